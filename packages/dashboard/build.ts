@@ -20,6 +20,7 @@ const pages = {
   login: { layout: 'centered', says: ['login'] },
   'magic-link': { layout: 'centered', says: ['magicLink'] },
   device: { layout: 'centered', says: ['device', 'confirm'] },
+  authorize: { layout: 'centered', says: ['authorize', 'device', 'confirm'] },
   account: { layout: 'wide', says: ['account', 'confirm'] },
   'verify-email': { layout: 'centered', says: ['emailLink', 'verifyEmail'] },
   'not-me': { layout: 'centered', says: ['emailLink', 'notMe'] },

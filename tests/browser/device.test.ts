@@ -143,7 +143,7 @@ test('the code of a device counts down, and the page says when it has expired', 
   await page.clock.fastForward('09:00');
   await page
     .getByRole('timer')
-    .getByText(/^0:[0-5]\d$|^1:00$/)
+    .getByText(/^\d+ sec$|^1 min$/)
     .waitFor();
   await page.clock.fastForward('01:01');
   await page.getByRole('alert').getByText('This code has expired. Start again on your device.').waitFor();

@@ -5,6 +5,7 @@ import { startGallery } from './gallery.ts';
 import { mailTo, request } from './http.ts';
 import { declareTickets } from './keys.ts';
 import { accountStates, fillAccount } from './page-states/account.ts';
+import { authorizeStates } from './page-states/authorize.ts';
 import { brandedStates, startBranded } from './page-states/branded.ts';
 import { deviceStates } from './page-states/device.ts';
 import { emailLinkStates } from './page-states/email-links.ts';
@@ -12,6 +13,7 @@ import { keyStates } from './page-states/keys.ts';
 import { loginStates } from './page-states/login.ts';
 import type { PageState } from './page-states/page-state.ts';
 import { headed } from './people.ts';
+import { startProgram } from './program.ts';
 import { startService, type TestService } from './service.ts';
 
 interface PageStates {
@@ -21,7 +23,9 @@ interface PageStates {
 
 /** Starts a service with the data that the states show. */
 export async function openPageStates(): Promise<PageStates> {
-  const service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
+  const program = startProgram();
+  const env = { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_CLIENT_HOSTS: program.host };
+  const service = await startService({ env });
   const branded = await startBranded();
   const gallery = await startGallery();
   const { url } = service;
@@ -32,12 +36,13 @@ export async function openPageStates(): Promise<PageStates> {
     service: {
       ...service,
       stop: async () => {
-        await Promise.all([branded.stop(), gallery.stop()]);
+        await Promise.all([branded.stop(), gallery.stop(), program.stop()]);
         return service.stop();
       },
     },
     states: [
       ...groups.flatMap((statesAt) => statesAt(url)),
+      ...authorizeStates(url, program),
       ...brandedStates(branded.url),
       ...galleryStates(gallery.url),
     ],

@@ -74,6 +74,7 @@ interface ErrorDetails {
   readonly retryAfterSeconds?: number | undefined;
   readonly intervalSeconds?: number | undefined;
   readonly obstacle?: StorageObstacle | undefined;
+  readonly body?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
@@ -103,6 +104,8 @@ export class LatchkeyError extends Error {
   readonly intervalSeconds: number | undefined;
   /** With `store_failed` only. */
   readonly obstacle: StorageObstacle | undefined;
+  /** The error object of the service, with the members that only some errors have. */
+  readonly body: Readonly<Record<string, unknown>>;
 
   constructor(code: LatchkeyErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -113,6 +116,7 @@ export class LatchkeyError extends Error {
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.intervalSeconds = details.intervalSeconds;
     this.obstacle = details.obstacle;
+    this.body = details.body ?? {};
   }
 
   /** Whether the same call may succeed later, with nothing lost until then. */

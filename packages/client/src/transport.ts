@@ -147,6 +147,7 @@ function refusal(status: number, headers: Headers, body: unknown, origin: string
       requestId: request_id,
       retryAfterSeconds,
       intervalSeconds: typeof interval === 'number' ? interval : undefined,
+      body: body as Readonly<Record<string, unknown>>,
     });
   }
   const code: LatchkeyErrorCode =

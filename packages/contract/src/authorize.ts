@@ -161,3 +161,25 @@ export const pendingAuthorization = z
   })
   .meta({ id: 'PendingAuthorization', description: 'What an authorization request asks for.' });
 export type PendingAuthorization = z.infer<typeof pendingAuthorization>;
+
+/** Who sends an authorization request, and where the response goes, for the person who reads the page. */
+export interface AuthorizationSource {
+  readonly client: z.infer<typeof authorizationClient>;
+  readonly redirect_host: string | null;
+}
+
+/**
+ * What the HTML of the page for an authorization request says about it, before anybody has signed in: `unknown` is for no
+ * client that could get a response, `refused` for one that gets an error.
+ */
+export type AuthorizationPage =
+  | { readonly outcome: 'unknown'; readonly message: string }
+  | (AuthorizationSource & {
+      readonly outcome: 'refused';
+      readonly message: string;
+      readonly response: AuthorizationResponse;
+    })
+  | (AuthorizationSource & { readonly outcome: 'valid' });
+
+/** The id of the element of the page that holds it, as JSON. */
+export const authorizationPageId = 'authorization';

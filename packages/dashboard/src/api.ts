@@ -24,6 +24,8 @@ export interface Problem {
   readonly message?: string;
   /** From `Retry-After`, with 429 and 503. */
   readonly retryAfterSeconds?: number | undefined;
+  /** The error object of the service. */
+  readonly body?: Readonly<Record<string, unknown>>;
 }
 
 export type Result<T> =
@@ -89,6 +91,16 @@ export const verifyDevice = (userCode: string) =>
 export const decideDevice = (decision: 'approve' | 'deny', userCode: string) =>
   resultOf(
     api.call(decision === 'approve' ? 'approveDevice' : 'denyDevice', { body: { user_code: userCode } }),
+  );
+
+/** Returns what an authorization request asks for. Changes nothing. */
+export const verifyAuthorization = (request: Body<'verifyAuthorization'>) =>
+  resultOf(api.call('verifyAuthorization', { body: request }));
+
+/** Approves or denies an authorization request, and returns the response for its client. */
+export const decideAuthorization = (decision: 'approve' | 'deny', request: Body<'approveAuthorization'>) =>
+  resultOf(
+    api.call(decision === 'approve' ? 'approveAuthorization' : 'denyAuthorization', { body: request }),
   );
 
 /** Lists the user's passkeys, newest first. */

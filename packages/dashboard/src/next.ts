@@ -7,7 +7,8 @@ export const sessionsPath = `${home}#sessions`;
 /** Where a person adds a passkey. */
 export const securityPath = `${home}#security`;
 
-const maxNextLength = 2048;
+/** Room for an authorization request with a `state` and a redirect URI of their greatest lengths. */
+const maxNextLength = 8192;
 
 /**
  * The page to continue to after signing in: `wanted` if it is a path on this origin, otherwise the account page.

@@ -62,7 +62,7 @@ import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { sweepRuns } from './sessions/runs/store.ts';
 import { sweepSessions } from './sessions/store.ts';
 import { revokeCode } from './sign-in/authorize/authorize.ts';
-import { authorizationCodeGrant, authorizeRoutes } from './sign-in/authorize/routes.ts';
+import { authorizationCodeGrant, authorizePage, authorizeRoutes } from './sign-in/authorize/routes.ts';
 import { sweepCodes } from './sign-in/authorize/store.ts';
 import { cancelDeviceAuthorization, withdrawApproval } from './sign-in/device/device.ts';
 import { openHeldPolls } from './sign-in/device/held-polls.ts';
@@ -219,6 +219,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   });
   documentationRoutes(routes, ctx, manifest.version);
   pageRoutes(routes, ctx.config);
+  authorizePage(routes, ctx, authorizing);
   if (ctx.config.devMailbox) mailboxRoutes(routes, ctx, templates);
   initializeRequestCounts(ctx, routes);
   rejectOtherMethods(routes, ctx);

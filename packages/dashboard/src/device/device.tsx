@@ -3,10 +3,12 @@ import type { PendingDevice } from '@latchkey/contract/device';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
+import { Review as ReviewView, SignedInAs } from '../approval/review.tsx';
+import { type ReviewTimer, reviewTimer } from '../approval/review-timer.ts';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
 import { explain, unreachable } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
-import { loginPath, sessionsPath, switchAccountPath } from '../next.ts';
+import { loginPath, sessionsPath } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
 import { fillParts, sentences, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
@@ -21,8 +23,6 @@ import { type ApprovalStatus, watchApproval } from './approval-status.ts';
 import { type Decision, recallDecision, saveDecision } from './decision.ts';
 import { DeviceDetails } from './device-details.tsx';
 import { Approved, Denied } from './outcome.tsx';
-import { RequestedAccess } from './requested-access.tsx';
-import { type ReviewTimer, reviewTimer } from './review-timer.ts';
 
 type Step =
   | { at: 'loading' }
@@ -40,7 +40,6 @@ interface Review {
 }
 
 const step = signal<Step>({ at: 'loading' });
-const account = signal('');
 let userId = '';
 const code = signal('');
 const error = signal('');
@@ -178,7 +177,6 @@ async function start(): Promise<void> {
     return;
   }
   if (followLanguage(me.value.locale)) return;
-  account.value = me.value.email;
   userId = me.value.id;
   setPageUser(me.value);
   const made = recallDecision(userId);
@@ -186,13 +184,6 @@ async function start(): Promise<void> {
   else if (code.value === '') step.value = { at: 'code' };
   else await lookUp();
 }
-
-const SignedInAs = () => (
-  <p class="quiet signed-in-as">
-    {fillParts(texts.common.signedInAs, { email: <bdi>{account.value}</bdi> })} ·{' '}
-    <a href={switchAccountPath(here())}>{texts.device.otherAccount}</a>
-  </p>
-);
 
 function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefined }) {
   return (
@@ -213,19 +204,26 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
           <a href={sessionsPath}>{texts.device.sessions}</a>
         </p>
       ) : null}
-      <SignedInAs />
+      <SignedInAs here={here()} />
       <ConfirmDialog />
     </>
   );
 }
 
 function ReviewStep({ review }: { review: Review }) {
-  const { device, expiresAt } = review;
+  const { device, expiresAt, timer } = review;
   return (
-    <>
-      <Heading key="review" takesFocus>
-        {texts.device.question}
-      </Heading>
+    <ReviewView
+      question={texts.device.question}
+      access={device}
+      accessHeading={texts.device.access}
+      error={error.value}
+      isBusy={busy.now.value}
+      timer={timer}
+      onApprove={() => void decide('approve', review)}
+      onDeny={() => void decide('deny', review)}
+      here={here()}
+    >
       <p class="quiet">{texts.device.compare}</p>
       <p class="code-box">
         <output id="shown-code" class="big-code">
@@ -244,38 +242,7 @@ function ReviewStep({ review }: { review: Review }) {
         })}
       </Warning>
       <DeviceDetails device={device} />
-      <RequestedAccess access={device} />
-      <ErrorMessage text={error.value} />
-      <Choice review={review} />
-      <SignedInAs />
-      <ConfirmDialog />
-    </>
-  );
-}
-
-function Choice({ review }: { review: Review }) {
-  const { timer } = review;
-  /** Keyboard activation (no clicks) is deliberate: the focus has to be moved to the button first. */
-  const approve = ({ detail: clicks }: MouseEvent) => {
-    if (timer.isReady.value || clicks === 0) void decide('approve', review);
-    else timer.start();
-  };
-  return (
-    <div class="choice always-seen">
-      <button
-        type="button"
-        id="approve"
-        class="primary"
-        disabled={busy.now.value}
-        aria-disabled={!timer.isReady.value}
-        onClick={approve}
-      >
-        {texts.device.approve}
-      </button>
-      <button type="button" id="deny" disabled={busy.now.value} onClick={() => void decide('deny', review)}>
-        {texts.device.deny}
-      </button>
-    </div>
+    </ReviewView>
   );
 }
 

@@ -12,6 +12,7 @@ export const en = {
       login: 'Sign in',
       'magic-link': 'Sign in with an email link',
       device: 'Device sign-in',
+      authorize: 'Program sign-in',
       account: 'Your account',
       'verify-email': 'Confirm your new email',
       'not-me': 'Secure your account',
@@ -288,6 +289,35 @@ export const en = {
       unknown:
         "This page can't tell whether your device signed in. Check your device: if it isn't signed in, start again there.",
     },
+  },
+  /** The page of an authorization request. */
+  authorize: {
+    heading: 'Sign in to a program',
+    question: 'Let {program} use your {product} account?',
+    kind: 'Kind',
+    kinds: {
+      command_line: 'Command line',
+      service: 'Registered application',
+      external: 'External program',
+    },
+    host: 'Host',
+    goesBackTo: 'Goes back to',
+    thisComputer: 'A program on this computer',
+    warningText: 'If someone sent you a link to this page, deny the request.',
+    loopbackText: 'Any program on this computer could claim to be {program}.',
+    externalText: 'Nobody here has checked what is at {host}.',
+    access: 'If you approve, this program can',
+    approvedText: 'Go back to the program. If it is still waiting, start again there.',
+    deniedText: "You denied this request. The program isn't signed in.",
+    unknown: "This request can't be answered",
+    unknownText:
+      "{product} doesn't know the program that sent you here, or the address that it wants the answer at. Nothing was sent. Start again in the program.",
+    forDevelopers: 'For developers',
+    refused: "This request can't be approved",
+    refusedText: '{host} asked for something that it cannot get. Go back to let it know.',
+    goBack: 'Go back to {host}',
+    goBackToProgram: 'Go back to the program',
+    account: 'Go to your account',
   },
   /** The dialogs that ask for a recent sign-in, and that say that somebody else is signed in. */
   confirm: {

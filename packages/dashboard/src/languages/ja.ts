@@ -9,6 +9,7 @@ export const ja: Texts = {
       login: 'ログイン',
       'magic-link': 'メールのリンクでログイン',
       device: 'デバイスのログイン',
+      authorize: 'プログラムのログイン',
       account: 'アカウント',
       'verify-email': '新しいメールアドレスの確認',
       'not-me': 'アカウントの保護',
@@ -290,6 +291,35 @@ export const ja: Texts = {
       unknown:
         'デバイスがログインしたかどうかを確認できません。デバイスを確認し、ログインしていない場合は、デバイスで最初からやり直してください。',
     },
+  },
+  authorize: {
+    heading: 'プログラムへのログイン',
+    question: '{program} に {product} アカウントの使用を許可しますか？',
+    kind: '種類',
+    kinds: {
+      command_line: 'コマンドライン',
+      service: '登録済みアプリケーション',
+      external: '外部プログラム',
+    },
+    host: 'ホスト',
+    goesBackTo: '戻り先',
+    thisComputer: 'このコンピューター上のプログラム',
+    warningText: '誰かからこのページへのリンクが送られてきた場合は、拒否してください。',
+    loopbackText: 'このコンピューター上のどのプログラムも {program} を名乗ることができます。',
+    externalText: '{host} の内容はこちらでは確認されていません。',
+    access: '承認すると、このプログラムは次の操作を行えます',
+    approvedText:
+      'プログラムに戻ってください。まだ待機している場合は、プログラムで最初からやり直してください。',
+    deniedText: 'このリクエストを拒否しました。プログラムはログインしていません。',
+    unknown: 'このリクエストには応答できません',
+    unknownText:
+      '{product} は、このページを開いたプログラム、または応答の送信先アドレスを認識していません。何も送信されていません。プログラムで最初からやり直してください。',
+    forDevelopers: '開発者向け',
+    refused: 'このリクエストは承認できません',
+    refusedText: '{host} は許可できない内容をリクエストしました。戻ってそのことを伝えてください。',
+    goBack: '{host} に戻る',
+    goBackToProgram: 'プログラムに戻る',
+    account: 'アカウントに移動',
   },
   confirm: {
     title: '本人確認',

@@ -14,7 +14,7 @@ test.each(others)('pages say everything in %s that they say in English', (langua
 /** Texts that may be the same as in English. */
 const sameWords = new Set([
   ...['{what}: {names}', '{label}: {value}', '“{name}”', '{first} {second}'],
-  ...['Browser', 'Details', 'Name', 'Passkeys', 'Personal', 'Sessions', 'User agent'],
+  ...['Browser', 'Details', 'Host', 'Name', 'Passkeys', 'Personal', 'Sessions', 'User agent'],
 ]);
 
 /** The paths of all texts that are the same as in English. */

@@ -2,6 +2,7 @@ import { passkeyAutofill } from '@latchkey/client/passkeys/autofill';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
 import { formatCode, normalizeUserCode } from '@latchkey/contract/codes';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import {
@@ -66,7 +67,11 @@ const sentStep = ({ email, request, until }: PendingSignIn): Step => ({
 });
 
 const step = signal<Step>(pending === undefined ? { at: 'loading' } : sentStep(pending));
-const email = signal(earlier?.email ?? '');
+/** What a program that sent the person here suggests. @see OpenID Connect Core 1.0 section 3.1.2.1 */
+const suggestedEmail = new URL(next, location.origin).searchParams
+  .get('login_hint')
+  ?.slice(0, fieldLimits.emailAddress);
+const email = signal(suggestedEmail ?? earlier?.email ?? '');
 const code = signal('');
 const error = signal('');
 const status = signal('');
@@ -204,7 +209,12 @@ const EmailForm = () => (
 /** What waits for the person to sign in. */
 function Waiting() {
   const { pathname, searchParams } = new URL(next, location.origin);
-  if (pathname === '/authorize') return <p id="waiting">{texts.login.programWaiting}</p>;
+  if (pathname === '/authorize')
+    return (
+      <p id="waiting" class="intro">
+        {texts.login.programWaiting}
+      </p>
+    );
   const userCode = normalizeUserCode(searchParams.get('user_code') ?? '');
   if (pathname !== '/device' || userCode === undefined) return null;
   return (

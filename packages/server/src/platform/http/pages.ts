@@ -1,4 +1,5 @@
 import { extname } from 'node:path';
+import { type AuthorizationPage, authorizationPageId } from '@latchkey/contract/authorize';
 import { type Language, languages } from '@latchkey/contract/languages';
 import type { Product } from '../config/product.ts';
 import { pathNotFound } from '../errors.ts';
@@ -34,19 +35,28 @@ const site: Site = await import('@latchkey/dashboard/dist/site.json').then(
 /** The names of the files of the API reference, below `/assets/`. */
 export const referenceAssets = site.reference;
 
-/** A page runs and calls only what this service serves: no inline script or style, no frames, no strings as markup. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+/** The serialization of an origin that a policy can name: `;` and `,` in a host would end a directive. */
+const originPattern = /^https?:\/\/[\w.:[\]-]+$/;
+
+/**
+ * A page runs and calls only what this service serves: no inline script or style, no frames, no strings as markup. It
+ * posts forms only to this service, and to one other origin where the page exists to do that.
+ */
+const contentSecurityPolicy = (formOrigin: string | undefined) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    formOrigin !== undefined && originPattern.test(formOrigin)
+      ? `form-action 'self' ${formOrigin}`
+      : "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
 
 const deniedFeatures = [
   'accelerometer',
@@ -97,11 +107,11 @@ interface PageOptions extends Transport {
   readonly product: Product;
 }
 
-/** The headers of every web page. */
-export const pageHeaders = (options: Transport): Record<string, string> => ({
+/** The headers of every web page. @param formOrigin the other origin that the page may post a form to */
+export const pageHeaders = (options: Transport, formOrigin?: string): Record<string, string> => ({
   ...securityHeaders(options),
   'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': contentSecurityPolicy,
+  'Content-Security-Policy': contentSecurityPolicy(formOrigin),
   'Permissions-Policy': permissionsPolicy,
   'Cross-Origin-Opener-Policy': 'same-origin',
   'X-Frame-Options': 'DENY',
@@ -130,6 +140,7 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
 
   routes.get('/', () => new Response(null, { status: 302, headers: { ...headers, Location: '/account' } }));
   for (const [name, page] of Object.entries(site.pages)) {
+    if (name === authorizationPage) continue;
     const files = inEachLanguage((language) => storeFile(withProduct(page[language], options.product)));
     routes.get(`/${name}`, ({ request }) => {
       const language = languageFor(request.headers, options);
@@ -154,6 +165,40 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
       'Cache-Control': `public, max-age=${assetMaxAgeSeconds}, immutable`,
     });
   });
+}
+
+/** The page that is made anew for each request. */
+const authorizationPage = 'authorize';
+
+interface AuthorizationPageContent {
+  readonly status: 200 | 400;
+  /** Where its form goes, if it has one. */
+  readonly formOrigin: string | undefined;
+  readonly data: AuthorizationPage;
+}
+
+/** Makes the page for an authorization request. It is not compressed, since it holds what others sent. */
+export function authorizationPages(options: PageOptions) {
+  const pages = inEachLanguage((language) =>
+    withProduct(site.pages[authorizationPage]![language], options.product),
+  );
+  return (request: Request, { status, formOrigin, data }: AuthorizationPageContent): Response => {
+    const language = languageFor(request.headers, options);
+    // Data, which no browser runs. Escaped so that it cannot end its element.
+    const json = JSON.stringify(data).replaceAll('<', '\\u003c');
+    const element = `<script type="application/json" id="${authorizationPageId}">${json}</script>`;
+    return new Response(
+      pages[language].replace('</body>', () => `${element}</body>`),
+      {
+        status,
+        headers: {
+          ...pageHeaders(options, formOrigin),
+          'Content-Language': language,
+          Vary: `Origin, ${languageHeaders}`,
+        },
+      },
+    );
+  };
 }
 
 /** Serves the logo, if there is one. A browser that opens it shows the image, and runs nothing that it may hold. */

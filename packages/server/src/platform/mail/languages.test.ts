@@ -30,7 +30,9 @@ onBothDatabases('the language of mails', (open) => {
         expect(html).toStartWith(`<!doctype html><html lang="${language}">`);
       }
       const device = mails.find(({ subject }) => subject === named(notices.new_device.subject))!;
-      expect(device.text).toMatch(new RegExp(`^${notice.when}: .* UTC\\+9$`, 'm'));
+      expect(device.text).toMatch(
+        new RegExp(`^${fillText(labelled, { label: notice.when, value: '.* UTC\\+9' })}$`, 'm'),
+      );
       expect(device.html).toContain(`>${notice.link.replaceAll("'", '&#39;')}</a>`);
       const invitation = mails.find(({ subject }) => subject === named(signIn.subject))!;
       expect(invitation.text).toMatch(/^http:\/\/\S+\/magic-link#token=lk_ml_\S+$/m);

@@ -70,11 +70,11 @@ interface CheckedRequest {
 export type Assessment =
   | { readonly outcome: 'unknown'; readonly error: AuthError }
   | {
-      readonly outcome: 'refused' | 'valid';
+      readonly outcome: 'known';
       readonly client: Client;
       readonly target: ResponseTarget;
-      /** Of a request that was refused. */
-      readonly response: AuthorizationResponse | undefined;
+      /** Of a request that the client gets an error for. */
+      readonly refusal: { readonly error: AuthError; readonly response: AuthorizationResponse } | undefined;
     };
 
 /** The errors that belong to the client. All others are about the request of the page. */
@@ -177,17 +177,20 @@ export async function assessRequest(
     throw error;
   }
   try {
-    await answeringClient(ctx, found.target, () => checkRequest(ctx, options, sent, found));
-    return { outcome: 'valid', ...found, response: undefined };
+    await checkRequest(ctx, options, sent, found);
+    return { outcome: 'known', ...found, refusal: undefined };
   } catch (error) {
-    const response = error instanceof AuthError ? error.members : {};
-    if (response.redirect !== undefined)
-      return { outcome: 'refused', ...found, response: { redirect: response.redirect } };
-    if (response.form_post !== undefined)
-      return { outcome: 'refused', ...found, response: { form_post: response.form_post } };
-    throw error;
+    if (!(error instanceof AuthError) || !clientErrors.includes(error.code)) throw error;
+    const response = errorResponseTo(found.target, ctx.config.baseUrl, error);
+    return { outcome: 'known', ...found, refusal: { error, response } };
   }
 }
+
+/** Who asks, and where the response goes. */
+export const sourceOf = ({ id, name, kind, host }: Client, { redirectUri }: ResponseTarget) => ({
+  client: { id, name, kind, host },
+  redirect_host: isLoopbackRedirect(redirectUri) ? null : new URL(redirectUri).host,
+});
 
 /** The user of a browser who is asked, and where from. */
 interface Approver {
@@ -239,8 +242,7 @@ export async function verifyRequest(
   const isLoopback = isLoopbackRedirect(target.redirectUri);
   const maxAgeSeconds = maxSignInAge(ctx, checked);
   return {
-    client: { id: client.id, name: client.name, kind: client.kind, host: client.host },
-    redirect_host: isLoopback ? null : new URL(target.redirectUri).host,
+    ...sourceOf(client, target),
     loopback_warning: isLoopbackClient(client) || (isLoopback && target.responseMode === 'query'),
     scope,
     scopes: await describeScope(ctx.db.read, scope),

@@ -1,11 +1,24 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
+import { AuthError } from '../../platform/errors.ts';
+import { dialectOf, receiveBody } from '../../platform/http/body.ts';
+import { readClientInfo } from '../../platform/http/client-info.ts';
+import { authorizationPages, pageHeaders } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
+import type { Routes } from '../../platform/http/routing.ts';
 import type { Grant } from '../../platform/token-endpoint/grant.ts';
 import type { IssueIdentityToken } from '../../sessions/sessions.ts';
-import { type AuthorizeOptions, approveRequest, denyRequest, verifyRequest } from './authorize.ts';
+import {
+  type AuthorizeOptions,
+  approveRequest,
+  assessRequest,
+  denyRequest,
+  sourceOf,
+  verifyRequest,
+} from './authorize.ts';
 import { redeemCode } from './redeeming.ts';
+import type { ResponseTarget, SentParameters } from './request.ts';
 
 /** The authorization code grant of the OAuth token endpoint. @see RFC 6749 section 4.1.3 */
 export const authorizationCodeGrant = (issueIdentityToken: IssueIdentityToken): Grant<TokenSet> => ({
@@ -15,6 +28,74 @@ export const authorizationCodeGrant = (issueIdentityToken: IssueIdentityToken): 
     return { body: id_token === undefined ? tokens : { ...tokens, id_token }, detail };
   },
 });
+
+const path = '/authorize';
+
+/** The first value of each parameter, with the names that appear more than once. */
+function readParameters(query: URLSearchParams): SentParameters {
+  const values = new Map<string, string>();
+  const duplicates = new Set<string>();
+  for (const [name, value] of query) {
+    if (values.has(name)) duplicates.add(name);
+    else values.set(name, value);
+  }
+  return { values: Object.fromEntries(values), duplicates: [...duplicates] };
+}
+
+const formOriginOf = ({ redirectUri, responseMode }: ResponseTarget): string | undefined =>
+  responseMode === 'form_post' ? new URL(redirectUri).origin : undefined;
+
+/**
+ * The page for an authorization request. A request that names no client and redirect URI of one is reported on the page;
+ * any other error goes to the client, by itself unless the client is an external one.
+ */
+export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOptions): void {
+  const pageFor = authorizationPages(ctx.config);
+
+  routes.get(path, async (exchange) => {
+    const { request } = exchange;
+    const sent = readParameters(new URL(request.url).searchParams);
+    const assessed = await assessRequest(ctx, options, sent, readClientInfo(ctx.config, exchange));
+    if (assessed.outcome === 'unknown') {
+      const { outcome, error } = assessed;
+      exchange.outcome = error.code;
+      return pageFor(request, {
+        status: 400,
+        formOrigin: undefined,
+        data: { outcome, message: error.message },
+      });
+    }
+    const { client, target, refusal } = assessed;
+    const formOrigin = formOriginOf(target);
+    const source = sourceOf(client, target);
+    if (refusal === undefined)
+      return pageFor(request, { status: 200, formOrigin, data: { outcome: 'valid', ...source } });
+    const { error, response } = refusal;
+    exchange.outcome = error.code;
+    if ('redirect' in response && client.kind !== 'external')
+      return new Response(null, {
+        status: 303,
+        headers: { ...pageHeaders(ctx.config), Location: response.redirect },
+      });
+    const data = { outcome: 'refused', message: error.message, response, ...source } as const;
+    return pageFor(request, { status: 200, formOrigin, data });
+  });
+
+  routes.on('POST', path, async ({ request }) => {
+    const received = await receiveBody(request);
+    if (received instanceof AuthError) throw received;
+    if (dialectOf(request) !== 'form')
+      throw new AuthError(
+        'unsupported_media_type',
+        'The Content-Type must be application/x-www-form-urlencoded.',
+      );
+    const query = new URLSearchParams(new TextDecoder().decode(received));
+    return new Response(null, {
+      status: 303,
+      headers: { ...pageHeaders(ctx.config), Location: `${path}?${query}` },
+    });
+  });
+}
 
 export function authorizeRoutes(api: Api, ctx: Context, options: AuthorizeOptions): void {
   api.on(endpoints.verifyAuthorization, async ({ body, caller, client }) => ({

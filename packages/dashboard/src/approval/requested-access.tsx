@@ -6,15 +6,15 @@ import { fill, fillParts, texts } from '../texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import { scopeIcon } from '../ui/icons.ts';
 
-type Access = Pick<PendingDevice, 'scopes' | 'resource' | 'resource_service'>;
+export type Access = Pick<PendingDevice, 'scopes' | 'resource' | 'resource_service'>;
 
-/** What the device may do once it is approved: all of it, however long, because the user agrees to all of it. */
-export function RequestedAccess({ access }: { access: Access }) {
+/** What is approved: all of it, however long, because the user agrees to all of it. */
+export function RequestedAccess({ access, heading }: { access: Access; heading: string }) {
   const allowed = access.scopes.filter(({ name }) => !emptyScopes.includes(name));
   return (
     <section>
       <h2 id="access-heading" class="small-heading">
-        {texts.device.access}
+        {heading}
       </h2>
       <ul id="requested-access" class="scopes" aria-labelledby="access-heading">
         {allowed.length === 0 ? <li>{texts.common.nothing}</li> : null}

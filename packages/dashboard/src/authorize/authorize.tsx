@@ -1,0 +1,253 @@
+import {
+  type AuthorizationPage,
+  type AuthorizationResponse,
+  type AuthorizationSource,
+  authorizationPageId,
+  type PendingAuthorization,
+} from '@latchkey/contract/authorize';
+import { signal } from '@preact/signals';
+import { decideAuthorization, getProfile, type Problem, verifyAuthorization } from '../api.ts';
+import { Review as ReviewView } from '../approval/review.tsx';
+import { type ReviewTimer, reviewTimer } from '../approval/review-timer.ts';
+import { withRecentSignIn } from '../confirm/confirm.tsx';
+import { explain, unreachable } from '../error-messages.ts';
+import { followLanguage } from '../follow-language.ts';
+import { home, loginPath, switchAccountPath } from '../next.ts';
+import { setPageUser } from '../page-user.ts';
+import { fill, fillParts, texts } from '../texts.ts';
+import { busyState } from '../ui/busy.ts';
+import { Details } from '../ui/details.tsx';
+import { Heading } from '../ui/heading.tsx';
+import { approvedIcon, cautionIcon, deniedIcon } from '../ui/icons.ts';
+import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
+import { ErrorMessage, Warning } from '../ui/messages.tsx';
+import { mount } from '../ui/mount.tsx';
+import { Outcome } from '../ui/outcome.tsx';
+import { Program, ProgramDetails } from './program.tsx';
+import { goBack, responseIn } from './way-back.ts';
+
+type Decision = 'approve' | 'deny';
+
+type Step =
+  | { at: 'loading' }
+  | { at: 'unavailable' }
+  | { at: 'unknown'; message: string }
+  | { at: 'refused'; message: string; response: AuthorizationResponse; source: AuthorizationSource }
+  | Review
+  | { at: 'leaving' }
+  | { at: 'decided'; decision: Decision };
+
+interface Review {
+  readonly at: 'review';
+  readonly pending: PendingAuthorization;
+  readonly timer: ReviewTimer;
+}
+
+/** The request, as the client sent it. The service checks it anew each time. */
+const request: Readonly<Record<string, string>> = Object.fromEntries(new URLSearchParams(location.search));
+const here = location.pathname + location.search;
+const page = JSON.parse(document.getElementById(authorizationPageId)?.textContent ?? '') as AuthorizationPage;
+
+const prompts = (request['prompt'] ?? '').split(' ');
+/** The client wants the person to sign in now, even if they are signed in. */
+const asksForSignIn = prompts.includes('login') || request['max_age'] === '0';
+
+const step = signal<Step>({ at: 'loading' });
+const error = signal('');
+const busy = busyState();
+
+function leave(response: AuthorizationResponse): 'leaving' {
+  step.value = { at: 'leaving' };
+  goBack(response);
+  return 'leaving';
+}
+
+/** A refusal goes to the client, by itself unless the client is an external one. */
+function refuse(message: string, response: AuthorizationResponse, source: AuthorizationSource): void {
+  if (source.client.kind === 'external') step.value = { at: 'refused', message, response, source };
+  else leave(response);
+}
+
+function failed(problem: Problem, source: AuthorizationSource): void {
+  const response = responseIn(problem);
+  if (response !== undefined) refuse(problem.message ?? '', response, source);
+  else if (problem.code === 'invalid_token') location.replace(loginPath(here));
+  else if (problem.code === 'invalid_request') step.value = { at: 'unknown', message: problem.message ?? '' };
+  else {
+    error.value = explain(problem, { unreachable });
+    if (step.value.at !== 'review') step.value = { at: 'unavailable' };
+  }
+}
+
+const decide = (decision: Decision, pending: PendingAuthorization) =>
+  busy.run(async () => {
+    error.value = '';
+    const decided = { ...request, scope: pending.scope };
+    const result = await withRecentSignIn(() => decideAuthorization(decision, decided));
+    if (!result.ok) {
+      failed(result.problem, pending);
+      return undefined;
+    }
+    // Coming back shows that it was answered, instead of asking again.
+    history.replaceState({ decision }, '', here);
+    return leave(result.value);
+  });
+
+/** The decision made on this page, when the person comes back to it. */
+const decisionMade = (): Decision | undefined => {
+  const { decision } = (history.state ?? {}) as { decision?: unknown };
+  return decision === 'approve' || decision === 'deny' ? decision : undefined;
+};
+
+async function start(): Promise<void> {
+  const made = decisionMade();
+  if (made !== undefined) step.value = { at: 'decided', decision: made };
+  else if (page.outcome === 'unknown') step.value = { at: 'unknown', message: page.message };
+  else if (page.outcome === 'refused') refuse(page.message, page.response, page);
+  else await lookUp(page);
+}
+
+async function lookUp(source: AuthorizationSource): Promise<void> {
+  error.value = '';
+  step.value = { at: 'loading' };
+  const me = await getProfile();
+  if (!me.ok) {
+    failed(me.problem, source);
+    return;
+  }
+  if (followLanguage(me.value.locale)) return;
+  setPageUser(me.value);
+  const result = await verifyAuthorization(request);
+  if (!result.ok) {
+    failed(result.problem, source);
+    return;
+  }
+  const pending = result.value;
+  const isGiven = pending.approval === 'given';
+  if (pending.sign_in_needed && (asksForSignIn || isGiven)) location.replace(switchAccountPath(here));
+  else if (isGiven && !prompts.includes('select_account')) await decide('approve', pending);
+  else step.value = { at: 'review', pending, timer: reviewTimer() };
+}
+
+function ReviewStep({ review: { pending, timer } }: { review: Review }) {
+  const { client } = pending;
+  return (
+    <ReviewView
+      question={fillParts(texts.authorize.question, { program: <Program client={client} /> })}
+      access={pending}
+      accessHeading={texts.authorize.access}
+      error={error.value}
+      isBusy={busy.now.value}
+      timer={timer}
+      onApprove={() => void decide('approve', pending)}
+      onDeny={() => void decide('deny', pending)}
+      here={here}
+    >
+      {pending.approval === 'given' ? null : (
+        <Warning>
+          {fillParts(texts.common.sentences, {
+            first: <strong>{texts.device.warning}</strong>,
+            second: pending.loopback_warning
+              ? fillParts(texts.authorize.loopbackText, { program: <Program client={client} /> })
+              : client.kind === 'external'
+                ? fillParts(texts.authorize.externalText, { host: <Program client={client} /> })
+                : texts.authorize.warningText,
+          })}
+        </Warning>
+      )}
+      <ProgramDetails pending={pending} />
+    </ReviewView>
+  );
+}
+
+const Unknown = ({ message }: { message: string }) => (
+  <Outcome key="unknown" tone="caution" icon={cautionIcon} heading={texts.authorize.unknown}>
+    <p>{fill(texts.authorize.unknownText)}</p>
+    <Reason message={message} />
+    <HomeLink />
+  </Outcome>
+);
+
+/** What the service says about the request, in the words of the protocol. */
+const Reason = ({ message }: { message: string }) => (
+  <Details summary={texts.authorize.forDevelopers}>
+    <p>
+      <code id="reason">{message}</code>
+    </p>
+  </Details>
+);
+
+const HomeLink = () => (
+  <p>
+    <a href={home}>{texts.authorize.account}</a>
+  </p>
+);
+
+function Refused({ message, response, source }: Extract<Step, { at: 'refused' }>) {
+  const { redirect_host: host } = source;
+  return (
+    <Outcome key="refused" tone="caution" icon={cautionIcon} heading={texts.authorize.refused}>
+      <p>{fillParts(texts.authorize.refusedText, { host: <Program client={source.client} /> })}</p>
+      <button type="button" id="go-back" class="primary wide-button" onClick={() => leave(response)}>
+        {host === null ? texts.authorize.goBackToProgram : fill(texts.authorize.goBack, { host })}
+      </button>
+      <Reason message={message} />
+      <HomeLink />
+    </Outcome>
+  );
+}
+
+const Decided = ({ decision }: { decision: Decision }) =>
+  decision === 'approve' ? (
+    <Outcome key="approve" tone="success" icon={approvedIcon} heading={texts.device.approved}>
+      <p>{texts.authorize.approvedText}</p>
+      <HomeLink />
+    </Outcome>
+  ) : (
+    <Outcome key="deny" tone="danger" icon={deniedIcon} heading={texts.device.denied}>
+      <p>{texts.authorize.deniedText}</p>
+      <HomeLink />
+    </Outcome>
+  );
+
+function CurrentStep() {
+  const now = step.value;
+  switch (now.at) {
+    case 'loading':
+    case 'leaving':
+      return (
+        <Delayed>
+          <Heading key="loading">{texts.authorize.heading}</Heading>
+          <Placeholder entries={3} />
+        </Delayed>
+      );
+    case 'unavailable':
+      return (
+        <>
+          <Heading key="unavailable">{texts.authorize.heading}</Heading>
+          <ErrorMessage text={error.value} />
+          <button type="button" class="primary wide-button" onClick={() => void start()}>
+            {texts.common.tryAgain}
+          </button>
+        </>
+      );
+    case 'unknown':
+      return <Unknown message={now.message} />;
+    case 'refused':
+      return <Refused {...now} />;
+    case 'review':
+      return <ReviewStep review={now} />;
+    case 'decided':
+      return <Decided decision={now.decision} />;
+  }
+}
+
+const AuthorizePage = () => (
+  <>
+    <LoadingMessage isLoading={step.value.at === 'loading' || step.value.at === 'leaving'} />
+    <CurrentStep />
+  </>
+);
+
+mount(AuthorizePage);
+void start();

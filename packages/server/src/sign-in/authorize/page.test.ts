@@ -1,0 +1,132 @@
+// GET and POST /authorize, as a browser gets them before anybody has signed in.
+
+import { expect, test } from 'bun:test';
+import { type AuthorizationPage, authorizationPageId } from '@latchkey/contract/authorize';
+import { type Answer, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { commandLineRequest, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
+import { authorizePath, startProgram } from '../../../../../tests/support/program.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+
+const open = (t: TestApp, request: Record<string, string>): Promise<Answer> =>
+  t.ask('GET', authorizePath(request).slice(1));
+
+const element = new RegExp(
+  `<script type="application/json" id="${authorizationPageId}">(.*)</script></body>`,
+);
+const saidBy = ({ text }: Answer): AuthorizationPage => JSON.parse(element.exec(text)?.[1] ?? 'null');
+const formActionOf = ({ headers }: Answer) =>
+  /form-action ([^;]*)/.exec(headers.get('Content-Security-Policy') ?? '')?.[1];
+
+const withService = async (t: TestApp, redirectUris = [redirectUri]) =>
+  (await declareService(t.ctx, { redirectUris })).id;
+
+test('an unknown client or redirect URI is reported on the page and never redirected', async () => {
+  const t = await openApp('sqlite');
+  const id = await withService(t);
+  for (const request of [
+    {},
+    { redirect_uri: redirectUri },
+    requestOf('svc_unknown'),
+    requestOf('https://evil.example/client'),
+    requestOf(id, { redirect_uri: 'https://evil.example/callback' }),
+    requestOf(id, { redirect_uri: `${redirectUri}/..` }),
+    commandLineRequest({ redirect_uri: 'http://localhost:1/path' }),
+    commandLineRequest({ response_mode: 'query' }),
+  ] as Record<string, string>[]) {
+    const answer = await open(t, request);
+    expect([request, answer.status, answer.headers.get('Location')]).toEqual([request, 400, null]);
+    expect(saidBy(answer)).toEqual({
+      outcome: 'unknown',
+      message: expect.stringMatching(/^(client_id|redirect_uri|response_mode): /),
+    });
+    expect(formActionOf(answer)).toBe("'self'");
+  }
+  const twice = await t.ask('GET', `${authorizePath(requestOf(id)).slice(1)}&redirect_uri=${redirectUri}`);
+  expect([twice.status, saidBy(twice).outcome]).toEqual([400, 'unknown']);
+  await t.close();
+});
+
+test('any other error takes a service back at once, and reaches the command line in a form', async () => {
+  const t = await openApp('sqlite');
+  const id = await withService(t);
+  for (const [changed, error] of [
+    [{ scope: 'nobody:declared' }, 'invalid_scope'],
+    [{ response_type: 'token' }, 'unsupported_response_type'],
+    [{ code_challenge: undefined }, 'invalid_request'],
+    [{ prompt: 'none' }, 'interaction_required'],
+    [{ request: 'x' }, 'request_not_supported'],
+  ] as const) {
+    const answer = await open(t, requestOf(id, changed));
+    expect(answer.status).toBe(303);
+    const location = new URL(answer.headers.get('Location') ?? '');
+    expect(location.origin + location.pathname).toBe(redirectUri);
+    expect(Object.fromEntries(location.searchParams)).toEqual({
+      error,
+      error_description: expect.any(String),
+      state: 'a state',
+      iss: t.ctx.config.baseUrl,
+    });
+    const posted = await open(t, commandLineRequest({ scope: undefined, ...changed }));
+    expect([posted.status, saidBy(posted)]).toMatchObject([
+      200,
+      {
+        outcome: 'refused',
+        response: { form_post: { action: 'http://127.0.0.1:41234/path', fields: { error } } },
+      },
+    ]);
+  }
+  await t.close();
+});
+
+test('an external client gets its error from the page, which names it', async () => {
+  const program = startProgram('<b>Notebook</b></script>');
+  const t = await openApp('sqlite', { settings: { LATCHKEY_CLIENT_HOSTS: program.host } });
+  const answer = await open(
+    t,
+    requestOf(program.clientId, { redirect_uri: program.redirectUri, scope: '*' }),
+  );
+  expect([answer.status, answer.headers.get('Location')]).toEqual([200, null]);
+  expect(saidBy(answer)).toMatchObject({
+    outcome: 'refused',
+    client: { name: '<b>Notebook</b></script>', kind: 'external', host: program.host },
+    redirect_host: null,
+    response: { redirect: expect.stringContaining('error=invalid_scope') },
+  });
+  expect(answer.text).not.toContain('<b>');
+  await t.close();
+  await program.stop();
+});
+
+test('only the page that posts the form may post one to the redirect URI, and only to its origin', async () => {
+  const t = await openApp('sqlite');
+  const hostile = 'https://a;script-src,b.example/callback';
+  const id = await withService(t, [redirectUri, hostile, 'http://[::1]/callback']);
+  const formAction = async (request: Record<string, string>) => formActionOf(await open(t, request));
+  expect(await formAction(commandLineRequest())).toBe("'self' http://127.0.0.1:41234");
+  expect(await formAction(requestOf(id, { response_mode: 'form_post' }))).toBe("'self' https://app.example");
+  const onLoopback = requestOf(id, {
+    response_mode: 'form_post',
+    redirect_uri: 'http://[::1]:8080/callback',
+  });
+  expect(await formAction(onLoopback)).toBe("'self' http://[::1]:8080");
+  expect(await formAction(requestOf(id))).toBe("'self'");
+  expect(await formAction(requestOf(id, { response_mode: 'form_post', redirect_uri: hostile }))).toBe(
+    "'self'",
+  );
+  for (const path of ['login', 'account', 'device', 'magic-link', 'verify-email', 'not-me', 'nowhere'])
+    expect(formActionOf(await t.ask('GET', path, { headers: { Accept: 'text/html' } }))).toBe("'self'");
+  await t.close();
+});
+
+test('POST leads to the same page by GET', async () => {
+  const t = await openApp('sqlite');
+  const form = commandLineRequest({ state: 'ä&=+ <' });
+  const answer = await t.ask('POST', 'authorize', { form });
+  expect(answer.status).toBe(303);
+  const location = answer.headers.get('Location') ?? '';
+  expect(location).toStartWith('/authorize?');
+  expect(Object.fromEntries(new URL(location, 'https://a.example').searchParams)).toEqual(form);
+  expect((await t.ask('POST', 'authorize', { json: form })).status).toBe(415);
+  expect((await t.ask('PUT', 'authorize')).headers.get('Allow')).toBe('GET, HEAD, POST');
+  await t.close();
+});

@@ -1,0 +1,192 @@
+// Signing in to programs in the browser: who is asked what, and where the answer goes.
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { commandLineRequest, requestOf } from '../support/authorize.ts';
+import { newPage } from '../support/browser.ts';
+import { codeIn, mailTo } from '../support/http.ts';
+import { button, changesBy, headed, newAddress, phone, signedIn } from '../support/people.ts';
+import { authorizePath, startProgram, type TestProgram } from '../support/program.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
+
+let program: TestProgram;
+let service: TestService;
+/** Services with the redirect URI of the program: one that people approve, and one of the platform's own. */
+let application: string;
+let trusted: string;
+
+async function register(name: string, ...options: string[]): Promise<string> {
+  const { env } = service;
+  const redirect = ['--redirect', program.redirectUri];
+  const { code, stdout, stderr } = await runOperator(
+    env,
+    'services',
+    'create',
+    name,
+    ...redirect,
+    ...options,
+  );
+  if (code !== 0) throw new Error(stderr);
+  return (stdout.trim().split('\n').at(-1) ?? '').split(':')[0] ?? '';
+}
+
+beforeAll(async () => {
+  program = startProgram();
+  service = await startService({ env: { LATCHKEY_CLIENT_HOSTS: program.host } });
+  application = await register('Grafana');
+  trusted = await register('Dashboard', '--trusted');
+});
+
+beforeEach(() => {
+  program.received.length = 0;
+});
+
+afterAll(async () => {
+  await service.stop();
+  await program.stop();
+});
+
+const open = (page: Page, request: Record<string, string>) =>
+  page.goto(`${service.url}${authorizePath(request)}`);
+
+const approve = (page: Page) => page.locator('#approve[aria-disabled=false]').click();
+
+const ofCommandLine = (changed: object = {}) =>
+  commandLineRequest({ redirect_uri: program.redirectUri, ...changed });
+const of = (id: string, changed: object = {}) =>
+  requestOf(id, { redirect_uri: program.redirectUri, ...changed });
+
+async function signedInPage(email = newAddress()): Promise<Page> {
+  const page = await newPage(phone);
+  await signedIn(page, service.url, email);
+  return page;
+}
+
+test('the command line gets its code in a form, and the address bar never shows it', async () => {
+  const page = await signedInPage();
+  const addresses: string[] = [];
+  page.on('framenavigated', (frame) => addresses.push(frame.url()));
+  await open(page, ofCommandLine());
+  await headed(page, 'Let Latchkey CLI use your Latchkey account?');
+  await page.getByText('Any program on this computer could claim to be Latchkey CLI').waitFor();
+  expect(await page.locator('#device-name').innerText()).toContain('den');
+  const response = program.next();
+  await approve(page);
+  const { method, search, origin, fields } = await response;
+  expect([method, search, origin]).toEqual(['POST', '', 'null']);
+  expect(fields).toEqual({ code: expect.stringMatching(/^lk_ac_/), state: 'a state', iss: service.url });
+  await headed(page, 'You can close this tab');
+  expect(addresses.join()).not.toContain('lk_ac_');
+  await page.goBack();
+  await headed(page, 'Approved');
+  expect(program.received).toHaveLength(1);
+  await page.context().close();
+});
+
+test('a denied request tells the program', async () => {
+  const page = await signedInPage();
+  await open(page, ofCommandLine());
+  const response = program.next();
+  await button(page, 'Deny').click();
+  expect((await response).fields).toMatchObject({ error: 'access_denied', state: 'a state' });
+  await page.context().close();
+});
+
+test('the request survives signing in, and the address that the program suggests is filled in', async () => {
+  const email = newAddress();
+  const page = await newPage(phone);
+  await open(page, of(application, { login_hint: email, state: 'ä/?&='.repeat(300) }));
+  await page.getByText('A program is waiting for you to sign in').waitFor();
+  expect(await page.getByLabel('Email address').inputValue()).toBe(email);
+  await button(page, 'Email me a link').click();
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email)));
+  await button(page, 'Sign in').click();
+  await headed(page, 'Let Grafana use your Latchkey account?');
+  await page.getByText(`Signed in as ${email}`).waitFor();
+  expect(await page.locator('#redirect-host').innerText()).toBe('A program on this computer');
+  const response = program.next();
+  await approve(page);
+  const { method, search } = await response;
+  const query = new URLSearchParams(search);
+  expect([method, query.get('state'), query.get('iss')]).toEqual(['GET', 'ä/?&='.repeat(300), service.url]);
+  expect(query.get('code')).toMatch(/^lk_ac_/);
+  await page.context().close();
+});
+
+test('a trusted application gets its code without a question, unless it wants the account to be chosen', async () => {
+  const page = await signedInPage();
+  const changes = changesBy(page.context());
+  const response = program.next();
+  await open(page, of(trusted));
+  expect((await response).search).toContain('code=lk_ac_');
+  expect(changes).toEqual(['POST /authorize/verify', 'POST /authorize/approve']);
+  await open(page, of(trusted, { prompt: 'select_account' }));
+  await headed(page, 'Let Dashboard use your Latchkey account?');
+  await page.getByRole('link', { name: 'Use a different account' }).waitFor();
+  expect(program.received).toHaveLength(1);
+  await page.context().close();
+});
+
+test('prompt=login shows the sign-in to a person whose sign-in is old, and then continues', async () => {
+  const email = newAddress();
+  const page = await signedInPage(email);
+  await page.route('**/authorize/verify', async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), sign_in_needed: true } });
+  });
+  await open(page, of(trusted, { prompt: 'login' }));
+  await page.waitForURL(/\/login\?next=.*prompt=login$/);
+  await page.unroute('**/authorize/verify');
+  await page.getByLabel('Email address').fill(email);
+  await button(page, 'Email me a link').click();
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, 2)));
+  const response = program.next();
+  await button(page, 'Sign in').click();
+  expect((await response).search).toContain('code=lk_ac_');
+  await page.context().close();
+});
+
+test('an error goes to the command line by itself, and to an external client at a click', async () => {
+  const page = await newPage(phone);
+  const response = program.next();
+  await open(page, ofCommandLine({ scope: 'nobody:declared' }));
+  expect((await response).fields).toMatchObject({ error: 'invalid_scope' });
+  await open(page, of(program.clientId, { scope: 'nobody:declared' }));
+  await headed(page, "This request can't be approved");
+  await page.getByText(`${program.host} asked for something`).waitFor();
+  expect(program.received).toHaveLength(1);
+  const clicked = program.next();
+  await button(page, 'Go back to the program').click();
+  expect((await clicked).search).toContain('error=invalid_scope');
+  await page.context().close();
+});
+
+test('a person other than the one whom the client expects is asked nothing', async () => {
+  const page = await signedInPage();
+  await page.route('**/authorize/verify', (route) =>
+    route.fulfill({
+      status: 400,
+      headers: { 'X-Request-Id': 'r' },
+      json: {
+        error: 'login_required',
+        error_description: '.',
+        request_id: 'r',
+        redirect: `${program.redirectUri}?error=login_required`,
+      },
+    }),
+  );
+  const response = program.next();
+  await open(page, of(application));
+  expect((await response).search).toBe('?error=login_required');
+  await page.context().close();
+});
+
+test('an external client is named by its host, and its own name stands in quotes', async () => {
+  const page = await signedInPage();
+  await open(page, of(program.clientId));
+  await headed(page, `Let ${program.host} use your Latchkey account?`);
+  expect(await page.locator('#client-name').innerText()).toBe('Notebook');
+  expect(await page.locator('#client-name q').count()).toBe(1);
+  await page.getByText('Text in quotes is self-reported').waitFor();
+  await page.context().close();
+});

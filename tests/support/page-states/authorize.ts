@@ -1,0 +1,82 @@
+// The page of authorization requests.
+
+import type { Page } from 'playwright-core';
+import { commandLineRequest, requestOf } from '../authorize.ts';
+import { headed, pressed, signIn } from '../people.ts';
+import { authorizePath, type TestProgram } from '../program.ts';
+import type { PageState } from './page-state.ts';
+
+export const authorizeStates = (url: string, program: TestProgram): PageState[] => {
+  const { clientId: client_id, redirectUri: redirect_uri } = program;
+  const open = (page: Page, request: Record<string, string>) => page.goto(`${url}${authorizePath(request)}`);
+  const external = (changed: object = {}) => requestOf(client_id, { redirect_uri, ...changed });
+  const openSignedIn = async (page: Page, request: Record<string, string>) => {
+    await signIn(page, url, 'authorize@example.com');
+    await open(page, request);
+    await headed(page, 'use your Latchkey account?');
+  };
+  return [
+    {
+      name: 'authorize-signed-out',
+      open: async (page) => {
+        await open(page, commandLineRequest());
+        await page.getByText('A program is waiting for you to sign in').waitFor();
+      },
+    },
+    { name: 'authorize-command-line', open: (page) => openSignedIn(page, commandLineRequest()) },
+    {
+      name: 'authorize-external',
+      open: (page) => openSignedIn(page, external({ scope: 'profile email organizations tickets:read' })),
+    },
+    {
+      name: 'authorize-service',
+      open: async (page) => {
+        await page.route('**/authorize/verify', async (route) => {
+          const answer = await route.fetch();
+          const client = { id: 'svc_grafana', name: 'Grafana', kind: 'service', host: null };
+          const json = { ...(await answer.json()), client, redirect_host: 'grafana.example' };
+          await route.fulfill({
+            response: answer,
+            json: { ...json, device_name: null, loopback_warning: false },
+          });
+        });
+        await openSignedIn(page, external({ scope: 'openid profile' }));
+      },
+    },
+    {
+      name: 'authorize-refused',
+      open: async (page) => {
+        await open(page, external({ scope: 'nobody:declared' }));
+        await headed(page, "This request can't be approved");
+      },
+    },
+    {
+      name: 'authorize-unknown',
+      open: async (page) => {
+        await open(page, requestOf('svc_unknown'));
+        await headed(page, "This request can't be answered");
+        await page.getByText('For developers').click();
+      },
+    },
+    {
+      name: 'authorize-approved',
+      open: async (page) => {
+        await openSignedIn(page, commandLineRequest({ redirect_uri }));
+        await page.locator('#approve[aria-disabled=false]').click();
+        await headed(page, 'You can close this tab');
+        await page.goBack();
+        await headed(page, 'Approved');
+      },
+    },
+    {
+      name: 'authorize-denied',
+      open: async (page) => {
+        await openSignedIn(page, commandLineRequest({ redirect_uri }));
+        await pressed(page, 'Deny');
+        await headed(page, 'You can close this tab');
+        await page.goBack();
+        await headed(page, 'Denied');
+      },
+    },
+  ];
+};

@@ -1,0 +1,66 @@
+// A program on this computer that people sign in to: it receives responses, and describes itself as an external client.
+
+export interface Received {
+  readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly origin: string | null;
+  /** The fields of a form. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+export interface TestProgram {
+  /** `http://127.0.0.1:PORT/client`, the client_id whose document lists `redirectUri`. */
+  readonly clientId: string;
+  readonly host: string;
+  readonly redirectUri: string;
+  readonly received: Received[];
+  /** Resolves with the next response that comes to the redirect URI. */
+  next(): Promise<Received>;
+  stop(): Promise<void>;
+}
+
+/** Starts a program that listens on 127.0.0.1. @param name what it calls itself */
+export function startProgram(name = 'Notebook'): TestProgram {
+  const received: Received[] = [];
+  const waiting: ((one: Received) => void)[] = [];
+  const server: Bun.Server<undefined> = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async (request): Promise<Response> => {
+      const { pathname, search } = new URL(request.url);
+      if (pathname === '/client')
+        return Response.json({ client_id: clientId, client_name: name, redirect_uris: [redirectUri] });
+      if (pathname !== '/callback') return new Response(null, { status: 404 });
+      const fields =
+        request.method === 'POST' ? Object.fromEntries(new URLSearchParams(await request.text())) : {};
+      const one = {
+        method: request.method,
+        path: pathname,
+        search,
+        origin: request.headers.get('Origin'),
+        fields,
+      };
+      received.push(one);
+      waiting.shift()?.(one);
+      return new Response('<!doctype html><title>Received</title><h1>You can close this tab</h1>', {
+        headers: { 'Content-Type': 'text/html' },
+      });
+    },
+  });
+  const host = `127.0.0.1:${server.port}`;
+  const clientId = `http://${host}/client`;
+  const redirectUri = `http://${host}/callback`;
+  return {
+    clientId,
+    host,
+    redirectUri,
+    received,
+    next: () => new Promise((resolve) => waiting.push(resolve)),
+    stop: () => server.stop(true),
+  };
+}
+
+/** The path of the page for a request. */
+export const authorizePath = (request: Readonly<Record<string, string>>): string =>
+  `/authorize?${new URLSearchParams(request)}`;
