@@ -103,7 +103,7 @@ for (const [from, to] of [
         const restored = await runOperator(envOf(databaseUrl), 'restore', file);
         expect(restored).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Store: \S+\n$/) });
         expect(restored.stdout).toContain('All sessions and keys have ended');
-        expect(restored.stdout).toContain('Not restored: emails that waited');
+        expect(restored.stdout).toContain('Not restored: waiting emails');
         expect(restored.stdout).not.toContain('its seal');
 
         const show = ['organizations', 'show', '--slug', 'acme', '--json'];

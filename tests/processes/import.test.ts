@@ -216,7 +216,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
               user_handle,
               passkeys: [{ ...passkey, public_key: registeredElsewhere(service.url).passkey.public_key }],
             },
-            'public_key: the account has this passkey with another one.',
+            'public_key: differs from the registered one.',
           ],
           [
             { email, user_handle, passkeys: [{ ...passkey, credential_id: 'A' }] },

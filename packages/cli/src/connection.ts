@@ -110,7 +110,7 @@ async function connectWithToken(ctx: Context, token: string): Promise<Connection
   const target = configuredServer(ctx);
   if (!target) {
     throw new UsageError(
-      'LATCHKEY_TOKEN is only sent to a server that is named.',
+      'LATCHKEY_TOKEN is only sent to a server that you name.',
       'Name the server with --server or LATCHKEY_SERVER.',
     );
   }

@@ -243,7 +243,7 @@ function storageHint({ obstacle }: LatchkeyError, invocation: Invocation): strin
     case 'space':
       return `Free some space and try again. ${kept}`;
     case 'path':
-      return `Move away what is there, or set XDG_CONFIG_HOME to another directory. ${kept}`;
+      return `Move the existing file away, or set XDG_CONFIG_HOME to another directory. ${kept}`;
     case 'keychain':
       return `Start or unlock the keychain and try again, or set LATCHKEY_CREDENTIALS=file to use a file. ${kept}`;
     case undefined:

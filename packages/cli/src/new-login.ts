@@ -103,7 +103,7 @@ function print({ output }: Context, server: string, account: string, profile: Pr
     ]);
     return;
   }
-  const description = `You are signed in, but the server did not say as whom: ${profile.message}`;
+  const description = `You are signed in, but the server did not return your profile: ${profile.message}`;
   output.message({ warning: 'user_unknown', description }, () => [
     `latchkey: Warning: ${description}`,
     'Run `latchkey whoami` to ask again.',

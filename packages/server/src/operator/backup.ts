@@ -84,7 +84,7 @@ async function backUp(ctx: Context, file: string, force: boolean): Promise<strin
   }).catch(namingFile(file));
   return [
     `Wrote ${file}: ${summary(counts)}.`,
-    'The keys of the service are not in it. Keep them elsewhere: without them it is of little use.',
+    'The keys of the service are not in it. Keep them elsewhere: without them the backup is of little use.',
   ].join('\n');
 }
 
@@ -102,14 +102,14 @@ async function restore(
     ...(isSealed
       ? []
       : [
-          'WARNING: its seal is under another key and was not verified: nothing shows whether somebody changed it.',
+          'WARNING: its seal is under another key and was not verified, so changes to it cannot be detected.',
         ]),
     keepSessions
       ? 'WARNING: its sessions and keys are active again, including those that were revoked since.'
       : 'All sessions and keys have ended: people sign in again, and create new keys for their programs.',
-    `Not restored: emails that waited, sign-ins and device codes that were under way, tokens of services, and the keys of the service.`,
-    `Changes after ${time} are lost: accounts deleted since are back, disabled ones are enabled, removed passkeys, memberships and service keys are valid again, and changed addresses are the old ones. Make such changes again.`,
-    'Services that read the feed are told that events are missing.',
+    `Not restored: waiting emails, pending sign-ins and device codes, tokens of services, and the keys of the service.`,
+    `Changes after ${time} are lost: accounts deleted since are back, disabled ones are enabled, removed passkeys, memberships and service keys are valid again, and address changes are undone. Repeat such changes.`,
+    'Services that read the feed learn that events are missing.',
   ].join('\n');
 }
 

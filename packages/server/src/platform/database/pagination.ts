@@ -20,7 +20,7 @@ export function parseCursor(cursor: string | undefined, start: Position): Positi
   const match = /^(\d{1,15}):([\w-]{1,64})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8'));
   const position = match && { time: Number(match[1]), id: match[2]! };
   if (!position || toCursor(position) !== cursor) {
-    throw new AuthError('invalid_request', 'cursor: is not one that this service made');
+    throw new AuthError('invalid_request', 'cursor: was not issued by this service');
   }
   return position;
 }

@@ -161,7 +161,7 @@ export function rejectOtherMethods(routes: Routes, ctx: Context): void {
           ? preflightHeaders(ctx.config, request, pathOf(request), allowed)
           : undefined;
       if (preflight) return exchange.json(undefined, 204, preflight);
-      throw new AuthError('method_not_allowed', `The methods of this path are ${methods}.`, {
+      throw new AuthError('method_not_allowed', `This path supports ${methods}.`, {
         headers: { Allow: methods },
       });
     };

@@ -113,7 +113,7 @@ export function createRateLimiter({
 }
 
 const rateLimited = (limit: RateLimitName, state: RateLimitState): AuthError =>
-  new AuthError('rate_limited', 'Too many requests of this kind. Wait as long as Retry-After says.', {
+  new AuthError('rate_limited', 'Too many requests of this kind. Wait for the time in Retry-After.', {
     detail: limit,
     headers: {
       'Retry-After': String(secondsLeft(state.leftMs)),

@@ -18,6 +18,6 @@ export function clientAuthorization({
     throw invalid('client_secret: the request has an Authorization header already');
   if (secret !== undefined && id === undefined) throw invalid('client_id: is missing');
   if (basic !== undefined && id !== undefined && basic.slice(0, basic.indexOf(':')) !== id)
-    throw invalid('client_id: is not that of the Authorization header');
+    throw invalid('client_id: differs from the Authorization header');
   return secret === undefined || id === undefined ? authorization : writeBasic(id, secret);
 }

@@ -100,7 +100,7 @@ function narrowedScope({ scope: parent }: RunSubject, requested: string | undefi
   if (scope.split(' ').includes(everything))
     throw new AuthError('invalid_scope', `scope: a run cannot have the scope ${everything}`);
   if (!isWithin(scope, parent))
-    throw new AuthError('invalid_scope', 'scope: is wider than that of the subject token');
+    throw new AuthError('invalid_scope', 'scope: exceeds the scope of the subject token');
   return scope;
 }
 
@@ -116,7 +116,7 @@ function narrowedResource(
     'invalid_target',
     service
       ? 'resource: is not within the reach of this service'
-      : 'resource: must be that of the subject token',
+      : 'resource: must be the resource of the subject token',
   );
 }
 
@@ -129,6 +129,6 @@ function narrowedDetails({ session }: RunSubject, requested: unknown): Authoriza
   if (parent === null || areDetailsWithin(details, parent)) return details;
   throw new AuthError(
     'invalid_authorization_details',
-    'authorization_details: each must equal one of those of the subject token',
+    'authorization_details: each must equal one in the subject token',
   );
 }

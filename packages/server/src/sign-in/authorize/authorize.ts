@@ -211,10 +211,7 @@ async function checkFor(
     const checked = await checkRequest(ctx, options, sent, found);
     const { expectedUserId = approver.caller.userId } = checked;
     if (expectedUserId === approver.caller.userId) return checked;
-    throw new AuthError(
-      'login_required',
-      'id_token_hint: is about another user than the one who is signed in',
-    );
+    throw new AuthError('login_required', 'id_token_hint: names another user than the one signed in');
   });
 }
 

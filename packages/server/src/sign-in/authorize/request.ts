@@ -166,8 +166,11 @@ function readPrompt({
   if (max_age !== undefined && !/^\d{1,9}$/.test(max_age))
     throw invalid('max_age: must be a whole number of seconds');
   if (named.includes('none')) {
-    if (named.length > 1) throw invalid('prompt: nothing can stand beside none');
-    throw new AuthError('interaction_required', 'prompt: whoever is signed in has to see a page');
+    if (named.length > 1) throw invalid('prompt: none cannot be combined with other values');
+    throw new AuthError(
+      'interaction_required',
+      'prompt: none is not possible, because the request needs a page',
+    );
   }
   const limits = [
     ...(named.includes('login') || max_age === '0' ? [freshSignInSeconds] : []),

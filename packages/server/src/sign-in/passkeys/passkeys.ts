@@ -147,7 +147,7 @@ export async function importPasskey(
   const [existing] = await store.findCredential(tx, { credential_id: passkey.credentialId });
   if (existing && existing.user_id !== userId) throw registeredElsewhere();
   if (existing && existing.public_key !== passkey.publicKey) {
-    throw new AuthError('conflict', 'public_key: the account has this passkey with another one.');
+    throw new AuthError('conflict', 'public_key: differs from the registered one.');
   }
   if (existing) return false;
   if (!(await isVerifiableKey(passkey.publicKey))) {
