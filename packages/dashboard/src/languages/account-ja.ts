@@ -204,7 +204,7 @@ export const accountJa: AccountTexts = {
     sign_in_failed: 'ログインに失敗',
     signInFailures: {
       email_code: '誤ったメールのコードを入力',
-      passkey: 'パスキーでのログインを拒否',
+      passkey: 'パスキーでのログインをブロック',
       device_code: '誤ったデバイスのコードを入力',
     },
     repeated: '{text}（{count}回）',

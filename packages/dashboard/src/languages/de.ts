@@ -307,7 +307,7 @@ export const de: Texts = {
   },
   authorize: {
     heading: 'Bei einem Programm anmelden',
-    question: '{program} die Nutzung Ihres {product}-Kontos erlauben?',
+    question: 'Darf {program} Ihr Konto bei {product} verwenden?',
     kind: 'Art',
     kinds: {
       command_line: 'Kommandozeile',
@@ -319,7 +319,7 @@ export const de: Texts = {
     thisComputer: 'Ein Programm auf diesem Computer',
     warningText: 'Wenn Ihnen jemand einen Link zu dieser Seite geschickt hat, lehnen Sie die Anfrage ab.',
     loopbackText: 'Jedes Programm auf diesem Computer könnte sich als {program} ausgeben.',
-    externalText: 'Was sich hinter {host} verbirgt, wurde hier nicht geprüft.',
+    externalText: 'Was sich hinter {host} verbirgt, wurde nicht überprüft.',
     access: 'Wenn Sie die Anfrage zulassen, kann dieses Programm',
     approvedText: 'Kehren Sie zum Programm zurück. Wenn es noch wartet, beginnen Sie dort von vorn.',
     deniedText: 'Sie haben diese Anfrage abgelehnt. Das Programm ist nicht angemeldet.',
@@ -328,7 +328,8 @@ export const de: Texts = {
       '{product} kennt das Programm nicht, das Sie hierher geschickt hat, oder nicht die Adresse, an die die Antwort gehen soll. Es wurde nichts gesendet. Beginnen Sie im Programm von vorn.',
     forDevelopers: 'Für die Entwicklung',
     refused: 'Diese Anfrage kann nicht zugelassen werden',
-    refusedText: '{host} hat etwas angefragt, das nicht möglich ist. Gehen Sie zurück, um das mitzuteilen.',
+    refusedText:
+      '{host} hat etwas angefragt, das nicht zulässig ist. Gehen Sie zurück, um dort fortzufahren.',
     goBack: 'Zurück zu {host}',
     goBackToProgram: 'Zurück zum Programm',
     account: 'Zu Ihrem Konto',

@@ -190,7 +190,7 @@ export const ja: Texts = {
       '別のアカウントが以前のメールアドレスを使用しているため、復元できませんでした。何も変更されていません。管理者に連絡してください。',
     ended: {
       new_device: 'デバイスからログアウトしました。',
-      new_app: 'アプリケーションをログアウトしました。',
+      new_app: 'アプリケーションからログアウトしました。',
       new_browser: 'セッションを終了し、追加されたものをすべて削除しました。',
       passkey_added: 'セッションを終了し、パスキーを含め、追加されたものをすべて削除しました。',
       passkey_removed:
@@ -294,7 +294,7 @@ export const ja: Texts = {
   },
   authorize: {
     heading: 'プログラムへのログイン',
-    question: '{program} に {product} アカウントの使用を許可しますか？',
+    question: '{program} による {product} アカウントの使用を承認しますか？',
     kind: '種類',
     kinds: {
       command_line: 'コマンドライン',
@@ -306,7 +306,7 @@ export const ja: Texts = {
     thisComputer: 'このコンピューター上のプログラム',
     warningText: '誰かからこのページへのリンクが送られてきた場合は、拒否してください。',
     loopbackText: 'このコンピューター上のどのプログラムも {program} を名乗ることができます。',
-    externalText: '{host} の内容はこちらでは確認されていません。',
+    externalText: '{host} の内容は確認されていません。',
     access: '承認すると、このプログラムは次の操作を行えます',
     approvedText:
       'プログラムに戻ってください。まだ待機している場合は、プログラムで最初からやり直してください。',
@@ -316,10 +316,10 @@ export const ja: Texts = {
       '{product} は、このページを開いたプログラム、または応答の送信先アドレスを認識していません。何も送信されていません。プログラムで最初からやり直してください。',
     forDevelopers: '開発者向け',
     refused: 'このリクエストは承認できません',
-    refusedText: '{host} は許可できない内容をリクエストしました。戻ってそのことを伝えてください。',
+    refusedText: '{host} は許可できない内容をリクエストしました。戻って続けてください。',
     goBack: '{host} に戻る',
     goBackToProgram: 'プログラムに戻る',
-    account: 'アカウントに移動',
+    account: 'アカウントページへ',
   },
   confirm: {
     title: '本人確認',

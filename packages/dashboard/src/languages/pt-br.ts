@@ -307,7 +307,7 @@ export const ptBr: Texts = {
   },
   authorize: {
     heading: 'Entrar em um programa',
-    question: 'Permitir que {program} use sua conta de {product}?',
+    question: 'Permitir que {program} use sua conta {product}?',
     kind: 'Tipo',
     kinds: {
       command_line: 'Linha de comando',
@@ -319,7 +319,7 @@ export const ptBr: Texts = {
     thisComputer: 'Um programa neste computador',
     warningText: 'Se alguém enviou a você um link para esta página, negue a solicitação.',
     loopbackText: 'Qualquer programa neste computador poderia se passar por {program}.',
-    externalText: 'Ninguém aqui verificou o que há em {host}.',
+    externalText: 'O que há em {host} não foi verificado.',
     access: 'Se você aprovar, este programa poderá',
     approvedText: 'Volte ao programa. Se ele ainda estiver aguardando, comece novamente por lá.',
     deniedText: 'Você negou esta solicitação. O programa não foi conectado.',
@@ -328,7 +328,7 @@ export const ptBr: Texts = {
       '{product} não conhece o programa que trouxe você até aqui, ou o endereço em que ele espera a resposta. Nada foi enviado. Comece novamente no programa.',
     forDevelopers: 'Para desenvolvedores',
     refused: 'Não é possível aprovar esta solicitação',
-    refusedText: '{host} pediu algo que não pode receber. Volte para que ele saiba disso.',
+    refusedText: '{host} solicitou algo que não é permitido. Volte para continuar por lá.',
     goBack: 'Voltar para {host}',
     goBackToProgram: 'Voltar ao programa',
     account: 'Ir para sua conta',

@@ -103,7 +103,7 @@ export const de: MailTexts = {
       'Das beendet diese Sitzung und macht alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen.',
     device:
       '{session} Danach bietet die Seite an, auch die Sitzung zu beenden, über die das Gerät zugelassen wurde.',
-    app: '{session} Die Seite bietet danach an, auch die Sitzung zu beenden, die die Anwendung zugelassen hat.',
+    app: '{session} Danach bietet die Seite an, auch die Sitzung zu beenden, über die die Anwendung zugelassen wurde.',
     passkey:
       '{session} Der entfernte Passkey wird nicht wiederhergestellt; Sie können ihn wieder hinzufügen.',
     key: '{session} Der entfernte Schlüssel wird nicht wiederhergestellt; Sie können einen neuen erstellen.',

@@ -121,7 +121,7 @@ export const en = {
     new_app: {
       subject: 'An application was signed in to your {product} account',
       digestSubject: 'More applications were signed in to your {product} account',
-      what: 'An application was signed in to your {product} account. Someone who was signed in as you approved it, or an administrator allows it for everyone.',
+      what: 'An application was signed in to your {product} account. Someone who was signed in to your account approved it, or an administrator allows it for everyone.',
     },
     passkey_added: {
       subject: 'A passkey was added to your {product} account',

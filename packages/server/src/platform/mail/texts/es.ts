@@ -97,7 +97,7 @@ export const es: MailTexts = {
     session:
       'Así se finaliza esa sesión y se deshace todo lo que añadió: llaves de acceso, claves de API, dispositivos aprobados, un cambio de correo y las sesiones creadas a partir de ellos.',
     device: '{session} Después, la página ofrece finalizar también la sesión que aprobó el dispositivo.',
-    app: '{session} Después, la página permite cerrar también la sesión que aprobó la aplicación.',
+    app: '{session} Después, la página ofrece finalizar también la sesión que aprobó la aplicación.',
     passkey: '{session} La llave de acceso eliminada no se restaura; puedes añadirla de nuevo.',
     key: '{session} La clave de API eliminada no se restaura; puedes crear una nueva.',
     address:
@@ -119,7 +119,7 @@ export const es: MailTexts = {
     new_app: {
       subject: 'Una aplicación ha iniciado sesión en tu cuenta de {product}',
       digestSubject: 'Más aplicaciones han iniciado sesión en tu cuenta de {product}',
-      what: 'Una aplicación ha iniciado sesión en tu cuenta de {product}. La aprobó alguien con tu sesión iniciada, o un administrador la permite para todos.',
+      what: 'Una aplicación ha iniciado sesión en tu cuenta de {product}. La aprobó alguien que tenía la sesión iniciada en tu cuenta, o un administrador la permite para todos.',
     },
     passkey_added: {
       subject: 'Se ha añadido una llave de acceso a tu cuenta de {product}',

@@ -102,7 +102,7 @@ export const fr: MailTexts = {
     device: "{session} La page propose ensuite de mettre aussi fin à la session qui a approuvé l'appareil.",
     passkey: "{session} La clé d'accès supprimée n'est pas restaurée ; vous pouvez l'ajouter à nouveau.",
     key: "{session} La clé d'API supprimée n'est pas restaurée ; vous pouvez en créer une nouvelle.",
-    app: "{session} La page propose ensuite de fermer aussi la session qui a approuvé l'application.",
+    app: "{session} La page propose ensuite de mettre aussi fin à la session qui a approuvé l'application.",
     address:
       "Cela restaure cette adresse et met fin à toutes les sessions du compte. Les clés d'accès ajoutées depuis le changement sont supprimées.",
     theft:
@@ -122,7 +122,7 @@ export const fr: MailTexts = {
     new_app: {
       subject: "Une application s'est connectée à votre compte {product}",
       digestSubject: "D'autres applications se sont connectées à votre compte {product}",
-      what: "Une application s'est connectée à votre compte {product}. Une personne connectée à votre place l'a approuvée, ou un administrateur l'autorise pour tout le monde.",
+      what: "Une application s'est connectée à votre compte {product}. Une personne connectée à votre compte l'a approuvée, ou un administrateur l'autorise pour tout le monde.",
     },
     passkey_added: {
       subject: "Une clé d'accès a été ajoutée à votre compte {product}",

@@ -116,9 +116,9 @@ export const ptBr: MailTexts = {
       what: 'Alguém entrou na sua conta {product} com um navegador e uma rede que ainda não tinham sido usados juntos.',
     },
     new_app: {
-      subject: 'Um aplicativo entrou na sua conta do {product}',
-      digestSubject: 'Mais aplicativos entraram na sua conta do {product}',
-      what: 'Um aplicativo entrou na sua conta do {product}. Alguém que estava conectado como você o aprovou, ou um administrador o permite para todos.',
+      subject: 'Aplicativo conectado à sua conta {product}',
+      digestSubject: 'Mais aplicativos conectados à sua conta {product}',
+      what: 'Um aplicativo foi conectado à sua conta {product}. Alguém conectado à sua conta o aprovou, ou um administrador o permite para todos.',
     },
     passkey_added: {
       subject: 'Uma chave de acesso foi adicionada à sua conta {product}',
