@@ -79,35 +79,17 @@ const httpModules = ['platform/http', 'platform/token-endpoint'];
 const maxModulesInALayer = 10;
 
 /**
- * The module that owns each table. Other modules read the table but change it only through what its owner exports. Migrations
- * are exempt, and so are restoring a backup, which fills all tables at once, and rows that the database deletes with the row they reference (ON DELETE CASCADE).
+ * The module that owns each table: the one whose `tables.ts` declares it. Other modules read the table but change it only through
+ * what its owner exports. Migrations are exempt, and so are restoring a backup, which fills all tables at once, and rows that the
+ * database deletes with the row they reference (ON DELETE CASCADE).
  */
-const tableOwners: Readonly<Record<string, string>> = {
-  rate_limits: 'platform/rate-limits',
-  outbox: 'platform/mail',
-  events: 'security-log/events',
-  event_chains: 'security-log/events',
-  event_positions: 'security-log/events',
-  feed_events: 'security-log/feed',
-  feed_readers: 'trust/feed',
-  feed_acknowledgements: 'trust/feed',
-  notices: 'security-log/notices',
-  notice_windows: 'security-log/notices',
-  sessions: 'sessions',
-  organizations: 'identity/organizations',
-  memberships: 'identity/organizations',
-  users: 'identity/account',
-  email_changes: 'identity/email-change',
-  authorization_codes: 'sign-in/authorize',
-  device_authorizations: 'sign-in/device',
-  magic_links: 'sign-in/magic-links',
-  passkeys: 'sign-in/passkeys',
-  spent_challenges: 'sign-in/passkeys',
-  service_keys: 'services/service-keys',
-  declarations: 'services/service-keys',
-  service_tokens: 'services/service-tokens',
-  signing_keys: 'trust/signing-keys',
-};
+const tableOwners: Readonly<Record<string, string>> = Object.fromEntries(
+  productOf(await readSources(), server)
+    .filter(({ path }) => path.endsWith('/tables.ts'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/^ {4}(\w+): \{/gm)].map(([, table]) => [table ?? '', moduleOf(path) ?? '']),
+    ),
+);
 
 /** Tables that no statement writes, only triggers of the database. */
 const writtenByTriggers = ['event_positions'];
@@ -144,7 +126,9 @@ const rules: Rule[] = [
     name: 'the platform declares no rate limit, and only the settings that it uses',
     complaints: (files) =>
       productOf(files, `${server}platform/`)
-        .filter(({ text }) => /satisfies Rules\b|declare module/.test(withoutComments(text)))
+        .filter(({ text }) =>
+          /satisfies Rules\b|interface Config extends ConfigOf/.test(withoutComments(text)),
+        )
         .map(({ path }) => `${path} declares what a capability should`),
     bad: { [`${server}platform/mail/limits.ts`]: 'export const mailLimits = {} as const satisfies Rules;' },
   },
@@ -178,7 +162,8 @@ const rules: Rule[] = [
     complaints: (files) =>
       packageImports(files, ['kysely', 'kysely-postgres-js', 'postgres', 'bun:sqlite'])
         .filter(
-          ({ from }) => !/\/(store|outbox-store)\.ts$/.test(from) && moduleOf(from) !== 'platform/database',
+          ({ from }) =>
+            !/\/(store|outbox-store|tables)\.ts$/.test(from) && moduleOf(from) !== 'platform/database',
         )
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { [`${server}sessions/sessions.ts`]: "import { sql } from 'kysely';" },
@@ -200,13 +185,11 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'every table has an owner, and every statement that writes names its table literally',
+    name: 'only a tables.ts declares tables, and every statement that writes names its table literally',
     complaints: (files) => [
-      ...files
-        .filter(({ path }) => path === `${server}platform/database/schema.ts`)
-        .flatMap(({ text }) => [...text.matchAll(/^ {2}(\w+): \{/gm)].map(([, table]) => table ?? ''))
-        .filter((table) => !(table in tableOwners))
-        .map((table) => `${table} has no owner`),
+      ...productOf(files, server)
+        .filter(({ path, text }) => !path.endsWith('/tables.ts') && /interface Tables \{[^}]/.test(text))
+        .map(({ path }) => `${path} declares tables`),
       ...tableWrites(files)
         .filter(({ table }) => table === '')
         .map(({ from }) => `${from} writes to a table that it does not name`),

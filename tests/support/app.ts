@@ -23,6 +23,7 @@ import { createRateLimiter } from '../../packages/server/src/platform/rate-limit
 import { createLogger, createLoggerTo } from '../../packages/server/src/platform/telemetry/log.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
 import { rateLimitNames, rateLimitRules, readConfig } from '../../packages/server/src/settings.ts';
+import { signInFailureReasons } from '../../packages/server/src/sign-in/failures/failures.ts';
 import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
 import { newDatabase } from './new-database.ts';
@@ -158,7 +159,7 @@ export async function openApp(
   const offset = (beside && offsets.get(beside)) ?? { ms: 0 };
   let worker: MailWorker | undefined;
   const stop = new AbortController();
-  const metrics = createMetrics(rateLimitNames);
+  const metrics = createMetrics(rateLimitNames, signInFailureReasons);
   const ring = parseKeyRing(keys);
   const clock = () => Date.now() + offset.ms;
   const ctx: Context = {
@@ -311,7 +312,11 @@ export async function openApp(
 
 /** Reads from a separate app, so that the request does not show up in the logs and metrics under test. */
 async function readDocument(ctx: Context): Promise<Document> {
-  const silent = { ...ctx, log: createLogger('silent'), metrics: createMetrics(rateLimitNames) };
+  const silent = {
+    ...ctx,
+    log: createLogger('silent'),
+    metrics: createMetrics(rateLimitNames, signInFailureReasons),
+  };
   const app = createApp(silent, { draining: false, retiring: false, inFlight: 0 });
   const request = new Request(`${ctx.config.baseUrl}/openapi.json`);
   return (await (await app.fetch(request, { peer: undefined })).json()) as Document;

@@ -1,4 +1,5 @@
 import { rateLimitNames, rateLimitRules, readConfig } from './settings.ts';
+import { signInFailureReasons } from './sign-in/failures/failures.ts';
 import './operator/early-hangup.ts';
 
 import type { Command } from 'commander';
@@ -152,7 +153,7 @@ function opened(db: Promise<Database>): Promise<Database> {
 
 async function createContext(config: Config, log: Log, db: Database, keys: Keys): Promise<Context> {
   const clock = await openClock(db);
-  const metrics = createMetrics(rateLimitNames);
+  const metrics = createMetrics(rateLimitNames, signInFailureReasons);
   const quotas = config.rateLimitsEnabled ? config.rateLimitQuotas : undefined;
   return {
     config,

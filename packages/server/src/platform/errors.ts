@@ -1,80 +1,14 @@
 import { type ErrorBody, type ErrorCode, errorStatus } from '@latchkey/contract/errors';
 import { organizationSlugRule } from '@latchkey/contract/organizations';
 
-/** Why a credential, link, code or token was refused. */
-type RefusalDetail =
-  | 'another_client'
-  | 'another_service'
-  | 'another_user'
-  | 'client_gone'
-  | 'disabled'
-  | 'ended'
-  | 'expired'
-  | 'gone'
-  | 'malformed'
-  | 'no_credential'
-  | 'race'
-  | 'spent'
-  | 'theft'
-  | 'unknown'
-  | 'unproven'
-  | 'wrong_address'
-  | 'wrong_code';
-
-/** Why a passkey ceremony failed. */
-type CeremonyDetail =
-  | 'attestation_certificate'
-  | 'attestation_format'
-  | 'attestation_signature'
-  | 'attestation_statement'
-  | 'backup_eligibility'
-  | 'backup_state'
-  | 'base64url'
-  | 'client_data'
-  | 'clone'
-  | 'credential_id'
-  | 'cross_origin'
-  | 'expired_challenge'
-  | 'foreign_challenge'
-  | 'origin'
-  | 'public_key'
-  | 'replay'
-  | 'rp_id'
-  | 'signature'
-  | 'type'
-  | 'user_handle'
-  | 'user_presence'
-  | 'user_verification'
-  | 'verification';
-
 /** Why the service cannot answer. */
 type UnavailableDetail = 'draining' | 'library_unavailable' | 'limiter_unavailable' | 'store_unavailable';
 
-/** The rate limit that was reached. */
-type RateLimitDetail =
-  | 'account_changes'
-  | 'authorizations'
-  | 'client_documents'
-  | 'device_authorizations'
-  | 'device_polls'
-  | 'email_changes'
-  | 'email_codes_by_client'
-  | 'link_logins'
-  | 'mails_by_client'
-  | 'mails_by_known_browser'
-  | 'mails_by_pair'
-  | 'mails_by_recipient'
-  | 'notices'
-  | 'passkey_challenges'
-  | 'passkey_responses'
-  | 'refreshes'
-  | 'runs'
-  | 'service_tokens'
-  | 'user_codes_by_client'
-  | 'user_codes_by_user';
-
-/** The reason for an error, in one word. It goes into the log and never into the response. */
-export type ErrorDetail = RefusalDetail | CeremonyDetail | UnavailableDetail | RateLimitDetail;
+/**
+ * The reason for an error, in one word: that of a capability, or the name of a rate limit. It goes into the log and never into the
+ * response.
+ */
+export type ErrorDetail = string;
 
 type Members = Pick<ErrorBody, 'interval' | 'redirect' | 'form_post'>;
 

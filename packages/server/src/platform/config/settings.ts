@@ -190,9 +190,6 @@ export const keySettings = {
   },
 } satisfies Record<string, SettingText>;
 
-/** Settings of the command line. They may be set where the service runs, too. */
-export const clientSettings: ReadonlySet<string> = new Set(['LATCHKEY_SERVER', 'LATCHKEY_CREDENTIALS']);
-
 /**
  * The value of one setting, or its default. An empty variable counts as not set.
  * @throws {ConfigError} when the value does not have the format of the setting

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '../../../../../tests/support/app.ts';
 import { rateLimitNames } from '../../settings.ts';
-import { signInFailureReasons } from '../telemetry/metrics.ts';
+import { signInFailureReasons } from '../../sign-in/failures/failures.ts';
 
 const local = { peer: '127.0.0.1' };
 
@@ -55,7 +55,7 @@ test('every counter starts at 0 for every value of its labels', async () => {
       'outcome',
       ['rotated', 'retry', 'race', 'theft', 'ended', 'disabled', 'unknown', 'malformed'],
     ],
-    latchkey_logins_total: ['method', ['magic_link', 'email_code', 'passkey', 'device_code']],
+    latchkey_logins_total: ['method', ['magic_link', 'email_code', 'passkey', 'device_code', 'browser_code']],
     latchkey_mails_total: ['outcome', ['sent', 'failed', 'given_up']],
     latchkey_limits_hit_total: ['limit', rateLimitNames],
     latchkey_limiter_failures_total: ['limit', rateLimitNames],

@@ -39,44 +39,18 @@ function counterBy<Label extends string>(
   return counter;
 }
 
-/** Why sign-ins are refused, by method. A code of a device is one that a signed-in user types. */
-export const signInFailureReasons = {
-  magic_link: ['malformed', 'over', 'account_disabled', 'signup_disabled'],
-  email_code: ['malformed', 'wrong_code', 'over', 'account_disabled', 'signup_disabled'],
-  device_code: ['wrong_code'],
-  passkey: [
-    'client_data',
-    'foreign_challenge',
-    'expired_challenge',
-    'replay',
-    'type',
-    'origin',
-    'cross_origin',
-    'unknown_credential',
-    'credential_id',
-    'user_handle',
-    'rp_id',
-    'user_presence',
-    'user_verification',
-    'backup_state',
-    'backup_eligibility',
-    'signature',
-    'clone',
-    'account_disabled',
-    'other',
-  ],
-} as const satisfies Record<string, readonly string[]>;
-export type SignInFailureMethod = keyof typeof signInFailureReasons;
+/** Why sign-ins are refused, by method. */
+type Reasons = Readonly<Record<string, readonly string[]>>;
 
 /** Every reason starts at 0, too. */
-function signInFailures(registry: Registry): Counter<'method' | 'reason'> {
+function signInFailures(registry: Registry, reasonsByMethod: Reasons): Counter<'method' | 'reason'> {
   const counter = new Counter({
     name: 'latchkey_sign_in_failures_total',
     help: 'Refused sign-ins by method and reason, whether or not the account exists. Rate limits count separately.',
     labelNames: ['method', 'reason'],
     registers: [registry],
   });
-  for (const [method, reasons] of Object.entries(signInFailureReasons)) {
+  for (const [method, reasons] of Object.entries(reasonsByMethod)) {
     for (const reason of reasons) counter.labels(method, reason).inc(0);
   }
   return counter;
@@ -127,14 +101,14 @@ function requestMetrics(registry: Registry) {
   };
 }
 
-const sessionMetrics = (registry: Registry) => ({
+const sessionMetrics = (registry: Registry, signInFailureReasons: Reasons) => ({
   logins: counterBy(
     registry,
     ['latchkey_logins_total', 'Sessions started by method'],
     'method',
     loginMethods,
   ),
-  signInFailures: signInFailures(registry),
+  signInFailures: signInFailures(registry, signInFailureReasons),
   refreshes: counterBy(
     registry,
     ['latchkey_refreshes_total', `Token refreshes by outcome: ${refreshOutcomes.join(', ')}`],
@@ -233,12 +207,12 @@ const deploymentMetrics = (registry: Registry) => ({
 });
 
 /** The service's metrics. Label values are fixed names, never input from a client. */
-export function createMetrics(rateLimitNames: readonly string[]) {
+export function createMetrics(rateLimitNames: readonly string[], signInFailureReasons: Reasons) {
   const registry = new Registry();
   return {
     registry,
     ...requestMetrics(registry),
-    ...sessionMetrics(registry),
+    ...sessionMetrics(registry, signInFailureReasons),
     ...rateLimitMetrics(registry, rateLimitNames),
     ...mailMetrics(registry),
     ...censusMetrics(registry),

@@ -1,10 +1,38 @@
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { type SignInFailureMethod, signInFailureReasons } from '../../platform/telemetry/metrics.ts';
 import { networkKey } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordFailedSignIn } from '../../security-log/events/events.ts';
+
+/** Why sign-ins are refused, by method. A code of a device is one that a signed-in user types. */
+export const signInFailureReasons = {
+  magic_link: ['malformed', 'ended', 'account_disabled', 'signup_disabled'],
+  email_code: ['malformed', 'wrong_code', 'ended', 'account_disabled', 'signup_disabled'],
+  device_code: ['wrong_code'],
+  passkey: [
+    'client_data',
+    'foreign_challenge',
+    'expired_challenge',
+    'replay',
+    'type',
+    'origin',
+    'cross_origin',
+    'unknown_credential',
+    'credential_id',
+    'user_handle',
+    'rp_id',
+    'user_presence',
+    'user_verification',
+    'backup_state',
+    'backup_eligibility',
+    'signature',
+    'clone',
+    'account_disabled',
+    'other',
+  ],
+} as const satisfies Record<string, readonly string[]>;
+type SignInFailureMethod = keyof typeof signInFailureReasons;
 
 /** Records a refused attempt in the log of the account it was for. Call it last in its transaction. */
 export const recordFailure = (

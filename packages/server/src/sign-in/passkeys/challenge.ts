@@ -6,7 +6,7 @@ import {
   subjectBytes,
 } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
+import { AuthError } from '../../platform/errors.ts';
 import * as store from './store.ts';
 
 /** An unexpired challenge that this service issued. It may already be spent. */
@@ -15,8 +15,34 @@ export interface Challenge {
   readonly expiresAt: number;
 }
 
+/** Why a passkey ceremony failed. */
+type CeremonyDetail =
+  | 'attestation_certificate'
+  | 'attestation_format'
+  | 'attestation_signature'
+  | 'attestation_statement'
+  | 'backup_eligibility'
+  | 'backup_state'
+  | 'base64url'
+  | 'client_data'
+  | 'clone'
+  | 'credential_id'
+  | 'cross_origin'
+  | 'expired_challenge'
+  | 'foreign_challenge'
+  | 'origin'
+  | 'public_key'
+  | 'replay'
+  | 'rp_id'
+  | 'signature'
+  | 'type'
+  | 'user_handle'
+  | 'user_presence'
+  | 'user_verification'
+  | 'verification';
+
 /** The error of every failed ceremony. The caller gets no details; `detail` goes into the log. */
-export const ceremonyRefused = (detail: ErrorDetail, cause?: unknown): AuthError =>
+export const ceremonyRefused = (detail: CeremonyDetail, cause?: unknown): AuthError =>
   new AuthError('invalid_grant', 'The passkey response is invalid, has expired or was already used.', {
     detail,
     cause,

@@ -1,0 +1,25 @@
+export {};
+
+declare module '../database/schema.ts' {
+  interface Tables {
+    outbox: {
+      id: string;
+      template: string;
+      recipient: string;
+      recipient_key: string;
+      reference: string;
+      created_at: number;
+      expires_at: number;
+      next_attempt_at: number;
+      attempts: number;
+      sent_at: number | null;
+      dead_at: number | null;
+      last_error: string | null;
+      priority: number;
+      refusals: number;
+      slow_attempts: number;
+      trace_id: string | null;
+      span_id: string | null;
+    };
+  }
+}

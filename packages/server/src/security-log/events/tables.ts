@@ -1,0 +1,30 @@
+export {};
+
+declare module '../../platform/database/schema.ts' {
+  interface Tables {
+    events: {
+      id: string;
+      user_id: string;
+      type: string;
+      session_id: string | null;
+      ip_address: string | null;
+      user_agent: string | null;
+      detail: string | null;
+      created_at: number;
+      seq: number;
+      once: string | null;
+      mac: string;
+    };
+    event_chains: {
+      user_id: string;
+      base_seq: number;
+      base_mac: string;
+      head_seq: number;
+      head_mac: string;
+      head_at: number;
+      oldest_at: number | null;
+      seal: string;
+    };
+    event_positions: { position: number; event_id: string };
+  }
+}

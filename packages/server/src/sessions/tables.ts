@@ -1,0 +1,51 @@
+export {};
+
+declare module '../platform/database/schema.ts' {
+  interface Tables {
+    sessions: {
+      id: string;
+      user_id: string;
+      session_epoch: number;
+      kind: 'browser' | 'device' | 'app' | 'key' | 'run';
+      method:
+        | 'device_code'
+        | 'browser_code'
+        | 'magic_link'
+        | 'email_code'
+        | 'passkey'
+        | 'key'
+        | 'token_exchange';
+      generation: number;
+      rotated_at: number;
+      idempotency_hash: string | null;
+      client_name: string | null;
+      device_name: string | null;
+      ip_address: string | null;
+      user_agent: string | null;
+      created_at: number;
+      last_used_at: number;
+      idle_expires_at: number;
+      expires_at: number;
+      revoked_at: number | null;
+      parent_session_id: string | null;
+      passkey_id: string | null;
+      passkey_added_by: string | null;
+      email_change_id: string | null;
+      distrusted_as: 'disowned' | 'stolen' | null;
+      rotated_network: string | null;
+      rotated_program: string | null;
+      scope: string | null;
+      resource: string | null;
+      authorization_details: string | null;
+      path: string | null;
+      within_session_id: string | null;
+      root_session_id: string | null;
+      service_id: string | null;
+      actor: string | null;
+      token_ttl_seconds: number | null;
+      client_id: string | null;
+      authenticated_at: number | null;
+      authenticated_by: 'magic_link' | 'email_code' | 'passkey' | null;
+    };
+  }
+}
