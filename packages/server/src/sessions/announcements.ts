@@ -22,7 +22,7 @@ export const announceKey = (
 
 /**
  * Announces to services that a session or key has ended, in the transaction that ends it. Whatever ends a single session
- * calls this, last. What is within the session needs no announcement of its own.
+ * calls this, last. Runs within the session need no announcement of their own.
  */
 export const announceEnd = (
   ctx: Context,

@@ -81,7 +81,7 @@ const originOf = ({ ipAddress, userAgent }: ClientInfo): RefreshOrigin => ({
   program: programHash(programOf(userAgent)),
 });
 
-/** How the origin of a retry differs from that of the first request. An unknown origin does not differ. */
+/** How the origin of a retry differs from the origin of the first request. An unknown origin does not differ. */
 const changesOfOrigin = (
   { network, program }: RefreshOrigin,
   first: { rotated_network: string | null; rotated_program: string | null },
@@ -115,7 +115,7 @@ const refused = (detail: ErrorDetail) =>
 
 /**
  * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same successor
- * again. A stolen refresh token revokes only its own session. That of a run needs the key of the service that made it.
+ * again. A stolen refresh token revokes only its own session. The refresh token of a run needs the key of its service.
  * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`; for a run
  * also `invalid_client`, `unauthorized_client`
  */

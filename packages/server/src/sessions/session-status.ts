@@ -5,15 +5,15 @@ export interface SessionState {
   readonly user_epoch: number | null;
   readonly revoked_at: number | null;
   readonly idle_expires_at: number;
-  /** For a run, the earliest end of everything that it is within, and of itself. Null for logins and keys. */
+  /** For a run, the earliest end of the run and its ancestors. Null for logins and keys. */
   readonly path_ends_at: number | null;
 }
 
 export type SessionStatus = 'active' | 'disabled' | 'ended';
 
 /**
- * The status of a session at `now`. It ends at its idle timeout unless the caller names another end, and with everything
- * that it is within. A disabled account has a status of its own because its owner may learn that it is disabled.
+ * The status of a session at `now`. It ends at its idle timeout unless the caller names another end, and with its
+ * ancestors. A disabled account has a status of its own because its owner may learn that it is disabled.
  */
 export function sessionStatus(
   state: SessionState,

@@ -43,7 +43,7 @@ export interface NewSession {
   readonly passkeyId?: string;
   /** The key of the address that was proven. The account must still have it. */
   readonly emailKey?: string;
-  /** What the tokens allow, as the client asked for it: null if it did not, which means everything. */
+  /** The requested scope. Null if the client requested none, which means everything. */
   readonly scope?: string | null;
   /** The only service that accepts the tokens. */
   readonly resource?: string | null;

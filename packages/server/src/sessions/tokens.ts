@@ -11,7 +11,7 @@ import { sha256 } from '../platform/crypto/hash.ts';
 export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'): string =>
   `${prefix}${sha256('session id', secret).subarray(0, subjectBytes).toString('base64url')}`;
 
-/** Whether an id is that of a key, not of a login. */
+/** Whether an id belongs to a key, not to a login. */
 export const isKeyId = (id: string): boolean => id.startsWith('key_');
 
 /** The columns of a session that its current tokens are derived from. */
@@ -23,7 +23,7 @@ export interface Rotation {
   readonly token_ttl_seconds: number | null;
   /** A JSON array, if any. */
   readonly authorization_details: string | null;
-  /** Null for everything, unless the client asked for that: then `*`. */
+  /** Null for everything; `*` if the client requested that. */
   readonly scope: string | null;
 }
 
@@ -47,7 +47,7 @@ export function tokenSetOf(ctx: Context, secret: Buffer, rotation: Rotation): To
 export const parseDetails = (stored: string | null): AuthorizationDetails | null =>
   stored === null ? null : (JSON.parse(stored) as AuthorizationDetails);
 
-/** What a run is within, nearest first, of the path that its row stores. */
+/** A run's ancestors, nearest first, from the path in its row. */
 export const withinOf = (path: string): string[] => (JSON.parse(path) as string[]).slice(1);
 
 /** The first tokens of a run. Only one that a service made can be refreshed. */

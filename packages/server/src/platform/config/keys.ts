@@ -106,7 +106,7 @@ export const readRetiredKeyList = (env: Environment = processEnvironment): strin
   env['LATCHKEY_RETIRED_KEYS']?.trim() ?? '';
 
 /**
- * Replaces the content of the key file: whoever reads it, also after a crash, finds the old ring or the new one. The caller holds a
+ * Replaces the content of the key file atomically: readers find the old ring or the new one, even after a crash. The caller holds a
  * lock against other changes.
  * @throws {ConfigError} when it cannot be written
  */

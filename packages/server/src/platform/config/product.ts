@@ -1,6 +1,6 @@
 import { type Logo, readLogo } from './logo.ts';
 
-/** What people see of the service: on pages, in emails and when their browser asks for a passkey. */
+/** What people see of the service: on pages, in emails and in the passkey dialogs of their browser. */
 export interface Product {
   readonly name: string;
   readonly url: string | undefined;

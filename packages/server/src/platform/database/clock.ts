@@ -1,6 +1,6 @@
 import type { Database } from './executor.ts';
 
-/** How long the clock runs on its own before it is compared with that of the database again. */
+/** How long the clock runs on its own before it is compared with the database's clock again. */
 const comparisonIntervalMs = 5_000;
 
 /** A slower answer says too little about when it was given. */

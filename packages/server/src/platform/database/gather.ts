@@ -12,7 +12,7 @@ interface Question<P, Row> {
 
 /**
  * A statement in two forms: `one` for a single set of values, and `all` for several, which returns the rows of each, or undefined
- * for values that need a statement of their own. Where the executor gathers statements, those of one turn of the event loop go
+ * for values that need a statement of their own. Where the executor gathers statements, the statements of one turn of the event loop go
  * out as one: a round trip to PostgreSQL costs several times what most of them do. One that fails does not affect the others.
  */
 export function gathered<P, Row>(

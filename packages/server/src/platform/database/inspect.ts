@@ -65,7 +65,7 @@ function inspectSqlite(path: string) {
 }
 
 async function inspectPostgres(url: string) {
-  // Without prepared statements, because DATABASE_URL may be that of a pooler.
+  // Without prepared statements, because DATABASE_URL may point to a pooler.
   const connection = { max: 1, connect_timeout: connectTimeoutSeconds, prepare: false, fetch_types: false };
   const sql = postgres(await findPrimary(url), { ...connection, onnotice: () => undefined });
   try {

@@ -200,7 +200,7 @@ const errorSchema = (errors: readonly DescribedError[]): Schema => ({
   ],
 });
 
-/** Converts every schema to JSON Schema: those of requests as input, those of responses as output. */
+/** Converts every schema to JSON Schema: requests as input, responses as output. */
 function convert(operations: readonly Operation[]) {
   const requests = operations.flatMap(({ parameters = [], body }) => [
     ...parameters.map(({ schema }) => schema),

@@ -267,7 +267,7 @@ function requireNames({ method, path }: Endpoint, params: Readonly<Record<string
   }
 }
 
-/** Whether the command line asks for somebody who is signed in. Only it is told the version, which it compares with its own. */
+/** Whether the request comes from the command line with a valid token. Only such responses name the version, for comparison. */
 const isCommandLine = ({ headers }: Request, caller: Caller | undefined): boolean =>
   caller?.credential === 'bearer' && (headers.get('User-Agent')?.startsWith('latchkey/') ?? false);
 

@@ -126,7 +126,7 @@ const defaultLocale = 'en-GB';
 const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
 /**
- * Writes times as the profile of the person who reads a mail asks for, with their difference from UTC. Without a reader,
+ * Writes times as the reader's profile sets them, with their difference from UTC. Without a reader,
  * or where the profile leaves it open: `2 Jan 2026, 03:04 UTC`.
  */
 export function timesFor(reader: TimePreferences | undefined): (time: number) => string {

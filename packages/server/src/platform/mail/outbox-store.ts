@@ -44,7 +44,7 @@ export const insertMail = statement<{
     .onConflict((c) => c.column('id').doNothing()),
 );
 
-/** Which mails to claim: those of one priority, and of these either the ones that were slow before or the others. */
+/** Which mails to claim: of one priority, either the mails that were slow before or the others. */
 export type Lane = { priority: number; slow: 0 | 1 };
 
 const wasSlow = sql<number>`case when slow_attempts > 0 then 1 else 0 end`;

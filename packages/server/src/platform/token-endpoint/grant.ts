@@ -34,7 +34,7 @@ export function requireParameter(parameters: GrantParameters, name: keyof GrantP
 }
 
 /**
- * A restriction that was asked for must not get lost, so a request that cannot have one is refused.
+ * A requested restriction must not get lost, so a request that does not support it is refused.
  * @throws {AuthError} `invalid_request`
  */
 export function refuseAuthorizationDetails(body: { readonly authorization_details?: unknown }): void {

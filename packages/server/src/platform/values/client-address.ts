@@ -45,7 +45,7 @@ const isTrusted = (address: Address, proxies: readonly CidrRange[]): boolean =>
   proxies.some((range) => isInRange(address, range));
 
 /**
- * The client's address: that of the peer or, behind trusted proxies, the last address in `X-Forwarded-For` that is not
+ * The client's address: the peer's address or, behind trusted proxies, the last address in `X-Forwarded-For` that is not
  * a trusted proxy. The header of an untrusted peer is ignored.
  */
 export function clientAddress(

@@ -11,12 +11,12 @@ import { checkAuthorizationDetails, resolveAccess } from '../../services/scopes/
 import { type RunSubject, startRun } from '../../sessions/sessions.ts';
 import { areDetailsWithin } from './details.ts';
 
-/** What a program asks for. Without a service it narrows its own token. */
+/** The requested run. Without a service, a program narrows its own token. */
 export interface RequestedRun {
   readonly service: CallingService | undefined;
   readonly scope: string | undefined;
   readonly resource: string | undefined;
-  /** Parsed JSON, not yet checked. Undefined if it did not ask. */
+  /** Parsed JSON, not yet validated. Undefined if not requested. */
   readonly authorizationDetails: unknown;
   readonly expiresInSeconds: number | undefined;
 }

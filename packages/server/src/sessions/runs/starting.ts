@@ -95,7 +95,7 @@ interface Lifetime {
 }
 
 /**
- * A run never outlasts what it is within. Without a service it has a single token, which does not outlast the one it was
+ * A run never outlasts its ancestors. Without a service it has a single token, which does not outlast the one it was
  * made of, and ends with it.
  */
 function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: number): Lifetime {
@@ -182,7 +182,7 @@ interface Cause {
 export const recordStartedRun = (ctx: Context, tx: Executor, cause: Cause, run: LoggedRun): Promise<void> =>
   recordRun(ctx, tx, 'run_started', cause, run, {});
 
-/** Records that a run ended by itself, not with something it is within. */
+/** Records that a run ended by itself, not with an ancestor. */
 export const recordEndedRun = (
   ctx: Context,
   tx: Executor,
@@ -191,7 +191,7 @@ export const recordEndedRun = (
   detail: Readonly<Record<string, string>>,
 ): Promise<void> => recordRun(ctx, tx, 'run_ended', cause, run, detail);
 
-/** At most once an hour for what the run is within, its service and its scope: programs make thousands. */
+/** At most once an hour for each parent, service and scope: programs make thousands. */
 async function recordRun(
   ctx: Context,
   tx: Executor,

@@ -10,7 +10,7 @@ import { readToken } from '../tokens.ts';
 
 type StoredSession = Awaited<ReturnType<typeof store.findSession>>[number];
 
-/** The session or key that a run is made of, and the credential that was presented for it. */
+/** The session or key that a run is created from, and its credential. */
 export interface RunSubject {
   readonly session: StoredSession;
   /** What it allows: scope names separated by spaces, or `*` for everything. */

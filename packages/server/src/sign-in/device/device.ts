@@ -152,7 +152,7 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Approv
 /**
  * Approves or denies a pending device for the signed-in user. Only the first decision counts.
  * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `invalid_scope` or
- * `invalid_target` when it asks for something that is not declared any more; `rate_limited`
+ * `invalid_target` when its scope or resource has been withdrawn; `rate_limited`
  */
 export async function decideDevice(
   ctx: Context,

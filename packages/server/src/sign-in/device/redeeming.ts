@@ -108,7 +108,7 @@ async function pollAndHold(
   }
 }
 
-/** Answers a poll once the user has decided, the code has expired or the client has waited as long as it wanted to. */
+/** Answers a poll once the user has decided, the code has expired or the client's wait is over. */
 async function holdPoll(
   ctx: Context,
   watch: Watch,

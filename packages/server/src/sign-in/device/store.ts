@@ -107,7 +107,7 @@ export const endHeldPoll = statement<{ id: string; planned_at: number; ended_at:
     .where('last_poll_at', '=', p.planned_at),
 );
 
-/** Those of these authorizations that are not pending any more. `ids` is a JSON array. */
+/** The given authorizations that are no longer pending. `ids` is a JSON array. */
 export const findDecided = statement<{ ids: string }>()((db, p, dialect) =>
   db
     .selectFrom('device_authorizations')

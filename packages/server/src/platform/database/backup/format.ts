@@ -29,7 +29,7 @@ const isBackedUp: Readonly<Record<keyof Tables, boolean>> = {
   spent_challenges: true,
   events: true,
   event_chains: true,
-  // Numbered anew, behind a gap, so that whoever follows the log gets every event of the restored one.
+  // Numbered anew, behind a gap, so that readers of the log get every event of the restored one.
   event_positions: false,
   email_changes: true,
   notices: true,

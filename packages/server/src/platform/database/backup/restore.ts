@@ -131,7 +131,7 @@ async function isCompressed(file: string): Promise<boolean> {
   }
 }
 
-/** The tables of the database, without those of the database itself. */
+/** The tables of the database, without the system tables. */
 const tablesOf = async (tx: Executor): Promise<string[]> =>
   (
     await tx.run<{ name: string }>(

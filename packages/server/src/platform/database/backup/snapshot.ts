@@ -32,7 +32,7 @@ const lastMigration = `${appliedMigrations} ORDER BY name DESC LIMIT 1`;
 
 const selectAll = (table: string): string => `SELECT * FROM "${table}"`;
 
-/** Lets `work` read the database of a URL as it is at one moment, without blocking whoever writes. */
+/** Lets `work` read the database of a URL as it is at one moment, without blocking writers. */
 export const withSnapshot = <T>(url: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> =>
   url.startsWith('sqlite:') ? ofSqlite(url.slice('sqlite:'.length), work) : ofPostgres(url, work);
 

@@ -11,7 +11,7 @@ export interface ExampleRequest {
   readonly body: object | undefined;
 }
 
-/** The members of an example body are those of its first alternative. */
+/** The members of an example body come from its first alternative. */
 export function exampleRequest(
   operation: ReferenceOperation,
   { server, resolve }: Reference,
