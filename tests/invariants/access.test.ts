@@ -17,6 +17,7 @@ setDefaultTimeout(60_000);
 
 /** One word for each error that refuses a credential. `in` is a call that gets past them all. */
 const refusals: Readonly<Record<string, string>> = {
+  '403 origin_not_allowed': 'origin',
   '401 invalid_token': 'token',
   '401 insufficient_user_authentication': 'login',
   '403 insufficient_scope': 'scope',
@@ -32,6 +33,12 @@ const refusals: Readonly<Record<string, string>> = {
  */
 const table = `
                                  none    browser old     device  profile email   organiz tickets bound   key     narrow  key@    cookie  service rights
+verifyAuthorization              token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+approveAuthorization             token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+denyAuthorization                token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
+getUserinfo                      token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token
+postUserinfo                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token
+confirmSignOut                   origin  in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      origin  origin
 startDeviceAuthorization         in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 startDeviceAuthorization form    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 redeemDeviceCode                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
@@ -132,6 +139,10 @@ const tries: Readonly<Record<string, Try>> = {
   'startDeviceAuthorization form': { form: { client_id: 'cli' } },
   redeemDeviceCode: { json: { device_code: 'lk_dc_unknown' }, ...noGrant },
   'redeemDeviceCode form': { form: { grant_type: 'refresh_token', refresh_token: 'lk_rt_x' }, ...noGrant },
+  verifyAuthorization: noBody,
+  approveAuthorization: noBody,
+  denyAuthorization: noBody,
+  confirmSignOut: { json: { id_token_hint: '' }, lets: '400 invalid_request' },
   verifyDevice: { json: code, ...noGrant },
   approveDevice: { json: code, ...noGrant },
   denyDevice: { json: code, ...noGrant },

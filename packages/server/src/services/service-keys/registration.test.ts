@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import { type Registration, requireValid } from './registration.ts';
+import { emptyRegistration, type Registration, requireClient, requireValid } from './registration.ts';
 
 const scope = (name: string, sentence = 'Read') => ({ scopes: [{ name, sentence }] });
 
@@ -63,4 +63,40 @@ describe('what an operator registers about a service', () => {
     test(`${JSON.stringify(registration).slice(0, 80)} is refused: ${sentence}`, () => {
       expect(() => requireValid(registration)).toThrow(sentence);
     });
+});
+
+describe('what an OAuth client may be', () => {
+  const redirectUris = ['https://app.example/callback'];
+  const local = ['http://127.0.0.1/callback'];
+  const client = (changed: Partial<Registration>) => ({ ...emptyRegistration, redirectUris, ...changed });
+
+  test.each([
+    [{}, false],
+    [{ isPublic: true }, false],
+    [{ isTrusted: true }, false],
+    [{ redirectUris: local, isPublic: true }, false],
+    [{ redirectUris: local, isTrusted: true }, true],
+    [{ redirectUris: [] }, false],
+  ] as const)('%j is accepted', (changed, isDevelopment) => {
+    expect(() => requireClient(client(changed), isDevelopment)).not.toThrow();
+  });
+
+  test.each([
+    [{ isPublic: true, isTrusted: true }, false],
+    [{ isPublic: true, redirectUris: [] }, false],
+    [{ isTrusted: true, redirectUris: [] }, false],
+    [{ isTrusted: true, redirectUris: local }, false],
+    [{ isTrusted: true, redirectUris: [...redirectUris, 'https://localhost/cb'] }, false],
+  ] as const)('%j is refused', (changed, isDevelopment) => {
+    expect(() => requireClient(client(changed), isDevelopment)).toThrow();
+  });
+
+  test('the error names the spelling that a redirect URI needs', () => {
+    expect(() => requireValid({ redirectUris: ['https://App.example'] })).toThrow(
+      'Write https://app.example/',
+    );
+    expect(() => requireValid({ signOutRedirectUris: ['http://app.example/'] })).toThrow(
+      'sign-out-redirect:',
+    );
+  });
 });

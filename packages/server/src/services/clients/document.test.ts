@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'bun:test';
+import { keptSeconds, parseClientUrl, readClientDocument } from './document.ts';
+
+describe('the client_id of an external client', () => {
+  const hosts = { clientHosts: ['app.example', 'b.example:8443', '[2606:4700::1]'], isDevelopment: false };
+  test.each([
+    'https://app.example/client',
+    'https://app.example/a/b.json',
+    'https://b.example:8443/client',
+    'https://[2606:4700::1]/client',
+  ])('%s is one', (id) => {
+    expect(parseClientUrl(id, hosts)?.href).toBe(id);
+  });
+  test.each([
+    'https://app.example/',
+    'https://app.example',
+    'https://app.example:8443/client',
+    'https://b.example/client',
+    'https://c.example/client',
+    'https://x.app.example/client',
+    'http://app.example/client',
+    'https://App.example/client',
+    'https://app.example/client?',
+    'https://app.example/client?a',
+    'https://app.example/client#',
+    'https://app.example/client#a',
+    'https://a@app.example/client',
+    'https://app.example/./client',
+    'https://app.example/a/../client',
+    'https://app.example/%2e%2e/client',
+    'https://app.example/a b',
+    'https://app.example\\client',
+    'app.example/client',
+    `https://app.example/${'x'.repeat(2048)}`,
+  ])('%s is none', (id) => {
+    expect(parseClientUrl(id, hosts)).toBeUndefined();
+  });
+
+  test('in development a listed loopback host is one by http', () => {
+    const clientHosts = ['127.0.0.1:3000', 'localhost'];
+    const url = 'http://127.0.0.1:3000/client';
+    expect(parseClientUrl(url, { clientHosts, isDevelopment: true })?.href).toBe(url);
+    expect(parseClientUrl('http://localhost/c', { clientHosts, isDevelopment: true })).toBeDefined();
+    expect(parseClientUrl(url, { clientHosts, isDevelopment: false })).toBeUndefined();
+    expect(parseClientUrl('http://127.0.0.1/client', { clientHosts, isDevelopment: true })).toBeUndefined();
+  });
+});
+
+describe('the document of an external client', () => {
+  const url = new URL('https://app.example/client');
+  const good = { client_id: url.href, client_name: 'App', redirect_uris: ['http://127.0.0.1/cb'] };
+  test('is read, with the redirect URIs that are taken', () => {
+    const redirect_uris = [
+      'http://127.0.0.1/cb',
+      'myapp:/cb',
+      'http://app.example/',
+      'https://app.example/cb',
+    ];
+    expect(readClientDocument(url, { ...good, redirect_uris, token_endpoint_auth_method: 'none' })).toEqual({
+      name: 'App',
+      redirectUris: ['http://127.0.0.1/cb', 'https://app.example/cb'],
+    });
+  });
+  test('without a name, or with one that cannot be shown, the host is the name', () => {
+    for (const client_name of [undefined, '', ' ', 'a\nb', 'x'.repeat(101), 5])
+      expect(readClientDocument(url, { ...good, client_name })?.name).toBe('app.example');
+  });
+  const wrong: object[] = [
+    { client_id: 'https://app.example/other' },
+    { client_id: undefined },
+    { token_endpoint_auth_method: 'client_secret_basic' },
+    { token_endpoint_auth_method: 'private_key_jwt' },
+    { client_secret: 'secret' },
+    { client_secret: null },
+    { client_secret_expires_at: 0 },
+    { redirect_uris: 'http://127.0.0.1/cb' },
+    { redirect_uris: [1] },
+    { redirect_uris: undefined },
+  ];
+  for (const changed of wrong)
+    test(`${JSON.stringify(changed)} is not taken`, () => {
+      expect(readClientDocument(url, { ...good, ...changed })).toBeUndefined();
+    });
+  test.each([{ json: null }, { json: [] }, { json: 'text' }])('$json is none', ({ json }) => {
+    expect(readClientDocument(url, json)).toBeUndefined();
+  });
+});
+
+test.each([
+  [{}, 300],
+  [{ 'Cache-Control': 'max-age=3600' }, 3_600],
+  [{ 'Cache-Control': 'public, max-age=3600', Age: '600' }, 3_000],
+  [{ 'Cache-Control': 'max-age=10' }, 300],
+  [{ 'Cache-Control': 'max-age=999999' }, 86_400],
+  [{ 'Cache-Control': 'no-store, max-age=3600' }, 300],
+  [{ 'Cache-Control': 'no-cache' }, 300],
+  [{ Expires: new Date(7_200_000).toUTCString() }, 7_200],
+  [{ Expires: 'soon' }, 300],
+  [{ 'Cache-Control': 'x-max-age=3600' }, 300],
+] as const)('a document with the headers %j is kept for %d seconds', (headers, seconds) => {
+  expect(keptSeconds(new Headers(headers), 0)).toBe(seconds);
+});

@@ -1,0 +1,433 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { cookieByMail } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import {
+  appLogin,
+  asBrowser,
+  codeFor,
+  commandLineRequest,
+  redeem,
+  redirectUri,
+  requestOf,
+  responseIn,
+} from '../../../../../tests/support/authorize.ts';
+import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { revokeService } from '../../services/service-keys/service-keys.ts';
+import { endRunsOfService } from '../../sessions/sessions.ts';
+
+setDefaultTimeout(60_000);
+
+const allowedOrigin = 'https://dashboard.example';
+
+onBothDatabases('authorization requests', (open) => {
+  let app: TestApp;
+  let service: TestService;
+  let trusted: TestService;
+  let tokens: Tokens;
+  let resources: Server;
+  let clientId: string;
+  /** Counts the requests for the document. */
+  let fetches = 0;
+  let document: object;
+  beforeAll(async () => {
+    resources = createServer((_, response) => {
+      fetches += 1;
+      response
+        .writeHead(200, { 'Content-Type': 'application/json' })
+        .end(JSON.stringify({ client_id: clientId, ...document }));
+    });
+    await new Promise<void>((resolve) => resources.listen(0, '127.0.0.1', resolve));
+    const host = `127.0.0.1:${(resources.address() as AddressInfo).port}`;
+    clientId = `http://${host}/client`;
+    document = { client_name: 'Assistant', redirect_uris: ['http://127.0.0.1/callback'] };
+    app = await open({
+      settings: { LATCHKEY_CLIENT_HOSTS: host, LATCHKEY_ALLOWED_ORIGINS: allowedOrigin },
+    });
+    service = await declareService(app.ctx, { name: 'Charts', redirectUris: [redirectUri] });
+    trusted = await declareService(app.ctx, { name: 'Own', redirectUris: [redirectUri], isTrusted: true });
+  });
+  beforeEach(async () => {
+    tokens = await app.login();
+  });
+  afterAll(async () => {
+    resources.close();
+    await app.close();
+  });
+
+  const verify = (request: Record<string, string>) => asBrowser(app, tokens, 'verify', request);
+  const verified = async (request: Record<string, string>) => {
+    const answer = await verify(request);
+    expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
+    return answer.body;
+  };
+  const refusal = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
+
+  test('verify describes a service and what it asks for, and changes nothing', async () => {
+    expect(await verified(requestOf(service.id))).toEqual({
+      client: { id: service.id, name: 'Charts', kind: 'service', host: null },
+      redirect_host: 'app.example',
+      loopback_warning: false,
+      scope: 'profile',
+      scopes: [{ name: 'profile', description: expect.any(String), service: null }],
+      resource: null,
+      resource_service: null,
+      device_name: null,
+      approval: 'needed',
+      sign_in_needed: false,
+    });
+  });
+
+  test('verify describes the command line, with a warning', async () => {
+    expect(await verified(commandLineRequest())).toMatchObject({
+      client: { id: 'latchkey-cli', kind: 'command_line', host: null },
+      redirect_host: null,
+      loopback_warning: true,
+      scope: '*',
+      device_name: 'den',
+      approval: 'needed',
+    });
+  });
+
+  test('a query answer to a loopback address carries a warning, a form post of a client with others none', async () => {
+    const local = 'http://localhost/callback';
+    await changeService(app.ctx, service.id, { redirectUris: [redirectUri, local] });
+    const request = requestOf(service.id, { redirect_uri: 'http://localhost:41234/callback' });
+    expect((await verified(request)).loopback_warning).toBe(true);
+    expect((await verified({ ...request, response_mode: 'form_post' })).loopback_warning).toBe(false);
+    await changeService(app.ctx, service.id, { redirectUris: [redirectUri] });
+  });
+
+  describe('without a usable client and redirect URI', () => {
+    const unknown: Record<string, () => Record<string, string>> = {
+      'no client': () => requestOf('', { client_id: undefined }),
+      'an unknown service': () => requestOf('svc_AAAAAAAAAAAAAAAAAAAAAA'),
+      'an unknown name': () => requestOf('grafana'),
+      'a URL of no listed host': () => requestOf('https://app.example/client'),
+      'another redirect URI': () => requestOf(service.id, { redirect_uri: 'https://evil.example/' }),
+      'a redirect URI with a trailing slash': () =>
+        requestOf(service.id, { redirect_uri: `${redirectUri}/` }),
+      'the command line without form_post': () => commandLineRequest({ response_mode: undefined }),
+      'the command line with query': () => commandLineRequest({ response_mode: 'query' }),
+      'the command line without a redirect URI': () => commandLineRequest({ redirect_uri: undefined }),
+      ...Object.fromEntries(
+        [
+          'http://127.0.0.1/path',
+          'http://127.0.0.1:41234/',
+          'http://127.0.0.1:41234/path?a',
+          'http://localhost:41234/path',
+          'http://[::1]:41234/path',
+          'https://127.0.0.1:41234/path',
+          'https://evil.example/path',
+          'http://127.0.0.1:41234/path#a',
+          'http://127.0.0.1:41234@evil.example/path',
+        ].map((redirect_uri) => [
+          `the command line with ${redirect_uri}`,
+          () => commandLineRequest({ redirect_uri }),
+        ]),
+      ),
+    };
+    for (const [what, request] of Object.entries(unknown))
+      test(`${what} is invalid_request, and sent nowhere`, async () => {
+        for (const path of ['verify', 'approve', 'deny']) {
+          const answer = await asBrowser(app, tokens, path, { ...request(), scope: 'profile' });
+          expect(refusal(answer)).toEqual([400, 'invalid_request']);
+          expect([answer.body.redirect, answer.body.form_post]).toEqual([undefined, undefined]);
+        }
+      });
+
+    test('a service without redirect URIs, and a revoked one, are unknown', async () => {
+      const none = await declareService(app.ctx);
+      const revoked = await declareService(app.ctx, { redirectUris: [redirectUri] });
+      await revokeService(app.ctx, revoked.id, endRunsOfService);
+      for (const { id } of [none, revoked]) {
+        const answer = await verify(requestOf(id));
+        expect([answer.body.error, answer.body.redirect]).toEqual(['invalid_request', undefined]);
+      }
+    });
+  });
+
+  const wrong: readonly (readonly [Record<string, string | undefined>, string])[] = [
+    [{ response_type: undefined }, 'invalid_request'],
+    [{ response_type: 'token' }, 'unsupported_response_type'],
+    [{ response_type: 'code id_token' }, 'unsupported_response_type'],
+    [{ response_mode: 'fragment' }, 'invalid_request'],
+    [{ code_challenge: undefined }, 'invalid_request'],
+    [{ code_challenge: 'x'.repeat(42) }, 'invalid_request'],
+    [{ code_challenge: 'x'.repeat(129) }, 'invalid_request'],
+    [{ code_challenge: `${'x'.repeat(42)}=` }, 'invalid_request'],
+    [{ code_challenge_method: undefined }, 'invalid_request'],
+    [{ code_challenge_method: 'plain' }, 'invalid_request'],
+    [{ scope: undefined }, 'invalid_scope'],
+    [{ scope: '' }, 'invalid_scope'],
+    [{ scope: '*' }, 'invalid_scope'],
+    [{ scope: 'openid *' }, 'invalid_scope'],
+    [{ scope: 'nobody:declared' }, 'invalid_scope'],
+    [{ resource: 'https://nobody.example' }, 'invalid_target'],
+    [{ resource: '' }, 'invalid_target'],
+    [{ request: 'eyJ' }, 'request_not_supported'],
+    [{ request_uri: 'urn:x' }, 'request_uri_not_supported'],
+    [{ authorization_details: '[]' }, 'invalid_request'],
+  ];
+  for (const [changed, error] of wrong)
+    test(`${JSON.stringify(changed).slice(0, 60)} is ${error} for the client, from all three endpoints`, async () => {
+      for (const path of ['verify', 'approve', 'deny']) {
+        const scope = path === 'verify' ? {} : { scope: 'scope' in changed ? changed['scope'] : 'profile' };
+        if (path !== 'verify' && scope.scope === undefined) continue;
+        const answer = await asBrowser(app, tokens, path, { ...requestOf(service.id, changed), ...scope });
+        expect(refusal(answer)).toEqual([400, error]);
+        expect(responseIn(answer)).toEqual({
+          error,
+          error_description: expect.stringMatching(/^[ !#-[\]-~]+$/),
+          state: 'a state',
+          iss: app.ctx.config.baseUrl,
+        });
+      }
+    });
+
+  test('a state that is too long is refused, and answered without it', async () => {
+    const longest = await verify(requestOf(service.id, { state: 's'.repeat(2_048) }));
+    expect(longest.status).toBe(200);
+    const answer = await verify(requestOf(service.id, { state: 's'.repeat(2_049) }));
+    expect(responseIn(answer)).toEqual({
+      error: 'invalid_request',
+      error_description: expect.any(String),
+      iss: app.ctx.config.baseUrl,
+    });
+  });
+
+  test('unknown parameters, and empty ones, are ignored', async () => {
+    const request = { ...requestOf(service.id), display: 'popup', claims: '{}', prompt: '', nonce: '' };
+    expect((await verify(request)).status).toBe(200);
+  });
+
+  test('a response keeps the query of the redirect URI, and a form is posted where that is asked for', async () => {
+    const uri = 'https://app.example/callback?tenant=a%20b';
+    await changeService(app.ctx, service.id, { redirectUris: [uri] });
+    const request = requestOf(service.id, { redirect_uri: uri, state: 'ü &=' });
+    const byQuery = await asBrowser(app, tokens, 'approve', request);
+    expect(byQuery.body.redirect).toStartWith(`${uri}&code=lk_ac_`);
+    expect(responseIn(byQuery)).toMatchObject({ tenant: 'a b', state: 'ü &=', iss: app.ctx.config.baseUrl });
+    const byForm = await asBrowser(app, tokens, 'approve', { ...request, response_mode: 'form_post' });
+    expect(byForm.body).toEqual({
+      form_post: {
+        action: uri,
+        fields: { code: expect.stringMatching(/^lk_ac_/), state: 'ü &=', iss: app.ctx.config.baseUrl },
+      },
+    });
+    await changeService(app.ctx, service.id, { redirectUris: [redirectUri] });
+  });
+
+  test('the redirect URI may be left out where exactly one is registered', async () => {
+    const request = requestOf(service.id, { redirect_uri: undefined });
+    expect((await verified(request)).redirect_host).toBe('app.example');
+    await changeService(app.ctx, service.id, { redirectUris: [redirectUri, 'https://b.example/'] });
+    expect((await verify(request)).body.redirect).toBeUndefined();
+    await changeService(app.ctx, service.id, { redirectUris: [redirectUri] });
+  });
+
+  test('denying gives the client access_denied', async () => {
+    const answer = await asBrowser(app, tokens, 'deny', requestOf(service.id));
+    expect(answer.status).toBe(200);
+    expect(responseIn(answer)).toMatchObject({ error: 'access_denied', state: 'a state' });
+  });
+
+  test('approving needs the scope that was shown, and gives no more', async () => {
+    const { scope: _, ...request } = commandLineRequest();
+    const missing = await asBrowser(app, tokens, 'approve', request);
+    expect(refusal(missing)).toEqual([400, 'invalid_request']);
+    expect(missing.body.form_post).toBeUndefined();
+    const { code = '' } = responseIn(
+      await asBrowser(app, tokens, 'approve', { ...request, scope: 'profile' }),
+    );
+    const form = { client_id: 'latchkey-cli', redirect_uri: request['redirect_uri'] };
+    expect((await redeem(app, code, form)).body.scope).toBe('profile');
+  });
+
+  test('without a scope a client of a resource gets what its service declares', async () => {
+    const resource = 'https://tickets.example/api';
+    const scopes = ['tickets:read', 'tickets:write'].map((name) => ({ name, sentence: name }));
+    await declareService(app.ctx, { name: 'Tickets', resource, scopes });
+    const body = await verified(requestOf(service.id, { scope: undefined, resource }));
+    expect([body.scope, body.resource, body.resource_service]).toEqual([
+      'tickets:read tickets:write',
+      resource,
+      'Tickets',
+    ]);
+    const { access_token, scope } = await appLogin(app, tokens, service, { scope: undefined, resource });
+    expect(scope).toBe('tickets:read tickets:write');
+    expect((await app.ask('GET', '/me', { token: access_token })).status).toBe(403);
+    const none = 'https://nothing.example/';
+    await declareService(app.ctx, { resource: none });
+    const nothing = await verify(requestOf(service.id, { scope: undefined, resource: none }));
+    expect(nothing.body.error).toBe('invalid_scope');
+  });
+
+  test('only a recent sign-in in a browser approves what needs approval; any may look and deny', async () => {
+    app.pass(901);
+    const request = requestOf(service.id);
+    expect((await verified(request)).sign_in_needed).toBe(true);
+    const old = await asBrowser(app, tokens, 'approve', request);
+    expect(refusal(old)).toEqual([401, 'insufficient_user_authentication']);
+    expect((await asBrowser(app, tokens, 'deny', request)).status).toBe(200);
+    tokens = await app.login();
+    const device = await app.deviceLogin(tokens);
+    for (const path of ['verify', 'approve', 'deny'])
+      expect((await asBrowser(app, device, path, request)).status).toBe(401);
+  });
+
+  test('a cookie is taken from our own pages only', async () => {
+    const cookie = await cookieByMail(app, 'ada@example.com');
+    const json = requestOf(service.id);
+    const own = [{ 'Sec-Fetch-Site': 'same-origin' }, { Origin: app.ctx.config.baseUrl }];
+    const foreign = [
+      {},
+      { Origin: allowedOrigin },
+      { Origin: allowedOrigin, 'Sec-Fetch-Site': 'cross-site' },
+      { Origin: 'https://evil.example' },
+    ];
+    for (const path of ['verify', 'approve', 'deny']) {
+      for (const headers of own)
+        expect((await app.ask('POST', `/authorize/${path}`, { cookie, headers, json })).status).toBe(200);
+      for (const headers of foreign) {
+        const answer = await app.ask('POST', `/authorize/${path}`, { cookie, headers, json });
+        expect(refusal(answer)).toEqual([403, 'origin_not_allowed']);
+      }
+    }
+    expect((await app.ask('POST', '/authorize/verify', { json })).status).toBe(401);
+  });
+
+  test('an external client describes itself, and its document is kept', async () => {
+    fetches = 0;
+    const request = requestOf(clientId, { redirect_uri: 'http://127.0.0.1:41234/callback' });
+    const body = await verified(request);
+    expect(body).toMatchObject({
+      client: { id: clientId, name: 'Assistant', kind: 'external', host: new URL(clientId).host },
+      redirect_host: null,
+      loopback_warning: true,
+      approval: 'needed',
+    });
+    const code = await codeFor(app, tokens, request);
+    const answer = await redeem(app, code, { client_id: clientId, redirect_uri: request['redirect_uri'] });
+    expect(answer.status).toBe(200);
+    expect(fetches).toBe(1);
+    const refresh = (client_id?: string, at = app) =>
+      at.ask('POST', '/token', {
+        form: {
+          grant_type: 'refresh_token',
+          refresh_token: answer.body.refresh_token,
+          ...(client_id === undefined ? {} : { client_id }),
+        },
+      });
+    for (const other of [undefined, 'https://other.example/client', service.id, trusted.id])
+      expect(refusal(await refresh(other))).toEqual([400, 'invalid_grant']);
+    const unlisted = await open({ beside: app });
+    expect(refusal(await refresh(clientId, unlisted))).toEqual([400, 'invalid_grant']);
+    await unlisted.close();
+    expect((await refresh(clientId)).status).toBe(200);
+    app.pass(301);
+    tokens = await app.login();
+    await verify(request);
+    expect(fetches).toBe(2);
+  });
+
+  test('a document that fails is asked for again, and not more than 30 times a minute for one client address', async () => {
+    const strict = await open({
+      settings: {
+        LATCHKEY_CLIENT_HOSTS: new URL(clientId).host,
+        LATCHKEY_RATE_LIMITS: 'on',
+      },
+    });
+    const own = await strict.login();
+    const good = document;
+    document = { redirect_uris: 'none' };
+    fetches = 0;
+    const request = requestOf(clientId, { redirect_uri: 'http://127.0.0.1:41234/callback' });
+    for (let n = 0; n < 30; n++)
+      expect((await asBrowser(strict, own, 'verify', request)).body.error).toBe('invalid_request');
+    expect((await asBrowser(strict, own, 'verify', request)).status).toBe(429);
+    expect(fetches).toBe(30);
+    document = good;
+    await strict.close();
+  });
+
+  test("an application's session is refreshed by its own client only, and nothing is spent by others", async () => {
+    const { refresh_token } = await appLogin(app, tokens, service);
+    const other = await declareService(app.ctx, { redirectUris: [redirectUri] });
+    const refresh = (headers: Record<string, string>, more: Record<string, string> = {}) =>
+      app.ask('POST', '/token', { headers, form: { grant_type: 'refresh_token', refresh_token, ...more } });
+    const refused = [
+      await refresh({}),
+      await refresh({}, { client_id: service.id }),
+      await refresh({ Authorization: other.authorization }),
+      await refresh({ Authorization: `Basic ${btoa(`${service.id}:lk_sk_${'A'.repeat(43)}`)}` }),
+      await app.ask('POST', '/refresh', { json: { refresh_token } }),
+    ];
+    expect(refused.map(refusal)).toEqual(refused.map(() => [400, 'invalid_grant']));
+    expect((await refresh({ Authorization: service.authorization })).status).toBe(200);
+  });
+
+  test("a stolen refresh token of an application ends only that session, whoever else's key comes with it", async () => {
+    const { refresh_token, access_token } = await appLogin(app, tokens, service);
+    const json = { json: { refresh_token }, headers: { Authorization: service.authorization } };
+    expect((await app.ask('POST', '/refresh', json)).status).toBe(200);
+    app.pass(11);
+    await app.ask('POST', '/refresh', { json: { refresh_token } });
+    expect((await app.ask('GET', '/me', { token: access_token })).status).toBe(200);
+    expect(refusal(await app.ask('POST', '/refresh', json))).toEqual([400, 'invalid_grant']);
+    expect((await app.ask('GET', '/me', { token: access_token })).status).toBe(401);
+  });
+
+  test('the session is listed and introspected with its client, announced, and disowned by its notice', async () => {
+    const email = 'grace@example.com';
+    const owner = await app.login(email);
+    const { access_token } = await appLogin(app, owner, service);
+    const { body } = await app.ask('GET', '/sessions', { token: owner.access_token });
+    expect(body.sessions[0]).toMatchObject({
+      kind: 'app',
+      method: 'browser_code',
+      client_name: 'Charts',
+      client_id: service.id,
+      scope: 'profile',
+      current: false,
+    });
+    expect(body.sessions[1].client_id).toBeUndefined();
+    const mail = (await app.mails()).find(
+      ({ to, subject }) => to === email && subject.includes('application'),
+    );
+    const [, token] = /#token=(lk_nm_\S+)/.exec(mail?.text ?? '') ?? [];
+    expect((await app.ask('POST', '/notices/disown', { json: { token } })).status).toBe(200);
+    expect((await app.ask('GET', '/me', { token: access_token })).status).toBe(401);
+  });
+
+  test('revoking a service ends its sessions; taking away a redirect URI ends none', async () => {
+    const own = await declareService(app.ctx, { redirectUris: [redirectUri] });
+    const { access_token, refresh_token } = await appLogin(app, tokens, own);
+    await changeService(app.ctx, own.id, { redirectUris: [] });
+    const refreshed = await app.ask('POST', '/refresh', {
+      json: { refresh_token },
+      headers: { Authorization: own.authorization },
+    });
+    expect(refreshed.status).toBe(200);
+    await revokeService(app.ctx, own.id, endRunsOfService);
+    expect((await app.ask('GET', '/me', { token: access_token })).status).toBe(401);
+    const { body } = await app.ask('GET', '/events', { token: tokens.access_token });
+    expect(body.events[0]).toMatchObject({ type: 'session_revoked', detail: { reason: 'service_revoked' } });
+  });
+
+  test('a service that is revoked while codes are redeemed leaves no session alive', async () => {
+    for (let round = 0; round < 5; round++) {
+      const own = await declareService(app.ctx, { redirectUris: [redirectUri] });
+      const codes = await Promise.all([1, 2, 3].map(() => codeFor(app, tokens, requestOf(own.id))));
+      const redeemed = codes.map((code) =>
+        redeem(app, code, {}, { headers: { Authorization: own.authorization } }),
+      );
+      await revokeService(app.ctx, own.id, endRunsOfService);
+      for (const { status, body } of await Promise.all(redeemed)) {
+        if (status !== 200) continue;
+        expect((await app.ask('GET', '/me', { token: body.access_token })).status).toBe(401);
+      }
+    }
+  });
+});
