@@ -21,6 +21,7 @@ const pages = {
   'magic-link': { layout: 'centered', says: ['magicLink'] },
   device: { layout: 'centered', says: ['device', 'confirm'] },
   authorize: { layout: 'centered', says: ['authorize', 'device', 'confirm'] },
+  'sign-out': { layout: 'centered', says: ['signOut'] },
   account: { layout: 'wide', says: ['account', 'confirm'] },
   'verify-email': { layout: 'centered', says: ['emailLink', 'verifyEmail'] },
   'not-me': { layout: 'centered', says: ['emailLink', 'notMe'] },

@@ -33,7 +33,7 @@ async function register(name: string, ...options: string[]): Promise<string> {
 beforeAll(async () => {
   program = startProgram();
   service = await startService({ env: { LATCHKEY_CLIENT_HOSTS: program.host } });
-  application = await register('Grafana');
+  application = await register('Grafana', '--sign-out-redirect', `${program.redirectUri}/bye`);
   trusted = await register('Dashboard', '--trusted');
 });
 
@@ -119,6 +119,7 @@ test('a trusted application gets its code without a question, unless it wants th
   const response = program.next();
   await open(page, of(trusted));
   expect((await response).search).toContain('code=lk_ac_');
+  await headed(page, 'You can close this tab');
   expect(changes).toEqual(['POST /authorize/verify', 'POST /authorize/approve']);
   await open(page, of(trusted, { prompt: 'select_account' }));
   await headed(page, 'Let Dashboard use your Latchkey account?');
@@ -188,5 +189,29 @@ test('an external client is named by its host, and its own name stands in quotes
   expect(await page.locator('#client-name').innerText()).toBe('Notebook');
   expect(await page.locator('#client-name q').count()).toBe(1);
   await page.getByText('Text in quotes is self-reported').waitFor();
+  await page.context().close();
+});
+
+test('an application that sends people to sign out gets them back after they confirmed, and not before', async () => {
+  const email = newAddress();
+  const page = await signedInPage(email);
+  const changes = changesBy(page.context());
+  const redirect = `${program.redirectUri}/bye`;
+  const query = new URLSearchParams({
+    client_id: application,
+    post_logout_redirect_uri: redirect,
+    state: 's',
+  });
+  await page.goto(`${service.url}/api/v1/auth/end_session?${query}`);
+  await headed(page, 'Sign out of Latchkey?');
+  await page.getByText(`Signed in as ${email}`).waitFor();
+  expect(changes).toEqual([]);
+  await button(page, 'Sign out').click();
+  await page.waitForURL(`${redirect}?state=s`);
+  await page.goto(`${service.url}/account`);
+  await page.waitForURL(/\/login/);
+  await page.goto(`${service.url}/api/v1/auth/end_session`);
+  await button(page, 'Sign out').click();
+  await headed(page, "You're signed out");
   await page.context().close();
 });

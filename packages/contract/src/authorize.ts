@@ -180,6 +180,3 @@ export type AuthorizationPage =
       readonly response: AuthorizationResponse;
     })
   | (AuthorizationSource & { readonly outcome: 'valid' });
-
-/** The id of the element of the page that holds it, as JSON. */
-export const authorizationPageId = 'authorization';

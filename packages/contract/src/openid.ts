@@ -106,3 +106,8 @@ export const signedOut = z
   })
   .meta({ id: 'SignedOut', description: 'The user is signed out.' });
 export type SignedOut = z.infer<typeof signedOut>;
+
+/** What the HTML of the page for signing out says about the request: `refused` is for one that ends nothing. */
+export type SignOutPage =
+  | { readonly outcome: 'refused'; readonly message: string }
+  | { readonly outcome: 'valid'; readonly parameters: SignOutParameters };

@@ -103,6 +103,10 @@ export const decideAuthorization = (decision: 'approve' | 'deny', request: Body<
     api.call(decision === 'approve' ? 'approveAuthorization' : 'denyAuthorization', { body: request }),
   );
 
+/** Ends this browser's session, and the one of the application that asked for it. Signs out the user of this browser, whoever it is. */
+export const confirmSignOut = (parameters: Body<'confirmSignOut'>) =>
+  settled(apiForAnyUser.call('confirmSignOut', { body: parameters }));
+
 /** Lists the user's passkeys, newest first. */
 export const listPasskeys = () => resultOf(api.call('listPasskeys'));
 

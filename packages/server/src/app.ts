@@ -80,7 +80,7 @@ import { feedRoutes } from './trust/feed/routes.ts';
 import { sweepReaders } from './trust/feed/store.ts';
 import { introspectionRoutes } from './trust/introspection/routes.ts';
 import { identityTokens, readIdentityToken } from './trust/openid/identity-tokens.ts';
-import { openidRoutes } from './trust/openid/routes.ts';
+import { openidRoutes, signOutPage } from './trust/openid/routes.ts';
 import { openSigningKeys } from './trust/signing-keys/signing-keys.ts';
 import { disownedMail, disownedTemplate } from './whole-account/disowning/mail.ts';
 import { disowningRoutes } from './whole-account/disowning/routes.ts';
@@ -220,6 +220,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   documentationRoutes(routes, ctx, manifest.version);
   pageRoutes(routes, ctx.config);
   authorizePage(routes, ctx, authorizing);
+  signOutPage(routes, ctx, signingKeys);
   if (ctx.config.devMailbox) mailboxRoutes(routes, ctx, templates);
   initializeRequestCounts(ctx, routes);
   rejectOtherMethods(routes, ctx);

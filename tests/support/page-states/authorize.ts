@@ -59,6 +59,29 @@ export const authorizeStates = (url: string, program: TestProgram): PageState[] 
       },
     },
     {
+      name: 'sign-out',
+      open: async (page) => {
+        await signIn(page, url, 'authorize@example.com');
+        await page.goto(`${url}/api/v1/auth/end_session`);
+        await page.getByText('Signed in as').waitFor();
+      },
+    },
+    {
+      name: 'sign-out-done',
+      open: async (page) => {
+        await page.goto(`${url}/api/v1/auth/end_session`);
+        await pressed(page, 'Sign out');
+        await headed(page, "You're signed out");
+      },
+    },
+    {
+      name: 'sign-out-refused',
+      open: async (page) => {
+        await page.goto(`${url}/api/v1/auth/end_session?id_token_hint=x`);
+        await headed(page, "This request can't be answered");
+      },
+    },
+    {
       name: 'authorize-approved',
       open: async (page) => {
         await openSignedIn(page, commandLineRequest({ redirect_uri }));

@@ -1,9 +1,8 @@
-import {
-  type AuthorizationPage,
-  type AuthorizationResponse,
-  type AuthorizationSource,
-  authorizationPageId,
-  type PendingAuthorization,
+import type {
+  AuthorizationPage,
+  AuthorizationResponse,
+  AuthorizationSource,
+  PendingAuthorization,
 } from '@latchkey/contract/authorize';
 import { signal } from '@preact/signals';
 import { decideAuthorization, getProfile, type Problem, verifyAuthorization } from '../api.ts';
@@ -12,17 +11,17 @@ import { type ReviewTimer, reviewTimer } from '../approval/review-timer.ts';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { explain, unreachable } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
-import { home, loginPath, switchAccountPath } from '../next.ts';
+import { loginPath, switchAccountPath } from '../next.ts';
+import { pageData } from '../page-data.ts';
 import { setPageUser } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { Details } from '../ui/details.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { approvedIcon, cautionIcon, deniedIcon } from '../ui/icons.ts';
 import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { Outcome } from '../ui/outcome.tsx';
+import { HomeLink, Outcome, Reason } from '../ui/outcome.tsx';
 import { Program, ProgramDetails } from './program.tsx';
 import { goBack, responseIn } from './way-back.ts';
 
@@ -46,7 +45,7 @@ interface Review {
 /** The request, as the client sent it. The service checks it anew each time. */
 const request: Readonly<Record<string, string>> = Object.fromEntries(new URLSearchParams(location.search));
 const here = location.pathname + location.search;
-const page = JSON.parse(document.getElementById(authorizationPageId)?.textContent ?? '') as AuthorizationPage;
+const page = pageData<AuthorizationPage>();
 
 const prompts = (request['prompt'] ?? '').split(' ');
 /** The client wants the person to sign in now, even if they are signed in. */
@@ -166,21 +165,6 @@ const Unknown = ({ message }: { message: string }) => (
     <Reason message={message} />
     <HomeLink />
   </Outcome>
-);
-
-/** What the service says about the request, in the words of the protocol. */
-const Reason = ({ message }: { message: string }) => (
-  <Details summary={texts.authorize.forDevelopers}>
-    <p>
-      <code id="reason">{message}</code>
-    </p>
-  </Details>
-);
-
-const HomeLink = () => (
-  <p>
-    <a href={home}>{texts.authorize.account}</a>
-  </p>
 );
 
 function Refused({ message, response, source }: Extract<Step, { at: 'refused' }>) {

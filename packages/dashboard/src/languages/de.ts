@@ -10,6 +10,7 @@ export const de: Texts = {
       'magic-link': 'Mit einem E‑Mail-Link anmelden',
       device: 'Geräteanmeldung',
       authorize: 'Programm anmelden',
+      'sign-out': 'Abmelden',
       account: 'Ihr Konto',
       'verify-email': 'Neue E‑Mail-Adresse bestätigen',
       'not-me': 'Konto schützen',
@@ -23,6 +24,8 @@ export const de: Texts = {
   common: {
     busy: 'Einen Moment …',
     sentences: '{first} {second}',
+    forDevelopers: 'Für die Entwicklung',
+    toAccount: 'Zu Ihrem Konto',
     loading: 'Wird geladen …',
     tryAgain: 'Erneut versuchen',
     continue: 'Weiter',
@@ -326,13 +329,22 @@ export const de: Texts = {
     unknown: 'Diese Anfrage kann nicht beantwortet werden',
     unknownText:
       '{product} kennt das Programm nicht, das Sie hierher geschickt hat, oder nicht die Adresse, an die die Antwort gehen soll. Es wurde nichts gesendet. Beginnen Sie im Programm von vorn.',
-    forDevelopers: 'Für die Entwicklung',
     refused: 'Diese Anfrage kann nicht zugelassen werden',
     refusedText:
       '{host} hat etwas angefragt, das nicht zulässig ist. Gehen Sie zurück, um dort fortzufahren.',
     goBack: 'Zurück zu {host}',
     goBackToProgram: 'Zurück zum Programm',
-    account: 'Zu Ihrem Konto',
+  },
+  signOut: {
+    question: 'Von {product} abmelden?',
+    text: 'Sie werden in diesem Browser und bei der Anwendung abgemeldet, die Sie hierher geschickt hat.',
+    confirm: 'Abmelden',
+    stay: 'Angemeldet bleiben',
+    done: 'Sie sind abgemeldet',
+    doneText: 'Sie können dieses Fenster schließen.',
+    refused: 'Diese Anfrage kann nicht beantwortet werden',
+    refusedText:
+      '{product} kennt die Anwendung nicht, die Sie hierher geschickt hat, oder nicht die Adresse, zu der sie zurückführt. Sie sind weiterhin angemeldet.',
   },
   confirm: {
     title: 'Bestätigen Sie Ihre Identität',

@@ -13,6 +13,7 @@ export const en = {
       'magic-link': 'Sign in with an email link',
       device: 'Device sign-in',
       authorize: 'Program sign-in',
+      'sign-out': 'Sign out',
       account: 'Your account',
       'verify-email': 'Confirm your new email',
       'not-me': 'Secure your account',
@@ -27,6 +28,8 @@ export const en = {
     busy: 'One moment…',
     /** Two sentences, one after the other. */
     sentences: '{first} {second}',
+    forDevelopers: 'For developers',
+    toAccount: 'Go to your account',
     loading: 'Loading…',
     tryAgain: 'Try again',
     continue: 'Continue',
@@ -312,12 +315,22 @@ export const en = {
     unknown: "This request can't be answered",
     unknownText:
       "{product} doesn't know the program that sent you here, or the address for its response. Nothing was sent. Start again in the program.",
-    forDevelopers: 'For developers',
     refused: "This request can't be approved",
     refusedText: '{host} requested something that is not allowed. Go back to continue there.',
     goBack: 'Go back to {host}',
     goBackToProgram: 'Go back to the program',
-    account: 'Go to your account',
+  },
+  /** The page that an application sends people to, to sign out. */
+  signOut: {
+    question: 'Sign out of {product}?',
+    text: "You'll be signed out in this browser, and of the application that sent you here.",
+    confirm: 'Sign out',
+    stay: 'Stay signed in',
+    done: "You're signed out",
+    doneText: 'You can close this window.',
+    refused: "This request can't be answered",
+    refusedText:
+      "{product} doesn't know the application that sent you here, or the address to return to. You're still signed in.",
   },
   /** The dialogs that ask for a recent sign-in, and that say that somebody else is signed in. */
   confirm: {

@@ -10,6 +10,7 @@ export const es: Texts = {
       'magic-link': 'Iniciar sesión con un enlace de correo',
       device: 'Inicio de sesión de un dispositivo',
       authorize: 'Inicio de sesión de un programa',
+      'sign-out': 'Cerrar sesión',
       account: 'Tu cuenta',
       'verify-email': 'Confirmar tu correo nuevo',
       'not-me': 'Proteger tu cuenta',
@@ -23,6 +24,8 @@ export const es: Texts = {
   common: {
     busy: 'Un momento…',
     sentences: '{first} {second}',
+    forDevelopers: 'Para desarrolladores',
+    toAccount: 'Ir a tu cuenta',
     loading: 'Cargando…',
     tryAgain: 'Reintentar',
     continue: 'Continuar',
@@ -331,12 +334,21 @@ export const es: Texts = {
     unknown: 'No se puede responder a esta solicitud',
     unknownText:
       '{product} no conoce el programa que te ha enviado aquí, o la dirección en la que espera la respuesta. No se ha enviado nada. Empieza de nuevo en el programa.',
-    forDevelopers: 'Para desarrolladores',
     refused: 'No se puede aprobar esta solicitud',
     refusedText: '{host} ha solicitado algo que no está permitido. Vuelve para continuar allí.',
     goBack: 'Volver a {host}',
     goBackToProgram: 'Volver al programa',
-    account: 'Ir a tu cuenta',
+  },
+  signOut: {
+    question: '¿Cerrar la sesión de {product}?',
+    text: 'Se cerrará tu sesión en este navegador y en la aplicación que te ha enviado aquí.',
+    confirm: 'Cerrar sesión',
+    stay: 'Mantener la sesión',
+    done: 'Se ha cerrado tu sesión',
+    doneText: 'Puedes cerrar esta ventana.',
+    refused: 'No se puede responder a esta solicitud',
+    refusedText:
+      '{product} no conoce la aplicación que te ha enviado aquí, o la dirección a la que vuelve. Tu sesión sigue abierta.',
   },
   confirm: {
     title: 'Confirma que eres tú',

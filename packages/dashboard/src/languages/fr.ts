@@ -10,6 +10,7 @@ export const fr: Texts = {
       'magic-link': 'Connexion avec un lien par e‑mail',
       device: "Connexion d'un appareil",
       authorize: "Connexion d'un programme",
+      'sign-out': 'Déconnexion',
       account: 'Votre compte',
       'verify-email': 'Confirmer votre nouvelle adresse e‑mail',
       'not-me': 'Protéger votre compte',
@@ -23,6 +24,8 @@ export const fr: Texts = {
   common: {
     busy: 'Un instant…',
     sentences: '{first} {second}',
+    forDevelopers: 'Pour les développeurs',
+    toAccount: 'Accéder à votre compte',
     loading: 'Chargement…',
     tryAgain: 'Réessayer',
     continue: 'Continuer',
@@ -333,12 +336,21 @@ export const fr: Texts = {
     unknown: 'Impossible de répondre à cette demande',
     unknownText:
       "{product} ne connaît pas le programme qui vous a envoyé ici, ou pas l'adresse à laquelle il attend la réponse. Rien n'a été envoyé. Recommencez dans le programme.",
-    forDevelopers: 'Pour les développeurs',
     refused: "Impossible d'approuver cette demande",
     refusedText: "{host} a demandé quelque chose qui n'est pas autorisé. Retournez-y pour continuer.",
     goBack: 'Retourner vers {host}',
     goBackToProgram: 'Retourner au programme',
-    account: 'Accéder à votre compte',
+  },
+  signOut: {
+    question: 'Se déconnecter de {product}\u00a0?',
+    text: "Vous serez déconnecté de ce navigateur et de l'application qui vous a envoyé ici.",
+    confirm: 'Se déconnecter',
+    stay: 'Rester connecté',
+    done: 'Vous êtes déconnecté',
+    doneText: 'Vous pouvez fermer cette fenêtre.',
+    refused: 'Impossible de répondre à cette demande',
+    refusedText:
+      "{product} ne connaît pas l'application qui vous a envoyé ici, ou l'adresse de retour. Vous êtes toujours connecté.",
   },
   confirm: {
     title: 'Confirmez votre identité',

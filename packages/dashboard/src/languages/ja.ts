@@ -10,6 +10,7 @@ export const ja: Texts = {
       'magic-link': 'メールのリンクでログイン',
       device: 'デバイスのログイン',
       authorize: 'プログラムのログイン',
+      'sign-out': 'ログアウト',
       account: 'アカウント',
       'verify-email': '新しいメールアドレスの確認',
       'not-me': 'アカウントの保護',
@@ -23,6 +24,8 @@ export const ja: Texts = {
   common: {
     busy: 'お待ちください…',
     sentences: '{first}{second}',
+    forDevelopers: '開発者向け',
+    toAccount: 'アカウントページへ',
     loading: '読み込み中…',
     tryAgain: '再試行',
     continue: '続ける',
@@ -314,12 +317,21 @@ export const ja: Texts = {
     unknown: 'このリクエストには応答できません',
     unknownText:
       '{product} は、このページを開いたプログラム、または応答の送信先アドレスを認識していません。何も送信されていません。プログラムで最初からやり直してください。',
-    forDevelopers: '開発者向け',
     refused: 'このリクエストは承認できません',
     refusedText: '{host} は許可できない内容をリクエストしました。戻って続けてください。',
     goBack: '{host} に戻る',
     goBackToProgram: 'プログラムに戻る',
-    account: 'アカウントページへ',
+  },
+  signOut: {
+    question: '{product} からログアウトしますか？',
+    text: 'このブラウザと、このページを開いたアプリケーションからログアウトします。',
+    confirm: 'ログアウト',
+    stay: 'ログインしたままにする',
+    done: 'ログアウトしました',
+    doneText: 'このウィンドウを閉じてかまいません。',
+    refused: 'このリクエストには応答できません',
+    refusedText:
+      '{product} は、このページを開いたアプリケーション、または戻り先のアドレスを認識していません。ログアウトはしていません。',
   },
   confirm: {
     title: '本人確認',

@@ -10,6 +10,7 @@ export const ptBr: Texts = {
       'magic-link': 'Entrar com um link de e‑mail',
       device: 'Conectar um dispositivo',
       authorize: 'Acesso de um programa',
+      'sign-out': 'Sair',
       account: 'Sua conta',
       'verify-email': 'Confirmar seu novo e‑mail',
       'not-me': 'Proteger sua conta',
@@ -23,6 +24,8 @@ export const ptBr: Texts = {
   common: {
     busy: 'Um momento…',
     sentences: '{first} {second}',
+    forDevelopers: 'Para desenvolvedores',
+    toAccount: 'Ir para sua conta',
     loading: 'Carregando…',
     tryAgain: 'Tentar novamente',
     continue: 'Continuar',
@@ -326,12 +329,21 @@ export const ptBr: Texts = {
     unknown: 'Não é possível responder a esta solicitação',
     unknownText:
       '{product} não conhece o programa que trouxe você até aqui, ou o endereço em que ele espera a resposta. Nada foi enviado. Comece novamente no programa.',
-    forDevelopers: 'Para desenvolvedores',
     refused: 'Não é possível aprovar esta solicitação',
     refusedText: '{host} solicitou algo que não é permitido. Volte para continuar por lá.',
     goBack: 'Voltar para {host}',
     goBackToProgram: 'Voltar ao programa',
-    account: 'Ir para sua conta',
+  },
+  signOut: {
+    question: 'Sair de {product}?',
+    text: 'Você sairá da conta neste navegador e no aplicativo que trouxe você até aqui.',
+    confirm: 'Sair',
+    stay: 'Continuar conectado',
+    done: 'Você saiu da conta',
+    doneText: 'Você pode fechar esta janela.',
+    refused: 'Não é possível responder a esta solicitação',
+    refusedText:
+      '{product} não conhece o aplicativo que trouxe você até aqui, ou o endereço para o qual ele volta. Sua sessão continua ativa.',
   },
   confirm: {
     title: 'Confirme que é você',

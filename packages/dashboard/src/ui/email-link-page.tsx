@@ -11,7 +11,7 @@ import { approvedIcon, linkIcon } from './icons.ts';
 import { LoadingMessage, Placeholder } from './loading.tsx';
 import { ErrorMessage } from './messages.tsx';
 import { mount } from './mount.tsx';
-import { Outcome as OutcomeView } from './outcome.tsx';
+import { HomeLink, Outcome as OutcomeView } from './outcome.tsx';
 
 type Outcome<T> = { at: 'kept' } | { at: 'done'; value: T };
 type Step<T> =
@@ -99,6 +99,7 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
 const Incomplete = () => (
   <OutcomeView key="incomplete" tone="caution" icon={linkIcon} heading={texts.emailLink.incomplete}>
     <p>{texts.emailLink.incompleteText}</p>
+    <HomeLink />
   </OutcomeView>
 );
 
@@ -113,6 +114,7 @@ const LoadingQuestion = ({ heading }: { heading: string }) => (
 const Declined = ({ text }: { text: string }) => (
   <OutcomeView key="kept" tone="neutral" icon={approvedIcon} heading={texts.emailLink.unchanged} takesFocus>
     <p>{text}</p>
+    <HomeLink />
   </OutcomeView>
 );
 

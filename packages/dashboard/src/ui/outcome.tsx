@@ -1,4 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import { home } from '../next.ts';
+import { texts } from '../texts.ts';
+import { Details } from './details.tsx';
 import { Heading } from './heading.tsx';
 import { Icon } from './icon.tsx';
 
@@ -22,4 +25,20 @@ export const Outcome = ({ tone, icon, heading, takesFocus = false, children }: O
     </Heading>
     {children}
   </div>
+);
+
+/** What the service says about a request, in the words of the protocol. */
+export const Reason = ({ message }: { message: string }) => (
+  <Details summary={texts.common.forDevelopers}>
+    <p>
+      <code id="reason">{message}</code>
+    </p>
+  </Details>
+);
+
+/** A way out of an outcome that leads nowhere else. */
+export const HomeLink = () => (
+  <p>
+    <a href={home}>{texts.common.toAccount}</a>
+  </p>
 );

@@ -45,6 +45,18 @@ export async function receiveBody(request: Request): Promise<ReceivedBody> {
   }
 }
 
+/**
+ * A form as a query, for a page that takes its parameters by POST, too.
+ * @throws {AuthError} `payload_too_large`, `unsupported_media_type`
+ */
+export async function receiveFormAsQuery(request: Request): Promise<string> {
+  const received = await receiveBody(request);
+  if (received instanceof AuthError) throw received;
+  if (dialectOf(request) !== 'form')
+    throw new AuthError('unsupported_media_type', `The Content-Type must be ${mediaTypes.form}.`);
+  return new URLSearchParams(new TextDecoder().decode(received)).toString();
+}
+
 /** The dialect that the media type names, ignoring its parameters and case. */
 export function dialectOf(request: Request): BodyDialect | undefined {
   const type = request.headers.get('Content-Type')?.split(';', 1)[0]?.trim().toLowerCase();

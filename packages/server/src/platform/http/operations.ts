@@ -82,6 +82,11 @@ export const etag: Header = {
   description: 'Identifies this version, for If-Match and If-None-Match',
   pattern: '^(W/)?"[^"]*"$',
 };
+export const location: Header = {
+  name: 'Location',
+  required: true,
+  description: 'The page, with the parameters',
+};
 const setCookie: Header = {
   name: 'Set-Cookie',
   required: false,

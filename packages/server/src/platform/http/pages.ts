@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
-import { type AuthorizationPage, authorizationPageId } from '@latchkey/contract/authorize';
 import { type Language, languages } from '@latchkey/contract/languages';
+import { pageDataId } from '@latchkey/contract/page-data';
 import type { Product } from '../config/product.ts';
 import { pathNotFound } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
@@ -140,7 +140,7 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
 
   routes.get('/', () => new Response(null, { status: 302, headers: { ...headers, Location: '/account' } }));
   for (const [name, page] of Object.entries(site.pages)) {
-    if (name === authorizationPage) continue;
+    if (requestPages.some((one) => one === name)) continue;
     const files = inEachLanguage((language) => storeFile(withProduct(page[language], options.product)));
     routes.get(`/${name}`, ({ request }) => {
       const language = languageFor(request.headers, options);
@@ -167,26 +167,25 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
   });
 }
 
-/** The page that is made anew for each request. */
-const authorizationPage = 'authorize';
+/** The pages that are made anew for each request. */
+const requestPages = ['authorize', 'sign-out'] as const;
+type RequestPage = (typeof requestPages)[number];
 
-interface AuthorizationPageContent {
+interface RequestPageContent<Data> {
   readonly status: 200 | 400;
   /** Where its form goes, if it has one. */
-  readonly formOrigin: string | undefined;
-  readonly data: AuthorizationPage;
+  readonly formOrigin?: string | undefined;
+  readonly data: Data;
 }
 
-/** Makes the page for an authorization request. It is not compressed, since it holds what others sent. */
-export function authorizationPages(options: PageOptions) {
-  const pages = inEachLanguage((language) =>
-    withProduct(site.pages[authorizationPage]![language], options.product),
-  );
-  return (request: Request, { status, formOrigin, data }: AuthorizationPageContent): Response => {
+/** Makes a page that says something about its request. It is not compressed, since it holds what others sent. */
+export function requestPage<Data>(name: RequestPage, options: PageOptions) {
+  const pages = inEachLanguage((language) => withProduct(site.pages[name]![language], options.product));
+  return (request: Request, { status, formOrigin, data }: RequestPageContent<Data>): Response => {
     const language = languageFor(request.headers, options);
     // Data, which no browser runs. Escaped so that it cannot end its element.
     const json = JSON.stringify(data).replaceAll('<', '\\u003c');
-    const element = `<script type="application/json" id="${authorizationPageId}">${json}</script>`;
+    const element = `<script type="application/json" id="${pageDataId}">${json}</script>`;
     return new Response(
       pages[language].replace('</body>', () => `${element}</body>`),
       {

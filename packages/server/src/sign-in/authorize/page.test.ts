@@ -1,7 +1,8 @@
 // GET and POST /authorize, as a browser gets them before anybody has signed in.
 
 import { expect, test } from 'bun:test';
-import { type AuthorizationPage, authorizationPageId } from '@latchkey/contract/authorize';
+import type { AuthorizationPage } from '@latchkey/contract/authorize';
+import { pageDataId } from '@latchkey/contract/page-data';
 import { type Answer, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { commandLineRequest, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
 import { authorizePath, startProgram } from '../../../../../tests/support/program.ts';
@@ -10,9 +11,7 @@ import { declareService } from '../../../../../tests/support/services.ts';
 const open = (t: TestApp, request: Record<string, string>): Promise<Answer> =>
   t.ask('GET', authorizePath(request).slice(1));
 
-const element = new RegExp(
-  `<script type="application/json" id="${authorizationPageId}">(.*)</script></body>`,
-);
+const element = new RegExp(`<script type="application/json" id="${pageDataId}">(.*)</script></body>`);
 const saidBy = ({ text }: Answer): AuthorizationPage => JSON.parse(element.exec(text)?.[1] ?? 'null');
 const formActionOf = ({ headers }: Answer) =>
   /form-action ([^;]*)/.exec(headers.get('Content-Security-Policy') ?? '')?.[1];

@@ -1,10 +1,10 @@
+import type { AuthorizationPage } from '@latchkey/contract/authorize';
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
-import { AuthError } from '../../platform/errors.ts';
-import { dialectOf, receiveBody } from '../../platform/http/body.ts';
+import { receiveFormAsQuery } from '../../platform/http/body.ts';
 import { readClientInfo } from '../../platform/http/client-info.ts';
-import { authorizationPages, pageHeaders } from '../../platform/http/pages.ts';
+import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
 import type { Grant } from '../../platform/token-endpoint/grant.ts';
@@ -50,7 +50,7 @@ const formOriginOf = ({ redirectUri, responseMode }: ResponseTarget): string | u
  * any other error goes to the client, by itself unless the client is an external one.
  */
 export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOptions): void {
-  const pageFor = authorizationPages(ctx.config);
+  const pageFor = requestPage<AuthorizationPage>('authorize', ctx.config);
 
   routes.get(path, async (exchange) => {
     const { request } = exchange;
@@ -81,20 +81,9 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
     return pageFor(request, { status: 200, formOrigin, data });
   });
 
-  routes.on('POST', path, async ({ request }) => {
-    const received = await receiveBody(request);
-    if (received instanceof AuthError) throw received;
-    if (dialectOf(request) !== 'form')
-      throw new AuthError(
-        'unsupported_media_type',
-        'The Content-Type must be application/x-www-form-urlencoded.',
-      );
-    const query = new URLSearchParams(new TextDecoder().decode(received));
-    return new Response(null, {
-      status: 303,
-      headers: { ...pageHeaders(ctx.config), Location: `${path}?${query}` },
-    });
-  });
+  routes.on('POST', path, async (exchange) =>
+    exchange.json(undefined, 303, { Location: `${path}?${await receiveFormAsQuery(exchange.request)}` }),
+  );
 }
 
 export function authorizeRoutes(api: Api, ctx: Context, options: AuthorizeOptions): void {

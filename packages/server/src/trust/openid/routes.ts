@@ -1,11 +1,86 @@
 import { endpoints } from '@latchkey/contract/endpoints';
+import { endSessionPath, type SignOutPage, signOutParameters } from '@latchkey/contract/openid';
 import { findUserWithOrganizations } from '../../identity/organizations/organizations.ts';
 import type { Caller, Context } from '../../platform/context.ts';
-import { insufficientScope } from '../../platform/errors.ts';
+import { AuthError, insufficientScope } from '../../platform/errors.ts';
+import { check, readQuery, receiveFormAsQuery } from '../../platform/http/body.ts';
+import { errorResponse, location } from '../../platform/http/operations.ts';
+import { requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
+import type { Routes } from '../../platform/http/routing.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { claimsOf, namesOrganizations } from './claims.ts';
-import { confirmSignOut } from './sign-out.ts';
+import { checkSignOut, confirmSignOut } from './sign-out.ts';
+
+const signOutPath = '/sign-out';
+
+function documentSignOut(routes: Routes): void {
+  const common = {
+    group: 'authorization',
+    path: endSessionPath,
+    summary: 'Leads to the page on which people confirm that they want to sign out',
+    notes:
+      'An application sends people here (OpenID Connect RP-Initiated Logout). Nothing ends before they confirm. What is wrong with the request is said on the page.',
+    security: [],
+  } as const;
+  const responses = {
+    303: { description: 'See Other', headers: [location] },
+    500: errorResponse(['server_error']),
+    503: errorResponse(['temporarily_unavailable']),
+  };
+  routes.describe({
+    ...common,
+    id: 'startSignOut',
+    title: 'Sign out',
+    method: 'get',
+    parameters: Object.entries(signOutParameters.shape).map(([name, schema]) => ({
+      name,
+      in: 'query' as const,
+      required: false,
+      schema,
+    })),
+    responses,
+  });
+  routes.describe({
+    ...common,
+    id: 'postSignOut',
+    title: 'Sign out by POST',
+    method: 'post',
+    body: { required: false, content: { 'application/x-www-form-urlencoded': signOutParameters } },
+    responses: {
+      ...responses,
+      413: errorResponse(['payload_too_large']),
+      415: errorResponse(['unsupported_media_type']),
+    },
+  });
+}
+
+/**
+ * The page that an application sends people to, to sign out. The person always confirms; a request with an address that is
+ * not the application's is reported there.
+ */
+export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): void {
+  documentSignOut(routes);
+  routes.get(endSessionPath, (exchange) =>
+    exchange.json(undefined, 303, { Location: `${signOutPath}${new URL(exchange.request.url).search}` }),
+  );
+  routes.on('POST', endSessionPath, async (exchange) =>
+    exchange.json(undefined, 303, {
+      Location: `${signOutPath}?${await receiveFormAsQuery(exchange.request)}`,
+    }),
+  );
+  const pageFor = requestPage<SignOutPage>('sign-out', ctx.config);
+  routes.get(signOutPath, async ({ request }) => {
+    try {
+      const parameters = check(signOutParameters, readQuery(request.url), 'parameters');
+      await checkSignOut(ctx, keys, parameters);
+      return pageFor(request, { status: 200, data: { outcome: 'valid', parameters } });
+    } catch (error) {
+      if (!(error instanceof AuthError) || error.code !== 'invalid_request') throw error;
+      return pageFor(request, { status: 400, data: { outcome: 'refused', message: error.message } });
+    }
+  });
+}
 
 export function openidRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
   /** @throws {AuthError} `insufficient_scope`: everything does not include openid, which asks for an identity */

@@ -1,0 +1,85 @@
+import type { SignOutPage, SignOutParameters } from '@latchkey/contract/openid';
+import { signal } from '@preact/signals';
+import { confirmSignOut, getSignedInUser } from '../api.ts';
+import { explain, unreachable } from '../error-messages.ts';
+import { home } from '../next.ts';
+import { pageData } from '../page-data.ts';
+import { fill, fillParts, texts } from '../texts.ts';
+import { busyState } from '../ui/busy.ts';
+import { Form } from '../ui/form.tsx';
+import { Heading } from '../ui/heading.tsx';
+import { approvedIcon, cautionIcon } from '../ui/icons.ts';
+import { ErrorMessage } from '../ui/messages.tsx';
+import { mount } from '../ui/mount.tsx';
+import { HomeLink, Outcome, Reason } from '../ui/outcome.tsx';
+
+const page = pageData<SignOutPage>();
+const isDone = signal(false);
+/** Who is signed in, as far as it is known. */
+const email = signal<string | undefined>(undefined);
+const error = signal('');
+const busy = busyState();
+
+const signOut = (parameters: SignOutParameters) =>
+  busy.run(async () => {
+    error.value = '';
+    const result = await confirmSignOut(parameters);
+    if (!result.ok) {
+      error.value = explain(result.problem, { unreachable });
+      return undefined;
+    }
+    const { redirect } = result.value;
+    if (redirect === null) {
+      isDone.value = true;
+      return undefined;
+    }
+    location.replace(redirect);
+    return 'leaving';
+  });
+
+const Question = ({ parameters }: { parameters: SignOutParameters }) => (
+  <>
+    <Heading key="question">{fill(texts.signOut.question)}</Heading>
+    <p>{fill(texts.signOut.text)}</p>
+    {email.value === undefined ? null : (
+      <p class="quiet">{fillParts(texts.common.signedInAs, { email: <bdi>{email.value}</bdi> })}</p>
+    )}
+    <ErrorMessage text={error.value} />
+    <Form onSubmit={() => signOut(parameters)}>
+      <div class="choice">
+        <button type="submit" class="primary" disabled={busy.now.value}>
+          {busy.now.value ? texts.common.busy : texts.signOut.confirm}
+        </button>
+        <button type="button" disabled={busy.now.value} onClick={() => location.assign(home)}>
+          {texts.signOut.stay}
+        </button>
+      </div>
+    </Form>
+  </>
+);
+
+const Done = () => (
+  <Outcome key="done" tone="success" icon={approvedIcon} heading={texts.signOut.done} takesFocus>
+    <p>{texts.signOut.doneText}</p>
+    <p>
+      <a href="/login">{texts.common.signIn}</a>
+    </p>
+  </Outcome>
+);
+
+const Refused = ({ message }: { message: string }) => (
+  <Outcome key="refused" tone="caution" icon={cautionIcon} heading={texts.signOut.refused}>
+    <p>{fill(texts.signOut.refusedText)}</p>
+    <Reason message={message} />
+    <HomeLink />
+  </Outcome>
+);
+
+mount(() => {
+  if (page.outcome === 'refused') return <Refused message={page.message} />;
+  return isDone.value ? <Done /> : <Question parameters={page.parameters} />;
+});
+
+void getSignedInUser().then((me) => {
+  if (me.ok) email.value = me.value.email;
+});

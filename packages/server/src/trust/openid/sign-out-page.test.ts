@@ -1,0 +1,61 @@
+// GET and POST /auth/end_session, which lead to a page.
+
+import { expect, test } from 'bun:test';
+import type { SignOutPage } from '@latchkey/contract/openid';
+import { pageDataId } from '@latchkey/contract/page-data';
+import { type Answer, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+
+const element = new RegExp(`<script type="application/json" id="${pageDataId}">(.*)</script></body>`);
+const saidBy = ({ text }: Answer): SignOutPage => JSON.parse(element.exec(text)?.[1] ?? 'null');
+
+/** The page that a request leads to. */
+async function follow(t: TestApp, answer: Answer): Promise<Answer> {
+  expect(answer.status).toBe(303);
+  const location = answer.headers.get('Location') ?? '';
+  expect(location).toMatch(/^\/sign-out(\?|$)/);
+  return t.ask('GET', location.slice(1));
+}
+
+test('a request to sign out leads to a page by GET and by POST, and ends nothing by itself', async () => {
+  const t = await openApp('sqlite');
+  const tokens = await t.login();
+  const uri = 'https://app.example/bye?</script>';
+  const { href } = new URL(uri);
+  const { id } = await declareService(t.ctx, { signOutRedirectUris: [href] });
+  const parameters = { client_id: id, post_logout_redirect_uri: href, state: 'a&b</script>' };
+  for (const answer of [
+    await follow(t, await t.ask('GET', `/end_session?${new URLSearchParams(parameters)}`)),
+    await follow(t, await t.ask('POST', '/end_session', { form: parameters })),
+  ]) {
+    expect([answer.status, answer.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(saidBy(answer)).toEqual({ outcome: 'valid', parameters });
+  }
+  expect(saidBy(await follow(t, await t.ask('GET', '/end_session')))).toEqual({
+    outcome: 'valid',
+    parameters: {},
+  });
+  expect((await t.ask('GET', '/me', { token: tokens.access_token })).status).toBe(200);
+  await t.close();
+});
+
+test('an address that is not registered, a wrong hint and a repeated parameter are 400 on the page', async () => {
+  const t = await openApp('sqlite');
+  const { id } = await declareService(t.ctx, { signOutRedirectUris: ['https://app.example/bye'] });
+  for (const [query, message] of [
+    [`client_id=${id}&post_logout_redirect_uri=https://evil.example/`, 'post_logout_redirect_uri: '],
+    ['post_logout_redirect_uri=https://app.example/bye', 'post_logout_redirect_uri: '],
+    ['id_token_hint=x', 'id_token_hint: '],
+    ['state=a&state=b', 'state: appears twice'],
+  ] as const) {
+    const form = Object.fromEntries(new URLSearchParams(query));
+    const answers = [await follow(t, await t.ask('GET', `/end_session?${query}`))];
+    if (query !== 'state=a&state=b')
+      answers.push(await follow(t, await t.ask('POST', '/end_session', { form })));
+    for (const answer of answers) {
+      expect([query, answer.status, answer.headers.get('Location')]).toEqual([query, 400, null]);
+      expect(saidBy(answer)).toEqual({ outcome: 'refused', message: expect.stringContaining(message) });
+    }
+  }
+  await t.close();
+});
