@@ -45,7 +45,7 @@ import { tokenRoutes } from './platform/token-endpoint/routes.ts';
 import { knownBrowserTtlSeconds } from './platform/values/lifetimes.ts';
 import { accessKeyRoutes } from './programs/access-keys/routes.ts';
 import { tokenExchangeGrant } from './programs/runs/routes.ts';
-import { sweepEvents } from './security-log/events/events.ts';
+import { sweepEvents } from './security-log/events/auditing.ts';
 import { eventRoutes } from './security-log/events/routes.ts';
 import { sweepFeedEvents } from './security-log/feed/store.ts';
 import { digestMail, digestTemplate, noticeMail, noticeTemplate } from './security-log/notices/mail.ts';

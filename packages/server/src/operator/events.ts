@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
 import { AuthError } from '../platform/errors.ts';
-import { auditLogs, exportEvents } from '../security-log/events/events.ts';
+import { auditLogs } from '../security-log/events/auditing.ts';
+import { exportEvents } from '../security-log/events/reading.ts';
 import { type EventFormat, followEvents } from './follow.ts';
 import { write, writeLines } from './output.ts';
 

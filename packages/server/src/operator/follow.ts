@@ -1,6 +1,6 @@
 import type { Context } from '../platform/context.ts';
 import { AuthError } from '../platform/errors.ts';
-import { listEventsAfterPosition, type PositionedEvent } from '../security-log/events/events.ts';
+import { listEventsAfterPosition, type PositionedEvent } from '../security-log/events/reading.ts';
 import { ocsfEvent } from './ocsf.ts';
 import { safeJson, write } from './output.ts';
 

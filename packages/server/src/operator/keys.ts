@@ -10,7 +10,7 @@ import type { Context } from '../platform/context.ts';
 import { keyIdOf, withNewKey, withoutKey, withSigningKey } from '../platform/crypto/key-list.ts';
 import { parseKeyRing } from '../platform/crypto/key-ring.ts';
 import { AuthError } from '../platform/errors.ts';
-import { lastSeals, sealedByAnotherAt } from '../security-log/events/events.ts';
+import { lastSeals, sealedByAnotherAt } from '../security-log/events/auditing.ts';
 import { countUnchangedSince } from '../sessions/sessions.ts';
 import {
   followMs,

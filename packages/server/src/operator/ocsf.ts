@@ -1,7 +1,8 @@
 // Events of the security log in the Open Cybersecurity Schema Framework, version 1.3.0. @see https://schema.ocsf.io/1.3.0
 
 import manifest from '../../package.json' with { type: 'json' };
-import type { EventType, PositionedEvent } from '../security-log/events/events.ts';
+import type { EventType } from '../security-log/events/events.ts';
+import type { PositionedEvent } from '../security-log/events/reading.ts';
 
 const schemaVersion = '1.3.0';
 

@@ -3,7 +3,8 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
-import { auditLogs, recordEvent } from './events.ts';
+import { auditLogs } from './auditing.ts';
+import { recordEvent } from './events.ts';
 
 interface Listed {
   readonly type: string;

@@ -6,7 +6,8 @@ import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { maxUserAgentLength } from '../../platform/http/client-info.ts';
-import { auditLogs, recordEvent, recordRateLimitReached } from './events.ts';
+import { auditLogs } from './auditing.ts';
+import { recordEvent, recordRateLimitReached } from './events.ts';
 
 interface Listed {
   readonly id: string;

@@ -1,14 +1,11 @@
-import type { Event, eventTypes } from '@latchkey/contract/events';
+import type { eventTypes } from '@latchkey/contract/events';
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
 import { AuthError, invalidCredential } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import {
-  type Audit,
-  Auditor,
   amendEvent,
   type ChainRow,
   type EventRow,
@@ -41,9 +38,6 @@ const maxEventsAfterChange = 100;
 
 /** The log records at most one per interval of an event that strangers or busy clients can repeat at will. */
 const repeatIntervalMs = 3_600_000;
-
-/** How many rows are in memory at a time while a whole log is read. */
-const batchSize = 500;
 
 /**
  * Records an event in the security log of an account, in the transaction of its cause. Locks the log until that
@@ -284,209 +278,4 @@ async function append(
     store.insertEvent(tx, { ...row, mac }),
     store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next) }),
   ]);
-}
-
-/** The security log of a user, newest first. */
-export async function listEvents(
-  ctx: Context,
-  owner: { userId: string },
-  page: PageRequest,
-): Promise<{ events: Event[]; next_cursor: string | null }> {
-  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
-  const rows = await store.listEventsBefore(ctx.db.read, {
-    user_id: owner.userId,
-    before_seq: before.time,
-    limit: page.limit + 1,
-  });
-  // The sequence number orders the events of a log by time.
-  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({ time: row.seq, id: row.id }));
-  const events = entries.map((row) => ({
-    id: row.id,
-    type: row.type as EventType,
-    created_at: new Date(row.created_at).toISOString(),
-    session_id: row.session_id,
-    ip_address: row.ip_address,
-    user_agent: row.user_agent,
-    detail: detailOf(row),
-  }));
-  return { events, next_cursor };
-}
-
-/**
- * Deletes about `limit` events from before a moment, the oldest of each log first, and moves the base of each log
- * forward. A log with defects is left alone and reported as a warning. Returns a row for each deleted event.
- */
-export async function sweepEvents(ctx: Context, before: number, limit: number): Promise<{ id: string }[]> {
-  const expired = await store.findExpiredChains(ctx.db.read, { before, limit });
-  const deleted: { id: string }[] = [];
-  for (const { user_id } of expired) {
-    if (deleted.length >= limit) break;
-    deleted.push(...(await ctx.db.transaction((tx) => sweepLog(ctx, tx, user_id, before))));
-  }
-  return deleted;
-}
-
-async function sweepLog(
-  ctx: Context,
-  tx: Executor,
-  userId: string,
-  before: number,
-): Promise<{ id: string }[]> {
-  const [chain] = await store.lockFreeChain(tx, { user_id: userId });
-  if (!chain) return [];
-  const rows = await store.listEventsAfter(tx, {
-    user_id: userId,
-    after_seq: chain.base_seq,
-    limit: batchSize + 1,
-  });
-  const auditor = new Auditor(ctx.logKeys, chain);
-  for (const row of rows) auditor.take(row);
-  const { findings } = rows.length <= batchSize ? auditor.finish() : auditor.audit;
-  if (findings.length > 0) {
-    ctx.log.warn({ user: userId }, 'a security log is damaged and was not swept: run events verify');
-    await store.postponeSweep(tx, { user_id: userId, oldest_at: ctx.clock() });
-    return [];
-  }
-  const kept = rows.findIndex((row) => row.created_at >= before);
-  const expired = rows.slice(0, kept < 0 ? batchSize : Math.min(kept, batchSize));
-  const last = expired.at(-1);
-  const oldest_at = rows[expired.length]?.created_at ?? null;
-  if (!last) {
-    await store.postponeSweep(tx, { user_id: userId, oldest_at });
-    return [];
-  }
-  const head_mac = macBeforeNext(ctx.logKeys, chain);
-  const next = { ...chain, base_seq: last.seq, base_mac: last.mac, head_mac, oldest_at };
-  await store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next) });
-  return store.deleteEvents(tx, { user_id: userId, up_to_seq: last.seq });
-}
-
-/** Audits the log of one user or, one after the other, of all users. Concurrent writes to a log are not reported as defects. */
-export async function* auditLogs(
-  ctx: Context,
-  userId: string | undefined,
-): AsyncGenerator<{ userId: string; audit: Audit }> {
-  for await (const id of accounts(ctx, userId)) {
-    const audit = await auditLog(ctx, ctx.db.read, store.findChain, id);
-    const isIntact = audit?.findings.length === 0;
-    const settled = isIntact
-      ? audit
-      : await ctx.db.transaction((tx) => auditLog(ctx, tx, store.lockChain, id));
-    if (settled) yield { userId: id, audit: settled };
-  }
-}
-
-/** Undefined when the account is gone. */
-async function auditLog(
-  ctx: Context,
-  on: Executor,
-  find: typeof store.findChain,
-  userId: string,
-): Promise<Audit | undefined> {
-  const [chain] = await find(on, { user_id: userId });
-  if (!chain) {
-    const [account] = await store.findAccount(on, { id: userId });
-    const findings = [
-      { problem: 'no chain' as const, where: 'the record of the ends of the log is missing' },
-    ];
-    return account && { findings, events: 0, retired: 0, retiredKeys: new Set() };
-  }
-  const auditor = new Auditor(ctx.logKeys, chain);
-  for await (const row of eventsOf(on, userId)) auditor.take(row);
-  return auditor.finish();
-}
-
-/** The events since a moment of one user or, one after the other, of all users, as JSON Lines. */
-export async function* exportEvents(
-  ctx: Context,
-  userId: string | undefined,
-  since: number,
-): AsyncGenerator<string> {
-  for await (const id of accounts(ctx, userId)) {
-    const [chain] = await store.findChain(ctx.db.read, { user_id: id });
-    if (chain && chain.head_at < since) continue;
-    for await (const row of eventsOf(ctx.db.read, id)) if (row.created_at >= since) yield lineOf(row);
-  }
-}
-
-const lineOf = ({ once: _, ...row }: EventRow): string =>
-  JSON.stringify({ ...row, created_at: new Date(row.created_at).toISOString(), detail: detailOf(row) });
-
-/** An event of the security log with its position in the order of all events. */
-export type PositionedEvent = Omit<EventRow, 'once' | 'created_at' | 'detail' | 'type'> & {
-  readonly position: number;
-  readonly type: EventType;
-  /** RFC 3339. */
-  readonly created_at: string;
-  readonly detail: EventDetail;
-};
-
-/**
- * The next events of all accounts after a position, in the order of their positions; none if there are no more yet. An event that
- * commits late is never passed over: positions up to the last one returned are committed or never will be.
- * @throws {AuthError} `invalid_request` when the position has not been reached yet
- */
-export async function listEventsAfterPosition(ctx: Context, after: number): Promise<PositionedEvent[]> {
-  const on = ctx.db.read;
-  const last = (await store.findLastPosition(on, {}))[0]?.position ?? 0;
-  if (last < after) {
-    throw new AuthError(
-      'invalid_request',
-      `No event has the position ${after} yet; the last one is ${last}. Was the database restored from a backup?`,
-    );
-  }
-  if (last === after) return [];
-  const [lowest] = on.dialect === 'postgres' ? await store.lowestWriter(on, {}) : [];
-  const up_to = Math.min(last, lowest?.position ?? last);
-  const rows = await store.listEventsByPosition(on, { after, up_to, limit: batchSize });
-  return rows.map(({ once: _, ...row }) => ({
-    ...row,
-    type: row.type as EventType,
-    created_at: new Date(row.created_at).toISOString(),
-    detail: detailOf(row),
-  }));
-}
-
-/**
- * When each server key last sealed something in the security log that is kept, by its id: milliseconds since 1970. A key that signs
- * tokens also seals the events of their sign-ins, but a refresh leaves no event.
- */
-export async function lastSeals(ctx: Context): Promise<ReadonlyMap<string, number>> {
-  const on = ctx.db.read;
-  const last = new Map<string, number>();
-  const rows = [...(await store.lastEventSeals(on, {})), ...(await store.lastChainSeals(on, {}))];
-  for (const { key_id, sealed_at } of rows) last.set(key_id, Math.max(last.get(key_id) ?? 0, sealed_at));
-  return last;
-}
-
-/** When another server key sealed its first event after this one had sealed its last; undefined if none has. */
-export async function sealedByAnotherAt(
-  ctx: Context,
-  { keyId, lastSeal }: { readonly keyId: string; readonly lastSeal: number },
-): Promise<number | undefined> {
-  const [row] = await store.firstSealByAnother(ctx.db.read, { key_id: keyId, after: lastSeal });
-  return row?.sealed_at ?? undefined;
-}
-
-/** The events of a user for the export of personal data. */
-export const exportEventsOf = (on: Executor, userId: string) => store.exportEvents(on, { user_id: userId });
-
-async function* accounts(ctx: Context, only: string | undefined): AsyncGenerator<string> {
-  if (only !== undefined) return yield only;
-  for (let after_id = ''; ; ) {
-    const rows = await store.listAccounts(ctx.db.read, { after_id, limit: batchSize });
-    for (const { id } of rows) yield id;
-    if (rows.length < batchSize) return;
-    after_id = rows.at(-1)!.id;
-  }
-}
-
-/** All events of a user, oldest first, in batches. */
-async function* eventsOf(on: Executor, userId: string): AsyncGenerator<EventRow> {
-  for (let after_seq = Number.MIN_SAFE_INTEGER; ; ) {
-    const rows = await store.listEventsAfter(on, { user_id: userId, after_seq, limit: batchSize });
-    yield* rows;
-    if (rows.length < batchSize) return;
-    after_seq = rows.at(-1)!.seq;
-  }
 }

@@ -3,7 +3,8 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
-import { listEventsAfterPosition, recordEvent } from './events.ts';
+import { recordEvent } from './events.ts';
+import { listEventsAfterPosition } from './reading.ts';
 
 const idOf = async (t: TestApp, email: string): Promise<string> => {
   const { access_token: token } = await t.login(email);

@@ -1,7 +1,7 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { listEvents } from './events.ts';
+import { listEvents } from './reading.ts';
 
 export function eventRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.listEvents, async ({ caller, query }) => ({ body: await listEvents(ctx, caller, query) }));

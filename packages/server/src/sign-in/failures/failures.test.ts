@@ -9,7 +9,7 @@ import {
   type Tokens,
 } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
-import { auditLogs } from '../../security-log/events/events.ts';
+import { auditLogs } from '../../security-log/events/auditing.ts';
 import { maxFailureEventsPerDay, maxFailuresCounted } from '../../security-log/events/failures.ts';
 
 interface Listed {

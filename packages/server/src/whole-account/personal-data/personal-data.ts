@@ -20,7 +20,8 @@ import {
   exportMails,
   type MailKeys,
 } from '../../platform/mail/outbox.ts';
-import { exportEventsOf, lockLog } from '../../security-log/events/events.ts';
+import { lockLog } from '../../security-log/events/events.ts';
+import { exportEventsOf } from '../../security-log/events/reading.ts';
 import { exportFeedEvents } from '../../security-log/feed/feed.ts';
 import { exportNotices, findReader, noticeMails } from '../../security-log/notices/notices.ts';
 import { exportSessions, requireActiveSession } from '../../sessions/sessions.ts';
