@@ -81,6 +81,18 @@ const maxModulesInALayer = 10;
 /** The files of a capability that others may import, where these are more than the one that is named like it. */
 const publicFiles: Readonly<Record<string, readonly string[]>> = {
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
+  sessions: [
+    'sessions.ts',
+    'active-tokens.ts',
+    'authentication-claims.ts',
+    'ending.ts',
+    'keys.ts',
+    'listing.ts',
+    'policy.ts',
+    'revocation.ts',
+    'runs/starting.ts',
+    'runs/subject.ts',
+  ],
 };
 
 const publicFilesOf = (module: string): string[] =>

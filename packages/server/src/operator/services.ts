@@ -15,7 +15,7 @@ import {
   rotateServiceKey,
   setService,
 } from '../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../sessions/sessions.ts';
+import { endRunsOfService } from '../sessions/revocation.ts';
 import { shortTime, type Table, writeList } from './output.ts';
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;

@@ -9,7 +9,7 @@ import {
   setDisabled,
 } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
-import { listSessionsOf } from '../sessions/sessions.ts';
+import { listSessions } from '../sessions/listing.ts';
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
 import { importCommand } from './import.ts';
 import { shortTime, type Table, writeList } from './output.ts';
@@ -106,7 +106,7 @@ type ListedSession = Omit<Session, 'current'>;
 async function* allSessions(ctx: Context, userId: string): AsyncGenerator<ListedSession> {
   let cursor: string | null | undefined;
   do {
-    const page = await listSessionsOf(ctx, userId, { limit: pageSize, cursor: cursor ?? undefined });
+    const page = await listSessions(ctx, { userId }, { limit: pageSize, cursor: cursor ?? undefined });
     yield* page.sessions.map(({ current: _, ...session }) => session);
     cursor = page.next_cursor;
   } while (cursor !== null);

@@ -11,10 +11,10 @@ import { notify } from '../security-log/notices/notices.ts';
 import { announceKey } from './announcements.ts';
 import { storedScope, whyNotStarted } from './starting.ts';
 import * as store from './store.ts';
-import { sessionIdOf } from './tokens.ts';
+import { keyOf, sessionIdOf } from './tokens.ts';
 
 /** A key to be made. Times are milliseconds since 1970. */
-export interface NewKey {
+interface NewKey {
   readonly caller: Caller;
   readonly client: ClientInfo;
   readonly name: string;
@@ -33,7 +33,7 @@ type KeyRow = Pick<Tables['sessions'], 'id' | 'client_name' | 'scope' | 'resourc
  * Inserts a key and returns it with its secret, which is not stored.
  * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone
  */
-export async function insertKey(
+async function insertKey(
   ctx: Context,
   tx: Executor,
   { caller, client, createdAt, expiresAt, ...key }: NewKey,
@@ -73,7 +73,7 @@ export async function insertKey(
 }
 
 /** Notifies the owner of a new key, records it, and announces it to services. */
-export async function recordNewKey(
+async function recordNewKey(
   ctx: Context,
   tx: Executor,
   { caller: { userId, sessionId }, client }: Pick<NewKey, 'caller' | 'client'>,
@@ -108,3 +108,35 @@ const detailOf = ({ id, client_name, scope, resource }: KeyRow): Record<string, 
   scope: scope ?? everything,
   ...(resource === null ? {} : { resource }),
 });
+
+/** Times are milliseconds since 1970. */
+export interface StartedKey {
+  readonly id: string;
+  /** The key itself. It is not stored. */
+  readonly key: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/**
+ * Makes a key for a locked account, notifies its owner and records it; call it last. It counts as started by the caller's session, so whatever undoes that session ends
+ * the key.
+ * @throws {AuthError} `account_disabled`
+ */
+export async function startKey(
+  ctx: Context,
+  tx: Executor,
+  { caller, client }: { readonly caller: Caller; readonly client: ClientInfo },
+  {
+    expiresInSeconds,
+    ...key
+  }: Omit<NewKey, 'createdAt' | 'expiresAt' | 'caller' | 'client'> & {
+    readonly expiresInSeconds: number;
+  },
+): Promise<StartedKey> {
+  const createdAt = ctx.clock();
+  const expiresAt = createdAt + expiresInSeconds * 1000;
+  const row = await insertKey(ctx, tx, { ...key, caller, client, createdAt, expiresAt });
+  await recordNewKey(ctx, tx, { caller, client }, row);
+  return { id: row.id, key: keyOf(ctx, row.secret, expiresAt), createdAt, expiresAt };
+}

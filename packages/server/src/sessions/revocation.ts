@@ -45,7 +45,7 @@ export async function revokeSession(
  * Removes one key of the user.
  * @throws {AuthError} `not_found`, also for another user's key, and for a session that is not a key
  */
-export async function revokeKeySession(
+export async function revokeKey(
   ctx: Context,
   revoker: Revoker,
   id: string,
@@ -152,8 +152,7 @@ function reasonOf(sessionId: string, by: string | undefined): Record<string, str
 /** Ends an active session because its user signed out of the application that it is of. */
 export const endSignedOut = async (
   ctx: Context,
-  userId: string,
-  sessionId: string,
+  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
   client: ClientInfo,
 ): Promise<void> => {
   await endSession(ctx, { userId }, sessionId, client);

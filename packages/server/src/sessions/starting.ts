@@ -7,11 +7,12 @@ import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { AuthError, accountDisabled } from '../platform/errors.ts';
+import { sameNetwork } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
+import { programOf } from '../platform/values/user-agent.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { announceEnd } from './announcements.ts';
-import { isKnownPlace } from './known-places.ts';
 import * as origins from './origins/store.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf } from './tokens.ts';
@@ -215,3 +216,16 @@ export async function recordReplacement(
   });
   await announceEnd(ctx, tx, userId, { id: replacedId, kind: 'browser' });
 }
+
+interface Place {
+  readonly ip_address: string | null;
+  readonly user_agent: string | null;
+}
+
+/** Whether one of the earlier sign-ins came from the same network (/24 or /64) and the same browser. */
+const isKnownPlace = ({ ipAddress, userAgent }: ClientInfo, earlier: readonly Place[]): boolean =>
+  earlier.some(
+    (place) =>
+      programOf(place.user_agent) === programOf(userAgent) &&
+      (place.ip_address === ipAddress || sameNetwork(place.ip_address, ipAddress)),
+  );

@@ -5,7 +5,7 @@ import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../
 import { createdKey, wantedKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/sessions.ts';
+import { endRunsOfService } from '../../sessions/revocation.ts';
 
 setDefaultTimeout(30_000);
 

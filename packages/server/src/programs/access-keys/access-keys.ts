@@ -8,7 +8,8 @@ import { type PageRequest, paginate, parseCursor } from '../../platform/database
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
-import { requireActiveSession, startKey } from '../../sessions/sessions.ts';
+import { startKey } from '../../sessions/keys.ts';
+import { requireActiveSession } from '../../sessions/sessions.ts';
 import * as store from './store.ts';
 
 /**

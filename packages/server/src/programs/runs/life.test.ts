@@ -6,7 +6,7 @@ import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../.
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/sessions.ts';
+import { endRunsOfService } from '../../sessions/revocation.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
 
 setDefaultTimeout(60_000);
@@ -179,7 +179,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
           [],
         )
       )[0]!;
-      const { disownSessions } = await import('../../sessions/sessions.ts');
+      const { disownSessions } = await import('../../sessions/ending.ts');
       const { lockAccount } = await import('../../identity/account/account.ts');
       const sessionIds = [await idFor(login.access_token)];
       await app.ctx.db.transaction(async (tx) => {

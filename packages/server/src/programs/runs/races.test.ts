@@ -6,7 +6,7 @@ import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../.
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/sessions.ts';
+import { endRunsOfService } from '../../sessions/revocation.ts';
 
 setDefaultTimeout(120_000);
 

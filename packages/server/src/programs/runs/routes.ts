@@ -9,7 +9,7 @@ import {
   readLifetime,
 } from '../../platform/token-endpoint/grant.ts';
 import { identifyService, requireDelegation } from '../../services/service-keys/service-keys.ts';
-import { findRunSubject, type RunSubject } from '../../sessions/sessions.ts';
+import { findRunSubject, type RunSubject } from '../../sessions/runs/subject.ts';
 import { exchangeToken } from './runs.ts';
 
 /** The token exchange grant. @see RFC 8693 section 2.1 */
@@ -32,12 +32,7 @@ export const tokenExchangeGrant: Grant<IssuedToken> = {
 };
 
 /** @throws {AuthError} `invalid_client`, `unauthorized_client` */
-async function readService(
-  ctx: Context,
-  { authorization, body }: GrantCall,
-): Promise<CallingService | undefined> {
-  // Without this, a service that sends its secret in the body would get a run that it does not act in.
-  if (body.client_secret !== undefined) return identifyService(ctx, null);
+async function readService(ctx: Context, { authorization }: GrantCall): Promise<CallingService | undefined> {
   if (authorization === null || !/^basic\b/i.test(authorization)) return undefined;
   const service = await identifyService(ctx, authorization);
   requireDelegation(service);

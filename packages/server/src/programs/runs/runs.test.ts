@@ -298,9 +298,9 @@ onBothDatabases('token exchange', (open) => {
       });
     });
 
-    test('a service that sends its secret in the form is refused, since it would not act in the run', async () => {
+    test('a secret in the form without the id of its service is refused', async () => {
       const wants = { scope, client_secret: 'lk_sk_x' };
-      expect(await refusal(login.access_token, wants)).toBe('401 invalid_client');
+      expect(await refusal(login.access_token, wants)).toBe('400 invalid_request');
     });
 
     test('must be an array of objects with a string type, of at most 4 KiB', async () => {

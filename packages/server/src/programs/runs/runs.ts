@@ -8,7 +8,8 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { holdsEverything, isWithin } from '../../platform/values/scope.ts';
 import { recordingRateLimits } from '../../security-log/events/events.ts';
 import { checkAuthorizationDetails, resolveAccess } from '../../services/scopes/scopes.ts';
-import { type RunSubject, startRun } from '../../sessions/sessions.ts';
+import { startRun } from '../../sessions/runs/starting.ts';
+import type { RunSubject } from '../../sessions/runs/subject.ts';
 import { areDetailsWithin } from './details.ts';
 
 /** The requested run. Without a service, a program narrows its own token. */

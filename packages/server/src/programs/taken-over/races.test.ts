@@ -7,7 +7,7 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, openApp, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/sessions.ts';
+import { endRunsOfService } from '../../sessions/revocation.ts';
 
 setDefaultTimeout(60_000);
 

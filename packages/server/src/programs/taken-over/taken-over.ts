@@ -1,5 +1,5 @@
 import type { AccessEnding } from '../../services/service-keys/service-keys.ts';
-import { endSessionsWithAccess, listAccessHolders } from '../../sessions/sessions.ts';
+import { endSessionsWithAccess, listAccessHolders } from '../../sessions/ending.ts';
 import { listCodeHolders, spendCodesWithAccess } from '../../sign-in/authorize/authorize.ts';
 import { denyAccess, listAccessApprovers } from '../../sign-in/device/device.ts';
 

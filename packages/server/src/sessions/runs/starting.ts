@@ -1,15 +1,16 @@
-// The steps of `startRun` in sessions.ts, and what the start and end of a run record.
-
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
+import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordOncePerHourIn } from '../../security-log/events/events.ts';
+import { holdAccess } from '../../services/scopes/scopes.ts';
 import { announceEnd } from '../announcements.ts';
 import * as sessions from '../store.ts';
-import { sessionIdOf } from '../tokens.ts';
+import { runTokensOf, sessionIdOf } from '../tokens.ts';
 import * as store from './store.ts';
 import { findActive, type RunSubject } from './subject.ts';
 
@@ -48,11 +49,7 @@ const subjectEnded = () =>
  * another login. If the run takes the place of another one, that ends here.
  * @throws {AuthError} `invalid_request` if the subject has ended; `conflict` if the run would be too deep
  */
-export async function findPlace(
-  ctx: Context,
-  tx: Executor,
-  { subject, isReplacement }: NewRun,
-): Promise<Place> {
+async function findPlace(ctx: Context, tx: Executor, { subject, isReplacement }: NewRun): Promise<Place> {
   const session = await findActive(ctx, tx, subject.session.id);
   if (!session) throw subjectEnded();
   const parentId = isReplacement ? session.within_session_id : null;
@@ -70,7 +67,7 @@ export async function findPlace(
 }
 
 /** @throws {AuthError} `conflict` when there are too many runs. The account must be locked. */
-export async function requireRoom(ctx: Context, tx: Executor, { parent, path }: Place): Promise<void> {
+async function requireRoom(ctx: Context, tx: Executor, { parent, path }: Place): Promise<void> {
   const now = ctx.clock();
   const root_session_id = rootOf(path);
   const [counted] = await store.countRuns(tx, { within_session_id: parent.id, root_session_id, now });
@@ -110,14 +107,14 @@ function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: n
 }
 
 /** A run that was just made, with the secret that its tokens are derived from. */
-export interface InsertedRun extends Omit<LoggedRun, 'scope' | 'resource'> {
+interface InsertedRun extends Omit<LoggedRun, 'scope' | 'resource'> {
   readonly secret: Buffer;
   readonly generation: number;
   readonly tokenEndsAt: number;
 }
 
 /** @throws {AuthError} `invalid_request` if anything that the run is within has ended */
-export async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place): Promise<InsertedRun> {
+async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place): Promise<InsertedRun> {
   const { service, client } = run;
   const { parent } = place;
   const now = ctx.clock();
@@ -151,7 +148,7 @@ export async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: 
 }
 
 /** Ends the run whose place the new one takes, so that it makes room and cannot be replaced twice. */
-export async function endReplacedRun(ctx: Context, tx: Executor, { subject, client }: NewRun): Promise<void> {
+async function endReplacedRun(ctx: Context, tx: Executor, { subject, client }: NewRun): Promise<void> {
   const { id, user_id: userId } = subject.session;
   const [ended] = await sessions.endSession(tx, {
     id,
@@ -179,7 +176,7 @@ interface Cause {
   readonly client?: ClientInfo;
 }
 
-export const recordStartedRun = (ctx: Context, tx: Executor, cause: Cause, run: LoggedRun): Promise<void> =>
+const recordStartedRun = (ctx: Context, tx: Executor, cause: Cause, run: LoggedRun): Promise<void> =>
   recordRun(ctx, tx, 'run_started', cause, run, {});
 
 /** Records that a run ended by itself, not with an ancestor. */
@@ -213,3 +210,26 @@ async function recordRun(
   };
   await recordOncePerHourIn(ctx, tx, { ...cause, type, sessionId: run.id, detail }, subject);
 }
+
+/**
+ * Makes a run within the session or key of its subject, or in place of it, and records it. Races with everything that ends
+ * one of those are decided by the insertion, which holds only while all of them are active.
+ * @throws {AuthError} `invalid_request` if one of them has ended; `invalid_scope`, `invalid_target` if a service has
+ * withdrawn what the run would hold; `conflict` if there are too many runs, or it is too deep
+ */
+export const startRun = (
+  ctx: Context,
+  run: NewRun,
+): Promise<Pick<IssuedToken, 'access_token' | 'expires_in' | 'refresh_token'>> =>
+  ctx.db.transaction(async (tx) => {
+    const { user_id: userId } = run.subject.session;
+    const { service, client, scope, resource } = run;
+    await lockAccountRow(tx, { id: userId });
+    const place = await findPlace(ctx, tx, run);
+    await holdAccess(tx, { scope, resource });
+    if (run.isReplacement) await endReplacedRun(ctx, tx, run);
+    await requireRoom(ctx, tx, place);
+    const inserted = await insertRun(ctx, tx, run, place);
+    await recordStartedRun(ctx, tx, { userId, client }, { ...inserted, scope, resource });
+    return runTokensOf(ctx, inserted, service !== undefined);
+  });

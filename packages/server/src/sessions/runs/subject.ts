@@ -22,7 +22,7 @@ export interface RunSubject {
 }
 
 /** Finds what an access token, key or session cookie stands for; undefined unless it would be accepted now. */
-export async function findSubject(
+export async function findRunSubject(
   ctx: Context,
   { type, value }: { readonly type: 'bearer' | 'cookie'; readonly value: string },
 ): Promise<RunSubject | undefined> {

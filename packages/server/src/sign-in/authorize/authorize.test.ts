@@ -15,7 +15,7 @@ import {
 } from '../../../../../tests/support/authorize.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/sessions.ts';
+import { endRunsOfService } from '../../sessions/revocation.ts';
 
 setDefaultTimeout(60_000);
 

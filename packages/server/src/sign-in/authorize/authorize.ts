@@ -25,12 +25,8 @@ import {
   serviceOf,
 } from '../../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
-import {
-  isSignedInWithin,
-  requireActiveSession,
-  requireSignInWithin,
-  sessionIdFor,
-} from '../../sessions/sessions.ts';
+import { isSignedInWithin, requireSignInWithin } from '../../sessions/policy.ts';
+import { requireActiveSession, sessionIdFor } from '../../sessions/sessions.ts';
 import { codeIdOf, sessionSecretOf } from './code.ts';
 import { revokeCode as revokeUnredeemed } from './redeeming.ts';
 import {

@@ -12,7 +12,7 @@ import {
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/sessions.ts';
+import { endRunsOfService } from '../../sessions/revocation.ts';
 
 setDefaultTimeout(60_000);
 

@@ -8,7 +8,8 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { commandLineId, proveClient } from '../../services/clients/clients.ts';
 import { holdAccess, requireOwnAccess } from '../../services/scopes/scopes.ts';
 import { holdService } from '../../services/service-keys/service-keys.ts';
-import { endReplayedSession, repeatFirstTokens, startSession, tokensOf } from '../../sessions/sessions.ts';
+import { endStolenSession } from '../../sessions/revocation.ts';
+import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/sessions.ts';
 import { codeIdOf, matchesChallenge, sessionSecretOf } from './code.ts';
 import * as store from './store.ts';
 
@@ -143,7 +144,7 @@ async function noticeReplay(ctx: Context, code: PresentedCode, client: ClientInf
   const now = ctx.clock();
   if (!row || row.redeemed === 0 || isRepetition(code, row, now)) return;
   if (now - row.spent_at! > replayWindowMs) return;
-  await endReplayedSession(ctx, { userId: row.user_id, sessionId: row.session_id, client });
+  await endStolenSession(ctx, { userId: row.user_id, sessionId: row.session_id, client }, 'code_replayed');
 }
 
 /** @throws {AuthError} `invalid_grant` unless the spent code was spent by this very request */

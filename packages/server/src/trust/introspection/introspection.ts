@@ -5,12 +5,8 @@ import {
 } from '../../identity/organizations/organizations.ts';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { includesAny } from '../../platform/values/scope.ts';
-import {
-  type ActiveServiceToken,
-  type ActiveToken,
-  authenticationClaims,
-  findActiveToken,
-} from '../../sessions/sessions.ts';
+import { type ActiveServiceToken, type ActiveToken, findActiveToken } from '../../sessions/active-tokens.ts';
+import { authenticationClaims } from '../../sessions/authentication-claims.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
 /**

@@ -3,7 +3,8 @@ import { compactVerify, importJWK } from 'jose';
 import { findAccount } from '../../identity/account/account.ts';
 import { findUserWithOrganizations } from '../../identity/organizations/organizations.ts';
 import type { Context } from '../../platform/context.ts';
-import { authenticationClaims, findAppSession, type IssueIdentityToken } from '../../sessions/sessions.ts';
+import { authenticationClaims } from '../../sessions/authentication-claims.ts';
+import { findAppSession, type IssueIdentityToken } from '../../sessions/sessions.ts';
 import { identityAlgorithm, type SigningKeys } from '../signing-keys/signing-keys.ts';
 import { claimsOf, namesOrganizations } from './claims.ts';
 

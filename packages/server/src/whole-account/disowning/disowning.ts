@@ -19,7 +19,7 @@ import {
   spendNoticeForApprover,
   storeOutcome,
 } from '../../security-log/notices/notices.ts';
-import { announceEnded, disownSessions } from '../../sessions/sessions.ts';
+import { announceEnded, disownSessions } from '../../sessions/ending.ts';
 import { denyApprovedBy } from '../../sign-in/device/device.ts';
 import { announcePasskey, removePasskeys } from '../../sign-in/passkeys/passkeys.ts';
 import { disownedTemplate } from './mail.ts';

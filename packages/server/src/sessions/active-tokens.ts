@@ -1,0 +1,103 @@
+import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
+import { everything } from '@latchkey/contract/scopes';
+import type { Caller, CallingService, Context } from '../platform/context.ts';
+import type { Tables } from '../platform/database/schema.ts';
+import { findServiceToken, type ServiceToken } from '../services/service-tokens/service-tokens.ts';
+import { recordUse } from './last-use.ts';
+import { sessionStatus } from './session-status.ts';
+import * as store from './store.ts';
+import { parseDetails, type ReadToken, readToken, withinOf } from './tokens.ts';
+
+/** A token that would be accepted now. Times are milliseconds since 1970. */
+export interface ActiveToken {
+  readonly use: 'access_token' | 'refresh_token' | 'key';
+  /** The id of the session or key. */
+  readonly sessionId: string;
+  readonly userId: string;
+  readonly kind: Caller['kind'];
+  /** Scope names separated by spaces, or `*` for everything. */
+  readonly scope: string;
+  /** The only service that accepts the token, if any. */
+  readonly resource: string | null;
+  /** What it allows in detail, in terms of the services that read it. */
+  readonly authorizationDetails: AuthorizationDetails | null;
+  /** The services that act for the user, the last one first. */
+  readonly actors: readonly string[];
+  /** The application that it was issued to, if any. */
+  readonly clientId: string | null;
+  /** The ids of a run's ancestors, nearest first. Empty for logins and keys. */
+  readonly within: readonly string[];
+  readonly method: Tables['sessions']['method'];
+  readonly startedAt: number;
+  readonly issuedAt: number;
+  readonly endsAt: number;
+}
+
+/** A token of a service that acts for itself. */
+export interface ActiveServiceToken extends ServiceToken {
+  readonly use: 'service_token';
+}
+
+/**
+ * The session and lifetime of an access token, refresh token or key that would be accepted now, or the token of a service
+ * that acts for itself; undefined for any other string.
+ * Does not spend the token. A malformed token costs no query. A token that is bound to a resource is only active for the
+ * service with that resource.
+ */
+export async function findActiveToken(
+  ctx: Context,
+  token: string,
+  service: CallingService,
+): Promise<ActiveToken | ActiveServiceToken | undefined> {
+  const now = ctx.clock();
+  const read = readToken(ctx, token);
+  if (!read) return undefined;
+  const { use, handle, sessionId } = read;
+  const [session] = await store.findSession(ctx.db.read, { id: sessionId });
+  if (!session) return findActiveServiceToken(ctx, read, service);
+  if (session.resource !== null && session.resource !== service.resource) return undefined;
+  const isAccess = use !== 'refresh_token';
+  if (!isAccess && handle.value !== session.generation) return undefined;
+  const sessionEndsAt = isAccess ? session.expires_at : session.idle_expires_at;
+  if (sessionStatus(session, now, sessionEndsAt) !== 'active') return undefined;
+  if (isAccess) recordUse(ctx, session, now);
+  return {
+    use,
+    sessionId: session.id,
+    userId: session.user_id,
+    kind: session.kind,
+    scope: session.scope ?? everything,
+    resource: session.resource,
+    authorizationDetails: parseDetails(session.authorization_details),
+    actors: session.actor?.split(' ') ?? [],
+    clientId: session.client_id,
+    within: session.path === null ? [] : withinOf(session.path),
+    method: session.method,
+    startedAt: session.created_at,
+    issuedAt: isAccess ? issuedAt(ctx, handle.value, session) : session.rotated_at,
+    endsAt: Math.min(
+      isAccess ? Math.min(handle.value, session.expires_at) : session.idle_expires_at,
+      session.path_ends_at ?? Number.POSITIVE_INFINITY,
+    ),
+  };
+}
+
+async function findActiveServiceToken(
+  ctx: Context,
+  { use, handle }: ReadToken,
+  service: CallingService,
+): Promise<ActiveServiceToken | undefined> {
+  const found = use === 'access_token' ? await findServiceToken(ctx, handle.subject) : undefined;
+  const isMeantFor = found?.resource === service.resource && found?.resourceServiceId === service.id;
+  return found && isMeantFor ? { ...found, use: 'service_token' } : undefined;
+}
+
+/** An access token carries only its expiry, so its issue time is one lifetime earlier, within its session's own times. */
+const issuedAt = (
+  ctx: Context,
+  expiresAt: number,
+  session: { created_at: number; rotated_at: number; token_ttl_seconds: number | null },
+): number => {
+  const ttlSeconds = session.token_ttl_seconds ?? ctx.config.accessTokenTtlSeconds;
+  return Math.min(Math.max(expiresAt - ttlSeconds * 1000, session.created_at), session.rotated_at);
+};

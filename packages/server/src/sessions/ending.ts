@@ -1,0 +1,75 @@
+import type { Context } from '../platform/context.ts';
+import type { Executor } from '../platform/database/executor.ts';
+import { noClient } from '../platform/values/client-info.ts';
+import { recordEvent } from '../security-log/events/events.ts';
+import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
+import { announceEnd } from './announcements.ts';
+import { recordRemovedKey } from './keys.ts';
+import { recordEndedRun } from './runs/starting.ts';
+import * as store from './store.ts';
+
+/**
+ * Ends sessions of a locked account that its owner did not start, and those that came from them, whatever state they are
+ * in. From then on no sign-in counts as familiar because of them. Returns those that were active, for `announceEnded`.
+ */
+export async function disownSessions(
+  ctx: Context,
+  tx: Executor,
+  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
+): Promise<EndedSession[]> {
+  const disowned = { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() };
+  const active = await store.listActive(tx, disowned);
+  await store.disownSessions(tx, disowned);
+  return active;
+}
+
+type EndedSession = Awaited<ReturnType<typeof store.listActive>>[number];
+
+/** Announces to services that these sessions and keys have ended, in the transaction that ended them. Call it last. */
+export async function announceEnded(
+  ctx: Context,
+  tx: Executor,
+  userId: string,
+  ended: readonly EndedSession[],
+): Promise<void> {
+  const ids = new Set(ended.map(({ id }) => id));
+  for (const session of ended) {
+    // What is within another one that ended needs no announcement of its own.
+    if (!ids.has(session.within_session_id ?? '')) await announceEnd(ctx, tx, userId, session);
+  }
+}
+
+/** Up to `limit` accounts with active sessions and keys that have this access. */
+export const listAccessHolders = async (
+  ctx: Context,
+  tx: Executor,
+  { scopes, resources }: InheritedAccess,
+  limit: number,
+): Promise<string[]> => {
+  const access = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) };
+  const rows = await store.listAccessHolders(tx, { ...access, now: ctx.clock(), limit });
+  return rows.map((row) => row.user_id);
+};
+
+/** Ends every session and key of locked accounts that has this access. Each is recorded and announced to services, so call it last. */
+export async function endSessionsWithAccess(
+  ctx: Context,
+  tx: Executor,
+  { scopes, resources }: InheritedAccess,
+  userIds: readonly string[],
+): Promise<void> {
+  const ended = await store.endSessionsWithAccess(tx, {
+    scopes: JSON.stringify(scopes),
+    resources: JSON.stringify(resources),
+    user_ids: JSON.stringify(userIds),
+    now: ctx.clock(),
+  });
+  const detail = { reason: 'taken_over' };
+  for (const { user_id: userId, ...row } of ended) {
+    if (row.kind === 'key')
+      await recordRemovedKey(ctx, tx, { userId, by: undefined, client: noClient }, row, detail);
+    else if (row.kind === 'run') await recordEndedRun(ctx, tx, { userId }, row, detail);
+    else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, detail });
+    await announceEnd(ctx, tx, userId, row);
+  }
+}
