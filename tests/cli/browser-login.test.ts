@@ -2,8 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { newPage } from '../support/browser.ts';
 import { addCommand, type Home, latchkey, listener, newHome, program, storeOf } from '../support/cli.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { signedIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { openTerminal, type Terminal } from '../support/terminal.ts';
 
@@ -19,11 +21,6 @@ beforeAll(async () => {
     const body = asked.method === 'GET' ? null : await asked.text();
     const { method, headers } = asked;
     const response = await fetch(service.url + pathname + search, { method, headers, body });
-    if (pathname.startsWith('/.well-known/oauth-a')) {
-      const known = (await response.json()) as Record<string, unknown>;
-      const named = { ...known, authorization_endpoint: `${service.url}/authorize` };
-      return Response.json(named, { headers: { 'X-Request-Id': 'one' } });
-    }
     if (response.ok && pathname.endsWith('/token')) await holdTokens;
     return response;
   });
@@ -81,6 +78,20 @@ test('a terminal on a machine with a browser opens it, and takes the approval th
   await expectSignedIn(home, terminal, 'ada@example.com');
   expect(await opened()).toBe(`${link.href}\n`);
 });
+
+test('with one click in a browser that is signed in, which then says that its tab can be closed', async () => {
+  const { home, login } = machine();
+  const page = await newPage();
+  await signedIn(page, service.url, 'click@example.com');
+  const terminal = login('--device-name', 'workshop');
+  await page.goto((await linkOf(terminal)).href);
+  await page.getByText('workshop').waitFor();
+  await page.locator('#approve[aria-disabled=false]').click();
+  await page.getByText('You can close this tab').waitFor();
+  expect(page.url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
+  await expectSignedIn(home, terminal, 'click@example.com');
+  await page.context().close();
+}, 60_000);
 
 test('a denial in the browser ends the login with status 1', async () => {
   const { login } = machine();

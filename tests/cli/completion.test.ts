@@ -22,8 +22,11 @@ describe('completion', () => {
     [
       'latchkey login ',
       [
+        '--device',
         '--no-browser',
+        '--port',
         '--device-name',
+        '--yes',
         '--with-token',
         '--server',
         '--account',

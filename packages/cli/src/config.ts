@@ -15,10 +15,14 @@ export interface Config {
   readonly account: string | undefined;
   /** `LATCHKEY_TOKEN`: an access token or key in the place of a stored login. Never stored, printed only by `token`. */
   readonly token: string | undefined;
+  /** `LATCHKEY_AGENT`: where to ask for tokens, in the place of a stored login. */
+  readonly agent: string | undefined;
   /** `LATCHKEY_CREDENTIALS` */
   readonly credentials: string | undefined;
   /** `KUBERNETES_EXEC_INFO`, which Kubernetes sets for its credential helpers. */
   readonly kubernetesExecInfo: string | undefined;
+  /** For the programs that this one starts: without the credentials that it was given. */
+  readonly programEnvironment: Readonly<NodeJS.ProcessEnv>;
   readonly home: string;
   /** Where credentials are stored, unless in the keychain. */
   readonly credentialsFile: string;
@@ -50,6 +54,7 @@ export function readConfig(): Config {
   const value = (name: string): string | undefined => process.env[name] || undefined;
   const isSet = (...names: string[]): boolean => names.some((name) => value(name) !== undefined);
   const home = homedir();
+  const { LATCHKEY_TOKEN: _, LATCHKEY_ACCOUNT: __, ...programEnvironment } = process.env;
   // The XDG Base Directory Specification says to ignore relative paths.
   const directory = (name: string, usual: string): string => {
     const configured = value(name);
@@ -59,8 +64,10 @@ export function readConfig(): Config {
     server: value('LATCHKEY_SERVER'),
     account: value('LATCHKEY_ACCOUNT'),
     token: value('LATCHKEY_TOKEN'),
+    agent: value('LATCHKEY_AGENT'),
     credentials: value('LATCHKEY_CREDENTIALS'),
     kubernetesExecInfo: value('KUBERNETES_EXEC_INFO'),
+    programEnvironment,
     home,
     credentialsFile: join(directory('XDG_CONFIG_HOME', '.config'), 'latchkey', 'credentials.json'),
     updateNoticeFile: join(directory('XDG_STATE_HOME', '.local/state'), 'latchkey', 'update-notice'),

@@ -1,3 +1,4 @@
+import type { Agent } from '@latchkey/client/agent';
 import { type Api, createApi, isLoopbackHost, serverOrigin } from '@latchkey/client/api';
 import {
   type CredentialDocument,
@@ -39,6 +40,8 @@ export interface Connection extends Target {
   readonly credential: CredentialKind;
   readonly api: Api;
   readonly session: Session;
+  /** With `LATCHKEY_AGENT`. */
+  readonly agent?: Agent;
   /** Undefined with `LATCHKEY_TOKEN`: nothing stored is then read or written. */
   readonly stored: Stored | undefined;
 }
@@ -64,7 +67,8 @@ export const defaultServer = 'http://localhost:8787';
  * @throws {UsageError} also for plain http to another machine; {LatchkeyError} if the credentials cannot be read
  */
 export function connect(ctx: Context): Promise<Connection> {
-  const { token } = ctx.config;
+  const { token, agent } = ctx.config;
+  if (agent !== undefined) return connectWithAgent(ctx, agent);
   return token === undefined ? connectStored(ctx) : connectWithToken(ctx, token);
 }
 
@@ -73,9 +77,10 @@ export function connect(ctx: Context): Promise<Connection> {
  * @throws {UsageError} also with `LATCHKEY_TOKEN`
  */
 export async function connectStored(ctx: Context): Promise<StoredConnection> {
-  if (ctx.config.token !== undefined) {
+  const { token, agent } = ctx.config;
+  if (token !== undefined || agent !== undefined) {
     throw new UsageError(
-      'LATCHKEY_TOKEN is set, so stored logins are neither read nor written.',
+      `${token === undefined ? 'LATCHKEY_AGENT' : 'LATCHKEY_TOKEN'} is set, so stored logins are neither read nor written.`,
       'Unset it to use this command.',
     );
   }
@@ -98,6 +103,35 @@ function openStored(ctx: Context, place: Place, document: CredentialDocument): S
   const hasOtherLogins = Object.keys(held.logins).some((name) => name !== store.account);
   ctx.onConnect({ server: target.server, credential, store, hasOtherLogins });
   return { ...target, credential, api, session: openSession({ api, store }), stored };
+}
+
+async function connectWithAgent(ctx: Context, address: string): Promise<Connection> {
+  if (ctx.config.token !== undefined || ctx.account !== undefined) {
+    const other = ctx.account === undefined ? 'LATCHKEY_TOKEN' : '--account';
+    throw new UsageError(
+      `LATCHKEY_AGENT and ${other} exclude each other.`,
+      'Leave out or unset one of them.',
+    );
+  }
+  ctx.onConnect({ server: 'The agent', credential: 'agent', store: undefined, hasOtherLogins: false });
+  const { connectAgent, openAgentSession } = await import('@latchkey/client/agent');
+  let agent: Agent;
+  try {
+    agent = await connectAgent(address, ctx.signal);
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message, 'Correct or unset it.');
+    throw error;
+  }
+  const named = configuredServer(ctx);
+  if (named && named.server !== agent.server) {
+    throw new UsageError(`The agent is signed in to ${agent.server}, not to ${named.server}.`);
+  }
+  const target: Target = named ?? { server: agent.server, source: 'environment' };
+  const api = openApi(ctx, target.server);
+  const session = openAgentSession({ api, address });
+  const credential: CredentialKind = 'agent';
+  ctx.onConnect({ server: target.server, credential, store: undefined, hasOtherLogins: false });
+  return { ...target, credential, api, session, agent, stored: undefined };
 }
 
 async function connectWithToken(ctx: Context, token: string): Promise<Connection> {

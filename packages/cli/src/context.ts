@@ -24,6 +24,8 @@ export interface Context {
   readonly prompt: Prompt;
   /** Aborted by Ctrl-C, and when the terminal or the system ends the command. */
   readonly signal: AbortSignal;
+  /** From now on, signals are passed to this function instead of aborting `signal`. */
+  readonly takeSignals: (handler: (signal: NodeJS.Signals) => void) => void;
   /** `--server` */
   readonly server: string | undefined;
   /** `--account` */

@@ -1,6 +1,5 @@
 // What the credential helpers have in common: whom they answer, and with which token.
 
-import { exchangeToken } from '@latchkey/client/token-exchange';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Connection } from './connection.ts';
 import type { Context } from './context.ts';
@@ -8,7 +7,7 @@ import { isNamed, requireHosts } from './credential-hosts.ts';
 import { UsageError } from './exit.ts';
 import { type RequestedAccess, requestedAccess } from './requested-access.ts';
 import { readUntil } from './text-input.ts';
-import { type DatedToken, ownToken } from './tokens.ts';
+import { type DatedToken, dated, issueToken, ownToken } from './tokens.ts';
 
 export interface HelperOptions {
   readonly host?: readonly string[];
@@ -75,10 +74,9 @@ export async function tokenFor(
 /** A token that allows no more than this. */
 export async function narrowToken(
   { signal }: Context,
-  { api, session }: Connection,
+  connection: Connection,
   access: RequestedAccess,
 ): Promise<DatedToken> {
   const requestedAt = Date.now();
-  const { access_token, expires_in } = await exchangeToken({ api, session, ...access, signal });
-  return { token: access_token, expiresAt: requestedAt + expires_in * 1000 };
+  return dated(requestedAt, await issueToken(connection, access, signal));
 }

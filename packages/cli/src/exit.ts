@@ -78,8 +78,8 @@ export interface Failure {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** What a command sends: a stored session or key, or `LATCHKEY_TOKEN`. */
-export type CredentialKind = 'session' | 'key' | 'token';
+/** What a command sends: a stored session or key, `LATCHKEY_TOKEN`, or a token of `LATCHKEY_AGENT`. */
+export type CredentialKind = 'session' | 'key' | 'token' | 'agent';
 
 /** How the program was called, so that hints can be copied as they are. */
 export interface Invocation {
@@ -167,6 +167,7 @@ const refusedCredential: Readonly<Record<CredentialKind, (server: string) => str
   session: (server) => `${server} no longer accepts this session.`,
   key: (server) => `${server} no longer accepts the key of this login.`,
   token: (server) => `${server} does not accept the token in LATCHKEY_TOKEN.`,
+  agent: (server) => `${server} does not accept the token of the agent.`,
 };
 
 const refusedCredentialHint: Readonly<Record<CredentialKind, (login: string) => string>> = {
@@ -174,13 +175,14 @@ const refusedCredentialHint: Readonly<Record<CredentialKind, (login: string) => 
   key: (login) => `It has expired or was removed. Sign in again with \`${login}\`.`,
   token: () =>
     'It has expired, was revoked, or is for another server. Set LATCHKEY_TOKEN to a new one, or unset it.',
+  agent: () => "The agent's login has ended. Sign in again where the agent runs, and start it again.",
 };
 
 const kept = 'Your stored logins are kept.';
 
 /** The advice, with what matters to a person who has a stored login. */
 const keeping = (advice: string, { credential }: Invocation): string =>
-  credential === 'token' ? advice : `${advice} ${kept}`;
+  credential === 'token' || credential === 'agent' ? advice : `${advice} ${kept}`;
 
 function hintOf(error: LatchkeyError, invocation: Invocation): string {
   const { login, command, credential } = invocation;
@@ -200,6 +202,7 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
       return `Start again with \`${login}\`.`;
     case 'unreachable':
     case 'timeout':
+      if (credential === 'agent') return 'Check that the agent runs and reaches the server, and try again.';
       return keeping(
         `Check the address, the network and the proxy settings${isDoctor(invocation) ? '' : ' with `latchkey doctor`'}, and try again.`,
         invocation,

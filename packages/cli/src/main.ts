@@ -4,12 +4,11 @@ import { run } from './program.ts';
 import { closedStream, isStdoutClosed, standardStream } from './standard-streams.ts';
 
 const controller = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(name, () => {
-    if (controller.signal.aborted) process.exit(exitStatus.interrupted);
-    controller.abort();
-  });
-}
+let handleSignal = (_: NodeJS.Signals): void => {
+  if (controller.signal.aborted) process.exit(exitStatus.interrupted);
+  controller.abort();
+};
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => handleSignal(name));
 
 const status = await run({
   args: process.argv.slice(2),
@@ -18,5 +17,8 @@ const status = await run({
   stdout: isStdoutClosed() ? closedStream : standardStream(1, () => process.stdout),
   stderr: standardStream(2, () => process.stderr),
   signal: controller.signal,
+  takeSignals: (handler) => {
+    handleSignal = handler;
+  },
 });
 process.exit(status);

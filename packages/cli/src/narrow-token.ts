@@ -1,10 +1,10 @@
-import { exchangeToken } from '@latchkey/client/token-exchange';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { connect } from './connection.ts';
 import type { Context } from './context.ts';
 import { cancellable, UsageError } from './exit.ts';
 import { requestedAccess } from './requested-access.ts';
 import { parseDuration } from './text-input.ts';
+import { issueToken } from './tokens.ts';
 
 /** `latchkey token --scope`: a token that allows less than the login. */
 export async function narrowToken(
@@ -15,9 +15,9 @@ export async function narrowToken(
 ): Promise<void> {
   const access = requestedAccess(scope, resource);
   const expiry = expires === undefined ? {} : { expiresInSeconds: checkedExpiry(expires) };
-  const { api, session } = await connect(ctx);
+  const connection = await connect(ctx);
   const issued = await cancellable('Cancelled, but the server may already have issued the token.', () =>
-    exchangeToken({ api, session, ...access, ...expiry, signal: ctx.signal }),
+    issueToken(connection, { ...access, ...expiry }, ctx.signal),
   );
   ctx.output.result(issued, () => [issued.access_token]);
 }

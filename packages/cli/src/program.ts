@@ -2,7 +2,6 @@ import { systemReason } from '@latchkey/client/internal/store-failure';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';
-import type { DockerOperation } from './commands/credential-docker.ts';
 import { completedBy } from './completed-by.ts';
 import type { Config } from './config.ts';
 import { defaultServer, loginCommand } from './connection.ts';
@@ -20,6 +19,7 @@ import { formatHelp, withExamples } from './help.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
 import { createPrompt } from './prompt.ts';
 import type { TextSource } from './text-input.ts';
+import { addAgentCommands, addCredentialCommands, type RunCommand } from './token-commands.ts';
 import { noticeNewerVersion } from './update-notice.ts';
 
 export interface Environment {
@@ -31,6 +31,7 @@ export interface Environment {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly signal: AbortSignal;
+  readonly takeSignals: Context['takeSignals'];
 }
 
 interface GlobalOptions {
@@ -40,10 +41,16 @@ interface GlobalOptions {
   readonly insecureHttp?: boolean;
 }
 
-type RunCommand = (command: Command, work: (ctx: Context) => Promise<void>) => Promise<void>;
-
 /** Runs one command line and returns its exit status. Reports every error itself; never throws. */
-export async function run({ args, config, stdin, stdout, stderr, signal }: Environment): Promise<number> {
+export async function run({
+  args,
+  config,
+  stdin,
+  stdout,
+  stderr,
+  signal,
+  takeSignals,
+}: Environment): Promise<number> {
   // Also applies to errors in the other arguments.
   const json = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const output = createOutput({ stdout, stderr, json, ...config });
@@ -66,6 +73,7 @@ export async function run({ args, config, stdin, stdout, stderr, signal }: Envir
       stdin,
       prompt,
       signal,
+      takeSignals,
       server,
       account,
       insecureHttp,
@@ -106,6 +114,7 @@ export function createProgram(output: Output, runCommand: RunCommand): Command {
   addAccountCommands(program, runCommand);
   addKeyCommands(program, runCommand);
   addCredentialCommands(program, runCommand);
+  addAgentCommands(program, runCommand);
   addUtilityCommands(program, runCommand);
   withExamples(program, ['latchkey login', 'latchkey whoami', 'latchkey help keys create']);
   return program;
@@ -196,59 +205,6 @@ function addLoginCommands(program: Command, runCommand: RunCommand): void {
     'latchkey token --scope profile email --expires 5m',
     'latchkey token --scope tickets:read --resource https://tickets.example',
   ]);
-}
-
-/** An option that can be repeated. A variadic one would also take the operation that the program appends. */
-const repeated = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
-
-function addCredentialCommands(program: Command, runCommand: RunCommand): void {
-  const credential = program
-    .command('credential')
-    .description('sign git, docker or kubernetes in, as their credential helper')
-    .action((_, command) =>
-      runCommand(command, async () => {
-        throw new UsageError('Name the program to sign in: git, docker or kubernetes.');
-      }),
-    );
-  withExamples(credential, ['latchkey help credential git']);
-  const helper = (name: string, description: string, ...examples: string[]): Command => {
-    const command = credential
-      .command(name)
-      .description(description)
-      .option('--host <host>', 'a host to sign in to, with its port; can be repeated', repeated)
-      .option('--scope <scope>', 'what tokens for these hosts allow; can be repeated', repeated)
-      .option('--resource <uri>', 'the only service that accepts these tokens');
-    withExamples(command, examples);
-    return command;
-  };
-  helper(
-    'git',
-    'sign git in',
-    "git config --global credential.helper '!latchkey credential git --host git.example --scope code:write'",
-  )
-    .argument('<operation>', 'get, store or erase: git appends it')
-    .action((operation: string, options, command) =>
-      runCommand(command, async (ctx) =>
-        (await import('./commands/credential-git.ts')).gitCredential(ctx, operation, options),
-      ),
-    );
-  helper(
-    'docker',
-    'sign docker in',
-    'latchkey credential docker --host registry.example --scope images:pull "$@"',
-  )
-    .addArgument(new Argument('<operation>', 'docker appends it').choices(['get', 'store', 'erase', 'list']))
-    .action((operation: DockerOperation, options, command) =>
-      runCommand(command, async (ctx) =>
-        (await import('./commands/credential-docker.ts')).dockerCredential(ctx, operation, options),
-      ),
-    );
-  helper('kubernetes', 'sign kubectl in', 'latchkey credential kubernetes --scope cluster:admin').action(
-    (options, command) =>
-      runCommand(command, async (ctx) =>
-        (await import('./commands/credential-kubernetes.ts')).kubernetesCredential(ctx, options),
-      ),
-  );
 }
 
 function addStoredLoginCommands(program: Command, runCommand: RunCommand): void {

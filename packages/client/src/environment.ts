@@ -1,14 +1,17 @@
+import { type AgentRequest, openAgentSession } from './agent.ts';
 import { type ApiOptions, createApi } from './api.ts';
 import type { CallOptions, Session } from './session.ts';
 import { openTokenSession } from './token-session.ts';
 
-/** `server`: default `LATCHKEY_SERVER`. */
-export type EnvironmentSessionOptions = Partial<ApiOptions> & Omit<CallOptions, 'api'>;
+/** `server`: default `LATCHKEY_SERVER`. `scope` and `resource`: what a token of the agent is to allow. */
+export type EnvironmentSessionOptions = Partial<ApiOptions> &
+  Omit<CallOptions, 'api'> &
+  Pick<AgentRequest, 'scope' | 'resource'>;
 
 /**
- * A session for the token in `LATCHKEY_TOKEN`, an access token or a key, which takes the place of a stored login.
- * Undefined if the variable is not set or is empty. Nothing stored is read or written.
- * @throws {TypeError} if no server is named: a token is only sent to the server it is meant for
+ * A session for the token in `LATCHKEY_TOKEN`, an access token or a key, or for tokens of the agent in `LATCHKEY_AGENT`.
+ * Undefined if neither is set. Nothing stored is read or written.
+ * @throws {TypeError} if both are set, or no server is named: a token is only sent to the server it is meant for
  * @example
  * const session = sessionFromEnvironment() ?? openSession({ api, store });
  */
@@ -16,14 +19,28 @@ export function sessionFromEnvironment({
   server = process.env['LATCHKEY_SERVER'] || undefined,
   origins = [],
   fetchTimeoutMilliseconds,
+  scope,
+  resource,
   ...apiOptions
 }: EnvironmentSessionOptions = {}): Session | undefined {
   const token = process.env['LATCHKEY_TOKEN'];
-  if (!token) return undefined;
+  const address = process.env['LATCHKEY_AGENT'];
+  if (!token && !address) return undefined;
+  if (token && address) throw new TypeError('LATCHKEY_TOKEN and LATCHKEY_AGENT exclude each other.');
   if (server === undefined) {
-    throw new TypeError('LATCHKEY_TOKEN needs LATCHKEY_SERVER: it is only sent to a server that is named.');
+    const name = token ? 'LATCHKEY_TOKEN' : 'LATCHKEY_AGENT';
+    throw new TypeError(`${name} needs LATCHKEY_SERVER: a token is only sent to a server that is named.`);
   }
-  const api = createApi({ ...apiOptions, server });
-  const timeout = fetchTimeoutMilliseconds === undefined ? {} : { fetchTimeoutMilliseconds };
-  return openTokenSession({ api, token, origins, ...timeout });
+  const options = {
+    api: createApi({ ...apiOptions, server }),
+    origins,
+    ...(fetchTimeoutMilliseconds === undefined ? {} : { fetchTimeoutMilliseconds }),
+  };
+  if (token) return openTokenSession({ ...options, token });
+  return openAgentSession({
+    ...options,
+    address: address!,
+    ...(scope === undefined ? {} : { scope }),
+    ...(resource === undefined ? {} : { resource }),
+  });
 }

@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { isAbsolute } from 'node:path';
+import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-server';
+import { systemCode, systemReason } from '@latchkey/client/internal/store-failure';
+import { connectStored, type StoredConnection } from '../connection.ts';
+import type { Context } from '../context.ts';
+import { Cancelled, ReportedError, UsageError } from '../exit.ts';
+import { requestedAccess } from '../requested-access.ts';
+
+export interface AgentOptions {
+  readonly scope?: readonly string[];
+  readonly resource?: string;
+  readonly listen?: string;
+  readonly ask?: boolean;
+}
+
+/** As shells report a program that cannot be started, or is not there. */
+const cannotStart = 126;
+const notFound = 127;
+
+/** `latchkey agent`: hands out tokens of this login until it is interrupted. */
+export async function agent(ctx: Context, options: AgentOptions): Promise<void> {
+  const { running } = await start(ctx, options);
+  ctx.output.result({ LATCHKEY_AGENT: running.address }, () => [`LATCHKEY_AGENT=${running.address}`]);
+  await new Promise<void>((resolve) => {
+    if (ctx.signal.aborted) resolve();
+    ctx.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await stop(ctx, running);
+  throw new Cancelled('The agent has stopped.');
+}
+
+/** `latchkey agent run -- COMMAND`: runs a program that gets its tokens from an agent, and ends with its status. */
+export async function agentRun(
+  ctx: Context,
+  [name = '', ...args]: readonly string[],
+  options: AgentOptions,
+): Promise<void> {
+  const { running, server } = await start(ctx, options);
+  let status: number;
+  try {
+    status = await runProgram(ctx, name, args, { running, server, keepsInput: options.ask === true });
+  } catch (error) {
+    ctx.output.message({ error: 'not_started', program: name }, () => [
+      `latchkey: ${name} could not be started: ${systemReason(error)}.`,
+    ]);
+    status = systemCode(error) === 'ENOENT' ? notFound : cannotStart;
+  } finally {
+    await stop(ctx, running);
+  }
+  if (status !== 0) throw new ReportedError(status);
+}
+
+async function start(
+  ctx: Context,
+  options: AgentOptions,
+): Promise<{ readonly running: RunningAgent; readonly server: string }> {
+  const scopes = options.scope ? requestedAccess(options.scope, undefined).scope.split(' ') : [];
+  if (scopes.includes('*'))
+    throw new UsageError('An agent never hands out *.', 'Name the scopes to hand out.');
+  const port = listenPort(options.listen);
+  if (options.ask && !ctx.prompt.isPossible) throw new UsageError('--ask needs a terminal.');
+  const connection = await connectStored(ctx);
+  await requireLogin(connection, ctx.signal);
+  const isAllowed = options.ask ? askOnce(ctx) : undefined;
+  const { runtimeDirectory } = ctx.config.sessionBus;
+  const running = await startAgent(
+    connection,
+    { scopes, resource: options.resource, isAllowed },
+    {
+      port,
+      runtimeDirectory: runtimeDirectory && isAbsolute(runtimeDirectory) ? runtimeDirectory : undefined,
+    },
+  ).catch((error: unknown) => {
+    throw new UsageError(`The agent cannot listen there: ${systemReason(error)}.`);
+  });
+  return { running, server: connection.server };
+}
+
+/** Fails at the start rather than at the first request. */
+const requireLogin = ({ session }: StoredConnection, signal: AbortSignal): Promise<string> =>
+  session.accessToken({ signal });
+
+/** @throws {UsageError} */
+function listenPort(listen: string | undefined): number | undefined {
+  if (listen === undefined) return undefined;
+  const [, port = ''] = /^127\.0\.0\.1:(\d{1,5})$/.exec(listen) ?? [];
+  if (port === '' || Number(port) > 65_535) throw new UsageError('--listen takes 127.0.0.1:PORT.');
+  return Number(port);
+}
+
+/** Asks on the terminal before the first token with a scope, one question at a time. */
+function askOnce({ prompt }: Context) {
+  const allowed = new Set<string>();
+  let last: Promise<unknown> = Promise.resolve();
+  const key = (scope: string, resource = '') => `${scope} ${resource}`;
+  return (scopes: readonly string[], resource: string | undefined): Promise<boolean> => {
+    const turn = last.then(async () => {
+      const unknown = scopes.filter((scope) => !allowed.has(key(scope, resource)));
+      if (unknown.length === 0) return true;
+      const where = resource === undefined ? '' : ` at ${resource}`;
+      const typed = await prompt.ask(`A program wants ${unknown.join(' ')}${where}. Allow it? [y/N]`);
+      if (!/^y(es)?$/i.test(typed ?? '')) return false;
+      for (const scope of unknown) allowed.add(key(scope, resource));
+      return true;
+    });
+    last = turn.catch(() => {});
+    return turn;
+  };
+}
+
+async function stop({ output }: Context, running: RunningAgent): Promise<void> {
+  if (await running.stop()) return;
+  const description =
+    'The server did not confirm that all tokens of the agent have ended. They expire within 15 minutes.';
+  output.message({ warning: 'runs_not_ended', description }, () => [`latchkey: Warning: ${description}`]);
+}
+
+/** Resolves with the status of the program, or 128 and the signal that ended it. */
+function runProgram(
+  { config, takeSignals }: Context,
+  name: string,
+  args: readonly string[],
+  { running, server, keepsInput }: { running: RunningAgent; server: string; keepsInput: boolean },
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(name, args, {
+      // The agent reads the answers to its own questions.
+      stdio: [keepsInput ? 'ignore' : 'inherit', 'inherit', 'inherit'],
+      env: { ...config.programEnvironment, LATCHKEY_AGENT: running.address, LATCHKEY_SERVER: server },
+    });
+    // The program decides what a signal does, and this one ends with it.
+    takeSignals((signal) => void child.kill(signal));
+    child.on('error', reject);
+    child.on('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 0)));
+  });
+}

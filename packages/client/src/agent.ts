@@ -1,0 +1,203 @@
+// Asks `latchkey agent` for tokens: over its socket, or over a loopback port with its secret.
+
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { isAbsolute } from 'node:path';
+import type { IssuedToken } from '@latchkey/contract/tokens';
+import { aborted } from './clock.ts';
+import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
+import { authorizedCalls, type CallOptions, type Session } from './session.ts';
+import { maxAnswerBytes } from './transport.ts';
+
+/** What a token of the agent is to allow. */
+export interface AgentRequest {
+  /** Names separated by spaces. Default: everything that the agent may hand out. */
+  readonly scope?: string;
+  /** The only service that accepts the token. */
+  readonly resource?: string;
+  /** 60 to 900. Default: 900. */
+  readonly expiresInSeconds?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A program of the same person that keeps their login and hands out tokens that allow less. */
+export interface Agent {
+  /** The service whose tokens it hands out. */
+  readonly server: string;
+  /**
+   * @throws {LatchkeyError} `invalid_scope` or `invalid_target` for what it may not hand out, `login_over`, `unreachable`
+   */
+  token(request?: AgentRequest): Promise<IssuedToken>;
+}
+
+/** A person may have to be asked first. */
+const timeoutMilliseconds = 300_000;
+
+/**
+ * Connects to the agent at the address in `LATCHKEY_AGENT`: an absolute path, or `http://127.0.0.1:PORT#SECRET`.
+ * @throws {TypeError} for any other address; {LatchkeyError} `unreachable`
+ * @example
+ * const agent = await connectAgent(process.env.LATCHKEY_AGENT);
+ * const { access_token } = await agent.token({ scope: 'projects:read' });
+ */
+export async function connectAgent(address: string, signal?: AbortSignal): Promise<Agent> {
+  const target = targetOf(address);
+  const { server } = Object(await ask(target, 'GET', '/agent', undefined, signal)) as { server?: unknown };
+  if (typeof server !== 'string') throw new LatchkeyError('not_latchkey', `${target.name} is not an agent.`);
+  return { server, token: (wanted = {}) => requestToken(target, wanted) };
+}
+
+export interface AgentSessionOptions extends CallOptions, Omit<AgentRequest, 'signal'> {
+  /** The value of `LATCHKEY_AGENT`. */
+  readonly address: string;
+}
+
+/** A new token is requested when this much of the lifetime of the last one is left. */
+const renewBeforeMilliseconds = 60_000;
+
+/**
+ * A session whose tokens come from an agent. Nothing is stored, and logging out only forgets the token.
+ * @throws {TypeError} if the address is not that of an agent
+ * @example
+ * const session = openAgentSession({ api, address: process.env.LATCHKEY_AGENT, scope: 'projects:read' });
+ */
+export function openAgentSession({
+  address,
+  scope,
+  resource,
+  expiresInSeconds,
+  ...options
+}: AgentSessionOptions): Session {
+  const target = targetOf(address);
+  const { api } = options;
+  const wanted: AgentRequest & { readonly server: string } = {
+    server: api.server,
+    ...(scope === undefined ? {} : { scope }),
+    ...(resource === undefined ? {} : { resource }),
+    ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
+  };
+  let current: { readonly token: string; readonly renewAt: number } | undefined;
+  let pending: Promise<string> | undefined;
+
+  const next = (signal: AbortSignal | undefined): Promise<string> => {
+    pending ??= (async () => {
+      const requestedAt = Date.now();
+      const { access_token, expires_in } = await requestToken(target, { ...wanted, signal });
+      const lifetime = expires_in * 1000;
+      current = {
+        token: access_token,
+        renewAt: requestedAt + lifetime - Math.min(renewBeforeMilliseconds, lifetime / 2),
+      };
+      return access_token;
+    })().finally(() => {
+      pending = undefined;
+    });
+    return pending;
+  };
+
+  const calls = authorizedCalls(options, {
+    accessToken: async ({ signal } = {}) =>
+      current && Date.now() < current.renewAt ? current.token : next(signal),
+    renew: async (rejected, { signal } = {}) =>
+      current && current.token !== rejected ? current.token : next(signal),
+  });
+  return {
+    ...calls,
+    logout: async () => {
+      current = undefined;
+    },
+  };
+}
+
+interface Target {
+  /** For messages, without the secret. */
+  readonly name: string;
+  readonly connection: { readonly socketPath: string } | { readonly host: string; readonly port: number };
+  readonly secret: string | undefined;
+}
+
+/** @throws {TypeError} */
+function targetOf(address: string): Target {
+  if (isAbsolute(address)) {
+    return { name: address, connection: { socketPath: address }, secret: undefined };
+  }
+  const [, port, secret] = /^http:\/\/127\.0\.0\.1:(\d{1,5})\/?#([\w-]{20,})$/.exec(address) ?? [];
+  if (port === undefined || Number(port) > 65_535) {
+    throw new TypeError('LATCHKEY_AGENT is not an absolute path, nor http://127.0.0.1:PORT#SECRET.');
+  }
+  return { name: `127.0.0.1:${port}`, connection: { host: '127.0.0.1', port: Number(port) }, secret };
+}
+
+async function requestToken(
+  target: Target,
+  { signal, expiresInSeconds, ...wanted }: AgentRequest & { readonly server?: string },
+): Promise<IssuedToken> {
+  const body = { ...wanted, ...(expiresInSeconds === undefined ? {} : { expires_in: expiresInSeconds }) };
+  const answer = await ask(target, 'POST', '/token', body, signal);
+  const { access_token, expires_in } = Object(answer) as Partial<IssuedToken>;
+  if (
+    typeof access_token !== 'string' ||
+    !/^[\x21-\x7e]+$/.test(access_token) ||
+    !Number.isInteger(expires_in)
+  )
+    throw new LatchkeyError('not_latchkey', `${target.name} is not an agent.`);
+  return answer as IssuedToken;
+}
+
+/** @throws {LatchkeyError} the agent's refusal; `unreachable`, `not_latchkey`, `aborted` */
+function ask(
+  { name, connection, secret }: Target,
+  method: 'GET' | 'POST',
+  path: string,
+  body: object | undefined,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(aborted(signal));
+    const stop = () => {
+      sent.destroy();
+      reject(aborted(signal!));
+    };
+    const fail = (message: string, cause?: unknown) =>
+      reject(new LatchkeyError('unreachable', message, { cause }));
+    const sent: ClientRequest = request(
+      {
+        ...connection,
+        method,
+        path,
+        agent: false,
+        timeout: timeoutMilliseconds,
+        headers: {
+          ...(secret === undefined ? {} : { Authorization: `Bearer ${secret}` }),
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        },
+      },
+      (response) => {
+        receive(response, name).then(resolve, reject);
+      },
+    );
+    sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
+    sent.on('error', (error) => fail(`The agent at ${name} does not answer.`, error));
+    sent.on('close', () => signal?.removeEventListener('abort', stop));
+    signal?.addEventListener('abort', stop, { once: true });
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+async function receive(response: IncomingMessage, name: string): Promise<unknown> {
+  let text = '';
+  for await (const chunk of response) {
+    text += chunk;
+    if (text.length > maxAnswerBytes) break;
+  }
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw new LatchkeyError('not_latchkey', `${name} is not an agent.`);
+  }
+  if (response.statusCode === 200) return answer;
+  const { error, error_description } = Object(answer) as Record<string, unknown>;
+  if (typeof error !== 'string' || typeof error_description !== 'string')
+    throw new LatchkeyError('not_latchkey', `${name} is not an agent.`);
+  throw new LatchkeyError(error as LatchkeyErrorCode, error_description);
+}

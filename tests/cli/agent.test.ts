@@ -1,0 +1,286 @@
+// `latchkey agent`: what it hands out and to whom, what it never does, and what ends with it.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { connectAgent } from '@latchkey/client/agent';
+import { spawn } from 'bun';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import {
+  addCommand,
+  type Home,
+  latchkey,
+  newHome,
+  type Outcome,
+  program,
+  runIn,
+  storeLogin,
+} from '../support/cli.ts';
+import { codeOf } from '../support/client.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { openTerminal } from '../support/terminal.ts';
+import { runtimes, startWorker } from '../support/worker.ts';
+
+let service: TestService;
+let home: Home;
+const email = 'ada@agent.example';
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
+  home = newHome({ LATCHKEY_SERVER: service.url });
+  await storeLogin(home, service.url, email);
+});
+
+afterAll(() => service.stop());
+
+interface Started {
+  readonly address: string;
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number>;
+}
+
+async function startAgent(...args: string[]): Promise<Started> {
+  const child = spawn([program, 'agent', ...args], {
+    cwd: home.path,
+    env: home.env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  endAtExit(child.pid);
+  let text = '';
+  const reader = child.stdout.getReader();
+  while (!text.includes('\n')) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(await new Response(child.stderr).text());
+    text += new TextDecoder().decode(value);
+  }
+  const address = /^LATCHKEY_AGENT=(.+)\n/.exec(text)?.[1] ?? '';
+  return {
+    address,
+    stop: async (signal = 'SIGTERM') => {
+      child.kill(signal);
+      const code = await child.exited;
+      hasEnded(child.pid);
+      return code;
+    },
+  };
+}
+
+/** A sandbox: nothing is stored in it. */
+const sandbox = (env: Record<string, string>): Home => newHome(env);
+const tokenIn = (env: Record<string, string>, ...args: string[]): Promise<Outcome> =>
+  latchkey(sandbox(env), 'token', ...args);
+
+const scopeOf = async (token: string): Promise<number> =>
+  (await request(service.url, 'GET', '/me', { token })).status;
+const runs = async (): Promise<unknown[]> => {
+  const { access_token: token } = await loginByMail(service.url, email);
+  const { body } = await request(service.url, 'GET', '/sessions', { token });
+  return body.sessions.filter(({ kind }: { kind: string }) => kind === 'run');
+};
+
+test('its socket is 0600 in a directory 0700, and is gone with it', async () => {
+  const { address, stop } = await startAgent('--scope', 'profile');
+  expect(statSync(address).mode & 0o777).toBe(0o600);
+  expect(statSync(dirname(address)).mode & 0o777).toBe(0o700);
+  expect(await stop()).toBe(130);
+  expect(existsSync(dirname(address))).toBe(false);
+});
+
+test('`latchkey token` gets a run from it, and nothing stored is read or written', async () => {
+  const { address, stop } = await startAgent('--scope', 'profile', '--scope', 'email');
+  const empty = sandbox({ LATCHKEY_AGENT: address });
+  const { code, stdout, stderr } = await latchkey(empty, 'token', '--json');
+  expect([code, stderr]).toEqual([0, '']);
+  const { access_token, expires_in } = JSON.parse(stdout);
+  expect(expires_in).toBeWithin(890, 901);
+  expect(await scopeOf(access_token)).toBe(200);
+  expect(existsSync(join(empty.path, '.config'))).toBe(false);
+  // A stored login beside it is not used, not even a damaged one.
+  expect((await runIn(home, ['sh', '-c', `LATCHKEY_AGENT=${address} latchkey token`])).stdout).toMatch(
+    /^lk_at_\S+\n$/,
+  );
+  const narrow = (
+    await tokenIn({ LATCHKEY_AGENT: address }, '--scope', 'email', '--expires', '60')
+  ).stdout.trim();
+  const { body } = await request(service.url, 'GET', '/me', { token: narrow });
+  expect([body.email, body.name]).toEqual([email, undefined]);
+  expect((await latchkey(empty, 'whoami')).stdout).toContain(email);
+  await stop();
+});
+
+describe('it refuses with status 1', () => {
+  let agent: Started;
+  beforeAll(async () => {
+    agent = await startAgent('--scope', 'profile', '--resource', 'https://tickets.example');
+  });
+  afterAll(() => agent.stop());
+
+  test.each([
+    ['another scope', ['--scope', 'email']],
+    ['more scopes', ['--scope', 'profile', 'email']],
+    ['everything', ['--scope', '*']],
+    ['another resource', ['--scope', 'profile', '--resource', 'https://other.example']],
+    ['more than 15 minutes', ['--scope', 'profile', '--expires', '901']],
+  ])('%s', async (_, args) => {
+    const { code, stdout, stderr } = await tokenIn({ LATCHKEY_AGENT: agent.address }, ...args);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^latchkey: (The agent does not hand out|A token of the agent)/);
+  });
+});
+
+test('without scopes each request names its own, and never everything', async () => {
+  const { address, stop } = await startAgent();
+  expect((await tokenIn({ LATCHKEY_AGENT: address })).code).toBe(1);
+  expect((await tokenIn({ LATCHKEY_AGENT: address }, '--scope', '*')).code).toBe(1);
+  expect((await tokenIn({ LATCHKEY_AGENT: address }, '--scope', 'organizations')).code).toBe(0);
+  await stop();
+  expect((await latchkey(home, 'agent', '--scope', '*')).code).toBe(2);
+});
+
+test('--listen needs the secret, and tells pages and strangers nothing', async () => {
+  const { address, stop } = await startAgent('--scope', 'profile', '--listen', '127.0.0.1:0');
+  expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+#[\w-]{43}$/);
+  expect((await tokenIn({ LATCHKEY_AGENT: address })).code).toBe(0);
+  const [base = '', secret = ''] = address.split('#');
+  const other = secret.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'));
+  const wrong = await tokenIn({ LATCHKEY_AGENT: `${base}#${other}` });
+  expect([wrong.code, wrong.stdout]).toEqual([1, '']);
+  expect(wrong.stderr).not.toContain(other);
+  const status = async (path: string, headers: Record<string, string>, method = 'POST') =>
+    (await fetch(base + path, { method, headers })).status;
+  const Authorization = `Bearer ${secret}`;
+  expect(await status('/token', {})).toBe(401);
+  expect(await status('/agent', {}, 'GET')).toBe(401);
+  expect(await status('/token', { Authorization, Origin: 'https://attacker.example' })).toBe(403);
+  expect(await status('/token', { Authorization })).toBe(200);
+  await stop();
+  for (const listen of ['0.0.0.0:4000', 'localhost:4000', '127.0.0.1', '127.0.0.1:70000', '4000'])
+    expect((await latchkey(home, 'agent', '--listen', listen)).code).toBe(2);
+});
+
+test('wrong settings are status 2, and an agent or a service out of reach is 4', async () => {
+  const { address, stop } = await startAgent('--scope', 'profile');
+  expect(
+    (await tokenIn({ LATCHKEY_AGENT: address, LATCHKEY_TOKEN: 'lk_at_x', LATCHKEY_SERVER: service.url }))
+      .code,
+  ).toBe(2);
+  expect((await tokenIn({ LATCHKEY_AGENT: address, LATCHKEY_SERVER: 'https://other.example' })).code).toBe(2);
+  expect((await tokenIn({ LATCHKEY_AGENT: address }, '--server', 'https://other.example')).code).toBe(2);
+  expect((await tokenIn({ LATCHKEY_AGENT: 'relative/socket' })).code).toBe(2);
+  expect((await tokenIn({ LATCHKEY_AGENT: 'http://localhost:1#secret' })).code).toBe(2);
+  expect((await latchkey(sandbox({ LATCHKEY_AGENT: address }), 'logout')).code).toBe(2);
+  await stop();
+  const { code, stderr } = await tokenIn({ LATCHKEY_AGENT: address });
+  expect([code, stderr]).toEqual([
+    4,
+    `latchkey: The agent at ${address} does not answer.\nCheck that the agent runs and reaches the server, and try again.\n`,
+  ]);
+});
+
+test('credential helpers ask it, too', async () => {
+  const { address, stop } = await startAgent('--scope', 'profile');
+  const helper = sandbox({ LATCHKEY_AGENT: address });
+  const command = `printf 'protocol=https\\nhost=git.example\\n\\n' | latchkey credential git get --host git.example --scope profile`;
+  const { code, stdout } = await runIn(helper, ['sh', '-c', command]);
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/^username=oauth2\npassword=lk_at_\S+\npassword_expiry_utc=\d+\n$/),
+  ]);
+  await stop();
+});
+
+test('an ended login is status 3', async () => {
+  const own = newHome({ LATCHKEY_SERVER: service.url });
+  await storeLogin(own, service.url, 'over@agent.example');
+  const terminal = openTerminal(own, [program, 'agent', '--scope', 'profile']);
+  const [, address = ''] = await terminal.shows(/^LATCHKEY_AGENT=(\S+)/m);
+  const { access_token: token } = await loginByMail(service.url, 'over@agent.example');
+  await request(service.url, 'POST', '/revoke', { token });
+  expect((await tokenIn({ LATCHKEY_AGENT: address })).code).toBe(3);
+  terminal.type('\u0003');
+  expect(await terminal.exited).toBe(130);
+  expect((await latchkey(own, 'agent')).code).toBe(3);
+});
+
+test('--ask waits for a word on the terminal, once for each scope', async () => {
+  expect((await latchkey(home, 'agent', '--ask')).code).toBe(2);
+  const terminal = openTerminal(home, [program, 'agent', '--ask']);
+  const [, address = ''] = await terminal.shows(/^LATCHKEY_AGENT=(\S+)/m);
+  const agent = await connectAgent(address);
+  const denied = codeOf(agent.token({ scope: 'email' }));
+  await terminal.shows(/A program wants email\. Allow it\? \[y\/N\] $/);
+  terminal.type('\n');
+  expect(await denied).toBe('invalid_scope');
+  const both = [agent.token({ scope: 'profile' }), agent.token({ scope: 'profile' })];
+  await terminal.shows(/A program wants profile\. Allow it\? \[y\/N\] $/);
+  terminal.type('y\n');
+  for (const token of await Promise.all(both)) expect(token.scope).toBe('profile');
+  expect(terminal.screen().split('wants profile')).toHaveLength(2);
+  terminal.type('\u0003');
+  expect(await terminal.exited).toBe(130);
+});
+
+describe('agent run', () => {
+  const run = (...command: string[]) =>
+    latchkey(home, 'agent', 'run', '--scope', 'profile', '--', ...command);
+
+  test('sets LATCHKEY_AGENT, answers the status of its program, and ends its runs with it', async () => {
+    const { code, stdout } = await run('sh', '-c', 'latchkey token; exit 7');
+    expect(code).toBe(7);
+    expect(stdout).toMatch(/^lk_at_\S+\n$/);
+    expect(await scopeOf(stdout.trim())).toBe(401);
+    expect(await runs()).toEqual([]);
+    expect((await run('sh', '-c', 'kill -9 $$')).code).toBe(137);
+    expect((await run('no-such-program')).code).toBe(127);
+    expect((await run('true')).code).toBe(0);
+  });
+
+  test('passes its arguments on as they are', async () => {
+    addCommand(home, 'show', '#!/bin/sh\nprintf "%s|" "$@"\n');
+    const { stdout } = await run('show', '--scope', '-x', '--', 'a b', '--json');
+    expect(stdout).toBe('--scope|-x|--|a b|--json|');
+  });
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('passes %s on', async (signal) => {
+    const script = `for name in INT TERM HUP; do trap "echo got $name; exit 3" $name; done; latchkey token; while :; do sleep 0.05; done`;
+    const child = spawn([program, 'agent', 'run', '--scope', 'profile', '--', 'sh', '-c', script], {
+      env: home.env,
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'ignore',
+    });
+    endAtExit(child.pid);
+    let text = '';
+    let isSent = false;
+    for await (const chunk of child.stdout) {
+      text += new TextDecoder().decode(chunk);
+      if (text.includes('lk_at_') && !isSent) child.kill(signal);
+      isSent ||= text.includes('lk_at_');
+    }
+    expect(await child.exited).toBe(3);
+    hasEnded(child.pid);
+    expect(text).toContain(`got ${signal.slice(3)}`);
+    expect(await scopeOf(/lk_at_\S+/.exec(text)?.[0] ?? '')).toBe(401);
+  });
+});
+
+test('no answer of it holds a refresh token', async () => {
+  const stored = readFileSync(home.credentialsFile, 'utf8');
+  const refreshTokens = stored.match(/lk_rt_[\w-]+/g) ?? [];
+  expect(refreshTokens).not.toEqual([]);
+  const { address, stop } = await startAgent('--scope', 'profile');
+  const answer = JSON.stringify(await (await connectAgent(address)).token());
+  expect(answer).not.toContain('refresh_token');
+  expect(answer).not.toContain('lk_rt_');
+  await stop();
+});
+
+test.each(runtimes)('the SDK asks it on $name', async ({ command }) => {
+  const { address, stop } = await startAgent('--scope', 'profile', '--scope', 'email');
+  const worker = startWorker(command, 'agent-worker.ts', address, service.url);
+  expect(await worker.hear()).toEqual({ email, sameToken: true });
+  expect(await worker.finish()).toBe('');
+  await stop();
+});
