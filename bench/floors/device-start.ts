@@ -40,6 +40,7 @@ serve(async (request) => {
     now,
     expires_at,
     interval_seconds: interval,
+    can_confirm: 0,
   });
   const user_code = formatCode(code);
   return {

@@ -53,7 +53,14 @@ export async function addDevices(tx: Executor, keys: KeyRing, count: number): Pr
       ...{ id: authorizationIdOf(secret), session_id: `ses_${secret.toString('base64url')}` },
       user_code_hash: sha256('user code', secret).toString('base64url'),
       ...{ client_id: null, client_name: 'latchkey', device_name: 'a laptop', scope: null, resource: null },
-      ...{ ip_address: '127.0.0.1', user_agent: userAgent, now, expires_at, interval_seconds: 1 },
+      ...{
+        ip_address: '127.0.0.1',
+        user_agent: userAgent,
+        now,
+        expires_at,
+        interval_seconds: 1,
+        can_confirm: 0,
+      },
     });
     codes.push(mintHandle(keys, 'deviceCode', { subject: secret, value: expires_at }));
   }

@@ -34,6 +34,14 @@ export const deviceAuthorizationRequest = z
     scope: scopeText.optional(),
     resource: resourceText.optional(),
     authorization_details: notSupported,
+    confirmation: z
+      .union([z.boolean(), z.enum(['true', 'false'])])
+      .optional()
+      .meta({
+        description:
+          'Whether the program can ask its user for a code that the page shows after the approval.',
+        examples: [true],
+      }),
   })
   .meta({ examples: [{ client_name: 'Example CLI', device_name: 'den' }] });
 export type DeviceAuthorizationRequest = z.infer<typeof deviceAuthorizationRequest>;
@@ -83,6 +91,11 @@ export const pendingDevice = z
       description: 'Whether the device asked from the network that this request comes from.',
       examples: [true],
     }),
+    confirmation: z.enum(['none', 'required', 'impossible']).meta({
+      description:
+        'Whether the user has to enter a code on the device after approving it, because the device is in another network. `impossible` if the program cannot ask for it: approve from the network of the device.',
+      examples: ['none'],
+    }),
     scope: z.string().meta({
       description: 'What the device asks to do. `*` is everything the user may do.',
       examples: ['profile email'],
@@ -111,4 +124,14 @@ export const pendingDevice = z
     id: 'PendingDevice',
     description: 'A device that is waiting for approval. Names come from the device and are unverified.',
   });
+export const deviceConfirmation = z
+  .object({
+    confirmation_code: z.string().meta({
+      description: 'Six digits that the user enters on the device. Shown this once.',
+      examples: ['123456'],
+    }),
+  })
+  .meta({ id: 'DeviceConfirmation', description: 'The code that confirms an approval on the device.' });
+export type DeviceConfirmation = z.infer<typeof deviceConfirmation>;
+
 export type PendingDevice = z.infer<typeof pendingDevice>;

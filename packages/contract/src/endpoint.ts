@@ -56,6 +56,8 @@ export interface Endpoint {
   readonly status: 200 | 201 | 202 | 204;
   /** The success status if the request created what it would otherwise have replaced. */
   readonly createdStatus?: 201;
+  /** The success status of a response without a body, if that is possible, too. */
+  readonly emptyStatus?: 204;
   /** The success status for a form, if it differs from `status`. */
   readonly formStatus?: 200;
   /** The response to a form, if it can differ from `response`. */

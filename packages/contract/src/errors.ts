@@ -15,6 +15,7 @@ export const errorStatus = {
   expired_token: 400,
   unsupported_grant_type: 400,
   unsupported_response_type: 400,
+  confirmation_required: 400,
   request_not_supported: 400,
   request_uri_not_supported: 400,
   interaction_required: 400,
@@ -56,6 +57,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   expired_token: 'The device code has expired. Start again.',
   unsupported_grant_type: 'The grant_type is not supported.',
   unsupported_response_type: 'The response_type is not `code`.',
+  confirmation_required:
+    'The user has to enter the code that the page shows. Poll again with it after the interval.',
   request_not_supported: 'The parameter `request` is not supported.',
   request_uri_not_supported: 'The parameter `request_uri` is not supported.',
   interaction_required: 'The request needs a page, which `prompt=none` forbids.',

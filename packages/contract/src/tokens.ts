@@ -105,11 +105,20 @@ const clientFields = {
     .meta({ description: 'The secret of a service key, instead of HTTP Basic.', examples: ['lk_sk_…'] }),
 };
 
+/** What the user read on the page after approving. */
+const confirmationCode = opaque(fieldLimits.userCode)
+  .optional()
+  .meta({
+    description: 'The code that the page shows after the approval, once a poll was confirmation_required.',
+    examples: ['123456'],
+  });
+
 export const deviceTokenRequest = z.object({
   device_code: token.meta({
     description: 'The device code that the sign-in was started with.',
     examples: [examples.deviceCode],
   }),
+  confirmation_code: confirmationCode,
   ...unchangedAccess,
 });
 
@@ -177,6 +186,7 @@ export const grantForm = z
         description: 'The code verifier that the code challenge was computed from (RFC 7636).',
         examples: ['dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'],
       }),
+    confirmation_code: confirmationCode,
     device_code: token
       .optional()
       .meta({ description: 'The device code, to redeem it.', examples: [examples.deviceCode] }),

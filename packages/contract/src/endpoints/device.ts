@@ -1,6 +1,7 @@
 import {
   deviceAuthorization,
   deviceAuthorizationRequest,
+  deviceConfirmation,
   pendingDevice,
   userCodeRequest,
 } from '../device.ts';
@@ -22,8 +23,9 @@ export const deviceEndpoints = {
     form: deviceAuthorizationRequest,
     status: 200,
     response: deviceAuthorization,
-    errors: ['invalid_request', 'invalid_scope', 'invalid_target', 'rate_limited'],
+    errors: ['invalid_request', 'invalid_scope', 'invalid_target', 'unauthorized_client', 'rate_limited'],
     errorMeanings: {
+      unauthorized_client: 'Device sign-ins are turned off.',
       invalid_scope: 'No service declares one of the scopes.',
       invalid_target: 'No service declares the resource.',
     },
@@ -52,12 +54,24 @@ export const deviceEndpoints = {
     method: 'post',
     path: `${auth}/device/approve`,
     summary: 'Approves a pending device sign-in',
-    notes: 'The decision is final.',
+    notes:
+      'The decision is final. Where a confirmation is required, the response has the code that the user enters on the device; otherwise it is empty.',
     access: 'recent',
     body: userCodeRequest,
-    status: 204,
-    errors: ['invalid_request', 'invalid_grant', 'invalid_scope', 'invalid_target', 'rate_limited'],
+    status: 200,
+    emptyStatus: 204,
+    response: deviceConfirmation,
+    errors: [
+      'invalid_request',
+      'invalid_grant',
+      'invalid_scope',
+      'invalid_target',
+      'rate_limited',
+      'access_denied',
+    ],
     errorMeanings: {
+      access_denied:
+        'The device cannot be approved from this network, because its program cannot ask for a code.',
       invalid_grant: 'The user code is unknown, expired or already decided.',
       invalid_scope: 'A scope that the device asked for has been withdrawn.',
       invalid_target: 'The resource that the device asked for has been withdrawn.',

@@ -37,6 +37,7 @@ export const tokenEndpoints = {
       'invalid_grant',
       'authorization_pending',
       'slow_down',
+      'confirmation_required',
       'access_denied',
       'expired_token',
       'unsupported_grant_type',

@@ -70,6 +70,7 @@ test('an empty environment gives the defaults', () => {
     refreshIdleTtlSeconds: 30 * 86_400,
     sessionTtlSeconds: 180 * 86_400,
     deviceCodeTtlSeconds: 600,
+    deviceLogin: 'open',
     devicePollIntervalSeconds: 5,
     magicLinkTtlSeconds: 900,
     emailCodeTries: 5,

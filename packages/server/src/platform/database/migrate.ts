@@ -1,6 +1,7 @@
 import { type Kysely, type Migration, Migrator, PostgresAdapter, sql } from 'kysely';
 import { up as schema } from './migrations/0001-schema.ts';
 import { up as clients } from './migrations/0002-clients.ts';
+import { up as deviceConfirmation } from './migrations/0003-device-confirmation.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -11,6 +12,8 @@ export type Migrations = Readonly<Record<string, Migration>>;
 export const migrations: Migrations = {
   '0001-schema': { up: schema },
   '0002-clients-from-0001': { up: clients },
+  // An earlier program would let a device in without its code.
+  '0003-device-confirmation-from-0003': { up: deviceConfirmation },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -82,7 +82,7 @@ export interface Reply<Body> {
   /** Another representation, sent instead of `body`. */
   readonly signed?: { readonly type: string; readonly text: string };
   /** Other than the endpoint's own status. */
-  readonly status?: 201 | 304;
+  readonly status?: 201 | 204 | 304;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sets or clears the session cookie. A sign-in also sets the cookie that makes this a known browser. */
   readonly cookie?: 'clear' | { readonly value: string; readonly knownBrowser?: string };

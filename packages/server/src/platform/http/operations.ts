@@ -235,6 +235,7 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
   return {
     ...success(status),
     ...(createdStatus ? success(createdStatus) : {}),
+    ...(endpoint.emptyStatus ? { [endpoint.emptyStatus]: { description: reasonPhrases[204], headers } } : {}),
     ...(formStatus ? { [formStatus]: { description: `${reasonPhrases[formStatus]}, for a form` } } : {}),
     ...(endpoint.method === 'get' && endpoint.headers && 'If-None-Match' in endpoint.headers
       ? { 304: { description: 'Not Modified', headers } }

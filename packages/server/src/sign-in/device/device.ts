@@ -1,5 +1,9 @@
 import { formatCode, normalizeUserCode } from '@latchkey/contract/codes';
-import type { DeviceAuthorizationRequest, PendingDevice } from '@latchkey/contract/device';
+import type {
+  DeviceAuthorizationRequest,
+  DeviceConfirmation,
+  PendingDevice,
+} from '@latchkey/contract/device';
 import { everything } from '@latchkey/contract/scopes';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
@@ -15,6 +19,7 @@ import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../servi
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 import { sessionIdFor } from '../../sessions/sessions.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
+import { type Confirmation, confirmationHashes, newConfirmationCode } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls } from './held-polls.ts';
 import * as store from './store.ts';
@@ -36,6 +41,11 @@ export async function startDeviceAuthorization(
   client: ClientInfo,
 ) {
   const { config } = ctx;
+  if (config.deviceLogin === 'off')
+    throw new AuthError(
+      'unauthorized_client',
+      'Device sign-ins are turned off here. Sign in with a browser.',
+    );
   const access = await resolveAccess(ctx, request);
   const now = ctx.clock();
   const expires_at = now + config.deviceCodeTtlSeconds * 1000;
@@ -55,6 +65,7 @@ export async function startDeviceAuthorization(
       now,
       expires_at,
       interval_seconds: config.devicePollIntervalSeconds,
+      can_confirm: Number(request.confirmation === true || request.confirmation === 'true'),
     });
     if (!inserted) continue;
     const user_code = formatCode(code);
@@ -106,7 +117,8 @@ async function findByUserCode<Row>(
   );
   const code = normalizeUserCode(typed);
   try {
-    for (const hash of code === undefined ? [] : userCodeHashes(ctx, code)) {
+    const isOff = ctx.config.deviceLogin === 'off';
+    for (const hash of code === undefined || isOff ? [] : userCodeHashes(ctx, code)) {
       const [row] = await find(hash);
       if (!row) continue;
       await attempt.refund();
@@ -141,6 +153,7 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Approv
     requested_at: new Date(row.created_at).toISOString(),
     expires_in: Math.ceil((row.expires_at - now) / 1000),
     same_network: sameNetwork(row.ip_address, approver.client.ipAddress),
+    confirmation: confirmationOf(ctx, row, approver),
     scope: row.scope ?? everything,
     scopes: await describeScope(ctx.db.read, row.scope ?? everything),
     resource: row.resource,
@@ -148,6 +161,22 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Approv
     session_id: row.session_id,
   };
 }
+
+/** An approval from another network than the device's may be of a device that somebody else has. */
+function confirmationOf(
+  { config }: Context,
+  { ip_address, can_confirm }: { readonly ip_address: string | null; readonly can_confirm: number },
+  { client }: Approver,
+): Confirmation {
+  if (config.deviceLogin !== 'confirm' || sameNetwork(ip_address, client.ipAddress)) return 'none';
+  return can_confirm === 1 ? 'required' : 'impossible';
+}
+
+const confirmationImpossible = () =>
+  new AuthError(
+    'access_denied',
+    'This device is in another network, and its program cannot ask for a code. Approve it from the network of the device.',
+  );
 
 /**
  * Approves or denies a pending device for the signed-in user. Only the first decision counts.
@@ -160,17 +189,27 @@ export async function decideDevice(
   decision: 'approve' | 'deny',
   typed: string,
   approver: Approver,
-): Promise<void> {
+): Promise<DeviceConfirmation | undefined> {
   const { caller, client } = approver;
+  let confirmation_code: string | undefined;
   const { row: decided } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
     ctx.db.transaction(async (tx) => {
       await lockAccount(tx, caller.userId);
+      let confirmation_hash: string | null = null;
       if (decision === 'approve') {
         const [pending] = await store.findPending(tx, { user_code_hash, now: ctx.clock() });
         if (pending) await holdAccess(tx, pending);
+        const confirmation = pending ? confirmationOf(ctx, pending, approver) : 'none';
+        if (confirmation === 'impossible') throw confirmationImpossible();
+        confirmation_code = confirmation === 'required' ? newConfirmationCode() : undefined;
+        if (pending && confirmation_code !== undefined)
+          confirmation_hash = confirmationHashes(ctx, pending.id, confirmation_code)[0]!;
       }
-      const decide = decision === 'approve' ? store.approve : store.deny;
-      const rows = await decide(tx, { user_code_hash, session_id: caller.sessionId, now: ctx.clock() });
+      const deciding = { user_code_hash, session_id: caller.sessionId, now: ctx.clock() };
+      const rows =
+        decision === 'approve'
+          ? await store.approve(tx, { ...deciding, confirmation_hash })
+          : await store.deny(tx, deciding);
       for (const { id: _, ...device } of rows) {
         await recordEvent(ctx, tx, {
           type: decision === 'approve' ? 'device_approved' : 'device_denied',
@@ -184,6 +223,7 @@ export async function decideDevice(
     }),
   );
   heldPolls.announce(decided.id);
+  return confirmation_code === undefined ? undefined : { confirmation_code };
 }
 
 /**

@@ -247,6 +247,7 @@ describe('decidePoll', () => {
     last_poll_at: 100_000,
     redeemed_at: null,
     idempotency_hash: null,
+    confirmation_hash: null,
   };
   const redeemed = { ...polled, status: 'redeemed', redeemed_at: 100_000, idempotency_hash: 'key' } as const;
 

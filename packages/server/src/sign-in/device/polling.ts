@@ -6,6 +6,8 @@ export interface PolledAuthorization {
   readonly last_poll_at: number;
   readonly redeemed_at: number | null;
   readonly idempotency_hash: string | null;
+  /** The approval needs a confirmation code. */
+  readonly confirmation_hash: string | null;
 }
 
 /** What to do about a poll. The first three need a write, which a concurrent poll may win. */
@@ -13,6 +15,7 @@ export type PollDecision =
   | 'keep_waiting'
   | 'slow_down'
   | 'redeem'
+  | 'confirm'
   | 'repeat'
   | 'denied'
   | 'expired'
@@ -28,13 +31,14 @@ export const slowDownSeconds = 5;
 const redeemRetryWindowSeconds = 60;
 
 /**
- * Decides a poll from the state of its authorization. Only a pending authorization enforces the interval, so that the
- * client learns the user's decision with its next poll, however early.
+ * Decides a poll from the state of its authorization. Only an authorization that is pending or has to be confirmed enforces the
+ * interval, so that the client learns any other decision with its next poll, however early. A held poll is never early.
  */
 export function decidePoll(
   authorization: PolledAuthorization,
   idempotencyHash: string | null,
   now: number,
+  isHeld = false,
 ): PollDecision {
   const { status, redeemed_at } = authorization;
   if (status === 'redeemed') {
@@ -45,7 +49,9 @@ export function decidePoll(
   if (status === 'denied') return 'denied';
   if (status === 'cancelled') return 'spent';
   if (authorization.expires_at <= now) return 'expired';
-  if (status === 'approved') return 'redeem';
+  if (status === 'approved' && authorization.confirmation_hash === null) return 'redeem';
   const earliest = authorization.last_poll_at + authorization.interval_seconds * 1000 - earlyPollToleranceMs;
-  return now < earliest ? 'slow_down' : 'keep_waiting';
+  const isEarly = now < earliest;
+  if (status === 'approved') return isEarly && !isHeld ? 'slow_down' : 'confirm';
+  return isEarly ? 'slow_down' : 'keep_waiting';
 }

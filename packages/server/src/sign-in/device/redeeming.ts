@@ -12,6 +12,7 @@ import {
   withRequestedScope,
 } from '../../services/scopes/scopes.ts';
 import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/sessions.ts';
+import { confirmationHashes, maxConfirmationTries } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls, Watch } from './held-polls.ts';
 import { decidePoll, earlyPollToleranceMs, slowDownSeconds } from './polling.ts';
@@ -24,6 +25,7 @@ export interface PollRequest {
   readonly deviceCode: string;
   readonly idempotencyKey: string | undefined;
   readonly wait: WaitPreference | undefined;
+  readonly confirmationCode?: string | undefined;
   /** The scope and resource that the poll names, which must be those the device started with. */
   readonly repeated?: RepeatedAccess;
 }
@@ -44,6 +46,9 @@ interface Poll {
   readonly secret: Uint8Array;
   readonly expiresAt: number;
   readonly idempotencyHash: string | null;
+  readonly confirmationCode: string | undefined;
+  /** Recognizes a repeated try of the same confirmation code. */
+  readonly triedHash: string | null;
   readonly wait: WaitPreference | undefined;
 }
 
@@ -59,7 +64,16 @@ type PollResult =
   | { readonly outcome: 'redeemed' | 'repeated'; readonly tokens: TokenSet }
   | { readonly outcome: 'slow_down'; readonly intervalSeconds: number }
   | Pending
-  | { readonly outcome: 'still_pending' | 'denied' | 'expired' | 'spent' | 'unknown' | 'contended' };
+  | {
+      readonly outcome:
+        | 'still_pending'
+        | 'confirmation_required'
+        | 'denied'
+        | 'expired'
+        | 'spent'
+        | 'unknown'
+        | 'contended';
+    };
 
 /**
  * Answers one poll with tokens once the user has approved the device. Of any number of concurrent polls, one starts
@@ -71,7 +85,7 @@ type PollResult =
 export async function redeemDeviceCode(
   ctx: Context,
   heldPolls: HeldPolls,
-  { deviceCode, idempotencyKey, wait, repeated = {} }: PollRequest,
+  { deviceCode, idempotencyKey, wait, confirmationCode, repeated = {} }: PollRequest,
 ): Promise<RedeemedCode> {
   const handle = readHandle(ctx.keys, 'deviceCode', deviceCode);
   if (!handle) throw unknownDeviceCode('malformed');
@@ -80,6 +94,11 @@ export async function redeemDeviceCode(
     secret: handle.subject,
     expiresAt: handle.value,
     idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
+    confirmationCode,
+    triedHash:
+      idempotencyKey === undefined || confirmationCode === undefined
+        ? null
+        : idempotencyHash(handle.subject, JSON.stringify([idempotencyKey, confirmationCode])),
     wait,
   };
   await ctx.limiter.take({ limit: 'device_polls', key: poll.authorizationId });
@@ -173,13 +192,17 @@ async function runPoll(ctx: Context, poll: Poll, stage: PollStage = 'new'): Prom
 async function attemptPoll(ctx: Context, poll: Poll, stage: PollStage): Promise<PollResult | 'lost_race'> {
   const now = ctx.clock();
   const id = poll.authorizationId;
-  if (stage === 'new') {
+  const isOff = ctx.config.deviceLogin === 'off';
+  if (stage === 'new' && !isOff) {
     const accepted = await acceptPoll(ctx, poll, now);
     if (accepted) return accepted;
   }
   const [authorization] = await store.findAuthorization(ctx.db.read, { id });
   if (!authorization) return { outcome: poll.expiresAt <= now ? 'expired' : 'unknown' };
-  const decision = decidePoll(authorization, poll.idempotencyHash, now);
+  if (isOff && authorization.status === 'pending') return { outcome: 'unknown' };
+  const isRepeatedTry = poll.triedHash !== null && poll.triedHash === authorization.confirmation_tried;
+  if (isRepeatedTry && authorization.status === 'approved') return { outcome: 'confirmation_required' };
+  const decision = decidePoll(authorization, poll.idempotencyHash, now, stage === 'held');
   if (stage === 'held' && (decision === 'keep_waiting' || decision === 'slow_down'))
     return { outcome: 'still_pending' };
   switch (decision) {
@@ -189,6 +212,8 @@ async function attemptPoll(ctx: Context, poll: Poll, stage: PollStage): Promise<
       const [slowed] = await store.growInterval(ctx.db.single, { id, by_seconds: slowDownSeconds });
       return slowed ? { outcome: 'slow_down', intervalSeconds: slowed.interval_seconds } : 'lost_race';
     }
+    case 'confirm':
+      return confirmOrRefuse(ctx, poll, authorization, stage);
     case 'redeem': {
       const tokens = await redeem(ctx, poll, authorization);
       return tokens ? { outcome: 'redeemed', tokens } : 'lost_race';
@@ -203,6 +228,31 @@ async function attemptPoll(ctx: Context, poll: Poll, stage: PollStage): Promise<
     case 'spent':
       return { outcome: decision };
   }
+}
+
+/** Redeems an approval that its poll confirms, and counts a wrong code. A held poll was sent before the code was shown. */
+async function confirmOrRefuse(
+  ctx: Context,
+  poll: Poll,
+  authorization: Authorization,
+  stage: PollStage,
+): Promise<PollResult | 'lost_race'> {
+  const given = stage === 'held' ? undefined : poll.confirmationCode;
+  const { id, confirmation_hash, last_poll_at } = authorization;
+  if (given !== undefined && confirmationHashes(ctx, id, given).includes(confirmation_hash!)) {
+    const tokens = await redeem(ctx, poll, authorization);
+    return tokens ? { outcome: 'redeemed', tokens } : 'lost_race';
+  }
+  const [refused] = await store.refuseUnconfirmed(ctx.db.single, {
+    id,
+    seen_poll_at: last_poll_at,
+    now: ctx.clock(),
+    wrong: given === undefined ? 0 : 1,
+    tried: given === undefined ? null : poll.triedHash,
+    max_tries: maxConfirmationTries,
+  });
+  if (!refused) return 'lost_race';
+  return { outcome: refused.status === 'denied' ? 'denied' : 'confirmation_required' };
 }
 
 /** Most polls are on time and find the user undecided, so that is tried first. */
@@ -225,7 +275,7 @@ type Authorization = Awaited<ReturnType<typeof store.findAuthorization>>[number]
 const redeem = (
   ctx: Context,
   poll: Poll,
-  { user_id, scope, resource }: Authorization,
+  { user_id, scope, resource, confirmation_hash }: Authorization,
 ): Promise<TokenSet | undefined> =>
   ctx.db.transaction(async (tx) => {
     if (scope !== null || resource !== null) {
@@ -236,6 +286,7 @@ const redeem = (
       id: poll.authorizationId,
       now: ctx.clock(),
       idempotency_hash: poll.idempotencyHash,
+      confirmation_hash,
     });
     if (!redeemed) return undefined;
     const session = await startSession(ctx, tx, {
@@ -276,6 +327,11 @@ function answerPoll(ctx: Context, result: PollResult): RedeemedCode {
       throw new AuthError('slow_down', `Wait ${result.intervalSeconds} seconds between polls.`, {
         members: { interval: result.intervalSeconds },
       });
+    case 'confirmation_required':
+      throw new AuthError(
+        'confirmation_required',
+        'Ask the user for the code that the page shows, and poll again with it as confirmation_code.',
+      );
     case 'denied':
       throw new AuthError('access_denied', 'The request was denied.');
     case 'expired':

@@ -18,7 +18,8 @@ export const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
   redeem: async (ctx, { body, idempotencyKey, wait }) => {
     refuseAuthorizationDetails(body);
     const deviceCode = requireParameter(body, 'device_code');
-    const request = { deviceCode, idempotencyKey, wait, repeated: body };
+    const { confirmation_code: confirmationCode } = body;
+    const request = { deviceCode, idempotencyKey, wait, confirmationCode, repeated: body };
     const { tokens, ...reply } = await redeemDeviceCode(ctx, heldPolls, request);
     return { body: tokens, ...reply };
   },
@@ -39,8 +40,8 @@ export function deviceRoutes(api: Api, ctx: Context, heldPolls: HeldPolls): void
   }));
 
   api.on(endpoints.approveDevice, async ({ body, caller, client }) => {
-    await decideDevice(ctx, heldPolls, 'approve', body.user_code, { caller, client });
-    return {};
+    const confirmation = await decideDevice(ctx, heldPolls, 'approve', body.user_code, { caller, client });
+    return confirmation ? { body: confirmation } : { status: 204 };
   });
 
   api.on(endpoints.denyDevice, async ({ body, caller, client }) => {

@@ -1,8 +1,26 @@
-import { seconds } from '../../platform/config/formats.ts';
+import { z } from 'zod';
+import { type Format, seconds } from '../../platform/config/formats.ts';
 import { type ConfigOf, day, declare, setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
+const deviceLogins = ['open', 'confirm', 'off'] as const;
+type DeviceLogin = (typeof deviceLogins)[number];
+
+const deviceLogin: Format<DeviceLogin> = {
+  syntax: 'open, confirm or off',
+  schema: z.enum(deviceLogins, 'must be open, confirm or off') as z.ZodType<DeviceLogin, string>,
+};
+
 export const deviceSettings = {
+  deviceLogin: declare(
+    'LATCHKEY_DEVICE_LOGIN',
+    setting(
+      deviceLogin,
+      'open',
+      'Who can approve a device: with `confirm`, an approval from another network is confirmed by a code that the user enters on the device; with `off`, nobody.',
+      'people are tricked into approving the devices of others',
+    ),
+  ),
   deviceCodeTtlSeconds: declare(
     'LATCHKEY_DEVICE_CODE_TTL',
     setting(seconds(1, day), 600, 'Lifetime of a device code.', 'people take longer to reach a browser'),

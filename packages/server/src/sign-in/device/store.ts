@@ -37,6 +37,7 @@ export const insertAuthorization = statement<{
   now: number;
   expires_at: number;
   interval_seconds: number;
+  can_confirm: number;
 }>()((db, p) =>
   db
     .insertInto('device_authorizations')
@@ -56,6 +57,8 @@ export const insertAuthorization = statement<{
       expires_at: p.expires_at,
       interval_seconds: p.interval_seconds,
       last_poll_at: 0,
+      can_confirm: p.can_confirm,
+      confirmation_tries: 0,
     })
     .onConflict((c) => c.column('user_code_hash').doNothing())
     .returning('id'),
@@ -116,13 +119,46 @@ export const findDecided = statement<{ ids: string }>()((db, p, dialect) =>
     .where('status', '<>', 'pending'),
 );
 
+/**
+ * Answers a poll of an approved authorization without its right confirmation code; the last allowed wrong one denies it. A row for
+ * one of the polls that saw the same last one.
+ */
+export const refuseUnconfirmed = statement<{
+  id: string;
+  seen_poll_at: number;
+  now: number;
+  wrong: number;
+  tried: string | null;
+  max_tries: number;
+}>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set((e) => ({
+      last_poll_at: p.now,
+      confirmation_tries: sql<number>`confirmation_tries + cast(${p.wrong} as integer)`,
+      confirmation_tried: sql<string | null>`coalesce(cast(${p.tried} as text), confirmation_tried)`,
+      status: e
+        .case()
+        .when(
+          sql<boolean>`confirmation_tries + cast(${p.wrong} as integer) >= cast(${p.max_tries} as integer)`,
+        )
+        .then('denied' as const)
+        .else('approved' as const)
+        .end(),
+    }))
+    .where('id', '=', p.id)
+    .where('status', '=', 'approved')
+    .where('last_poll_at', '=', p.seen_poll_at)
+    .returning('status'),
+);
+
 /** Lengthens the interval after an early poll and leaves the time of the last accepted poll alone. */
 export const growInterval = statement<{ id: string; by_seconds: number }>()((db, p) =>
   db
     .updateTable('device_authorizations')
     .set((e) => ({ interval_seconds: e('interval_seconds', '+', p.by_seconds) }))
     .where('id', '=', p.id)
-    .where('status', '=', 'pending')
+    .where('status', 'in', ['pending', 'approved'])
     .returning('interval_seconds'),
 );
 
@@ -131,11 +167,17 @@ export const growInterval = statement<{ id: string; by_seconds: number }>()((db,
  * authorization takes the session's epoch, so that revoking all sessions also revokes this approval, whichever commits
  * first.
  */
-export const approve = statement<{ user_code_hash: string; session_id: string; now: number }>()((db, p) =>
+export const approve = statement<{
+  user_code_hash: string;
+  session_id: string;
+  now: number;
+  confirmation_hash: string | null;
+}>()((db, p) =>
   db
     .updateTable('device_authorizations')
     .set((e) => ({
       status: 'approved' as const,
+      confirmation_hash: p.confirmation_hash,
       approved_by: p.session_id,
       user_id: e.selectFrom('sessions').select('user_id').where('id', '=', p.session_id),
       session_epoch: e.selectFrom('sessions').select('session_epoch').where('id', '=', p.session_id),
@@ -168,26 +210,33 @@ const approverOf = (db: Kysely<Tables>, id: Expression<string>) =>
     .$asScalar();
 
 /** Locks the account and redeems an approved authorization; a row for exactly one of concurrent polls. */
-export const redeem = statement<{ id: string; now: number; idempotency_hash: string | null }>()(
-  (db, p, dialect) =>
-    db
-      .updateTable('device_authorizations')
-      .set({ status: 'redeemed', redeemed_at: p.now, idempotency_hash: p.idempotency_hash })
-      .where('id', '=', p.id)
-      .where('user_id', '=', lockedAccountId(db, approverOf(db, p.id), dialect))
-      .where('status', '=', 'approved')
-      .where('expires_at', '>', p.now)
-      .returning([
-        'user_id',
-        'session_epoch',
-        'approved_by',
-        'scope',
-        'resource',
-        'client_name',
-        'device_name',
-        'ip_address',
-        'user_agent',
-      ]),
+export const redeem = statement<{
+  id: string;
+  now: number;
+  idempotency_hash: string | null;
+  confirmation_hash: string | null;
+}>()((db, p, dialect) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ status: 'redeemed', redeemed_at: p.now, idempotency_hash: p.idempotency_hash })
+    .where('id', '=', p.id)
+    .where('user_id', '=', lockedAccountId(db, approverOf(db, p.id), dialect))
+    .where('status', '=', 'approved')
+    .where((e) =>
+      e.or([e('confirmation_hash', 'is', null), e('confirmation_hash', '=', p.confirmation_hash)]),
+    )
+    .where('expires_at', '>', p.now)
+    .returning([
+      'user_id',
+      'session_epoch',
+      'approved_by',
+      'scope',
+      'resource',
+      'client_name',
+      'device_name',
+      'ip_address',
+      'user_agent',
+    ]),
 );
 
 /** Pending becomes cancelled, unless a decision came first. */

@@ -23,6 +23,10 @@ declare module '../../platform/database/schema.ts' {
       approved_by: string | null;
       session_id: string;
       resource: string | null;
+      can_confirm: number;
+      confirmation_hash: string | null;
+      confirmation_tries: number;
+      confirmation_tried: string | null;
     };
   }
 }

@@ -3,7 +3,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { endSessionPath } from '@latchkey/contract/openid';
 import { ownScopes } from '@latchkey/contract/scopes';
 import type { ServerMetadata } from '@latchkey/contract/services';
-import { grantTypes } from '@latchkey/contract/tokens';
+import { deviceCodeGrantType, grantTypes } from '@latchkey/contract/tokens';
 import type { Config } from '../../platform/config/config.ts';
 import { identityAlgorithm, signingAlgorithm } from '../signing-keys/signing-keys.ts';
 
@@ -14,18 +14,20 @@ export const keySetPath = '/.well-known/jwks.json';
  * ask for every scope that is listed. For OpenID clients it is at an address of its own, too.
  * @see RFC 8414 section 2, OpenID Connect Discovery section 3
  */
-export const serverMetadata = ({ baseUrl, clientHosts }: Config): ServerMetadata => ({
+export const serverMetadata = ({ baseUrl, clientHosts, deviceLogin }: Config): ServerMetadata => ({
   issuer: baseUrl,
   authorization_endpoint: `${baseUrl}/authorize`,
   userinfo_endpoint: baseUrl + endpoints.getUserinfo.path,
   end_session_endpoint: `${baseUrl}${endSessionPath}`,
   token_endpoint: baseUrl + endpoints.redeemDeviceCode.path,
-  device_authorization_endpoint: baseUrl + endpoints.startDeviceAuthorization.path,
+  ...(deviceLogin === 'off'
+    ? {}
+    : { device_authorization_endpoint: baseUrl + endpoints.startDeviceAuthorization.path }),
   revocation_endpoint: baseUrl + endpoints.revoke.path,
   introspection_endpoint: baseUrl + endpoints.introspect.path,
   jwks_uri: baseUrl + keySetPath,
   scopes_supported: Object.keys(ownScopes),
-  grant_types_supported: [...grantTypes],
+  grant_types_supported: grantTypes.filter((type) => deviceLogin !== 'off' || type !== deviceCodeGrantType),
   response_types_supported: [responseType],
   response_modes_supported: [...responseModes],
   code_challenge_methods_supported: [codeChallengeMethod],
