@@ -10,8 +10,8 @@ import { statement } from './statement.ts';
 // the table, which takes the right to write there. A writer has that before it draws its number, so a writer who is seen
 // without it will draw a number that is higher than the one that the reader read.
 
-/** What the marks of a table's writers begin with. The trigger of the security log says it, too. */
-const sequences = { feed_events: 0, event_positions: 1 };
+/** What the marks of a table's writers begin with. The default of a position in the security log says it, too. */
+const sequences = { feed_events: 0, events: 1 };
 
 type Numbered = keyof typeof sequences;
 

@@ -2,7 +2,8 @@ import { timingSafeEqual } from 'node:crypto';
 import type { LogKeys, ServerKey } from '../../platform/crypto/key-ring.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 
-export type EventRow = Tables['events'];
+/** Without its position, which is not sealed. */
+export type EventRow = Omit<Tables['events'], 'position'>;
 export type ChainRow = Tables['event_chains'];
 
 /** The MAC "before" the first event of a log. */

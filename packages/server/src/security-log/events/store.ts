@@ -1,11 +1,22 @@
 import { sql } from 'kysely';
-import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
-
 import { lowestWriterOf } from '../../platform/database/writer-locks.ts';
+import type { EventRow } from './chain.ts';
 
-type EventRow = Tables['events'];
+const eventColumns = [
+  'id',
+  'user_id',
+  'type',
+  'session_id',
+  'ip_address',
+  'user_agent',
+  'detail',
+  'created_at',
+  'seq',
+  'once',
+  'mac',
+] as const;
 
 /** Adds an event, in the transaction of its cause. */
 export const insertEvent = statement<{ [K in keyof EventRow]: EventRow[K] }>()((db, p) =>
@@ -33,7 +44,7 @@ export const findOnce = statement<{ user_id: string; once: string }>()((db, p) =
 export const listOnce = statement<{ user_id: string; slots: string }>()((db, p, dialect) =>
   db
     .selectFrom('events')
-    .selectAll()
+    .select(eventColumns)
     .where('user_id', '=', p.user_id)
     // For the partial index.
     .where('once', 'is not', null)
@@ -146,7 +157,7 @@ export const findExpiredChains = statement<{ before: number; limit: number }>()(
 export const listEventsAfter = statement<{ user_id: string; after_seq: number; limit: number }>()((db, p) =>
   db
     .selectFrom('events')
-    .selectAll()
+    .select(eventColumns)
     .where('user_id', '=', p.user_id)
     .where('seq', '>', p.after_seq)
     .orderBy('seq')
@@ -157,7 +168,7 @@ export const listEventsAfter = statement<{ user_id: string; after_seq: number; l
 export const listEventsSince = statement<{ user_id: string; after_seq: number; since: number }>()((db, p) =>
   db
     .selectFrom('events')
-    .selectAll()
+    .select(eventColumns)
     .where('user_id', '=', p.user_id)
     .where('seq', '>', p.after_seq)
     .where('created_at', '>', p.since)
@@ -196,11 +207,16 @@ export const findAccount = statement<{ id: string }>()((db, p) =>
 
 /** Every stored event of the user, oldest first. */
 export const exportEvents = statement<{ user_id: string }>()((db, p) =>
-  db.selectFrom('events').selectAll().where('user_id', '=', p.user_id).orderBy('created_at').orderBy('id'),
+  db
+    .selectFrom('events')
+    .select(eventColumns)
+    .where('user_id', '=', p.user_id)
+    .orderBy('created_at')
+    .orderBy('id'),
 );
 
 /** The lowest position that a writer holds; null if there is none. For PostgreSQL. */
-export const lowestWriter = lowestWriterOf('event_positions');
+export const lowestWriter = lowestWriterOf('events');
 
 /** The position drawn last, whether or not its event is committed; no row before the first event on SQLite. */
 export const findLastPosition = statement<Record<never, never>>()((db, _, dialect) =>
@@ -209,19 +225,17 @@ export const findLastPosition = statement<Record<never, never>>()((db, _, dialec
     : db
         .selectFrom(sql<{ name: string; seq: number }>`sqlite_sequence`.as('s'))
         .select('s.seq as position')
-        .where('s.name', '=', 'event_positions'),
+        .where('s.name', '=', 'events'),
 );
 
 /** Events of all accounts after a position and up to another one, in their order. */
 export const listEventsByPosition = statement<{ after: number; up_to: number; limit: number }>()((db, p) =>
   db
-    .selectFrom('event_positions')
-    .innerJoin('events', 'events.id', 'event_positions.event_id')
-    .select('event_positions.position')
-    .selectAll('events')
-    .where('event_positions.position', '>', p.after)
-    .where('event_positions.position', '<=', p.up_to)
-    .orderBy('event_positions.position')
+    .selectFrom('events')
+    .selectAll()
+    .where('position', '>', p.after)
+    .where('position', '<=', p.up_to)
+    .orderBy('position')
     .limit(p.limit),
 );
 

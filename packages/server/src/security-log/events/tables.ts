@@ -1,8 +1,9 @@
-export {};
+import type { Generated } from 'kysely';
 
 declare module '../../platform/database/schema.ts' {
   interface Tables {
     events: {
+      position: Generated<number>;
       id: string;
       user_id: string;
       type: string;
@@ -25,6 +26,5 @@ declare module '../../platform/database/schema.ts' {
       oldest_at: number | null;
       seal: string;
     };
-    event_positions: { position: number; event_id: string };
   }
 }

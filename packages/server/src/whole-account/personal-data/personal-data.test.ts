@@ -76,7 +76,6 @@ async function fillTables(app: TestApp): Promise<{ tokens: Tokens; texts: string
 const impersonal: Record<string, string> = {
   spent_challenges: 'ids of challenges, which identify no account',
   address_locks: 'the numbers of locks',
-  event_positions: 'the order of events, which it names by their ids',
   feed_readers: 'how far services have read the feed',
   feed_acknowledgements: 'positions in the feed',
   rate_limits: 'counters under hashed keys, until their window ends',

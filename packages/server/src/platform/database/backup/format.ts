@@ -29,8 +29,6 @@ const isBackedUp: Readonly<Record<keyof Tables, boolean>> = {
   spent_challenges: true,
   events: true,
   event_chains: true,
-  // Numbered anew, behind a gap, so that readers of the log get every event of the restored one.
-  event_positions: false,
   email_changes: true,
   notices: true,
   feed_events: true,

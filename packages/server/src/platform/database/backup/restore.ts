@@ -48,8 +48,8 @@ interface Numbers {
 
 const feedNumbers: Numbers = { sequence: 'feed_sequence', table: 'feed_events' };
 
-/** Drawn by a trigger for each row of the security log, also while it is restored. */
-const eventNumbers: Numbers = { sequence: 'event_sequence', table: 'event_positions' };
+/** Drawn for each row of the security log, also while it is restored. */
+const eventNumbers: Numbers = { sequence: 'event_sequence', table: 'events' };
 
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 

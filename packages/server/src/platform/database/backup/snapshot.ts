@@ -36,6 +36,10 @@ const selectAll = (table: string): string => `SELECT * FROM "${table}"`;
 export const withSnapshot = <T>(url: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> =>
   url.startsWith('sqlite:') ? ofSqlite(url.slice('sqlite:'.length), work) : ofPostgres(url, work);
 
+/** Events are numbered anew, behind a gap, so that readers of the log get every event of the restored one. */
+const columnsOf = (table: string, row: Row): string[] =>
+  Object.keys(row).filter((column) => table !== 'events' || column !== 'position');
+
 const rowOf = (table: string, columns: readonly string[], row: Row): BackupRow => ({
   table,
   columns,
@@ -53,13 +57,13 @@ async function ofSqlite<T>(path: string, work: (snapshot: Snapshot) => Promise<T
     const lastOf = (table: string): number => drawn.find(({ name }) => name === table)?.seq ?? 0;
     return await work({
       feedPosition: lastOf('feed_events'),
-      eventPosition: lastOf('event_positions'),
+      eventPosition: lastOf('events'),
       schema: connection.query<{ name: string }, []>(lastMigration).get()!.name,
       rows: async function* () {
         for (const table of backupTables) {
           let columns: readonly string[] | undefined;
           for (const row of connection.query<Row, []>(selectAll(table)).iterate()) {
-            columns ??= Object.keys(row);
+            columns ??= columnsOf(table, row);
             yield rowOf(table, columns, row);
           }
         }
@@ -95,7 +99,7 @@ async function ofPostgres<T>(url: string, work: (snapshot: Snapshot) => Promise<
             let columns: readonly string[] | undefined;
             for await (const rows of tx.unsafe<Row[]>(selectAll(table)).cursor(cursorRows)) {
               for (const row of rows) {
-                columns ??= Object.keys(row);
+                columns ??= columnsOf(table, row);
                 yield rowOf(table, columns, row);
               }
             }

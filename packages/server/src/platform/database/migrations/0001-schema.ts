@@ -346,11 +346,13 @@ const mailsAndLimits = [
   'CREATE INDEX rate_limits_by_expiry ON rate_limits (expire)',
 ];
 
-const securityLog = [
-  // The security log. `detail` is a JSON object. `seq` numbers the events of an account from 1. `mac` is a key id, a dot
-  // and a MAC over the event and the `mac` of the previous event. At most one event of an account has the same `once`.
+const securityLog = (position: string) => [
+  // The security log. `position` is the order in which all events can be read: an event whose detail changes gets a new one.
+  // `detail` is a JSON object. `seq` numbers the events of an account from 1. `mac` is a key id, a dot and a MAC over the event
+  // and the `mac` of the previous event. At most one event of an account has the same `once`.
   `CREATE TABLE events (
-    id TEXT PRIMARY KEY,
+    position ${position},
+    id TEXT NOT NULL UNIQUE,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     type TEXT NOT NULL,
     session_id TEXT,
@@ -403,18 +405,10 @@ const locks = [
   END $$`,
 ];
 
-/** The order in which all events can be read. Triggers write it. An event whose detail changes gets a new position. */
 const eventPositionsOnSqlite = [
-  `CREATE TABLE event_positions (
-    position INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
-    event_id TEXT NOT NULL UNIQUE REFERENCES events (id) ON DELETE CASCADE
-  )`,
-  `CREATE TRIGGER event_added AFTER INSERT ON events BEGIN
-    INSERT INTO event_positions (event_id) VALUES (NEW.id);
-  END`,
   `CREATE TRIGGER event_amended AFTER UPDATE OF detail ON events WHEN OLD.detail IS NOT NEW.detail BEGIN
-    DELETE FROM event_positions WHERE event_id = NEW.id;
-    INSERT INTO event_positions (event_id) VALUES (NEW.id);
+    UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'events';
+    UPDATE events SET position = (SELECT seq FROM sqlite_sequence WHERE name = 'events') WHERE id = NEW.id;
   END`,
 ];
 
@@ -423,24 +417,24 @@ const eventPositionsOnSqlite = [
  * transaction, whose own setting ends with it. The first position is drawn here so that `last_value` always names one that
  * was drawn.
  */
-const eventPositionsOnPostgres = [
+const eventSequence = [
   'CREATE SEQUENCE event_sequence',
   "SELECT nextval('event_sequence')",
-  `CREATE TABLE event_positions (
-    position BIGINT NOT NULL PRIMARY KEY,
-    event_id TEXT NOT NULL UNIQUE REFERENCES events (id) ON DELETE CASCADE
-  )`,
-  `CREATE FUNCTION position_event() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  `CREATE FUNCTION next_event_position() RETURNS BIGINT LANGUAGE plpgsql AS $$ BEGIN
     IF coalesce(current_setting('latchkey.writes_events', true), '') = '' THEN
       PERFORM mark_writer(1, last_value) FROM event_sequence;
       PERFORM set_config('latchkey.writes_events', 'yes', true);
     END IF;
-    INSERT INTO event_positions (position, event_id) VALUES (nextval('event_sequence'), NEW.id)
-      ON CONFLICT (event_id) DO UPDATE SET position = EXCLUDED.position;
-    RETURN NULL;
+    RETURN nextval('event_sequence');
   END $$`,
-  'CREATE TRIGGER event_added AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION position_event()',
-  `CREATE TRIGGER event_amended AFTER UPDATE OF detail ON events FOR EACH ROW
+];
+
+const eventPositionsOnPostgres = [
+  `CREATE FUNCTION position_event() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    NEW.position := next_event_position();
+    RETURN NEW;
+  END $$`,
+  `CREATE TRIGGER event_amended BEFORE UPDATE OF detail ON events FOR EACH ROW
     WHEN (OLD.detail IS DISTINCT FROM NEW.detail) EXECUTE FUNCTION position_event()`,
 ];
 
@@ -489,12 +483,15 @@ const feed = (seq: string) => [
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
+  const numbered = isPostgres ? 'BIGINT NOT NULL PRIMARY KEY' : 'INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT';
+  const positioned = isPostgres ? `${numbered} DEFAULT next_event_position()` : numbered;
   const statements = [
-    ...[accounts, sessions, signIns, services, mailsAndLimits, securityLog, addressLocks].flat(),
-    ...(isPostgres ? locks : []),
+    ...[accounts, sessions, signIns, services, mailsAndLimits, addressLocks].flat(),
+    ...(isPostgres ? [...locks, ...eventSequence] : []),
+    ...securityLog(positioned),
     ...(isPostgres ? eventPositionsOnPostgres : eventPositionsOnSqlite),
     ...(isPostgres ? feedSequence : []),
-    ...feed(isPostgres ? 'BIGINT NOT NULL PRIMARY KEY' : 'INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT'),
+    ...feed(numbered),
   ];
   for (const statement of statements) await sql.raw(statement).execute(db);
 }
