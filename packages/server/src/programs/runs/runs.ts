@@ -5,6 +5,7 @@ import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { isSameResource } from '../../platform/values/resource.ts';
 import { holdsEverything, isWithin } from '../../platform/values/scope.ts';
 import { recordingRateLimits } from '../../security-log/events/events.ts';
 import { checkAuthorizationDetails, resolveAccess } from '../../services/scopes/scopes.ts';
@@ -111,8 +112,9 @@ function narrowedResource(
   { service, resource: requested }: RequestedRun,
 ): string | null {
   const parent = session.resource;
-  if (requested === undefined || parent === null || requested === parent) return requested ?? parent;
-  if (service?.reach.includes(requested)) return requested;
+  if (requested === undefined || parent === null) return requested ?? parent;
+  if (isSameResource(requested, parent)) return parent;
+  if (service?.reach.some((reachable) => isSameResource(reachable, requested))) return requested;
   throw new AuthError(
     'invalid_target',
     service

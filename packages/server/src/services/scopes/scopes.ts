@@ -6,6 +6,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
+import { isSameResource, spellingsOf } from '../../platform/values/resource.ts';
 import { isSameScope, parseScope } from '../../platform/values/scope.ts';
 import {
   findResource,
@@ -52,7 +53,8 @@ const undeclaredResource = (): AuthError =>
  * @see RFC 8707 section 2
  */
 async function resolveResource(ctx: Context, requested: string): Promise<string> {
-  if (await findResource(ctx.db.read, requested)) return requested;
+  for (const spelling of spellingsOf(requested))
+    if (await findResource(ctx.db.read, spelling)) return spelling;
   throw undeclaredResource();
 }
 
@@ -113,7 +115,7 @@ export function requireOwnAccess({ scope, resource }: RepeatedAccess, own: Reque
   const names = scope === undefined ? undefined : parseScope(scope)?.join(' ');
   if (scope !== undefined && !(names && isSameScope(names, own.scope ?? everything)))
     throw new AuthError('invalid_scope', "scope: must be the login's own scope, in any order");
-  if (resource !== undefined && resource !== own.resource)
+  if (resource !== undefined && !(own.resource !== null && isSameResource(resource, own.resource)))
     throw new AuthError('invalid_target', "resource: must be the login's own resource");
 }
 

@@ -6,6 +6,7 @@ import type { CallingService, Context } from '../../platform/context.ts';
 import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import { AuthError } from '../../platform/errors.ts';
+import { isSameResource, spellingsOf } from '../../platform/values/resource.ts';
 import { parseScope } from '../../platform/values/scope.ts';
 import { findResource, findScopes } from '../service-keys/service-keys.ts';
 import * as store from './store.ts';
@@ -64,10 +65,13 @@ async function requireReachable(
   { reach }: CallingService,
   resource: string | undefined,
 ): Promise<{ resource: string; owner: string }> {
-  if (resource === undefined || !reach.includes(resource)) throw unreachable();
-  const found = await findResource(ctx.db.read, resource);
-  if (!found) throw unreachable();
-  return { resource, owner: found.id };
+  for (const spelling of resource === undefined ? [] : spellingsOf(resource)) {
+    const found = reach.some((reachable) => isSameResource(reachable, spelling))
+      ? await findResource(ctx.db.read, spelling)
+      : undefined;
+    if (found) return { resource: spelling, owner: found.id };
+  }
+  throw unreachable();
 }
 
 /**

@@ -264,6 +264,22 @@ onBothDatabases('authorization requests', (open) => {
     expect(nothing.body.error).toBe('invalid_scope');
   });
 
+  test('a resource without a path may be said with or without its final slash', async () => {
+    const scopes = [{ name: 'maps:read', sentence: 'Read maps' }];
+    const resource = 'https://maps.example';
+    await declareService(app.ctx, { resource, scopes });
+    const request = requestOf(service.id, { scope: 'maps:read', resource: `${resource}/` });
+    expect((await verified(request)).resource).toBe(resource);
+    const headers = { Authorization: service.authorization };
+    const code = await codeFor(app, tokens, request);
+    const { body, status } = await redeem(app, code, { resource: `${resource}/` }, { headers });
+    expect(status).toBe(200);
+    const form = { grant_type: 'refresh_token', refresh_token: body.refresh_token, resource: `${resource}/` };
+    expect((await app.ask('POST', '/token', { form, headers })).status).toBe(200);
+    const wrong = await verify({ ...request, resource: `${resource}/x` });
+    expect(wrong.body.error).toBe('invalid_target');
+  });
+
   test('only a recent sign-in in a browser approves what needs approval; any may look and deny', async () => {
     app.pass(901);
     const request = requestOf(service.id);
