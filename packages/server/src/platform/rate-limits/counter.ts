@@ -1,4 +1,3 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Database } from '../database/executor.ts';
 import type { Quota, RateLimitName } from './rules.ts';
 import * as store from './store.ts';
@@ -28,48 +27,37 @@ export interface Counter {
   refund(key: string, endsAt: number): Promise<unknown>;
 }
 
-/** @throws whatever the store of the limiter throws */
-async function count(limiter: RateLimiterMemory, key: string): Promise<RateLimiterRes> {
-  try {
-    return await limiter.consume(key);
-  } catch (refusal) {
-    if (refusal instanceof RateLimiterRes) return refusal;
-    throw refusal;
-  }
-}
-
 /** Counts in the memory of this process, for at most `maxKeys` keys. */
-export function memoryCounter(
-  limit: RateLimitName,
-  { quota, windowSeconds }: Quota,
-  maxKeys: number = maxKeysInMemory,
-): Counter {
-  const limiter = new RateLimiterMemory({ keyPrefix: limit, points: quota, duration: windowSeconds });
+export function memoryCounter({ quota, windowSeconds }: Quota, maxKeys: number = maxKeysInMemory): Counter {
   /** Oldest window first, because all windows have the same length. */
-  const keys = new Set<string>();
-  const bound = (key: string) => {
-    keys.delete(key);
-    keys.add(key);
-    if (keys.size <= maxKeys) return;
-    const [oldest] = keys;
-    keys.delete(oldest!);
-    void limiter.delete(oldest!);
+  const windows = new Map<string, { points: number; readonly endsAt: number }>();
+  const start = (key: string, now: number) => {
+    const window = { points: 0, endsAt: now + windowSeconds * 1000 };
+    windows.delete(key);
+    windows.set(key, window);
+    const [oldest] = windows.keys();
+    if (windows.size > maxKeys) windows.delete(oldest!);
+    return window;
+  };
+  const running = (key: string, now: number) => {
+    const window = windows.get(key);
+    return window && window.endsAt > now ? window : undefined;
   };
   return {
     count: async (key) => {
-      const result = await count(limiter, key);
-      if (result.isFirstInDuration) bound(key);
+      const now = Date.now();
+      const window = running(key, now) ?? start(key, now);
+      window.points += 1;
       return {
-        allowed: result.consumedPoints <= quota,
-        remaining: result.remainingPoints,
-        leftMs: result.msBeforeNext,
-        endsAt: Date.now() + result.msBeforeNext,
+        allowed: window.points <= quota,
+        remaining: Math.max(quota - window.points, 0),
+        leftMs: window.endsAt - now,
+        endsAt: window.endsAt,
       };
     },
     refund: async (key, endsAt) => {
-      const window = await limiter.get(key);
-      if (!window || window.consumedPoints < 1 || window.msBeforeNext < sameWindowMs) return;
-      if (Math.abs(Date.now() + window.msBeforeNext - endsAt) < sameWindowMs) await limiter.reward(key);
+      const window = running(key, Date.now());
+      if (window?.endsAt === endsAt && window.points > 0) window.points -= 1;
     },
   };
 }

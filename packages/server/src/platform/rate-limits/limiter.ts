@@ -66,7 +66,7 @@ export function createRateLimiter({
       name,
       rules[name].shared && db.dialect === 'postgres'
         ? sharedCounter({ db, clock }, name, quotas[name])
-        : memoryCounter(name, quotas[name]),
+        : memoryCounter(quotas[name]),
     ]),
   ) as Record<RateLimitName, Counter>;
 

@@ -336,8 +336,7 @@ const mailsAndLimits = [
   'CREATE INDEX notice_windows_by_id ON notice_windows (id)',
   'CREATE INDEX notice_windows_by_end ON notice_windows (ends_at)',
 
-  // Requests counted in the current window of a rate limit. `key` is the name of the limit and a hash; rate-limiter-
-  // flexible determines the columns and their order. Empty on SQLite, where a single process counts in memory.
+  // Requests counted in the current window of a rate limit. `key` is the name of the limit and a hash. Empty on SQLite, where a single process counts in memory.
   `CREATE TABLE rate_limits (
     key VARCHAR(255) PRIMARY KEY,
     points INTEGER NOT NULL DEFAULT 0,
