@@ -31,6 +31,7 @@ serve(async (request) => {
       template: 'sign_in',
       recipient: email,
       recipient_key: email_key,
+      user_id: null,
       reference: id,
       now,
       due: now,

@@ -87,6 +87,14 @@ putMember                        client  client  client  client  client  client 
 removeMember                     client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
 getUser                          client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
 lookupUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+listUsers                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+listUserSessions                 client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+listUserEvents                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+listUserEmails                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+disableUser                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+enableUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+revokeUserSessions               client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+revokeUserSession                client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
 introspect                       client  client  client  client  client  client  client  client  client  client  client  client  client  in      in
 introspect form                  client  client  client  client  client  client  client  client  client  client  client  client  client  in      in
 readFeed                         client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
@@ -177,6 +185,14 @@ const tries: Readonly<Record<string, Try>> = {
   removeMember: noSuch,
   getUser: noSuch,
   lookupUser: { json: { email: 'unknown@example.com' }, ...noSuch },
+  listUsers: {},
+  listUserSessions: noSuch,
+  listUserEvents: noSuch,
+  listUserEmails: noSuch,
+  disableUser: noSuch,
+  enableUser: noSuch,
+  revokeUserSessions: noSuch,
+  revokeUserSession: noSuch,
   introspect: { json: { token: 'unknown' } },
   'introspect form': { form: { token: 'unknown' } },
   readFeed: { json: { returnImmediately: true } },

@@ -62,7 +62,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'sign-in': [['failures'], ['authorize', 'device', 'magic-links', 'passkeys']],
   programs: [['access-keys', 'runs', 'taken-over']],
   trust: [['signing-keys'], ['discovery', 'feed', 'introspection', 'openid']],
-  'whole-account': [['disowning', 'personal-data']],
+  'whole-account': [['disowning', 'operators', 'personal-data']],
   'settings.ts': [['']],
   'app.ts': [['']],
   operator: [['']],

@@ -71,6 +71,11 @@ const asService =
       ...(json && { json }),
     });
 
+const asOperator =
+  (method: string, pathOf: (scene: AccountScene) => string): Operation['run'] =>
+  (node, scene) =>
+    node.ask(method, `/users/${scene.userId}/${pathOf(scene)}`, { headers: { Authorization: service } });
+
 /** What each endpoint does to an account; `reads` and `stranger` for those that write to no existing account. */
 const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger'> = {
   getUserinfo: 'reads',
@@ -208,6 +213,27 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   },
   getUser: 'reads',
   lookupUser: 'reads',
+  listUsers: 'reads',
+  listUserSessions: 'reads',
+  listUserEvents: 'reads',
+  listUserEmails: 'reads',
+  disableUser: {
+    run: asOperator('POST', () => 'disable'),
+    status: 204,
+    leaves: event('account_disabled', '%svc_%'),
+  },
+  // The account is not disabled, so this changes nothing.
+  enableUser: 'reads',
+  revokeUserSessions: {
+    run: asOperator('DELETE', () => 'sessions'),
+    status: 204,
+    leaves: event('all_sessions_revoked', '%svc_%'),
+  },
+  revokeUserSession: {
+    run: asOperator('DELETE', ({ device }) => `sessions/${device.id}`),
+    status: 204,
+    leaves: event('session_revoked'),
+  },
   listEvents: 'reads',
   listSessions: 'reads',
   revokeSession: {
@@ -528,7 +554,7 @@ beforeAll(async () => {
   nodes = [first, await beside(), await beside()];
   sql = postgres(first.databaseUrl, { max: 2 * parallel, onnotice: () => undefined });
   await createOrganization(first.ctx, 'team', 'Team');
-  service = await first.serviceAuthorization('organizations');
+  service = await first.serviceAuthorization('organizations', 'operate');
   application = await declareService(first.ctx, { redirectUris: [redirectUri] });
 }, 30_000);
 

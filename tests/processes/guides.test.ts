@@ -371,3 +371,41 @@ describe('the guides to services', () => {
     testTimeoutMs,
   );
 });
+
+describe('helping a person who cannot sign in', () => {
+  const document = 'docs/support.md';
+  let reader: Reader;
+  beforeAll(async () => {
+    reader = await newReader();
+    await loginByMail(reader.service.url, email);
+  });
+  afterAll(() => reader.close());
+
+  test(
+    'a support session goes as the guide says, by the program and by the command',
+    async () => {
+      expect(await codeBlocks(document, 'ts')).toEqual([await exampleText('support.ts')]);
+      const [register = '', look = '', signOut = '', disable = '', enable = '', show = '', ...more] =
+        await codeBlocks(document, 'sh');
+      expect(more).toEqual([]);
+      const { terminal } = reader;
+      const run = async (block: string): Promise<string> => {
+        const { code, output } = await terminal.run(block);
+        expect([block, code, output]).toEqual([block, 0, output]);
+        return output;
+      };
+      await run(register);
+      const before = await run(look);
+      expect(before).toStartWith(`${email} (ada), active\nsession: browser`);
+      expect(before).toContain(`email: sign_in to ${email}, sent`);
+      expect(await run(signOut)).not.toContain('session:');
+      expect(await run(disable)).toStartWith(`${email} (ada), disabled`);
+      expect(await run(enable)).toStartWith(`${email} (ada), active`);
+      const shown = await run(show);
+      expect(shown).toMatch(/^EMAIL +NAME +STATE[\s\S]*SESSIONS[\s\S]*EMAILS[\s\S]*EVENTS/m);
+      expect(shown.match(/account (en|dis)abled +- +by=svc_/g)).toHaveLength(2);
+      expect(shown).toMatch(/all sessions revoked +- +by=svc_/);
+    },
+    testTimeoutMs,
+  );
+});

@@ -3,6 +3,7 @@ import { type Api, createApi } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
 import type { LatchkeyError } from './errors.ts';
 import { operations } from './operations.ts';
+import { authorizationOf } from './service-key.ts';
 import type { Fetch } from './transport.ts';
 import { SecondsCache } from './verify/cache.ts';
 import { Feed } from './verify/feed.ts';
@@ -96,10 +97,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
   } = options;
   if (!(cacheSeconds >= 0 && cacheSeconds <= maxCacheSeconds))
     throw new RangeError(`cacheSeconds must be 0-${maxCacheSeconds}.`);
-  if (!/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(serviceKey))
-    throw new TypeError('A service key looks like id:secret.');
+  const authorization = authorizationOf(serviceKey);
   const api = createApi({ server, timeoutMilliseconds, insecureHttp, ...(fetch ? { fetch } : {}) });
-  const authorization = `Basic ${btoa(serviceKey)}`;
   const forSeconds = new SecondsCache({ seconds: cacheSeconds, maxEntries, clock });
   const kept = new KeptAnswers({ maxEntries, clock, monotonic });
   const feed = options.feed

@@ -56,6 +56,11 @@ export const endpointGroups = {
     title: 'Users',
     description: 'Looks up users, for services that may read them.',
   },
+  operators: {
+    title: 'Operators',
+    description:
+      'For support tools: finds users, shows their sessions, security log and emails, and disables or signs out a user. A service with the right operate cannot act for a user, change an address or add a passkey.',
+  },
   tokens: {
     title: 'Token verification',
     description:

@@ -6,6 +6,7 @@ import { deviceEndpoints } from './endpoints/device.ts';
 import { keyEndpoints } from './endpoints/keys.ts';
 import { magicLinkEndpoints } from './endpoints/magic-links.ts';
 import { openidEndpoints } from './endpoints/openid.ts';
+import { operatorEndpoints } from './endpoints/operators.ts';
 import { organizationEndpoints } from './endpoints/organizations.ts';
 import { passkeyEndpoints } from './endpoints/passkeys.ts';
 import { serviceEndpoints } from './endpoints/services.ts';
@@ -25,5 +26,6 @@ export const endpoints = {
   ...openidEndpoints,
   ...organizationEndpoints,
   ...userEndpoints,
+  ...operatorEndpoints,
   ...serviceEndpoints,
 } as const;

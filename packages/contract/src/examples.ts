@@ -6,6 +6,7 @@ export const examples = {
   keyId: 'key_Zc8RwP4yTn6BvXo1sMj0Ug',
   passkeyId: 'pk_F2mHs9LaQx7VdTe5uYc3Kw',
   organizationId: 'org_8bNxRt5KwGz1PfJh3LqYvA',
+  mailId: 'mail_Hn3VxQ7sLt0YcWd9RkZ5Ag',
   eventId: 'evt_Wq4TzY7pNc2HmXs6DgRk9A',
   serviceId: 'svc_5rLgVn0XkBd8QyJt2HcMwA',
   email: 'ada@example.com',

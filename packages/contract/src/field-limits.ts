@@ -68,6 +68,7 @@ export const fieldLimits = {
   idempotencyKey: 128,
   requestId: 128,
   cursor: 256,
+  search: 200,
   pageSize: 100,
   /** Events in one answer of the feed. */
   feedEvents: 1000,

@@ -20,7 +20,7 @@ export const introspectionRequest = z.object({
 });
 
 /** What a service key may do besides introspecting tokens. */
-export const serviceRights = ['delegate', 'feed', 'organizations', 'users'] as const;
+export const serviceRights = ['delegate', 'feed', 'operate', 'organizations', 'users'] as const;
 export type ServiceRight = (typeof serviceRights)[number];
 
 const seconds = (description: string, example: number) => z.int().meta({ description, examples: [example] });

@@ -1,5 +1,19 @@
 import { z } from 'zod';
-import { addressShown, emailAddress, emailVerified, personName, pictureUrl, time, userId } from './fields.ts';
+import { examples } from './examples.ts';
+import { fieldLimits } from './field-limits.ts';
+import {
+  addressShown,
+  emailAddress,
+  emailVerified,
+  nextCursor,
+  pagination,
+  personName,
+  pictureUrl,
+  text,
+  time,
+  userId,
+} from './fields.ts';
+import { session } from './sessions.ts';
 
 /** An account as services with the right `users` see it. */
 export const user = z
@@ -19,3 +33,60 @@ export const user = z
 export type User = z.infer<typeof user>;
 
 export const userLookup = z.object({ email: emailAddress });
+
+export const userSearch = pagination.extend({
+  search: text(fieldLimits.search)
+    .optional()
+    .meta({
+      description:
+        'Only users with this text in their email address or name. The case of A-Z does not matter.',
+      examples: ['lovelace'],
+    }),
+});
+
+export const userList = z
+  .object({
+    users: z.array(user).meta({ description: 'The users, by email address.' }),
+    next_cursor: nextCursor,
+  })
+  .meta({ id: 'UserList', description: 'A page of users.' });
+
+/** There is no current session for a service. */
+const userSession = session
+  .omit({ current: true })
+  .meta({ id: 'UserSession', description: 'A session of a user, as operators see it.' });
+export type UserSession = z.infer<typeof userSession>;
+
+export const userSessionList = z
+  .object({
+    sessions: z.array(userSession).meta({ description: 'The active sessions, newest first.' }),
+    next_cursor: nextCursor,
+  })
+  .meta({ id: 'UserSessionList', description: 'A page of sessions of a user.' });
+
+const userEmail = z
+  .object({
+    id: z.string().meta({ description: 'The id of the email.', examples: [examples.mailId] }),
+    kind: z.string().meta({
+      description:
+        '`sign_in`, `notice` (a security notice), `notice_digest` (several of them), `email_change`, `email_restored`, `email_returned` or `disowned`.',
+      examples: ['sign_in'],
+    }),
+    to: addressShown.meta({ description: 'The address it was sent to.', examples: [examples.email] }),
+    created_at: time.meta({ description: 'When it was requested.' }),
+    sent_at: time.nullable().meta({ description: 'When the mail server accepted it. Null if it did not.' }),
+    outcome: z.enum(['sent', 'waiting', 'failed']).meta({
+      description:
+        '`waiting`: it will be sent or tried again. `failed`: the mail server refused it, or it expired first.',
+      examples: ['sent'],
+    }),
+  })
+  .meta({ id: 'UserEmail', description: 'An email to a user, without its content.' });
+export type UserEmail = z.infer<typeof userEmail>;
+
+export const userEmailList = z
+  .object({
+    emails: z.array(userEmail).meta({ description: 'The emails, newest first.' }),
+    next_cursor: nextCursor,
+  })
+  .meta({ id: 'UserEmailList', description: 'A page of emails to a user.' });

@@ -84,6 +84,7 @@ import { openidRoutes, signOutPage } from './trust/openid/routes.ts';
 import { openSigningKeys } from './trust/signing-keys/signing-keys.ts';
 import { disownedMail, disownedTemplate } from './whole-account/disowning/mail.ts';
 import { disowningRoutes } from './whole-account/disowning/routes.ts';
+import { operatorRoutes } from './whole-account/operators/routes.ts';
 import { accountDeletedMail, accountDeletedTemplate } from './whole-account/personal-data/mail.ts';
 import { personalDataRoutes } from './whole-account/personal-data/routes.ts';
 
@@ -142,7 +143,8 @@ export const sweepsOf = (ctx: Context): Sweeps => ({
   notices: sweepAfter({ before: dayMs }, sweepNotices),
   'notice windows': sweepAfter({ before: clockDifferenceMs }, sweepNoticeWindows),
   'rate limits': sweepAfter({ before: clockDifferenceMs }, sweepRateLimits),
-  outbox: sweepAfter({ sent_before: dayMs, dead_before: 30 * dayMs }, sweepOutbox),
+  // Sent ones long enough for support to look at them.
+  outbox: sweepAfter({ sent_before: 7 * dayMs, dead_before: 30 * dayMs }, sweepOutbox),
   events: sweepAfter({ before: ctx.config.eventRetentionSeconds * 1000 }, (_, { before, limit }) =>
     sweepEvents(ctx, before, limit),
   ),
@@ -203,6 +205,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   emailChangeRoutes(api, ctx);
   disowningRoutes(api, ctx);
   personalDataRoutes(api, ctx);
+  operatorRoutes(api, ctx);
   organizationRoutes(api, ctx);
   eventRoutes(api, ctx);
   scopeRoutes(api, ctx);

@@ -1,25 +1,28 @@
-import type { Session } from '@latchkey/contract/sessions';
-import type { User } from '@latchkey/contract/users';
+import type { Event } from '@latchkey/contract/events';
+import type { User, UserEmail, UserSession } from '@latchkey/contract/users';
 import type { Command } from 'commander';
 import {
   allAccounts,
   findAccountByEmail,
+  requireUser,
   revokeAllSessions,
   searchUsers,
   setDisabled,
 } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
-import { listSessions } from '../sessions/listing.ts';
+import type { PageRequest } from '../platform/database/pagination.ts';
+import { listEvents } from '../security-log/events/reading.ts';
+import { listUserEmails, listUserSessions } from '../whole-account/operators/operators.ts';
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
 import { importCommand } from './import.ts';
-import { shortTime, type Table, writeList } from './output.ts';
+import { safeJson, shortTime, type Table, write, writeList } from './output.ts';
 
 type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 
 /** How many rows are read from the database at once. */
 const pageSize = 500;
 
-/** `users list`, `sessions`, `disable`, `enable`, `sign-out`, `delete`, `export` and `import`. */
+/** `users list`, `show`, `sessions`, `disable`, `enable`, `sign-out`, `delete`, `export` and `import`. */
 export function userCommands(program: Command, run: Run): void {
   const users = program
     .command('users')
@@ -77,6 +80,17 @@ function addReadingCommands(users: Command, run: Run): void {
     );
 
   users
+    .command('show <address>')
+    .description('print an account with its sessions, emails and security log, each newest first')
+    .option('--json', 'print one JSON object')
+    .action((address: string, options: { json?: true }) =>
+      run(async (ctx) => {
+        await show(ctx, address, options);
+        return '';
+      }),
+    );
+
+  users
     .command('sessions <address>')
     .description('list the active sessions of an account, newest first')
     .option(...asJson)
@@ -87,6 +101,33 @@ function addReadingCommands(users: Command, run: Run): void {
         return '';
       }),
     );
+}
+
+/** Prints everything that helps to support a person: the account, its sessions, what was emailed to it, and its security log. */
+async function show(ctx: Context, address: string, { json }: { json?: true }): Promise<void> {
+  const userId = await findAccountByEmail(ctx, address);
+  const user = await requireUser(ctx, userId);
+  const lists = [
+    ['sessions', allSessions(ctx, userId), sessionTable],
+    ['emails', allEmails(ctx, userId), emailTable],
+    ['events', allEvents(ctx, userId), eventTable],
+  ] as const;
+  if (json) {
+    const entries = await Promise.all(
+      lists.map(async ([name, list]) => [name, await Array.fromAsync<unknown>(list)]),
+    );
+    await write(safeJson({ user, ...Object.fromEntries(entries) }, 2));
+    return;
+  }
+  await writeList(single(user), userTable, {});
+  for (const [name, list, table] of lists) {
+    if (!(await write(`\n${name.toUpperCase()}`))) return;
+    await writeList<never>(list as AsyncIterable<never>, table, {});
+  }
+}
+
+async function* single<Entry>(entry: Entry): AsyncGenerator<Entry> {
+  yield entry;
 }
 
 const userTable: Table<User> = {
@@ -101,18 +142,36 @@ const userTable: Table<User> = {
   empty: 'No account matches.',
 };
 
-type ListedSession = Omit<Session, 'current'>;
+const allSessions = (ctx: Context, userId: string) =>
+  allPages(
+    (page) => listUserSessions(ctx, userId, page),
+    ({ sessions }) => sessions,
+  );
 
-async function* allSessions(ctx: Context, userId: string): AsyncGenerator<ListedSession> {
-  let cursor: string | null | undefined;
-  do {
-    const page = await listSessions(ctx, { userId }, { limit: pageSize, cursor: cursor ?? undefined });
-    yield* page.sessions.map(({ current: _, ...session }) => session);
+const allEmails = (ctx: Context, userId: string) =>
+  allPages(
+    (page) => listUserEmails(ctx, userId, page),
+    ({ emails }) => emails,
+  );
+
+const allEvents = (ctx: Context, userId: string) =>
+  allPages(
+    (page) => listEvents(ctx, { userId }, page),
+    ({ events }) => events,
+  );
+
+async function* allPages<Page extends { readonly next_cursor: string | null }, Entry>(
+  read: (page: PageRequest) => Promise<Page>,
+  entriesOf: (page: Page) => readonly Entry[],
+): AsyncGenerator<Entry> {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page = await read({ limit: pageSize, cursor });
+    yield* entriesOf(page);
     cursor = page.next_cursor;
-  } while (cursor !== null);
+  }
 }
 
-const sessionTable: Table<ListedSession> = {
+const sessionTable: Table<UserSession> = {
   heading: ['ID', 'KIND', 'METHOD', 'CLIENT', 'ADDRESS', 'CREATED (UTC)', 'LAST USED (UTC)', 'SCOPE'],
   cells: (session) => [
     session.id,
@@ -125,6 +184,31 @@ const sessionTable: Table<ListedSession> = {
     session.scope,
   ],
   empty: 'The account has no active sessions.',
+};
+
+const emailTable: Table<UserEmail> = {
+  heading: ['REQUESTED (UTC)', 'KIND', 'TO', 'OUTCOME', 'SENT (UTC)'],
+  cells: ({ created_at, kind, to, outcome, sent_at }) => [
+    shortTime(created_at),
+    kind.replaceAll('_', ' '),
+    to,
+    outcome,
+    sent_at === null ? '-' : shortTime(sent_at),
+  ],
+  empty: 'No emails are kept.',
+};
+
+const eventTable: Table<Event> = {
+  heading: ['TIME (UTC)', 'EVENT', 'ADDRESS', 'DETAIL'],
+  cells: ({ created_at, type, ip_address, detail }) => [
+    shortTime(created_at),
+    type.replaceAll('_', ' '),
+    ip_address ?? '-',
+    Object.entries(detail)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
+  ],
+  empty: 'The security log is empty.',
 };
 
 const disable = async (ctx: Context, address: string): Promise<string> =>

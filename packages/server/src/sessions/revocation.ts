@@ -14,10 +14,11 @@ import * as runStore from './runs/store.ts';
 import * as store from './store.ts';
 import { isKeyId, readToken } from './tokens.ts';
 
-/** Whose session is revoked, and the caller's own session unless a bare token revokes it. */
+/** Whose session is revoked, and the caller's own session or the service, unless a bare token revokes it. */
 interface Revoker {
   readonly userId: string;
   readonly sessionId?: string;
+  readonly serviceId?: string;
 }
 
 /** Denies the approved device authorization that would start this session; false when there is none. */
@@ -134,7 +135,11 @@ const endSession = (
     const ending = { id: sessionId, user_id: userId, distrusted_as: null, now: ctx.clock() };
     const [revoked] = withdrawn ? [] : await store.endSession(tx, ending);
     if (!withdrawn && !revoked) return false;
-    const detail = withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, revoker.sessionId);
+    const { serviceId } = revoker;
+    const detail = {
+      ...(withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, revoker)),
+      ...(serviceId === undefined ? {} : { by: serviceId }),
+    };
     if (revoked?.kind === 'key')
       await recordRemovedKey(ctx, tx, { userId, by: revoker.sessionId, client }, revoked, detail);
     else if (revoked?.kind === 'run') await recordEndedRun(ctx, tx, { userId, client }, revoked, detail);
@@ -143,8 +148,9 @@ const endSession = (
     return true;
   });
 
-/** Who revoked a session: the session itself, another one, or the holder of one of its tokens. */
-function reasonOf(sessionId: string, by: string | undefined): Record<string, string> {
+/** Who revoked a session: the session itself, another one, an operator, or the holder of one of its tokens. */
+function reasonOf(sessionId: string, { sessionId: by, serviceId }: Revoker): Record<string, string> {
+  if (serviceId !== undefined) return { reason: 'operator' };
   if (by === undefined) return { reason: 'token' };
   return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
 }
@@ -158,8 +164,8 @@ export const endSignedOut = async (
   await endSession(ctx, { userId }, sessionId, client);
 };
 
-/** The session that revokes all sessions of its user, or the operator. */
-export type RevokedAllBy = { readonly sessionId: string; readonly client: ClientInfo } | 'operator';
+/** The session that revokes all sessions of its user, `operator` for the command, or the id of an operator's service. */
+export type RevokedAllBy = { readonly sessionId: string; readonly client: ClientInfo } | string;
 
 /**
  * Ends a session whose refresh token or authorization code was stolen and notifies the owner. If stolen tokens are presented in parallel, only

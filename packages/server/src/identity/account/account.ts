@@ -9,9 +9,10 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, accountDisabled, accountGone } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { emailKeyOf, lowerAscii } from '../../platform/values/email-key.ts';
+import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
+import type { RevokedAllBy } from '../../sessions/revocation.ts';
 import { cookieOf, type StartedSession, tokensOf } from '../../sessions/sessions.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
@@ -23,7 +24,7 @@ import {
   signupDisabled,
 } from './sign-up.ts';
 import * as store from './store.ts';
-import { userOf } from './users.ts';
+import { getUser, listUsers } from './users.ts';
 
 /**
  * The profile of a user, read in a transaction or outside one.
@@ -194,14 +195,10 @@ export const announceEndOfAll = (ctx: Context, tx: Executor, userId: string): Pr
  * Ends every session of an account for its user, by one of these sessions, or for the operator. Does nothing when the
  * account is gone.
  */
-export const revokeAllSessions = (
-  ctx: Context,
-  userId: string,
-  by: { readonly sessionId: string; readonly client: ClientInfo } | 'operator',
-): Promise<void> =>
+export const revokeAllSessions = (ctx: Context, userId: string, by: RevokedAllBy): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     if (!(await endAllSessions(tx, userId))) return;
-    const cause = by === 'operator' ? { detail: { by } } : by;
+    const cause = typeof by === 'string' ? { detail: { by } } : by;
     await recordEvent(ctx, tx, { type: 'all_sessions_revoked', userId, ...cause });
     await announceEndOfAll(ctx, tx, userId);
   });
@@ -281,40 +278,52 @@ export async function* allAccounts(ctx: Context, pageSize = accountPageSize): As
 }
 
 /**
+ * For the operator: disables or enables the account of an address. Returns whether anything changed.
+ * @throws {AuthError} `not_found`
+ */
+export const setDisabled = async (ctx: Context, email: string, disabled: boolean): Promise<boolean> =>
+  changeDisabled(ctx, await findAccountByEmail(ctx, email), disabled);
+
+/**
+ * Disables or enables an account, for the operator or the service `by`. Disabling ends all its sessions; enabling does not bring them
+ * back. Returns whether anything changed; nothing does if the account is gone.
+ */
+export const changeDisabled = (
+  ctx: Context,
+  userId: string,
+  disabled: boolean,
+  by?: string,
+): Promise<boolean> =>
+  ctx.db.transaction(async (tx) => {
+    const [changed] = disabled
+      ? await store.disableUser(tx, { id: userId, now: ctx.clock() })
+      : await store.enableUser(tx, { id: userId });
+    if (!changed) return false;
+    const type = disabled ? 'account_disabled' : 'account_enabled';
+    await recordEvent(ctx, tx, { type, userId, ...(by === undefined ? {} : { detail: { by } }) });
+    const announced = disabled ? 'account-disabled' : 'account-enabled';
+    await writeFeedEvent(ctx, tx, { type: announced, userId });
+    return true;
+  });
+
+/**
  * For the operator: every account whose address or name contains the text, by address. The case of ASCII letters is
  * ignored. Reads one page at a time.
  */
 export async function* searchUsers(
   ctx: Context,
-  text: string,
-  pageSize = accountPageSize,
+  search: string,
+  limit = accountPageSize,
 ): AsyncGenerator<User> {
-  for (let after = ''; ; ) {
-    const page = await store.searchUsers(ctx.db.read, { text: lowerAscii(text), after, limit: pageSize });
-    for (const row of page) yield userOf(row);
-    if (page.length < pageSize) return;
-    after = page.at(-1)!.email_key;
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await listUsers(ctx, { search, limit, cursor });
+    yield* page.users;
+    cursor = page.next_cursor;
   }
 }
 
 /**
- * For the operator: disables or enables an account. Disabling ends all its sessions; enabling does not bring them back.
- * Returns whether anything changed.
+ * The account with an id, as services see it.
  * @throws {AuthError} `not_found`
  */
-export async function setDisabled(ctx: Context, email: string, disabled: boolean): Promise<boolean> {
-  await findAccountByEmail(ctx, email);
-  const email_key = emailKeyOf(email);
-  return ctx.db.transaction(async (tx) => {
-    const [changed] = disabled
-      ? await store.disableUser(tx, { email_key, now: ctx.clock() })
-      : await store.enableUser(tx, { email_key });
-    if (!changed) return false;
-    // The row that was changed: another account may have taken the address since it was looked up.
-    const type = disabled ? 'account_disabled' : 'account_enabled';
-    await recordEvent(ctx, tx, { type, userId: changed.id });
-    const announced = disabled ? 'account-disabled' : 'account-enabled';
-    await writeFeedEvent(ctx, tx, { type: announced, userId: changed.id });
-    return true;
-  });
-}
+export const requireUser = (ctx: Context, userId: string): Promise<User> => getUser(ctx, userId);

@@ -5,7 +5,7 @@ import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { ifNoneMatchIncludes } from '../../platform/values/entity-tag.ts';
 import { limitingChanges } from './account.ts';
 import { type TaggedProfile, updateProfile, visibleTo } from './profile.ts';
-import { getUser, lookupUser } from './users.ts';
+import { getUser, listUsers, lookupUser } from './users.ts';
 
 const reply = ({ profile, etag }: TaggedProfile) => ({ body: profile, headers: { ETag: etag } });
 
@@ -26,6 +26,8 @@ export function accountRoutes(api: Api, ctx: Context): void {
   });
 
   api.on(endpoints.getUser, async ({ params }) => ({ body: await getUser(ctx, params.user_id) }));
+
+  api.on(endpoints.listUsers, async ({ query }) => ({ body: await listUsers(ctx, query) }));
 
   api.on(endpoints.lookupUser, async ({ body }) => ({
     body: await lookupUser(ctx, emailKeyOf(body.email)),

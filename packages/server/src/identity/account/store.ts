@@ -40,11 +40,37 @@ export const findUserRecordByEmail = statement<{ email_key: string }>()((db, p) 
   db.selectFrom('users').select(userColumns).where('email_key', '=', p.email_key),
 );
 
+/** A page of all accounts, by ascending address. */
+export const listUsers = statement<{ after: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('users')
+    .select(userColumns)
+    .where('email_key', '>', p.after)
+    .orderBy('email_key')
+    .limit(p.limit),
+);
+
+/** The address that so many accounts further ends a part of the list; no row if the list ends before. Reads the index alone. */
+export const findEndOfPart = statement<{ after: string; others: number }>()((db, p) =>
+  db
+    .selectFrom('users')
+    .select('email_key')
+    .where('email_key', '>', p.after)
+    .orderBy('email_key')
+    .limit(1)
+    .offset(p.others),
+);
+
 /**
- * A page of the accounts whose address or name contains a text, by ascending address. ASCII letters of the text must be in
- * lower case; in addresses and names their case is ignored. Reads accounts in the order of the index until the page is full.
+ * The accounts in a part of the list whose address or name contains a text, by ascending address. ASCII letters of the text must be in
+ * lower case; in addresses and names their case is ignored.
  */
-export const searchUsers = statement<{ text: string; after: string; limit: number }>()((db, p, dialect) => {
+export const searchUsers = statement<{
+  text: string;
+  after: string;
+  up_to: string | null;
+  limit: number;
+}>()((db, p, dialect) => {
   const contains = (column: Expression<string>) =>
     dialect === 'postgres'
       ? sql<boolean>`strpos(${column}, ${p.text}) > 0`
@@ -56,6 +82,7 @@ export const searchUsers = statement<{ text: string; after: string; limit: numbe
     .selectFrom('users')
     .select(userColumns)
     .where('email_key', '>', p.after)
+    .where((e) => e.or([sql<boolean>`cast(${p.up_to} as text) is null`, e('email_key', '<=', p.up_to)]))
     .where((e) =>
       e.or([contains(e.ref('email_key')), contains(lower(e.ref('email'))), contains(lower(e.ref('name')))]),
     )
@@ -174,11 +201,11 @@ const laterOf = (stored: Expression<number>, now: Expression<number>) =>
   sql<number>`case when ${stored} > ${now} then ${stored} else ${now} end`;
 
 /** Disables an account and ends all its sessions in one write; no row if it is already disabled. */
-export const disableUser = statement<{ email_key: string; now: number }>()((db, p) =>
+export const disableUser = statement<{ id: string; now: number }>()((db, p) =>
   db
     .updateTable('users')
     .set((e) => ({ disabled_at: p.now, session_epoch: e('session_epoch', '+', 1) }))
-    .where('email_key', '=', p.email_key)
+    .where('id', '=', p.id)
     .where('disabled_at', 'is', null)
     .returning('id'),
 );
@@ -192,11 +219,11 @@ export const endAllSessions = statement<{ id: string }>()((db, p) =>
     .returning('id'),
 );
 
-export const enableUser = statement<{ email_key: string }>()((db, p) =>
+export const enableUser = statement<{ id: string }>()((db, p) =>
   db
     .updateTable('users')
     .set({ disabled_at: null })
-    .where('email_key', '=', p.email_key)
+    .where('id', '=', p.id)
     .where('disabled_at', 'is not', null)
     .returning('id'),
 );
@@ -208,7 +235,7 @@ export const listUserIds = statement<{ after: string; limit: number }>()((db, p)
 
 /**
  * How many accounts are in a page of accounts by ascending id, the id of the last one, and how many active sign-ins they have in
- * browsers and on devices. The id is null behind the last page.
+ * browsers, on devices and to applications. The id is null behind the last page.
  */
 export const countPage = statement<{ after: string; now: number; limit: number }>()((db, p) => {
   const page = db
@@ -229,7 +256,7 @@ export const countPage = statement<{ after: string; now: number; limit: number }
           .whereRef('sessions.user_id', '=', 'page.id')
           .whereRef('sessions.session_epoch', '=', 'page.session_epoch')
           .where('page.disabled_at', 'is', null)
-          .where('sessions.kind', 'in', ['browser', 'device'])
+          .where('sessions.kind', 'in', ['browser', 'device', 'app'])
           .where('sessions.revoked_at', 'is', null)
           .where('sessions.idle_expires_at', '>', p.now),
       )

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { searchUsers, setDisabled } from './account.ts';
+import { listUsers } from './users.ts';
 
 onBothDatabases('users for services', (open) => {
   test('a user is found by id and by address, disabled or not, until the account is deleted', async () => {
@@ -73,9 +74,60 @@ onBothDatabases('users for services', (open) => {
     const all = await found('');
     expect(all).toHaveLength(4);
     for (const pageSize of [1, 2, 3, 4]) expect(await found('', pageSize)).toEqual(all);
+    await t.close();
+  });
+
+  test('a search examines a bounded number of accounts for a page, and its cursor reads on from there', async () => {
+    const t = await open();
+    for (let n = 0; n < 9; n++) await t.login(`user${n}@example.${n % 4 === 3 ? 'org' : 'com'}`);
+    const pages = [];
+    const part = { size: 2, max: 2 };
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await listUsers(t.ctx, { search: '.ORG', limit: 5, cursor }, part);
+      pages.push(page.users.map(({ email }) => email));
+      cursor = page.next_cursor;
+    }
+    expect(pages).toEqual([['user3@example.org'], ['user7@example.org'], []]);
+    const first = await listUsers(t.ctx, { search: 'user', limit: 3 }, part);
+    expect(first.users).toHaveLength(3);
+    const next = await listUsers(t.ctx, { search: 'user', limit: 3, cursor: first.next_cursor! }, part);
+    expect(next.users.map(({ email }) => email)).toEqual([
+      'user3@example.org',
+      'user4@example.com',
+      'user5@example.com',
+    ]);
+    await t.close();
+  });
+
+  test('the lists of operators start reading where the page starts, and sort nothing', async () => {
+    const t = await open();
+    const headers = { Authorization: await t.serviceAuthorization('operate') };
+    const { access_token: token } = await t.login();
+    const { id } = (await t.ask('GET', '/me', { token })).body;
     const before = t.statements.length;
-    await found('example', 2);
-    expect(t.statements.length - before).toBe(3);
+    for (const path of ['', `/${id}/sessions`, `/${id}/events`, `/${id}/emails`]) {
+      expect((await t.ask('GET', `/users${path}`, { headers })).status).toBe(200);
+    }
+    const lists = new Set(t.statements.slice(before).filter((text) => / limit /.test(text)));
+    expect(lists.size).toBe(5);
+    const isPostgres = t.ctx.db.dialect === 'postgres';
+    for (const text of lists) {
+      const values = (text.match(isPostgres ? /\$\d+/g : /\?/g) ?? []).map((_, n) => n);
+      const plan = isPostgres
+        ? await t.ctx.db.transaction(async (tx) => {
+            await tx.run('SET LOCAL enable_seqscan = off', []);
+            return tx.run(`EXPLAIN (GENERIC_PLAN) ${text}`, []);
+          })
+        : await t.ctx.db.read.run(
+            `EXPLAIN QUERY PLAN ${text}`,
+            values.map(() => 1),
+          );
+      // Sessions of the same millisecond may be sorted among themselves.
+      const steps = JSON.stringify(plan).replaceAll(/Incremental Sort|USE TEMP B-TREE FOR LAST TERM/g, '');
+      expect(steps.replaceAll('Sort Key', '')).not.toMatch(
+        /Seq Scan on (users|sessions|events|outbox)|Sort|SCAN (users|sessions|events|outbox)|TEMP B-TREE/,
+      );
+    }
     await t.close();
   });
 });

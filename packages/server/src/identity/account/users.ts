@@ -1,6 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { User } from '@latchkey/contract/users';
 import type { Context } from '../../platform/context.ts';
-import { resourceNotFound } from '../../platform/errors.ts';
+import type { PageRequest } from '../../platform/database/pagination.ts';
+import { AuthError, resourceNotFound } from '../../platform/errors.ts';
+import { lowerAscii } from '../../platform/values/email-key.ts';
 import * as store from './store.ts';
 
 type Row = Awaited<ReturnType<typeof store.findUserRecord>>[number];
@@ -27,4 +30,53 @@ export async function lookupUser(ctx: Context, emailKey: string): Promise<User> 
   const [row] = await store.findUserRecordByEmail(ctx.db.read, { email_key: emailKey });
   if (!row) throw resourceNotFound();
   return userOf(row);
+}
+
+/** How many accounts a search examines at once. On SQLite other requests wait for that. */
+const partSize = 5_000;
+
+/** How many parts a search examines for one page. */
+const maxParts = 20;
+
+/**
+ * One page of the accounts, by address; with `search`, of those whose address or name contains it, in any case of A-Z. No index finds a
+ * part of a text, so a search reads on in the list until the page is full or has examined 100,000 accounts. Then the page is short, or
+ * empty, and the next one reads on.
+ */
+export async function listUsers(
+  ctx: Context,
+  { search = '', limit, cursor }: PageRequest & { readonly search?: string | undefined },
+  part = { size: partSize, max: maxParts },
+): Promise<{ users: User[]; next_cursor: string | null }> {
+  let after = parseAddressCursor(cursor);
+  if (search === '') return pageOf(await store.listUsers(ctx.db.read, { after, limit: limit + 1 }), limit);
+  const text = lowerAscii(search);
+  const found: Row[] = [];
+  for (let parts = 1; ; parts++) {
+    const [end] = await store.findEndOfPart(ctx.db.read, { after, others: part.size - 1 });
+    const up_to = end?.email_key ?? null;
+    const rest = limit + 1 - found.length;
+    found.push(...(await store.searchUsers(ctx.db.read, { text, after, up_to, limit: rest })));
+    if (up_to === null || found.length > limit) return pageOf(found, limit);
+    if (parts === part.max) return { users: found.map(userOf), next_cursor: addressCursor(up_to) };
+    after = up_to;
+    await nextTurn();
+  }
+}
+
+function pageOf(rows: readonly Row[], limit: number): { users: User[]; next_cursor: string | null } {
+  const entries = rows.slice(0, limit);
+  const last = rows.length > limit ? entries.at(-1) : undefined;
+  return { users: entries.map(userOf), next_cursor: last ? addressCursor(last.email_key) : null };
+}
+
+/** A cursor of the list of accounts is the address that it continues after. */
+const addressCursor = (emailKey: string): string => Buffer.from(emailKey).toString('base64url');
+
+/** @throws {AuthError} `invalid_request` for a cursor that this service did not issue */
+function parseAddressCursor(cursor: string | undefined): string {
+  if (cursor === undefined) return '';
+  const address = Buffer.from(cursor, 'base64url').toString('utf8');
+  if (address.includes('@') && !address.includes('\0') && addressCursor(address) === cursor) return address;
+  throw new AuthError('invalid_request', 'cursor: is not one that this service made');
 }

@@ -74,6 +74,7 @@ async function createChange(
   await enqueueMail(ctx, tx, {
     template: emailChangeTemplate,
     recipient: email,
+    userId,
     reference: id,
     expiresAt,
     isUrgent: true,
@@ -187,6 +188,7 @@ async function notifyOldAddress(
   await enqueueMail(ctx, tx, {
     template: emailReturnedTemplate,
     recipient: old.email,
+    userId,
     reference: id,
     expiresAt: now + noticeTtlSeconds * 1000,
   });
@@ -313,6 +315,7 @@ export async function undoEmailChanges(
     await enqueueMail(ctx, tx, {
       template: emailRestoredTemplate,
       recipient: change.new_email,
+      userId,
       reference: change.id,
       expiresAt: now + noticeTtlSeconds * 1000,
     });

@@ -2,6 +2,7 @@ import { type Kysely, type Migration, Migrator, PostgresAdapter, sql } from 'kys
 import { up as schema } from './migrations/0001-schema.ts';
 import { up as clients } from './migrations/0002-clients.ts';
 import { up as deviceConfirmation } from './migrations/0003-device-confirmation.ts';
+import { up as emailsOfUser } from './migrations/0004-emails-of-user.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -14,6 +15,7 @@ export const migrations: Migrations = {
   '0002-clients-from-0001': { up: clients },
   // An earlier program would let a device in without its code.
   '0003-device-confirmation-from-0003': { up: deviceConfirmation },
+  '0004-emails-of-user-from-0003': { up: emailsOfUser },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -1,7 +1,7 @@
-import { type Expression, type ExpressionBuilder, sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import type { Dialect } from '../database/executor.ts';
 import type { Tables } from '../database/schema.ts';
-import { statement } from '../database/statement.ts';
+import { type Slots, statement } from '../database/statement.ts';
 import { sweepStatement } from '../database/sweep.ts';
 import { textsOf } from '../database/texts.ts';
 
@@ -15,6 +15,7 @@ export const insertMail = statement<{
   template: string;
   recipient: string;
   recipient_key: string;
+  user_id: string | null;
   reference: string;
   now: number;
   due: number;
@@ -30,6 +31,7 @@ export const insertMail = statement<{
       template: p.template,
       recipient: p.recipient,
       recipient_key: p.recipient_key,
+      user_id: p.user_id,
       reference: p.reference,
       created_at: p.now,
       expires_at: p.expires_at,
@@ -183,6 +185,33 @@ export const listUnsent = statement<{ limit: number }>()((db, p) =>
     .where('sent_at', 'is', null)
     .orderBy('created_at', 'desc')
     .limit(p.limit),
+);
+
+type PlaceInList = {
+  readonly before_time: number;
+  readonly before_id: string;
+  readonly limit: number;
+};
+
+/** Mails from a place in the list on, newest first. The first condition is where reading the index starts. */
+const listFrom = (db: Kysely<Tables>, p: Slots<PlaceInList>) =>
+  db
+    .selectFrom('outbox')
+    .select(['id', 'template', 'recipient', 'created_at', 'expires_at', 'sent_at', 'dead_at'])
+    .where('created_at', '<=', p.before_time)
+    .where((e) => e.or([e('created_at', '<', p.before_time), e('id', '<', p.before_id)]))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit);
+
+/** A page of the mails to an address. */
+export const listMailsToAddress = statement<{ email_key: string } & PlaceInList>()((db, p) =>
+  listFrom(db, p).where('recipient_key', '=', p.email_key),
+);
+
+/** A page of the mails about an account to any other address. */
+export const listMailsAboutUser = statement<{ user_id: string; email_key: string } & PlaceInList>()((db, p) =>
+  listFrom(db, p).where('user_id', '=', p.user_id).where('recipient_key', '<>', p.email_key),
 );
 
 /** Mails with one of these ids or references. */

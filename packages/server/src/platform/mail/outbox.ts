@@ -1,6 +1,8 @@
+import type { UserEmail } from '@latchkey/contract/users';
 import type { Context } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
+import { type PageRequest, paginate, parseCursor } from '../database/pagination.ts';
 import { currentTrace } from '../telemetry/trace.ts';
 import { emailKeyOf } from '../values/email-key.ts';
 import * as store from './outbox-store.ts';
@@ -8,6 +10,8 @@ import * as store from './outbox-store.ts';
 export interface Mail {
   readonly template: string;
   readonly recipient: string;
+  /** The account it is about. Left out where the address may have none. */
+  readonly userId?: string;
   /** Identifies the row that the template reads. Never a secret. */
   readonly reference: string;
   /** When the mail is no longer worth sending, in milliseconds since 1970. */
@@ -32,6 +36,7 @@ export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promi
     template: mail.template,
     recipient: mail.recipient,
     recipient_key: emailKeyOf(mail.recipient),
+    user_id: mail.userId ?? null,
     reference: mail.reference,
     now,
     due: mail.due ?? now,
@@ -50,6 +55,45 @@ const maxMailsCounted = 10_000;
 export async function countWaitingMails(ctx: Context): Promise<number> {
   const [waiting] = await store.countWaiting(ctx.db.read, { limit: maxMailsCounted });
   return Number(waiting?.count ?? 0);
+}
+
+/**
+ * One page of the mails to an address or about its account, newest first, without their content: for an operator. Reads two indexes up
+ * to the end of the page.
+ */
+export async function listMailsTo(
+  ctx: Context,
+  { userId, emailKey }: { readonly userId: string; readonly emailKey: string },
+  page: PageRequest,
+): Promise<{ emails: UserEmail[]; next_cursor: string | null }> {
+  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
+  const place = { before_time: before.time, before_id: before.id, limit: page.limit + 1 };
+  const rows = [
+    ...(await store.listMailsToAddress(ctx.db.read, { email_key: emailKey, ...place })),
+    ...(await store.listMailsAboutUser(ctx.db.read, { user_id: userId, email_key: emailKey, ...place })),
+  ].toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
+  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({
+    time: row.created_at,
+    id: row.id,
+  }));
+  const now = ctx.clock();
+  const emails = entries.map((row) => ({
+    id: row.id,
+    kind: row.template,
+    to: row.recipient,
+    created_at: new Date(row.created_at).toISOString(),
+    sent_at: row.sent_at === null ? null : new Date(row.sent_at).toISOString(),
+    outcome: outcomeOf(row, now),
+  }));
+  return { emails, next_cursor };
+}
+
+function outcomeOf(
+  row: { sent_at: number | null; dead_at: number | null; expires_at: number },
+  now: number,
+): UserEmail['outcome'] {
+  if (row.sent_at !== null) return 'sent';
+  return row.dead_at !== null || row.expires_at <= now ? 'failed' : 'waiting';
 }
 
 /** What identifies mails in the outbox. */

@@ -7,6 +7,7 @@ declare module '../database/schema.ts' {
       template: string;
       recipient: string;
       recipient_key: string;
+      user_id: string | null;
       reference: string;
       created_at: number;
       expires_at: number;

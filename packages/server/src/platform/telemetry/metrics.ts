@@ -169,7 +169,7 @@ const censusMetrics = (registry: Registry) => ({
   activeSessions: counted(
     registry,
     'latchkey_active_sessions',
-    'Active sign-ins in browsers and on devices, counted together with the accounts',
+    'Active sign-ins in browsers, on devices and to applications, counted together with the accounts',
   ),
 });
 

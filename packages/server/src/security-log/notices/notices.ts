@@ -91,7 +91,8 @@ async function send(
     digest_id: digestId,
   });
   if (digestId === null) {
-    await enqueueMail(ctx, tx, { template: noticeTemplate, recipient, reference: id, expiresAt });
+    const mail = { template: noticeTemplate, recipient, userId: content.user_id, reference: id, expiresAt };
+    await enqueueMail(ctx, tx, mail);
     return;
   }
   ctx.metrics.limitsHit.inc({ limit: 'notices' });
@@ -99,6 +100,7 @@ async function send(
     id: digestId,
     template: digestTemplate,
     recipient,
+    userId: content.user_id,
     reference: window.id,
     due: window.ends_at,
     expiresAt: window.ends_at + noticeTtlSeconds * 1000,

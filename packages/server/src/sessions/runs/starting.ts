@@ -6,7 +6,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { recordOncePerHourIn } from '../../security-log/events/events.ts';
+import { recordEvent, recordOncePerHourIn } from '../../security-log/events/events.ts';
 import { holdAccess } from '../../services/scopes/scopes.ts';
 import { announceEnd } from '../announcements.ts';
 import * as sessions from '../store.ts';
@@ -208,7 +208,10 @@ async function recordRun(
     ...(run.resource === null ? {} : { resource: run.resource }),
     ...more,
   };
-  await recordOncePerHourIn(ctx, tx, { ...cause, type, sessionId: run.id, detail }, subject);
+  const event = { ...cause, type, sessionId: run.id, detail };
+  // Nothing that an operator does goes unseen.
+  if (more['reason'] === 'operator') await recordEvent(ctx, tx, event);
+  else await recordOncePerHourIn(ctx, tx, event, subject);
 }
 
 /**

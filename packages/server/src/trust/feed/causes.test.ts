@@ -36,7 +36,7 @@ interface Scene {
   readonly tokens: Tokens;
   readonly accessToken: string;
   readonly organization: string;
-  /** The `Authorization` header of a service that manages organizations. */
+  /** The `Authorization` header of a service that manages organizations and operates. */
   readonly service: string;
 }
 
@@ -161,6 +161,10 @@ async function runService(t: TestApp) {
 
 const join = ({ t, organization, userId }: Scene) => addMember(t.ctx, organization, userId, 'member');
 const memberPath = ({ organization, userId }: Scene) => `/organizations/${organization}/members/${userId}`;
+const userPath =
+  (act: string) =>
+  ({ userId }: Scene) =>
+    `/users/${userId}${act}`;
 
 const nothing: readonly Step[] = [];
 
@@ -318,6 +322,28 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
   removeMember: [asService('DELETE', memberPath, undefined, join)],
   getUser: nothing,
   lookupUser: nothing,
+  listUsers: nothing,
+  listUserSessions: nothing,
+  listUserEvents: nothing,
+  listUserEmails: nothing,
+  disableUser: [
+    asService('POST', userPath('/disable')),
+    asService('POST', userPath('/disable'), undefined, ({ t, email }) => setDisabled(t.ctx, email, true)),
+  ],
+  enableUser: [
+    asService('POST', userPath('/enable')),
+    asService('POST', userPath('/enable'), undefined, ({ t, email }) => setDisabled(t.ctx, email, true)),
+  ],
+  revokeUserSessions: [asService('DELETE', userPath('/sessions'))],
+  revokeUserSession: [
+    async ({ t, tokens, accessToken, userId, service }) => {
+      await t.deviceLogin(tokens);
+      const { sessions } = await t.api.call('listSessions', { accessToken });
+      const other = sessions.find(({ current }) => !current)!;
+      const headers = { Authorization: service };
+      return () => t.ask('DELETE', `/users/${userId}/sessions/${other.id}`, { headers });
+    },
+  ],
   listSessions: nothing,
   revokeSession: [
     async ({ t, tokens, accessToken: token }) => {
@@ -412,6 +438,8 @@ const withoutEvents = new Set([
   'putMember 3',
   'revokeSession 4',
   'updateProfile 2',
+  'disableUser 2',
+  'enableUser 1',
 ]);
 
 const steps = [
@@ -427,7 +455,7 @@ onBothDatabases('the causes of events', (open) => {
     opened ??= open().then(async (t) => ({
       t,
       reader: await feedService(t, 'organizations'),
-      service: await t.serviceAuthorization('organizations'),
+      service: await t.serviceAuthorization('organizations', 'operate'),
     }));
     return opened;
   };

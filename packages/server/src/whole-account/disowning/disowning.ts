@@ -104,6 +104,7 @@ async function conclude(
   await enqueueMail(ctx, tx, {
     template: disownedTemplate,
     recipient: outcome.email ?? account.email,
+    userId: account.id,
     reference: id,
     expiresAt: ctx.clock() + outcomeMailTtlSeconds * 1000,
   });

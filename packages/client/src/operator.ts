@@ -1,0 +1,94 @@
+import { type ApiOptions, createApi } from './api.ts';
+import type { Answer } from './operations.ts';
+import { authorizationOf } from './service-key.ts';
+
+export type User = Answer<'getUser'>;
+export type UserSession = Answer<'listUserSessions'>['sessions'][number];
+export type UserEvent = Answer<'listUserEvents'>['events'][number];
+export type UserEmail = Answer<'listUserEmails'>['emails'][number];
+
+export interface OperatorOptions
+  extends Pick<ApiOptions, 'server' | 'fetch' | 'timeoutMilliseconds' | 'insecureHttp'> {
+  /** `id:secret` of a service with the right `operate`. */
+  readonly serviceKey: string;
+}
+
+/**
+ * What a support tool may see of users and do. Lists are read a page at a time, as far as they are consumed. Each act is recorded in the
+ * security log of the user, with the id of the service. Everything throws a `LatchkeyError`: `not_found` for an unknown user,
+ * `unauthorized_client` without the right.
+ */
+export interface Operator {
+  /** All users by address, or those with a text in their address or name. `findUser` is faster for a known address. */
+  users(search?: string): AsyncIterable<User>;
+  findUser(email: string): Promise<User>;
+  getUser(userId: string): Promise<User>;
+  /** The active sessions, newest first. */
+  sessions(userId: string): AsyncIterable<UserSession>;
+  /** The security log, newest first. */
+  events(userId: string): AsyncIterable<UserEvent>;
+  /** What was emailed to the user, newest first. */
+  emails(userId: string): AsyncIterable<UserEmail>;
+  endSession(userId: string, sessionId: string): Promise<void>;
+  /** Ends all sessions and keys. */
+  endAllSessions(userId: string): Promise<void>;
+  /** Ends all sessions and keys, and refuses new ones. */
+  disable(userId: string): Promise<void>;
+  enable(userId: string): Promise<void>;
+}
+
+/**
+ * The operator's endpoints of one service.
+ * @throws {TypeError} for a malformed service key, or plain http to another machine
+ * @example
+ * const operator = createOperator({ server: 'https://login.example', serviceKey });
+ * const user = await operator.findUser('ada@example.com');
+ * for await (const { kind, outcome } of operator.emails(user.id)) console.log(kind, outcome);
+ */
+export function createOperator({ serviceKey, ...options }: OperatorOptions): Operator {
+  const headers = { Authorization: authorizationOf(serviceKey) };
+  const api = createApi(options);
+  const of = (userId: string) => ({ params: { user_id: userId }, headers });
+  return {
+    users: (search) =>
+      pages(
+        (query) => api.call('listUsers', { headers, query: { ...query, ...(search ? { search } : {}) } }),
+        (page) => page.users,
+      ),
+    findUser: (email) => api.call('lookupUser', { headers, body: { email } }),
+    getUser: (userId) => api.call('getUser', of(userId)),
+    sessions: (userId) =>
+      pages(
+        (query) => api.call('listUserSessions', { ...of(userId), query }),
+        (page) => page.sessions,
+      ),
+    events: (userId) =>
+      pages(
+        (query) => api.call('listUserEvents', { ...of(userId), query }),
+        (page) => page.events,
+      ),
+    emails: (userId) =>
+      pages(
+        (query) => api.call('listUserEmails', { ...of(userId), query }),
+        (page) => page.emails,
+      ),
+    endSession: (userId, sessionId) =>
+      api.call('revokeUserSession', { params: { user_id: userId, session_id: sessionId }, headers }),
+    endAllSessions: (userId) => api.call('revokeUserSessions', of(userId)),
+    disable: (userId) => api.call('disableUser', of(userId)),
+    enable: (userId) => api.call('enableUser', of(userId)),
+  };
+}
+
+async function* pages<Page extends { readonly next_cursor: string | null }, Entry>(
+  read: (query: { limit: number; cursor?: string }) => Promise<Page>,
+  entriesOf: (page: Page) => readonly Entry[],
+): AsyncGenerator<Entry> {
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = await read({ limit: pageSize, ...(cursor ? { cursor } : {}) });
+    yield* entriesOf(page);
+    cursor = page.next_cursor;
+  }
+}
+
+const pageSize = 100;
