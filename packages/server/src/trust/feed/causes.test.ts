@@ -161,6 +161,7 @@ async function runService(t: TestApp) {
 
 const join = ({ t, organization, userId }: Scene) => addMember(t.ctx, organization, userId, 'member');
 const memberPath = ({ organization, userId }: Scene) => `/organizations/${organization}/members/${userId}`;
+const disabled = ({ t, email }: Scene) => setDisabled(t.ctx, email, true);
 const userPath =
   (act: string) =>
   ({ userId }: Scene) =>
@@ -322,18 +323,13 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
   removeMember: [asService('DELETE', memberPath, undefined, join)],
   getUser: nothing,
   lookupUser: nothing,
-  listUsers: nothing,
-  listUserSessions: nothing,
-  listUserEvents: nothing,
-  listUserEmails: nothing,
-  disableUser: [
-    asService('POST', userPath('/disable')),
-    asService('POST', userPath('/disable'), undefined, ({ t, email }) => setDisabled(t.ctx, email, true)),
-  ],
-  enableUser: [
-    asService('POST', userPath('/enable')),
-    asService('POST', userPath('/enable'), undefined, ({ t, email }) => setDisabled(t.ctx, email, true)),
-  ],
+  ...{ listUsers: nothing, listUserSessions: nothing, listUserEvents: nothing, listUserEmails: nothing },
+  disableUser: ['/disable', '/disable'].map((act, n) =>
+    asService('POST', userPath(act), undefined, n ? disabled : undefined),
+  ),
+  enableUser: ['/enable', '/enable'].map((act, n) =>
+    asService('POST', userPath(act), undefined, n ? disabled : undefined),
+  ),
   revokeUserSessions: [asService('DELETE', userPath('/sessions'))],
   revokeUserSession: [
     async ({ t, tokens, accessToken, userId, service }) => {
