@@ -14,7 +14,9 @@ import {
   verifyAddress,
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { appLogin, redirectUri } from '../../../../../tests/support/authorize.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
 import { findAccountByEmail } from '../../identity/account/account.ts';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { deleteAccount, exportPersonalData } from './personal-data.ts';
@@ -55,6 +57,8 @@ async function fillTables(app: TestApp): Promise<{ tokens: Tokens; texts: string
   const tokens = await app.login(ada);
   const id = (await app.ask('GET', '/me', { token: tokens.access_token })).body.id;
   const device = await app.deviceLogin(tokens);
+  const application = await declareService(app.ctx, { redirectUris: [redirectUri] });
+  await appLogin(app, tokens, application);
   const authenticator = newAuthenticator(app);
   await addPasskey(app, tokens, authenticator, 'ada-key');
   const { body: byPasskey } = await passkeyLogin(app, authenticator);
