@@ -44,7 +44,7 @@ export const recordFailure = (
   recordFailedSignIn(ctx, tx, { userId, method, network: networkKey(client.ipAddress), client });
 
 /** Whether a sign-in was refused for what it presented, not by a rate limit or a failure of the service. */
-export const isRefusal = (error: unknown): error is AuthError =>
+const isRefusal = (error: unknown): error is AuthError =>
   error instanceof AuthError && error.code !== 'rate_limited' && error.status < 500;
 
 /** Runs an attempt to sign in and counts it in the metrics if it is refused. */
