@@ -8,7 +8,7 @@ import * as store from './store.ts';
 
 type Row = Awaited<ReturnType<typeof store.findUserRecord>>[number];
 
-export const userOf = (row: Row): User => ({
+const userOf = (row: Row): User => ({
   id: row.id,
   email: row.email,
   email_verified: row.email_verified === 1,
