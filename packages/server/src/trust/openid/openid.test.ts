@@ -251,7 +251,7 @@ onBothDatabases('OpenID Connect', (open) => {
       withHeader({ alg: 'HS256' }),
       withHeader({ alg: 'ES256' }),
       withHeader({ kid: 'other' }),
-      id_token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+      id_token.replace(/.(?=.{20}$)/, (one) => (one === 'A' ? 'B' : 'A')),
     ];
     for (const id_token_hint of forged) {
       const answer = await asBrowser(app, tokens, 'verify', { ...requestOf(service.id), id_token_hint });
