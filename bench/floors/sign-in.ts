@@ -37,7 +37,7 @@ export async function signIn(tx: Executor, keys: KeyRing, { userId, ...proof }: 
       ...{ email_key: proof.emailKey ?? null, passkey_id: proof.passkeyId ?? null, session_epoch: null },
       ...{ idle_expires_at: now + 30 * dayMs, expires_at: now + 180 * dayMs, parent_session_id: null },
       ...{ client_name: null, device_name: null, scope: null, resource: null, authorization_details: null },
-      ...{ client_id: null, authenticated_at: null, authenticated_by: null },
+      ...{ client_id: null, authenticated_at: null, authenticated_by: null, trust: null },
     }),
   ]);
   await recordEvent(tx, keys, {

@@ -77,6 +77,7 @@ async function addSession(tx: Executor, index: number, now: number): Promise<voi
     client_id: null,
     authenticated_at: null,
     authenticated_by: null,
+    trust: null,
     last_used_at: now,
   });
 }

@@ -17,9 +17,9 @@ import {
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { prefers, prefersHtml } from '../../packages/server/src/platform/http/accept.ts';
 import { readSessionCookie } from '../../packages/server/src/platform/http/cookie.ts';
-import { duplicateMember } from '../../packages/server/src/platform/http/json.ts';
 import { clientAddress } from '../../packages/server/src/platform/values/client-address.ts';
 import { ifMatchHolds, ifNoneMatchIncludes } from '../../packages/server/src/platform/values/entity-tag.ts';
+import { duplicateMember } from '../../packages/server/src/platform/values/json.ts';
 import { parseScope } from '../../packages/server/src/platform/values/scope.ts';
 import { readServiceKey } from '../../packages/server/src/services/service-keys/credentials.ts';
 

@@ -143,7 +143,8 @@ async function restrictedKey(): Promise<string> {
     authorization_details: [{ type: 'deployment' }],
     expires_in: 3600,
   };
-  return (await apiAt(service.url).call('createKey', { accessToken: await recentToken(), body })).key;
+  const { key = '' } = await apiAt(service.url).call('createKey', { accessToken: await recentToken(), body });
+  return key;
 }
 
 /** The access token of a device, which is never a recent sign-in. Without a scope it may do everything. */

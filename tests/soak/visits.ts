@@ -89,7 +89,7 @@ async function refresh({ load }: World, tokens: TokenSet): Promise<TokenSet> {
 
 async function useKey({ load }: World, accessToken: string): Promise<void> {
   const body = { name: 'ci', scope: '*', expires_in: keyLifetimeSeconds };
-  const { id, key } = await load.call('createKey', { accessToken, body });
+  const { id, key = '' } = await load.call('createKey', { accessToken, body });
   await load.call('getProfile', { accessToken: key });
   await load.call('listKeys', { accessToken });
   await load.call('removeKey', { accessToken, params: { id } });

@@ -121,7 +121,7 @@ export async function prepareAccount(
   });
   await node.api.call('updateProfile', { accessToken, body: { locale: 'en' } });
 
-  const key = await node.api.call('createKey', {
+  const { id: keyId, key = '' } = await node.api.call('createKey', {
     accessToken,
     body: { name: 'first key', scope: '*', expires_in: 86_400 },
   });
@@ -162,7 +162,7 @@ export async function prepareAccount(
     browser: { headers, cookie: cookiesOf(browser) },
     passkey,
     passkeyId: record.id,
-    key,
+    key: { id: keyId, key },
     links,
     pendingCode: pending.user_code,
     approvedCode: approved.device_code,

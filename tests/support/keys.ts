@@ -6,6 +6,9 @@ import { outcome } from './account.ts';
 import type { TestApp, Tokens } from './app.ts';
 import { runOperator, type TestService } from './service.ts';
 
+/** A key with a secret. */
+export type SecretKey = CreatedKey & { readonly key: string };
+
 export const wantedKey: NewKey = { name: 'build', scope: '*', expires_in: 86_400 };
 
 /** Creates a key that may do everything for a day, unless `wants` says otherwise. */
@@ -13,7 +16,7 @@ export async function createdKey(
   app: TestApp,
   { access_token: token }: Tokens,
   wants: Partial<NewKey> = {},
-): Promise<CreatedKey> {
+): Promise<SecretKey> {
   const answer = await app.ask('POST', '/keys', { token, json: { ...wantedKey, ...wants } });
   expect(outcome(answer)).toBe('201');
   return answer.body;

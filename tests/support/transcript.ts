@@ -70,7 +70,7 @@ export async function play(transcript: string, { addresses, service }: Servers):
     key: async (name = '', email = '', ...scope) => {
       const { access_token: accessToken } = await loginByMail(service.url, email);
       const body = { name, scope: scope.join(' '), expires_in: 86_400 };
-      const { key } = await apiAt(service.url).call('createKey', { accessToken, body });
+      const { key = '' } = await apiAt(service.url).call('createKey', { accessToken, body });
       env = { ...env, [name]: key };
     },
     wait: (seconds) => Bun.sleep(Number(seconds) * 1000),

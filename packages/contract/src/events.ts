@@ -15,6 +15,7 @@ export const eventTypes = [
   'passkey_clone_suspected',
   'key_created',
   'key_removed',
+  'key_used',
   'run_started',
   'run_ended',
   'refresh_race',

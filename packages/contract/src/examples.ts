@@ -30,5 +30,11 @@ export const examples = {
   clientDataJson: 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0',
   authorizationCode: 'lk_ac_ANd5sX7rGq2VyTm9LfKw1Hc3',
   idToken: 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ1c3JfM2tUTWQwIn0.c2lnbmF0dXJl',
+  issuer: 'https://token.actions.githubusercontent.com',
+  trustedClaims: {
+    repository_id: '784120233',
+    repository_owner_id: '1099001',
+    ref: 'refs/heads/main',
+  },
   jti: 'evt_h3BvNm7TqYc1ZsWf8LxKpA',
 } as const;

@@ -27,12 +27,21 @@ export const fieldLimits = {
   nonce: 512,
   hint: 512,
   idToken: 8192,
+  /** Who an identity token is for. */
+  audience: 2048,
   resource: 2048,
   /** Of `authorization_details`, as UTF-8. */
   authorizationDetailsBytes: 4096,
   keyName: 100,
   /** Active keys per user. One more is a `conflict`. */
   keys: 50,
+  /** Of a key that trusts an issuer. */
+  trustClaims: 20,
+  /** The name or the value of one of them. */
+  trustClaim: 1000,
+  issuer: 2048,
+  /** The token of an issuer. */
+  assertion: 16_384,
   keyMinSeconds: 3600,
   keyMaxSeconds: 31_536_000,
   /** How many sessions and keys a run can be within. */

@@ -2,10 +2,31 @@ import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { nextCursor, time, visibleText } from './fields.ts';
+import { nextCursor, text, time, visibleText } from './fields.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
 
 const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSeconds);
+
+const claimText = text(fieldLimits.trustClaim);
+
+/** The library would leave this name out, and the key would trust more tokens than its owner said. */
+const refusePrototype = (claims: unknown): unknown =>
+  typeof claims === 'object' && claims !== null && Object.hasOwn(claims, '__proto__') ? undefined : claims;
+
+/** Whose tokens can be exchanged for runs within a key. */
+export const keyTrust = z
+  .object({
+    issuer: text(fieldLimits.issuer).meta({
+      description: 'One of the issuers that the operator lists.',
+      examples: [examples.issuer],
+    }),
+    claims: z.preprocess(refusePrototype, z.record(claimText, claimText)).meta({
+      description: `Claims that a token must have, by name: up to ${fieldLimits.trustClaims}, compared whole.`,
+      examples: [examples.trustedClaims],
+    }),
+  })
+  .meta({ id: 'KeyTrust', description: 'The tokens that stand for a key without a secret.' });
+export type KeyTrust = z.infer<typeof keyTrust>;
 
 export const newKey = z.object({
   name: visibleText(fieldLimits.keyName).meta({
@@ -38,6 +59,7 @@ export const newKey = z.object({
     description: 'Lifetime in seconds.',
     examples: [2_592_000],
   }),
+  trust: keyTrust.optional(),
 });
 export type NewKey = z.infer<typeof newKey>;
 
@@ -58,6 +80,7 @@ const keyMembers = {
       examples: [examples.resource],
     }),
   authorization_details: authorizationDetails.optional(),
+  trust: keyTrust.optional(),
   created_at: time.meta({ description: 'When the key was created.' }),
   expires_at: time.meta({ description: 'When the key expires.', examples: ['2026-02-14T09:30:00.000Z'] }),
   last_used_at: time.nullable().meta({
@@ -73,9 +96,16 @@ export const createdKey = z
   .object({
     ...keyMembers,
     last_used_at: keyMembers.last_used_at.meta({ examples: [null] }),
-    key: z.string().meta({ description: 'The key itself. Only shown this once.', examples: [examples.key] }),
+    key: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'The key itself. Only shown this once. Omitted for a key with trust, which has no secret.',
+        examples: [examples.key],
+      }),
   })
-  .meta({ id: 'CreatedKey', description: 'A key, with its secret.' });
+  .meta({ id: 'CreatedKey', description: 'A key, with its secret if it has one.' });
 export type CreatedKey = z.infer<typeof createdKey>;
 
 export const keyList = z

@@ -150,6 +150,7 @@ export const refreshGrantType = 'refresh_token';
 
 export const tokenExchangeGrantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const clientCredentialsGrantType = 'client_credentials';
+export const federationGrantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
 /** Everything that the token endpoint grants tokens for. */
 export const grantTypes = [
@@ -158,16 +159,17 @@ export const grantTypes = [
   refreshGrantType,
   tokenExchangeGrantType,
   clientCredentialsGrantType,
+  federationGrantType,
 ] as const;
 export type GrantType = (typeof grantTypes)[number];
 
-/** The form body of `POST /token`. @see RFC 6749 sections 4.1.3, 4.4 and 6, RFC 8628 section 3.4, RFC 8693 section 2.1 */
+/** The form body of `POST /token`. @see RFC 6749 sections 4.1.3, 4.4 and 6, RFC 8628 section 3.4, RFC 8693 section 2.1, RFC 7523 section 2.1 */
 export const grantForm = z
   .object({
     grant_type: text(200).meta({
       enum: grantTypes,
       examples: [refreshGrantType],
-      description: `${authorizationCodeGrantType} with code; ${refreshGrantType} with refresh_token; ${deviceCodeGrantType} with device_code; ${tokenExchangeGrantType} with subject_token, or from a page with the session cookie; ${clientCredentialsGrantType} with a service key.`,
+      description: `${authorizationCodeGrantType} with code; ${refreshGrantType} with refresh_token; ${deviceCodeGrantType} with device_code; ${tokenExchangeGrantType} with subject_token, or from a page with the session cookie; ${clientCredentialsGrantType} with a service key; ${federationGrantType} with assertion and key_id.`,
     }),
     ...unchangedAccess,
     ...clientFields,
@@ -204,6 +206,15 @@ export const grantForm = z
         description: 'Required with subject_token.',
         examples: [accessTokenType],
       }),
+    assertion: opaque(fieldLimits.assertion)
+      .optional()
+      .meta({
+        description: 'The token of an issuer that the key trusts (RFC 7523).',
+        examples: [examples.idToken],
+      }),
+    key_id: token
+      .optional()
+      .meta({ description: 'The id of the key that the run is made within.', examples: [examples.keyId] }),
     requested_token_type: text(200)
       .optional()
       .meta({
@@ -241,6 +252,12 @@ export const grantForm = z
         expires_in: '900',
       },
       { grant_type: clientCredentialsGrantType, resource: examples.resource, scope: 'projects:read' },
+      {
+        grant_type: federationGrantType,
+        assertion: examples.idToken,
+        key_id: examples.keyId,
+        scope: 'projects:read',
+      },
     ],
   });
 

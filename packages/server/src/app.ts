@@ -2,6 +2,7 @@ import {
   authorizationCodeGrantType,
   clientCredentialsGrantType,
   deviceCodeGrantType,
+  federationGrantType,
   refreshGrantType,
   tokenExchangeGrantType,
 } from '@latchkey/contract/tokens';
@@ -44,6 +45,8 @@ import { sweepRateLimits } from './platform/rate-limits/store.ts';
 import { tokenRoutes } from './platform/token-endpoint/routes.ts';
 import { knownBrowserTtlSeconds } from './platform/values/lifetimes.ts';
 import { accessKeyRoutes } from './programs/access-keys/routes.ts';
+import { openIssuers } from './programs/federation/issuers.ts';
+import { federationGrant } from './programs/federation/routes.ts';
 import { tokenExchangeGrant } from './programs/runs/routes.ts';
 import { sweepEvents } from './security-log/events/auditing.ts';
 import { eventRoutes } from './security-log/events/routes.ts';
@@ -190,6 +193,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     [refreshGrantType]: refreshGrant(issueIdentityToken),
     [tokenExchangeGrantType]: tokenExchangeGrant,
     [clientCredentialsGrantType]: clientCredentialsGrant,
+    [federationGrantType]: federationGrant(openIssuers(ctx)),
   });
   authorizeRoutes(api, ctx, authorizing);
   deviceRoutes(api, ctx, heldPolls);

@@ -6,6 +6,7 @@ import { ConfigError } from './platform/config/config-error.ts';
 import { type Environment, processEnvironment } from './platform/config/environment.ts';
 import { keySettings, type SettingText, settings } from './platform/config/settings.ts';
 import type { RateLimitName, RateLimitRules } from './platform/rate-limits/rules.ts';
+import { federationSettings } from './programs/federation/settings.ts';
 import { runLimits } from './programs/runs/settings.ts';
 import { eventSettings } from './security-log/events/settings.ts';
 import { noticeLimits } from './security-log/notices/settings.ts';
@@ -29,6 +30,7 @@ const declaredSettings = {
   ...feedSettings,
   ...eventSettings,
   ...clientSettings,
+  ...federationSettings,
 } satisfies Record<Exclude<keyof Config, keyof PlatformConfig>, unknown>;
 
 /** The rate limits of all capabilities. */
@@ -76,6 +78,12 @@ export function readConfig(env: Environment = processEnvironment): Config {
     env[sessionSettings.refreshIdleTtlSeconds.name]?.trim()
   )
     throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
+  const { trustedIssuers, baseUrl, isLocal } = config;
+  const { name } = federationSettings.trustedIssuers;
+  if (!isLocal && trustedIssuers.some((issuer) => issuer.startsWith('http:')))
+    throw new ConfigError(`${name} must be https, unless the host of LATCHKEY_BASE_URL is a loopback one.`);
+  if (trustedIssuers.some((issuer) => issuer.replace(/\/$/, '') === baseUrl))
+    throw new ConfigError(`${name} must not list LATCHKEY_BASE_URL.`);
   return config;
 }
 

@@ -21,7 +21,7 @@ async function createKeys(url: string, email: string): Promise<void> {
       expires_in: 365 * day,
     },
   ]) {
-    const { key } = await api.call('createKey', { accessToken, body });
+    const { key = '' } = await api.call('createKey', { accessToken, body });
     if (body.scope === '*') await api.call('getProfile', { accessToken: key });
   }
 }

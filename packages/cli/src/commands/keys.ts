@@ -63,7 +63,7 @@ export async function createKey(ctx: Context, options: NewKeyOptions): Promise<v
   const created = await cancellable('Cancelled, but the server may already have created the key.', () =>
     connection.session.call('createKey', { body: key, signal: ctx.signal }),
   );
-  ctx.output.result(created, () => [created.key]);
+  ctx.output.result(created, () => [created.key ?? created.id]);
 }
 
 /** @throws {UsageError} */

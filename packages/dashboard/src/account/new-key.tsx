@@ -332,7 +332,7 @@ export function CreatedKeyView() {
       />
       <StatusMessage>{copied.value}</StatusMessage>
       <div class="row">
-        <button type="button" class="primary" onClick={() => void copy(key.key, field.current)}>
+        <button type="button" class="primary" onClick={() => void copy(key.key ?? '', field.current)}>
           <Icon path={copyIcon} />
           {words.copy}
         </button>

@@ -29,7 +29,7 @@ type Step =
   | { at: 'unavailable' }
   | { at: 'code'; isUnknownCode?: boolean }
   | Review
-  | { at: 'approved'; status: ApprovalStatus; sessionId: string | null; confirmationCode: string | undefined }
+  | { at: 'approved'; status: ApprovalStatus; sessionId: string | null }
   | { at: 'denied' };
 
 interface Review {
@@ -121,8 +121,7 @@ const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =
             until: expiresAt.getTime(),
           };
     saveDecision(made, here());
-    // Never stored: it is shown once.
-    showOutcome(made, result.value?.confirmation_code);
+    showOutcome(made);
     return undefined;
   });
 
@@ -137,7 +136,7 @@ function decisionFailed(decision: Decision['decision'], problem: Problem): 'leav
   return undefined;
 }
 
-function showOutcome(made: Decision, confirmationCode?: string): void {
+function showOutcome(made: Decision): void {
   if (made.decision === 'deny') {
     step.value = { at: 'denied' };
     return;
@@ -145,7 +144,7 @@ function showOutcome(made: Decision, confirmationCode?: string): void {
   void watchApproval(made, (status) => {
     const now = step.value;
     if (now.at === 'approved' && now.status === 'withdrawn') return;
-    step.value = { at: 'approved', status, sessionId: made.sessionId, confirmationCode };
+    step.value = { at: 'approved', status, sessionId: made.sessionId };
   });
 }
 
@@ -155,8 +154,7 @@ const withdraw = (sessionId: string | null) =>
     if (sessionId === null) return undefined;
     error.value = '';
     const result = await revokeSession(sessionId);
-    if (result.ok)
-      step.value = { at: 'approved', status: 'withdrawn', sessionId, confirmationCode: undefined };
+    if (result.ok) step.value = { at: 'approved', status: 'withdrawn', sessionId };
     // If the session has already ended, polling the security log shows how.
     else if (result.problem.code !== 'not_found') {
       if (redirectedToSignIn(result.problem)) return 'leaving';
@@ -214,7 +212,6 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
 
 function ReviewStep({ review }: { review: Review }) {
   const { device, expiresAt, timer } = review;
-  const isImpossible = device.confirmation === 'impossible';
   return (
     <ReviewView
       question={texts.device.question}
@@ -223,7 +220,7 @@ function ReviewStep({ review }: { review: Review }) {
       error={error.value}
       isBusy={busy.now.value}
       timer={timer}
-      onApprove={isImpossible ? undefined : () => void decide('approve', review)}
+      onApprove={() => void decide('approve', review)}
       onDeny={() => void decide('deny', review)}
       here={here()}
     >
@@ -244,7 +241,6 @@ function ReviewStep({ review }: { review: Review }) {
             : sentences(texts.device.warningText, texts.device.otherNetwork),
         })}
       </Warning>
-      {isImpossible ? <Warning id="confirmation-impossible">{texts.device.confirmImpossible}</Warning> : null}
       <DeviceDetails device={device} />
     </ReviewView>
   );
@@ -278,7 +274,6 @@ function CurrentStep() {
       return (
         <Approved
           status={now.status}
-          confirmationCode={now.confirmationCode}
           error={error.value}
           isBusy={busy.now.value}
           onWithdraw={() => void withdraw(now.sessionId)}

@@ -229,6 +229,7 @@ export const accountDe: AccountTexts = {
     passkeyCloneRefused: 'Passkey {name} wurde möglicherweise kopiert; die Anmeldung wurde blockiert',
     key_created: 'Schlüssel {name} erstellt',
     key_removed: 'Schlüssel {name} entfernt',
+    key_used: 'Schlüssel {name} von einem Job verwendet',
     keyRemovedByProgram: 'Schlüssel {name} entfernt durch das Programm, das ihn verwendet',
     keyTakenOver:
       'Schlüssel {name} entfernt, weil ein anderer Dienst jetzt das anbietet, worauf er Zugriff hatte',

@@ -218,6 +218,7 @@ export const accountEn = {
     passkeyCloneRefused: 'Passkey {name} may have been copied; the sign-in was blocked',
     key_created: 'Key {name} created',
     key_removed: 'Key {name} removed',
+    key_used: 'Key {name} used by a job',
     keyRemovedByProgram: 'Key {name} removed by the program using it',
     keyTakenOver: 'Key {name} removed, because another service now provides what it had access to',
     run_started: 'Run started',

@@ -235,6 +235,7 @@ export const accountEs: AccountTexts = {
       'Puede que se haya copiado la llave de acceso {name}; se bloqueó el inicio de sesión',
     key_created: 'Clave de API {name} creada',
     key_removed: 'Clave de API {name} eliminada',
+    key_used: 'Clave de API {name} usada por una tarea',
     keyRemovedByProgram: 'Clave de API {name} eliminada por el programa que la usa',
     keyTakenOver:
       'Clave de API {name} eliminada, porque otro servicio ofrece ahora aquello a lo que daba acceso',

@@ -236,6 +236,7 @@ export const accountFr: AccountTexts = {
     passkeyCloneRefused: "La clé d'accès {name} a peut-être été copiée ; la connexion a été bloquée",
     key_created: "Clé d'API {name} créée",
     key_removed: "Clé d'API {name} supprimée",
+    key_used: "Clé d'API {name} utilisée par une tâche",
     keyRemovedByProgram: "Clé d'API {name} supprimée par le programme qui l'utilise",
     keyTakenOver:
       "Clé d'API {name} supprimée, car un autre service fournit désormais ce à quoi elle donnait accès",

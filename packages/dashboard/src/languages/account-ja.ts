@@ -219,6 +219,7 @@ export const accountJa: AccountTexts = {
     passkeyCloneRefused: 'パスキー{name}がコピーされた可能性があります (ログインはブロック)',
     key_created: 'API キー{name}を作成',
     key_removed: 'API キー{name}を削除',
+    key_used: 'API キー{name}をジョブが使用',
     keyRemovedByProgram: '使用中のプログラムが API キー{name}を削除',
     keyTakenOver: 'アクセス先の提供元が別のサービスに変わったため、API キー{name}を削除',
     run_started: '実行を開始',

@@ -230,6 +230,7 @@ export const accountPtBr: AccountTexts = {
     passkeyCloneRefused: 'A chave de acesso {name} pode ter sido copiada; o acesso foi bloqueado',
     key_created: 'Chave de API {name} criada',
     key_removed: 'Chave de API {name} removida',
+    key_used: 'Chave de API {name} usada por um job',
     keyRemovedByProgram: 'Chave de API {name} removida pelo programa que a usa',
     keyTakenOver:
       'Chave de API {name} removida, porque outro serviço agora oferece aquilo a que ela dava acesso',

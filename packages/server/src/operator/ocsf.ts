@@ -75,6 +75,7 @@ const mappings: Readonly<Record<EventType, Mapping>> = {
   passkey_clone_suspected: signIn('Logon', { severity: 'High', status: 'Failure' }),
   key_created: other('accountChange', 'Key Created'),
   key_removed: other('accountChange', 'Key Removed'),
+  key_used: other('authentication', 'Key Used'),
   run_started: other('authentication', 'Run Started'),
   run_ended: other('authentication', 'Run Ended'),
   refresh_race: signIn('Service Ticket Renew', { severity: 'Low', status: 'Failure' }),

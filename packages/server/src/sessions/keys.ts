@@ -1,12 +1,13 @@
 // Keys: sessions of programs, without refresh tokens. The steps of `startKey` in sessions.ts, and what their end records.
 
+import type { KeyTrust } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
 import type { Caller, Context } from '../platform/context.ts';
 import { subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
-import { recordEvent } from '../security-log/events/events.ts';
+import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { announceKey } from './announcements.ts';
 import { storedScope, whyNotStarted } from './starting.ts';
@@ -22,6 +23,8 @@ interface NewKey {
   readonly resource: string | null;
   /** A JSON array, if any. @see RFC 9396 section 2 */
   readonly authorizationDetails: string | null;
+  /** Whose tokens stand for the key, which then has no secret. */
+  readonly trust: KeyTrust | null;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
@@ -37,13 +40,14 @@ async function insertKey(
   ctx: Context,
   tx: Executor,
   { caller, client, createdAt, expiresAt, ...key }: NewKey,
-): Promise<KeyRow & { readonly secret: Buffer }> {
+): Promise<KeyRow & Pick<Tables['sessions'], 'trust'> & { readonly secret: Buffer }> {
   const secret = ctx.random(subjectBytes);
   const row = {
     id: sessionIdOf(secret, 'key_'),
     client_name: key.name,
     scope: storedScope(key.scope),
     resource: key.resource,
+    trust: key.trust === null ? null : JSON.stringify(key.trust),
   };
   const [inserted] = await store.insertSession(tx, {
     ...row,
@@ -77,10 +81,11 @@ async function recordNewKey(
   ctx: Context,
   tx: Executor,
   { caller: { userId, sessionId }, client }: Pick<NewKey, 'caller' | 'client'>,
-  key: KeyRow,
+  key: KeyRow & Pick<Tables['sessions'], 'trust'>,
 ): Promise<void> {
   await notify(ctx, tx, { kind: 'key_added', userId, sessionId, client, keyName: key.client_name });
-  const detail = detailOf(key);
+  const issuer = key.trust === null ? {} : { issuer: parseTrust(key.trust).issuer };
+  const detail = { ...detailOf(key), ...issuer };
   await recordEvent(ctx, tx, { type: 'key_created', userId, sessionId, client, detail });
   await announceKey(ctx, tx, userId, key.id, 'create');
 }
@@ -102,6 +107,23 @@ export async function recordRemovedKey(
   await recordEvent(ctx, tx, { type: 'key_removed', userId, sessionId, client, detail });
 }
 
+/** Records, at most once an hour, that a token of an issuer stood for a key. */
+export const recordUsedKey = (
+  ctx: Context,
+  tx: Executor,
+  cause: { readonly userId: string; readonly client: ClientInfo },
+  { id, client_name }: Pick<KeyRow, 'id' | 'client_name'>,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string | undefined },
+): Promise<void> => {
+  const detail = {
+    key_id: id,
+    name: client_name ?? '',
+    issuer,
+    ...(subject === undefined ? {} : { subject }),
+  };
+  return recordOncePerHourIn(ctx, tx, { ...cause, type: 'key_used', sessionId: id, detail }, id);
+};
+
 const detailOf = ({ id, client_name, scope, resource }: KeyRow): Record<string, string> => ({
   key_id: id,
   name: client_name ?? '',
@@ -112,8 +134,8 @@ const detailOf = ({ id, client_name, scope, resource }: KeyRow): Record<string, 
 /** Times are milliseconds since 1970. */
 export interface StartedKey {
   readonly id: string;
-  /** The key itself. It is not stored. */
-  readonly key: string;
+  /** The key itself, which is not stored. Undefined if tokens of an issuer stand for it. */
+  readonly key: string | undefined;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
@@ -138,5 +160,8 @@ export async function startKey(
   const expiresAt = createdAt + expiresInSeconds * 1000;
   const row = await insertKey(ctx, tx, { ...key, caller, client, createdAt, expiresAt });
   await recordNewKey(ctx, tx, { caller, client }, row);
-  return { id: row.id, key: keyOf(ctx, row.secret, expiresAt), createdAt, expiresAt };
+  const secret = key.trust === null ? keyOf(ctx, row.secret, expiresAt) : undefined;
+  return { id: row.id, key: secret, createdAt, expiresAt };
 }
+
+export const parseTrust = (stored: string): KeyTrust => JSON.parse(stored) as KeyTrust;

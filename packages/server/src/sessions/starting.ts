@@ -144,6 +144,7 @@ export async function insertSession(
     client_id: session.clientId ?? null,
     authenticated_at: session.authenticatedAt ?? null,
     authenticated_by: session.authenticatedBy ?? null,
+    trust: null,
     last_used_at: now,
   });
   if (!row) throw await whyNotStarted(tx, session.userId);

@@ -77,6 +77,7 @@ export const insertSession = statement<{
   client_id: string | null;
   authenticated_at: number | null;
   authenticated_by: Tables['sessions']['authenticated_by'];
+  trust: string | null;
   last_used_at: number;
 }>()((db, p) => {
   const e = expressionBuilder<Tables, 'users'>();
@@ -109,6 +110,7 @@ export const insertSession = statement<{
     client_id: p.client_id,
     authenticated_at: bigint(p.authenticated_at),
     authenticated_by: p.authenticated_by,
+    trust: p.trust,
   } satisfies { [Column in keyof Tables['sessions']]?: AliasableExpression<unknown> };
   return db
     .insertInto('sessions')
@@ -235,7 +237,7 @@ export const findSession = lookup((db, p, dialect) =>
     .select([...new Set([...statusColumns, ...rotationColumns])])
     .select(['id', 'kind', 'method', 'created_at', 'last_used_at', 'resource', 'client_name'])
     .select(['path', 'within_session_id', 'root_session_id', 'service_id', 'actor'])
-    .select(['client_id', 'authenticated_at', 'authenticated_by'])
+    .select(['client_id', 'authenticated_at', 'authenticated_by', 'trust'])
     .select(['idempotency_hash', 'rotated_network', 'rotated_program'])
     .select((e) => [userEpoch(e), pathEndsAt('sessions', dialect).as('path_ends_at')])
     .where('id', '=', p.id),

@@ -43,6 +43,7 @@ declare module '../platform/database/schema.ts' {
       service_id: string | null;
       actor: string | null;
       token_ttl_seconds: number | null;
+      trust: string | null;
       client_id: string | null;
       authenticated_at: number | null;
       authenticated_by: 'magic_link' | 'email_code' | 'passkey' | null;

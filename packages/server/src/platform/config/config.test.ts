@@ -35,6 +35,7 @@ test('an empty environment gives the defaults', () => {
     isLocal: true,
     allowedOrigins: [],
     clientHosts: [],
+    trustedIssuers: [],
     trustedProxies: [],
     smtpUrl: undefined,
     mailFrom: 'Latchkey <no-reply@localhost>',
@@ -431,4 +432,31 @@ test('the log begins at a level', () => {
   expect(() => readConfig({ LATCHKEY_LOG_LEVEL: 'loud' })).toThrow(
     'LATCHKEY_LOG_LEVEL must be debug, info, warn or error.',
   );
+});
+
+test('trusted issuers are https, or loopback ones beside a loopback base URL, and never this service', () => {
+  const issuers = (LATCHKEY_TRUSTED_ISSUERS: string, LATCHKEY_BASE_URL = 'https://login.example.com') =>
+    readConfig({ LATCHKEY_TRUSTED_ISSUERS, LATCHKEY_BASE_URL }).trustedIssuers;
+  expect(issuers('github, gitlab,https://ci.example/tenant/,https://ci.example:8443')).toEqual([
+    'https://token.actions.githubusercontent.com',
+    'https://gitlab.com',
+    'https://ci.example/tenant/',
+    'https://ci.example:8443',
+  ]);
+  expect(issuers('http://127.0.0.1:4000', 'http://localhost:8787')).toEqual(['http://127.0.0.1:4000']);
+  expect(() => issuers('http://127.0.0.1:4000')).toThrow('LATCHKEY_TRUSTED_ISSUERS must be https');
+  for (const own of ['https://login.example.com', 'https://login.example.com/'])
+    expect(() => issuers(own)).toThrow('LATCHKEY_TRUSTED_ISSUERS must not list LATCHKEY_BASE_URL.');
+  for (const wrong of [
+    'bitbucket',
+    'http://ci.example',
+    'https://CI.example',
+    'https://ci.example:443',
+    'https://ci.example/?a=b',
+    'https://ci.example/#a',
+    'https://ada@ci.example',
+    'https://ci.example/a/../b',
+    '*',
+  ])
+    expect(() => issuers(wrong)).toThrow('LATCHKEY_TRUSTED_ISSUERS must be a comma-separated list');
 });

@@ -190,6 +190,29 @@ export const hosts: Format<string[]> = {
     .refine((entries) => entries.every(isHost), `must be ${hostsSyntax}`),
 };
 
+/** Short names of issuers. */
+const issuerAliases: Readonly<Record<string, string>> = {
+  github: 'https://token.actions.githubusercontent.com',
+  gitlab: 'https://gitlab.com',
+};
+
+/** Spelled as URLs are, since issuers are compared as text, but with or without a slash at its end. */
+function isIssuer(text: string): boolean {
+  const url = webAddress(text);
+  return url !== undefined && !/[?#]/.test(text) && [text, `${text}/`].includes(url.href);
+}
+
+const issuersSyntax =
+  'a comma-separated list of https:// URLs without a query, or http:// URLs with a loopback host; github and gitlab stand for theirs';
+
+export const issuers: Format<string[]> = {
+  syntax: issuersSyntax,
+  schema: z
+    .string()
+    .transform((text) => list(text).map((entry) => issuerAliases[entry] ?? entry))
+    .refine((entries) => entries.every(isIssuer), `must be ${issuersSyntax}`),
+};
+
 const rangesSyntax = 'a comma-separated list of IP addresses or CIDR ranges';
 
 export const addressRanges: Format<CidrRange[]> = {

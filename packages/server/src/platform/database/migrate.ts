@@ -3,6 +3,7 @@ import { up as schema } from './migrations/0001-schema.ts';
 import { up as clients } from './migrations/0002-clients.ts';
 import { up as deviceConfirmation } from './migrations/0003-device-confirmation.ts';
 import { up as emailsOfUser } from './migrations/0004-emails-of-user.ts';
+import { up as federation } from './migrations/0005-federation.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -16,6 +17,7 @@ export const migrations: Migrations = {
   // An earlier program would let a device in without its code.
   '0003-device-confirmation-from-0003': { up: deviceConfirmation },
   '0004-emails-of-user-from-0003': { up: emailsOfUser },
+  '0005-federation-from-0003': { up: federation },
 };
 
 export const migrationNames = Object.keys(migrations);

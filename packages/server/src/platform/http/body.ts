@@ -1,8 +1,8 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { z } from 'zod';
 import { AuthError } from '../errors.ts';
+import { duplicateMember } from '../values/json.ts';
 import { fieldError } from './field-errors.ts';
-import { duplicateMember } from './json.ts';
 
 export type BodyDialect = 'json' | 'form';
 

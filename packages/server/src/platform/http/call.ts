@@ -99,6 +99,7 @@ export type ReplyDetail =
   | 'refresh_token'
   | 'key'
   | 'exchanged'
+  | 'federated'
   | 'issued'
   | 'inactive';
 

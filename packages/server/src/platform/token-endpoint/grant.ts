@@ -1,10 +1,11 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { grantForm, IssuedToken, TokenSet } from '@latchkey/contract/tokens';
+import { accessTokenType, type grantForm, type IssuedToken, type TokenSet } from '@latchkey/contract/tokens';
 import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import { AuthError } from '../errors.ts';
 import type { CallHeaders, Reply } from '../http/call.ts';
 import type { ClientInfo } from '../values/client-info.ts';
+import { duplicateMember } from '../values/json.ts';
 
 /** The parameters of a token request. Each grant uses some of them. */
 export type GrantParameters = Partial<z.output<typeof grantForm>>;
@@ -40,6 +41,30 @@ export function requireParameter(parameters: GrantParameters, name: keyof GrantP
 export function refuseAuthorizationDetails(body: { readonly authorization_details?: unknown }): void {
   if (body.authorization_details !== undefined)
     throw new AuthError('invalid_request', 'authorization_details: is not supported here');
+}
+
+/** The parsed `authorization_details`, undefined if there are none. Text that is not valid JSON stays text, which is refused as such. */
+export function readDetails({ authorization_details: text }: GrantParameters): unknown {
+  if (text === undefined) return undefined;
+  try {
+    const details: unknown = JSON.parse(text);
+    return duplicateMember(text) === undefined ? details : text;
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * Refuses what a run cannot have.
+ * @throws {AuthError} `invalid_request`
+ */
+export function requireRunParameters(body: GrantParameters): void {
+  const unsupported = (['audience', 'actor_token', 'actor_token_type'] as const).find(
+    (name) => body[name] !== undefined,
+  );
+  if (unsupported) throw new AuthError('invalid_request', `${unsupported}: is not supported`);
+  if (body.requested_token_type !== undefined && body.requested_token_type !== accessTokenType)
+    throw new AuthError('invalid_request', `requested_token_type: must be ${accessTokenType}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { CreatedKey, Key, NewKey } from '@latchkey/contract/keys';
+import type { CreatedKey, Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
@@ -10,19 +10,21 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
 import { startKey } from '../../sessions/keys.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
+import { requireTrustworthy } from '../federation/federation.ts';
 import * as store from './store.ts';
 
 /**
  * Creates a key for the caller's account. The result is the only time the key is shown.
- * @throws {AuthError} `invalid_scope`, `invalid_target`, `invalid_authorization_details`; `conflict` when the account has
+ * @throws {AuthError} `invalid_request` for an issuer or claims that no key can trust; `invalid_scope`, `invalid_target`, `invalid_authorization_details`; `conflict` when the account has
  * too many
  */
 export async function createKey(
   ctx: Context,
   caller: Caller,
-  { name, expires_in, ...requested }: NewKey,
+  { name, expires_in, trust, ...requested }: NewKey,
   client: ClientInfo,
 ): Promise<CreatedKey> {
+  if (trust) requireTrustworthy(ctx, trust);
   const details =
     requested.authorization_details === undefined
       ? undefined
@@ -43,15 +45,17 @@ export async function createKey(
         ...access,
         name,
         authorizationDetails: details === undefined ? null : JSON.stringify(details),
+        trust: trust ?? null,
         expiresInSeconds: expires_in,
       },
     );
     return {
       id,
-      key,
+      ...(key === undefined ? {} : { key }),
       name,
       ...access,
       ...(details === undefined ? {} : { authorization_details: details }),
+      ...(trust ? { trust } : {}),
       created_at: new Date(createdAt).toISOString(),
       expires_at: new Date(expiresAt).toISOString(),
       last_used_at: null,
@@ -91,6 +95,7 @@ const keyOf = (row: Awaited<ReturnType<typeof store.listKeys>>[number]): Key => 
   ...(row.authorization_details === null
     ? {}
     : { authorization_details: JSON.parse(row.authorization_details) as AuthorizationDetails }),
+  ...(row.trust === null ? {} : { trust: JSON.parse(row.trust) as KeyTrust }),
   created_at: new Date(row.created_at).toISOString(),
   expires_at: new Date(row.expires_at).toISOString(),
   last_used_at: row.last_used_at === 0 ? null : new Date(row.last_used_at).toISOString(),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import type { CreatedKey, NewKey } from '@latchkey/contract/keys';
+import type { NewKey } from '@latchkey/contract/keys';
 import { outcome } from '../../../../../tests/support/account.ts';
 import {
   type Ask,
@@ -8,7 +8,7 @@ import {
   type TestApp,
   type Tokens,
 } from '../../../../../tests/support/app.ts';
-import { createdKey } from '../../../../../tests/support/keys.ts';
+import { createdKey, type SecretKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 
@@ -169,7 +169,7 @@ onBothDatabases('the life of a key', (open, dialect) => {
 
   describe('ending', () => {
     /** Every way to end a key by presenting it. */
-    const byItself: [string, (key: CreatedKey) => Promise<string>][] = [
+    const byItself: [string, (key: SecretKey) => Promise<string>][] = [
       ['scope=session in the body', ({ key }) => use(key, 'POST', '/revoke', { json: { scope: 'session' } })],
       ['scope=session in the query', ({ key }) => use(key, 'POST', '/revoke?scope=session')],
       ['logout with scope=session', ({ key }) => use(key, 'DELETE', '/logout?scope=session')],

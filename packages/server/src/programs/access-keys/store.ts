@@ -30,6 +30,7 @@ export const listKeys = statement<{
       's.scope',
       's.resource',
       's.authorization_details',
+      's.trust',
       's.created_at',
       's.expires_at',
       's.last_used_at',

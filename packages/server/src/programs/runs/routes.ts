@@ -1,12 +1,13 @@
 import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { duplicateMember } from '../../platform/http/json.ts';
 import {
   type Grant,
   type GrantCall,
   type GrantParameters,
+  readDetails,
   readLifetime,
+  requireRunParameters,
 } from '../../platform/token-endpoint/grant.ts';
 import { identifyService, requireDelegation } from '../../services/service-keys/service-keys.ts';
 import { findRunSubject, type RunSubject } from '../../sessions/runs/subject.ts';
@@ -41,14 +42,9 @@ async function readService(ctx: Context, { authorization }: GrantCall): Promise<
 
 /** @throws {AuthError} `invalid_request` */
 function requireSupported(body: GrantParameters): void {
-  const unsupported = (['audience', 'actor_token', 'actor_token_type'] as const).find(
-    (name) => body[name] !== undefined,
-  );
-  if (unsupported) throw new AuthError('invalid_request', `${unsupported}: is not supported`);
-  for (const name of ['subject_token_type', 'requested_token_type'] as const) {
-    if (body[name] !== undefined && body[name] !== accessTokenType)
-      throw new AuthError('invalid_request', `${name}: must be ${accessTokenType}`);
-  }
+  requireRunParameters(body);
+  if (body.subject_token_type !== undefined && body.subject_token_type !== accessTokenType)
+    throw new AuthError('invalid_request', `subject_token_type: must be ${accessTokenType}`);
   if (body.subject_token !== undefined && body.subject_token_type === undefined)
     throw new AuthError('invalid_request', 'subject_token_type: is missing');
 }
@@ -68,15 +64,4 @@ async function readSubject(ctx: Context, call: GrantCall): Promise<RunSubject> {
   if (!subject) throw new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'ended' });
   if (token === undefined) call.requireExpectedUser(subject.session.user_id);
   return subject;
-}
-
-/** The parsed JSON, undefined if there is none. Text that is not valid JSON stays text, which is refused as such. */
-function readDetails({ authorization_details: text }: GrantParameters): unknown {
-  if (text === undefined) return undefined;
-  try {
-    const details: unknown = JSON.parse(text);
-    return duplicateMember(text) === undefined ? details : text;
-  } catch {
-    return text;
-  }
 }

@@ -9,6 +9,8 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHourIn } from '../../security-log/events/events.ts';
 import { holdAccess } from '../../services/scopes/scopes.ts';
 import { announceEnd } from '../announcements.ts';
+import { recordUsedKey } from '../keys.ts';
+import { recordUse } from '../last-use.ts';
 import * as sessions from '../store.ts';
 import { runTokensOf, sessionIdOf } from '../tokens.ts';
 import * as store from './store.ts';
@@ -220,12 +222,15 @@ async function recordRun(
  * @throws {AuthError} `invalid_request` if one of them has ended; `invalid_scope`, `invalid_target` if a service has
  * withdrawn what the run would hold; `conflict` if there are too many runs, or it is too deep
  */
-export const startRun = (
+export function startRun(
   ctx: Context,
   run: NewRun,
-): Promise<Pick<IssuedToken, 'access_token' | 'expires_in' | 'refresh_token'>> =>
-  ctx.db.transaction(async (tx) => {
-    const { user_id: userId } = run.subject.session;
+): Promise<Pick<IssuedToken, 'access_token' | 'expires_in' | 'refresh_token'>> {
+  const { session, assertion } = run.subject;
+  // Other credentials record their use when they are read.
+  if (assertion) recordUse(ctx, session, ctx.clock());
+  return ctx.db.transaction(async (tx) => {
+    const { user_id: userId } = session;
     const { service, client, scope, resource } = run;
     await lockAccountRow(tx, { id: userId });
     const place = await findPlace(ctx, tx, run);
@@ -234,5 +239,7 @@ export const startRun = (
     await requireRoom(ctx, tx, place);
     const inserted = await insertRun(ctx, tx, run, place);
     await recordStartedRun(ctx, tx, { userId, client }, { ...inserted, scope, resource });
+    if (assertion) await recordUsedKey(ctx, tx, { userId, client }, session, assertion);
     return runTokensOf(ctx, inserted, service !== undefined);
   });
+}

@@ -1,8 +1,10 @@
+import type { KeyTrust } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { authenticate, readCredential } from '../authentication.ts';
+import { parseTrust } from '../keys.ts';
 import { recordUse } from '../last-use.ts';
 import { sessionStatus } from '../session-status.ts';
 import * as store from '../store.ts';
@@ -19,6 +21,15 @@ export interface RunSubject {
   readonly tokenEndsAt: number;
   /** The new value of a session cookie that is due for renewal. */
   readonly renewedCookie: string | undefined;
+  /** The token of an issuer that stands for the key. */
+  readonly assertion?: Assertion;
+}
+
+/** A verified token of an issuer that a key trusts. */
+export interface Assertion {
+  readonly issuer: string;
+  /** Whom the issuer issued it to. */
+  readonly subject: string | undefined;
 }
 
 /** Finds what an access token, key or session cookie stands for; undefined unless it would be accepted now. */
@@ -41,6 +52,22 @@ async function findByToken(ctx: Context, token: string): Promise<RunSubject | un
     tokenEndsAt: read.handle.value,
     renewedCookie: undefined,
   };
+}
+
+/** The active key with this id that tokens of an issuer stand for. Nothing has been proved yet. */
+export async function findTrustingKey(
+  ctx: Context,
+  id: string,
+): Promise<{ readonly subject: RunSubject; readonly trust: KeyTrust } | undefined> {
+  const session = await findActive(ctx, ctx.db.read, id);
+  if (!session || session.trust === null) return undefined;
+  const subject = {
+    session,
+    scope: session.scope ?? everything,
+    tokenEndsAt: session.expires_at,
+    renewedCookie: undefined,
+  };
+  return { subject, trust: parseTrust(session.trust) };
 }
 
 async function findByCookie(ctx: Context, value: string): Promise<RunSubject | undefined> {

@@ -3,7 +3,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { endSessionPath } from '@latchkey/contract/openid';
 import { ownScopes } from '@latchkey/contract/scopes';
 import type { ServerMetadata } from '@latchkey/contract/services';
-import { deviceCodeGrantType, grantTypes } from '@latchkey/contract/tokens';
+import { deviceCodeGrantType, federationGrantType, grantTypes } from '@latchkey/contract/tokens';
 import type { Config } from '../../platform/config/config.ts';
 import { identityAlgorithm, signingAlgorithm } from '../signing-keys/signing-keys.ts';
 
@@ -14,32 +14,39 @@ export const keySetPath = '/.well-known/jwks.json';
  * ask for every scope that is listed. For OpenID clients it is at an address of its own, too.
  * @see RFC 8414 section 2, OpenID Connect Discovery section 3
  */
-export const serverMetadata = ({ baseUrl, clientHosts, deviceLogin }: Config): ServerMetadata => ({
-  issuer: baseUrl,
-  authorization_endpoint: `${baseUrl}/authorize`,
-  userinfo_endpoint: baseUrl + endpoints.getUserinfo.path,
-  end_session_endpoint: `${baseUrl}${endSessionPath}`,
-  token_endpoint: baseUrl + endpoints.redeemDeviceCode.path,
-  ...(deviceLogin === 'off'
-    ? {}
-    : { device_authorization_endpoint: baseUrl + endpoints.startDeviceAuthorization.path }),
-  revocation_endpoint: baseUrl + endpoints.revoke.path,
-  introspection_endpoint: baseUrl + endpoints.introspect.path,
-  jwks_uri: baseUrl + keySetPath,
-  scopes_supported: Object.keys(ownScopes),
-  grant_types_supported: grantTypes.filter((type) => deviceLogin !== 'off' || type !== deviceCodeGrantType),
-  response_types_supported: [responseType],
-  response_modes_supported: [...responseModes],
-  code_challenge_methods_supported: [codeChallengeMethod],
-  authorization_response_iss_parameter_supported: true,
-  ...(clientHosts.length === 0 ? {} : { client_id_metadata_document_supported: true }),
-  token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
-  revocation_endpoint_auth_methods_supported: ['none'],
-  introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
-  introspection_signing_alg_values_supported: [signingAlgorithm],
-  subject_types_supported: ['public'],
-  id_token_signing_alg_values_supported: [identityAlgorithm],
-  claims_parameter_supported: false,
-  request_uri_parameter_supported: false,
-  service_documentation: `${baseUrl}/docs`,
-});
+export const serverMetadata = (config: Config): ServerMetadata => {
+  const { baseUrl, clientHosts, deviceLogin, trustedIssuers } = config;
+  const withoutUse: readonly string[] = [
+    ...(deviceLogin === 'off' ? [deviceCodeGrantType] : []),
+    ...(trustedIssuers.length === 0 ? [federationGrantType] : []),
+  ];
+  return {
+    issuer: baseUrl,
+    authorization_endpoint: `${baseUrl}/authorize`,
+    userinfo_endpoint: baseUrl + endpoints.getUserinfo.path,
+    end_session_endpoint: `${baseUrl}${endSessionPath}`,
+    token_endpoint: baseUrl + endpoints.redeemDeviceCode.path,
+    ...(deviceLogin === 'off'
+      ? {}
+      : { device_authorization_endpoint: baseUrl + endpoints.startDeviceAuthorization.path }),
+    revocation_endpoint: baseUrl + endpoints.revoke.path,
+    introspection_endpoint: baseUrl + endpoints.introspect.path,
+    jwks_uri: baseUrl + keySetPath,
+    scopes_supported: Object.keys(ownScopes),
+    grant_types_supported: grantTypes.filter((type) => !withoutUse.includes(type)),
+    response_types_supported: [responseType],
+    response_modes_supported: [...responseModes],
+    code_challenge_methods_supported: [codeChallengeMethod],
+    authorization_response_iss_parameter_supported: true,
+    ...(clientHosts.length === 0 ? {} : { client_id_metadata_document_supported: true }),
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
+    introspection_signing_alg_values_supported: [signingAlgorithm],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [identityAlgorithm],
+    claims_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    service_documentation: `${baseUrl}/docs`,
+  };
+};

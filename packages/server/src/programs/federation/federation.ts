@@ -1,0 +1,83 @@
+// Programs that show a token of an issuer instead of a secret.
+
+import type { KeyTrust } from '@latchkey/contract/keys';
+import type { IssuedToken } from '@latchkey/contract/tokens';
+import type { Context } from '../../platform/context.ts';
+import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { findTrustingKey, type RunSubject } from '../../sessions/runs/subject.ts';
+import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
+import { assertionError, readClaims } from './assertion.ts';
+import type { Issuers } from './issuers.ts';
+import { trustError, untrustedClaim } from './trust.ts';
+
+/**
+ * Requires an issuer that the operator lists, and claims that identify a job.
+ * @throws {AuthError} `invalid_request`
+ */
+export function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
+  if (!config.trustedIssuers.includes(trust.issuer))
+    throw new AuthError('invalid_request', 'trust.issuer: is not an issuer that this service trusts');
+  const error = trustError(trust);
+  if (error !== undefined) throw new AuthError('invalid_request', `trust.claims: ${error}`);
+}
+
+/** A token of an issuer, and the key that it should stand for. */
+export interface PresentedAssertion {
+  readonly assertion: string;
+  readonly keyId: string;
+}
+
+/**
+ * The key that a token of an issuer stands for. The caller learns nothing about what is wrong with token, key or issuer; the
+ * log does.
+ * @throws {AuthError} `invalid_grant`
+ * @see RFC 7523 section 3
+ */
+export async function redeemAssertion(
+  ctx: Context,
+  issuers: Issuers,
+  { assertion, keyId }: PresentedAssertion,
+): Promise<RunSubject> {
+  const key = await findTrustingKey(ctx, keyId);
+  if (!key) throw refused('unknown');
+  const { subject, trust } = key;
+  const { issuer } = trust;
+  const logged = { key: keyId, issuer };
+  const refuse = (reason: ErrorDetail, claim?: string): AuthError => {
+    ctx.log.info({ ...logged, reason, claim }, 'a token of an issuer was refused');
+    return refused(reason);
+  };
+  if (!ctx.config.trustedIssuers.includes(issuer)) throw refuse('issuer');
+  const claims = readClaims(assertion);
+  if (!claims) throw refuse('malformed');
+  const error = assertionError(claims, { issuer, audience: ctx.config.baseUrl, now: ctx.clock() });
+  if (error !== undefined) throw refuse(error);
+  const untrusted = untrustedClaim(trust, claims);
+  if (untrusted !== undefined) throw refuse('claim', untrusted);
+  // Last, so that nobody without such a token makes this service ask the issuer.
+  const verified = await issuers.verify(issuer, assertion);
+  if (verified !== 'valid') throw refuse(verified === 'invalid' ? 'signature' : 'issuer_unavailable');
+  const { sub } = claims;
+  return { ...subject, assertion: { issuer, subject: typeof sub === 'string' ? sub : undefined } };
+}
+
+const refused = (detail: ErrorDetail): AuthError =>
+  new AuthError('invalid_grant', 'The assertion, the key or the issuer is not valid.', { detail });
+
+/**
+ * Makes a run within the key that a token of an issuer stands for.
+ * @throws {AuthError} `invalid_grant` if the key ends meanwhile; what `exchangeToken` throws
+ */
+export async function startFederatedRun(
+  ctx: Context,
+  subject: RunSubject,
+  requested: Omit<RequestedRun, 'service'>,
+  client: ClientInfo,
+): Promise<IssuedToken> {
+  try {
+    return await exchangeToken(ctx, subject, { ...requested, service: undefined }, client);
+  } catch (error) {
+    throw error instanceof AuthError && error.detail === 'ended' ? refused('ended') : error;
+  }
+}

@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import {
+  githubClaims,
+  newSigningKey,
+  startIssuer,
+  type TestIssuer,
+} from '../../../../../tests/support/issuer.ts';
+import { type Issuers, openIssuers } from './issuers.ts';
+
+setDefaultTimeout(30_000);
+
+const day = 86_400;
+const discoveryPath = '/.well-known/openid-configuration';
+
+describe('the keys of an issuer', () => {
+  let app: TestApp;
+  let issuer: TestIssuer;
+  let issuers: Issuers;
+  beforeEach(async () => {
+    app = await openApp('sqlite');
+    issuer = await startIssuer();
+    issuers = openIssuers(app.ctx);
+  });
+  afterEach(async () => {
+    await issuer.stop();
+    await app.close();
+  });
+
+  const sign = (how: Parameters<TestIssuer['sign']>[1] = {}) =>
+    issuer.sign(githubClaims('x'), { now: app.ctx.clock(), ...how });
+  const verify = async (how: Parameters<TestIssuer['sign']>[1] = {}) =>
+    issuers.verify(issuer.url, await sign(how));
+  const asked = () => issuer.requests.filter((path) => path === '/jwks').length;
+  const fail = () => {
+    issuer.answer = () => new Response(null, { status: 503 });
+  };
+  const recover = () => {
+    issuer.answer = undefined;
+  };
+
+  test('are asked for once, for many requests at the same time, and kept for 10 minutes', async () => {
+    expect(await Promise.all(Array.from({ length: 20 }, () => verify()))).toEqual(Array(20).fill('valid'));
+    app.pass(599);
+    expect(await verify()).toBe('valid');
+    expect(issuer.requests).toEqual([discoveryPath, '/jwks']);
+    app.pass(1);
+    expect(await verify()).toBe('valid');
+    expect(asked()).toBe(2);
+  });
+
+  test('are asked for again for an unknown kid: at once, then at most once a minute', async () => {
+    expect(await verify()).toBe('valid');
+    const second = await issuer.addKey();
+    expect(await Promise.all([verify(), verify({ key: second })])).toEqual(['valid', 'valid']);
+    expect(asked()).toBe(2);
+    const third = await issuer.addKey();
+    const stranger = await newSigningKey();
+    for (let times = 0; times < 10; times++) expect(await verify({ key: stranger })).toBe('invalid');
+    expect([await verify({ key: third }), asked()]).toEqual(['invalid', 2]);
+    app.pass(60);
+    expect([await verify({ key: third }), asked()]).toEqual(['valid', 3]);
+    // Known keys go on meanwhile.
+    expect([await verify({ key: second }), asked()]).toEqual(['valid', 3]);
+  });
+
+  test('are not those of a key that the issuer has removed, after 10 minutes', async () => {
+    const old = issuer.keys[0]!;
+    expect(await verify()).toBe('valid');
+    issuer.keys = [await newSigningKey()];
+    expect(await verify({ key: old })).toBe('valid');
+    app.pass(600);
+    expect(await verify({ key: old })).toBe('invalid');
+    expect(await verify()).toBe('valid');
+  });
+
+  test('are used for a day while the issuer is out of reach, which is asked once a minute', async () => {
+    expect(await verify()).toBe('valid');
+    fail();
+    app.pass(600);
+    expect(await verify()).toBe('valid');
+    expect(await verify()).toBe('valid');
+    expect(issuer.requests).toHaveLength(3);
+    app.pass(60);
+    expect(await verify()).toBe('valid');
+    expect(issuer.requests).toHaveLength(4);
+    app.pass(day - 661);
+    expect(await verify()).toBe('valid');
+    app.pass(1);
+    expect(await verify()).toBe('unavailable');
+    recover();
+    expect(await verify()).toBe('valid');
+  });
+
+  test('are asked for with each request while there are none, so that the issuer is back at once', async () => {
+    fail();
+    expect([await verify(), await verify()]).toEqual(['unavailable', 'unavailable']);
+    recover();
+    expect(await verify()).toBe('valid');
+  });
+
+  const answers: Record<string, (path: string) => Response | Promise<Response> | undefined> = {
+    'an error': () => new Response(null, { status: 500 }),
+    'a discovery document of another issuer': (path) =>
+      path === discoveryPath
+        ? Response.json({ issuer: 'https://other.example', jwks_uri: `${issuer.url}/jwks` })
+        : undefined,
+    'an issuer with another spelling': (path) =>
+      path === discoveryPath
+        ? Response.json({ issuer: `${issuer.url}/`, jwks_uri: `${issuer.url}/jwks` })
+        : undefined,
+    'no issuer': (path) =>
+      path === discoveryPath ? Response.json({ jwks_uri: `${issuer.url}/jwks` }) : undefined,
+    'no keys': (path) => (path === discoveryPath ? Response.json({ issuer: issuer.url }) : undefined),
+    'keys at a private address': (path) =>
+      path === discoveryPath
+        ? Response.json({ issuer: issuer.url, jwks_uri: 'https://10.0.0.1/jwks' })
+        : undefined,
+    'keys without TLS': (path) =>
+      path === discoveryPath
+        ? Response.json({ issuer: issuer.url, jwks_uri: 'http://192.0.2.1/jwks' })
+        : undefined,
+    'keys in a file': (path) =>
+      path === discoveryPath
+        ? Response.json({ issuer: issuer.url, jwks_uri: 'file:///etc/passwd' })
+        : undefined,
+    'a redirect to its keys': (path) =>
+      path === '/jwks' ? Response.redirect(`${issuer.url}/keys`) : path === '/keys' ? keySet() : undefined,
+    'a redirect to its discovery document': (path) =>
+      path === discoveryPath ? Response.redirect(`${issuer.url}/elsewhere`) : undefined,
+    'more than 512 KiB': (path) =>
+      path === '/jwks'
+        ? Response.json({ keys: issuer.keys.map(({ publicJwk }) => publicJwk), more: 'x'.repeat(512 * 1024) })
+        : undefined,
+    'no JSON': (path) =>
+      path === '/jwks'
+        ? new Response('<html>', { headers: { 'Content-Type': 'application/json' } })
+        : undefined,
+    'keys that are no list': (path) => (path === '/jwks' ? Response.json({ keys: 'x' }) : undefined),
+    'a list of nothing': (path) => (path === '/jwks' ? Response.json({ keys: [null] }) : undefined),
+  };
+  const keySet = () => Response.json({ keys: issuer.keys.map(({ publicJwk }) => publicJwk) });
+  test.each(Object.entries(answers))(
+    'are not known from %s, which keeps the last good ones',
+    async (_, answer) => {
+      issuer.answer = answer;
+      expect(await verify()).toBe('unavailable');
+      recover();
+      expect(await verify()).toBe('valid');
+      issuer.answer = answer;
+      app.pass(600);
+      expect(await verify()).toBe('valid');
+    },
+  );
+
+  test('are not waited for longer than 5 seconds', async () => {
+    issuer.answer = () => new Promise(() => {});
+    const before = performance.now();
+    expect(await verify()).toBe('unavailable');
+    expect(performance.now() - before).toBeLessThan(9_000);
+  });
+
+  test('verify nothing of another kind: secrets, weak keys, two keys of one kid', async () => {
+    const own = issuer.keys[0]!;
+    const respond = (keys: object[]) => {
+      issuer.answer = (path) => (path === '/jwks' ? Response.json({ keys }) : undefined);
+    };
+    const secret = Buffer.from('a secret that everybody knows, 32+');
+    const hmac = await crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, [
+      'sign',
+    ]);
+    respond([{ kty: 'oct', k: secret.toString('base64url'), kid: 'shared', alg: 'HS256' }]);
+    const symmetric = { kid: 'shared', alg: 'HS256', privateKey: hmac, publicJwk: {} };
+    expect(await verify({ key: symmetric })).toBe('invalid');
+    respond([own.publicJwk, { ...(await newSigningKey()).publicJwk, kid: own.kid }]);
+    app.pass(600);
+    expect(await verify()).toBe('invalid');
+    respond([{ ...own.publicJwk, use: 'enc' }]);
+    app.pass(600);
+    expect(await verify()).toBe('invalid');
+    respond([{ ...own.publicJwk, n: 'AQAB' }]);
+    app.pass(600);
+    expect(await verify()).toBe('invalid');
+  });
+
+  test('of a node are its own', async () => {
+    const node = openIssuers(app.ctx);
+    const assertion = await sign();
+    expect(await issuers.verify(issuer.url, assertion)).toBe('valid');
+    expect(await node.verify(issuer.url, assertion)).toBe('valid');
+    expect(asked()).toBe(2);
+  });
+});
+
+test('with a public base URL, neither http nor a private address is asked', async () => {
+  const issuer = await startIssuer();
+  const app = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: 'https://auth.example.com' } });
+  expect(await openIssuers(app.ctx).verify(issuer.url, await issuer.sign({}))).toBe('unavailable');
+  const resolving = openIssuers(app.ctx, async () => ['10.0.0.7']);
+  expect(await resolving.verify('https://ci.example', await issuer.sign({}))).toBe('unavailable');
+  expect(issuer.requests).toEqual([]);
+  await app.close();
+  await issuer.stop();
+});

@@ -1,0 +1,29 @@
+import type { IssuedToken } from '@latchkey/contract/tokens';
+import { AuthError } from '../../platform/errors.ts';
+import {
+  type Grant,
+  readDetails,
+  readLifetime,
+  requireParameter,
+  requireRunParameters,
+} from '../../platform/token-endpoint/grant.ts';
+import { redeemAssertion, startFederatedRun } from './federation.ts';
+import type { Issuers } from './issuers.ts';
+
+/** The grant for programs with a token of a trusted issuer. @see RFC 7523 section 2.1 */
+export const federationGrant = (issuers: Issuers): Grant<IssuedToken> => ({
+  redeem: async (ctx, { authorization, body, client }) => {
+    // It does not act in the run, as it might expect.
+    if (body.client_secret !== undefined || /^basic\b/i.test(authorization ?? ''))
+      throw new AuthError('invalid_request', 'client_secret: a service key is not supported here');
+    const assertion = requireParameter(body, 'assertion');
+    const keyId = requireParameter(body, 'key_id');
+    const subject = await redeemAssertion(ctx, issuers, { assertion, keyId });
+    requireRunParameters(body);
+    const { scope, resource } = body;
+    const authorizationDetails = readDetails(body);
+    const expiresInSeconds = readLifetime(body);
+    const requested = { scope, resource, authorizationDetails, expiresInSeconds };
+    return { body: await startFederatedRun(ctx, subject, requested, client), detail: 'federated' };
+  },
+});

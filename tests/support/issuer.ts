@@ -1,0 +1,108 @@
+// An OpenID Connect issuer on this machine that speaks the claims of GitHub Actions, and whatever a test makes it say.
+
+import { CompactSign, exportJWK, generateKeyPair, type JWK } from 'jose';
+
+interface SigningKey {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: CryptoKey;
+  readonly publicJwk: JWK;
+}
+
+/** Claims. Undefined ones are left out. */
+export type TestClaims = Readonly<Record<string, unknown>>;
+
+export interface TestIssuer {
+  readonly url: string;
+  /** Paths asked for so far. */
+  readonly requests: string[];
+  /** The keys that it publishes. The first one signs. */
+  keys: SigningKey[];
+  /** Answers a request instead of the issuer. */
+  answer: ((path: string) => Response | Promise<Response> | undefined) | undefined;
+  addKey(alg?: string, kid?: string): Promise<SigningKey>;
+  /** A token with these claims, besides `iss`, `iat` and `exp`, for which it is `now` (milliseconds since 1970). */
+  sign(
+    claims: TestClaims,
+    how?: { now?: number; key?: SigningKey; header?: Record<string, unknown> },
+  ): Promise<string>;
+  stop(): Promise<void>;
+}
+
+let keys = 0;
+
+export async function newSigningKey(alg = 'RS256', kid = `key-${keys++}`): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+}
+
+export async function startIssuer(): Promise<TestIssuer> {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async (request) => {
+      const { pathname } = new URL(request.url);
+      issuer.requests.push(pathname);
+      const instead = await issuer.answer?.(pathname);
+      if (instead) return instead;
+      if (pathname === '/.well-known/openid-configuration')
+        return Response.json({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
+      if (pathname === '/jwks') return Response.json({ keys: issuer.keys.map(({ publicJwk }) => publicJwk) });
+      return new Response(null, { status: 404 });
+    },
+  });
+  const issuer: TestIssuer = {
+    url: `http://127.0.0.1:${server.port}`,
+    requests: [],
+    keys: [await newSigningKey()],
+    answer: undefined,
+    addKey: async (alg, kid) => {
+      const key = await newSigningKey(alg, kid);
+      issuer.keys.unshift(key);
+      return key;
+    },
+    sign: (claims, { now = Date.now(), key = issuer.keys[0]!, header = {} } = {}) => {
+      const iat = Math.floor(now / 1000);
+      const payload = JSON.stringify({ iss: issuer.url, iat, exp: iat + 300, ...claims });
+      return new CompactSign(new TextEncoder().encode(payload))
+        .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT', ...header })
+        .sign(key.privateKey);
+    },
+    stop: () => server.stop(true),
+  };
+  return issuer;
+}
+
+/**
+ * The claims of a job on GitHub for this audience. Repositories made since July 2026 have the ids in `sub`, so that a name that was
+ * given up does not match.
+ */
+export const githubClaims = (aud: string, changed: TestClaims = {}, newSubject = true): TestClaims => ({
+  sub: newSubject
+    ? 'repo:ada@1099001/engine@784120233:ref:refs/heads/main'
+    : 'repo:ada/engine:ref:refs/heads/main',
+  aud,
+  ref: 'refs/heads/main',
+  sha: '7fd1a60b01f91b314f59955a4e4d4e80d8edf11d',
+  repository: 'ada/engine',
+  repository_owner: 'ada',
+  repository_id: '784120233',
+  repository_owner_id: '1099001',
+  repository_visibility: 'public',
+  run_id: '9223372036',
+  run_number: '42',
+  run_attempt: '1',
+  actor: 'ada',
+  actor_id: '1099001',
+  workflow: 'deploy',
+  workflow_ref: 'ada/engine/.github/workflows/deploy.yml@refs/heads/main',
+  job_workflow_ref: 'ada/engine/.github/workflows/deploy.yml@refs/heads/main',
+  head_ref: '',
+  base_ref: '',
+  event_name: 'push',
+  ref_type: 'branch',
+  ref_protected: 'true',
+  runner_environment: 'github-hosted',
+  jti: crypto.randomUUID(),
+  ...changed,
+});
