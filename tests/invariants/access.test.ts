@@ -38,6 +38,7 @@ approveAuthorization             token   in      in      login   scope   scope  
 denyAuthorization                token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
 getUserinfo                      token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token
 postUserinfo                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token
+issueIdToken                     token   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   scope   token   token
 confirmSignOut                   origin  in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      origin  origin
 startDeviceAuthorization         in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 startDeviceAuthorization form    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
@@ -150,6 +151,7 @@ const tries: Readonly<Record<string, Try>> = {
   verifyAuthorization: noBody,
   approveAuthorization: noBody,
   denyAuthorization: noBody,
+  issueIdToken: { json: { audience: 'sts.cloud.example' } },
   confirmSignOut: { json: { id_token_hint: '' }, lets: '400 invalid_request' },
   verifyDevice: { json: code, ...noGrant },
   approveDevice: { json: code, ...noGrant },

@@ -80,6 +80,7 @@ const asOperator =
 const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger'> = {
   getUserinfo: 'reads',
   postUserinfo: 'reads',
+  issueIdToken: 'reads',
   confirmSignOut: {
     run: asOwner('POST', '/end_session/confirm', () => ({})),
     status: 200,

@@ -17,6 +17,7 @@ export const operations = {
   denyAuthorization: { method: 'post', path: '/api/v1/auth/authorize/deny' },
   getUserinfo: { method: 'get', path: '/api/v1/auth/userinfo' },
   postUserinfo: { method: 'post', path: '/api/v1/auth/userinfo' },
+  issueIdToken: { method: 'post', path: '/api/v1/auth/id_token' },
   confirmSignOut: { method: 'post', path: '/api/v1/auth/end_session/confirm' },
   startPasskeyRegistration: { method: 'post', path: '/api/v1/auth/passkey/register/challenge' },
   registerPasskey: { method: 'post', path: '/api/v1/auth/passkey/register' },

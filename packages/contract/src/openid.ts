@@ -2,11 +2,27 @@ import { z } from 'zod';
 import { auth } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { opaque } from './fields.ts';
+import { expiresIn, opaque, text } from './fields.ts';
 import { organizationRoles } from './organizations.ts';
 
 /** Where an application sends people to sign out. It leads to a page. @see OpenID Connect RP-Initiated Logout section 2 */
 export const endSessionPath = `${auth}/end_session`;
+
+/** Who an identity token of a run is for. */
+export const runIdentityRequest = z.object({
+  audience: text(fieldLimits.audience).meta({
+    description: 'The system that the token is for: one that the operator lists.',
+    examples: ['sts.cloud.example'],
+  }),
+});
+
+export const runIdentity = z
+  .object({
+    id_token: z.string().meta({ description: 'The identity token.', examples: [examples.idToken] }),
+    expires_in: expiresIn('the identity token', 900),
+  })
+  .meta({ id: 'RunIdentity', description: 'Proves to another system whom a run acts for.' });
+export type RunIdentity = z.infer<typeof runIdentity>;
 
 /** What an application learns about its user, as the scopes of its tokens allow. @see OpenID Connect Core section 5.1 */
 export const userinfo = z

@@ -14,8 +14,13 @@ export const ownScopes = {
   openid: 'Sign you in',
   /** Sent by clients that want a refresh token, which they get anyway. */
   offline_access: 'Stay signed in',
+  /** For identity tokens of runs. */
+  identity: 'Prove to other systems that it acts for you',
 } as const;
 export type OwnScope = keyof typeof ownScopes;
+
+/** Those that clients find in lists. Some clients ask for every scope that is listed. */
+export const listedScopes = (Object.keys(ownScopes) as OwnScope[]).filter((name) => name !== 'identity');
 
 /** A scope name. @see RFC 6749 section 3.3 */
 export const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;

@@ -18,6 +18,7 @@ import { deviceLimits, deviceSettings } from './sign-in/device/settings.ts';
 import { magicLinkLimits, magicLinkSettings } from './sign-in/magic-links/settings.ts';
 import { passkeyLimits, passkeySettings } from './sign-in/passkeys/settings.ts';
 import { feedSettings } from './trust/feed/settings.ts';
+import { identitySettings } from './trust/openid/settings.ts';
 
 /** The settings of all capabilities, by their members of `Config`. */
 const declaredSettings = {
@@ -31,6 +32,7 @@ const declaredSettings = {
   ...eventSettings,
   ...clientSettings,
   ...federationSettings,
+  ...identitySettings,
 } satisfies Record<Exclude<keyof Config, keyof PlatformConfig>, unknown>;
 
 /** The rate limits of all capabilities. */
@@ -78,13 +80,22 @@ export function readConfig(env: Environment = processEnvironment): Config {
     env[sessionSettings.refreshIdleTtlSeconds.name]?.trim()
   )
     throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
-  const { trustedIssuers, baseUrl, isLocal } = config;
+  checkIssuers(config);
+  return config;
+}
+
+/** @throws {ConfigError} for an issuer or audience that cannot be one */
+function checkIssuers({ trustedIssuers, identityAudiences, baseUrl, isLocal }: Config): void {
   const { name } = federationSettings.trustedIssuers;
+  const isOurs = (url: string): boolean => url.replace(/\/$/, '') === baseUrl;
   if (!isLocal && trustedIssuers.some((issuer) => issuer.startsWith('http:')))
     throw new ConfigError(`${name} must be https, unless the host of LATCHKEY_BASE_URL is a loopback one.`);
-  if (trustedIssuers.some((issuer) => issuer.replace(/\/$/, '') === baseUrl))
-    throw new ConfigError(`${name} must not list LATCHKEY_BASE_URL.`);
-  return config;
+  if (trustedIssuers.some(isOurs)) throw new ConfigError(`${name} must not list LATCHKEY_BASE_URL.`);
+  // An application would take the token for one of its own.
+  if (identityAudiences.some((audience) => isOurs(audience) || audience.startsWith('svc_')))
+    throw new ConfigError(
+      `${identitySettings.identityAudiences.name} must list neither LATCHKEY_BASE_URL nor services.`,
+    );
 }
 
 /** Variables that start with `LATCHKEY_` but are not settings: probably misspelled. */

@@ -1,5 +1,5 @@
 import { auth, define } from '../endpoint.ts';
-import { signedOut, signOutParameters, userinfo } from '../openid.ts';
+import { runIdentity, runIdentityRequest, signedOut, signOutParameters, userinfo } from '../openid.ts';
 
 const userinfoEndpoint = {
   group: 'authorization',
@@ -25,6 +25,23 @@ export const openidEndpoints = {
     id: 'postUserinfo',
     title: 'Get the user of an application by POST',
     method: 'post',
+  }),
+  issueIdToken: define({
+    id: 'issueIdToken',
+    title: 'Get an identity token of a run',
+    group: 'sessions',
+    method: 'post',
+    path: `${auth}/id_token`,
+    summary: 'Issues a token with which a run proves to another system whom it acts for',
+    notes:
+      'For systems that trust this service as an OpenID Connect issuer. The token must be that of a run whose scope names identity. The subject is `run:` and the user id, with `:` and the service id if a service acts in the run. The token is valid for at most 15 minutes and never longer than the run.',
+    access: 'bearer',
+    scopes: ['identity'],
+    body: runIdentityRequest,
+    status: 200,
+    response: runIdentity,
+    errors: ['invalid_request', 'invalid_target'],
+    errorMeanings: { invalid_target: 'The operator does not list this audience.' },
   }),
   confirmSignOut: define({
     id: 'confirmSignOut',

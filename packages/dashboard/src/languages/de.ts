@@ -55,6 +55,7 @@ export const de: Texts = {
       profile: 'Ihren Namen, Ihr Bild, Ihre Sprache und Ihre Zeitzone sehen',
       email: 'Ihre E‑Mail-Adresse sehen',
       organizations: 'Sehen, zu welchen Organisationen Sie gehören und welche Rolle Sie dort haben',
+      identity: 'Sich gegenüber anderen Systemen als in Ihrem Auftrag handelnd ausweisen',
     },
   },
   errors: {

@@ -60,6 +60,7 @@ export const en = {
       profile: 'See your name, picture, language and time zone',
       email: 'See your email address',
       organizations: 'See which organizations you belong to, and your role in each',
+      identity: 'Prove to other systems that it acts for you',
     },
   },
   errors: {

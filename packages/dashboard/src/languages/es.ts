@@ -55,6 +55,7 @@ export const es: Texts = {
       profile: 'Ver tu nombre, foto, idioma y zona horaria',
       email: 'Ver tu correo electrónico',
       organizations: 'Ver a qué organizaciones perteneces y tu rol en cada una',
+      identity: 'Demostrar a otros sistemas que actúa en tu nombre',
     },
   },
   errors: {

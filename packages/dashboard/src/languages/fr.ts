@@ -55,6 +55,7 @@ export const fr: Texts = {
       profile: 'Voir votre nom, votre photo, votre langue et votre fuseau horaire',
       email: 'Voir votre adresse e‑mail',
       organizations: 'Voir à quelles organisations vous appartenez et votre rôle dans chacune',
+      identity: "Prouver à d'autres systèmes qu'il agit en votre nom",
     },
   },
   errors: {

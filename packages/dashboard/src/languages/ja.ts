@@ -55,6 +55,7 @@ export const ja: Texts = {
       profile: '名前、画像、言語、タイムゾーンの閲覧',
       email: 'メールアドレスの閲覧',
       organizations: '所属する組織と各組織での役割の閲覧',
+      identity: 'あなたの代理で動作していることの他のシステムへの証明',
     },
   },
   errors: {

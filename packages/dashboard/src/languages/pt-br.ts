@@ -55,6 +55,7 @@ export const ptBr: Texts = {
       profile: 'Ver seu nome, foto, idioma e fuso horário',
       email: 'Ver seu endereço de e‑mail',
       organizations: 'Ver de quais organizações você faz parte e sua função em cada uma',
+      identity: 'Provar a outros sistemas que age em seu nome',
     },
   },
   errors: {

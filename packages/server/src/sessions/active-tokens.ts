@@ -101,3 +101,30 @@ const issuedAt = (
   const ttlSeconds = session.token_ttl_seconds ?? ctx.config.accessTokenTtlSeconds;
   return Math.min(Math.max(expiresAt - ttlSeconds * 1000, session.created_at), session.rotated_at);
 };
+
+interface Actor {
+  readonly sub: string;
+  readonly act?: Actor;
+}
+
+/** The services that act for a user, the last one outermost. @see RFC 8693 section 4.1 */
+export const actorOf = ([sub = '', ...earlier]: readonly string[]): Actor => ({
+  sub,
+  ...(earlier.length === 0 ? {} : { act: actorOf(earlier) }),
+});
+
+/** An active run. */
+export type ActiveRun = Pick<ActiveToken, 'userId' | 'scope' | 'actors' | 'within' | 'endsAt'>;
+
+/** Undefined for a session of another kind, and for a run that has ended. */
+export async function findRun(ctx: Context, id: string): Promise<ActiveRun | undefined> {
+  const [session] = await store.findSession(ctx.db.read, { id });
+  if (!session || session.path === null || sessionStatus(session, ctx.clock()) !== 'active') return undefined;
+  return {
+    userId: session.user_id,
+    scope: session.scope ?? everything,
+    actors: session.actor?.split(' ') ?? [],
+    within: withinOf(session.path),
+    endsAt: Math.min(session.idle_expires_at, session.path_ends_at ?? Number.POSITIVE_INFINITY),
+  };
+}

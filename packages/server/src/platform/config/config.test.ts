@@ -36,6 +36,7 @@ test('an empty environment gives the defaults', () => {
     allowedOrigins: [],
     clientHosts: [],
     trustedIssuers: [],
+    identityAudiences: [],
     trustedProxies: [],
     smtpUrl: undefined,
     mailFrom: 'Latchkey <no-reply@localhost>',

@@ -213,6 +213,21 @@ export const issuers: Format<string[]> = {
     .refine((entries) => entries.every(isIssuer), `must be ${issuersSyntax}`),
 };
 
+const maxAudienceLength = 2048;
+const audiencesSyntax = `a comma-separated list of audiences of visible ASCII characters, each at most ${maxAudienceLength} characters long`;
+
+export const audiences: Format<string[]> = {
+  syntax: audiencesSyntax,
+  schema: z
+    .string()
+    .transform(list)
+    .refine(
+      (entries) =>
+        entries.every((entry) => /^[\x21-\x7e]+$/.test(entry) && entry.length <= maxAudienceLength),
+      `must be ${audiencesSyntax}`,
+    ),
+};
+
 const rangesSyntax = 'a comma-separated list of IP addresses or CIDR ranges';
 
 export const addressRanges: Format<CidrRange[]> = {

@@ -17,9 +17,13 @@ export function parseScope(scope: string): readonly string[] | undefined {
 /** Whether a scope in its normal form holds everything the user may do. */
 export const holdsEverything = (scope: string): boolean => scope.startsWith(everything);
 
+/** Names that everything does not include: they ask for an identity. */
+const onlyByName = ['openid', 'identity'];
+
 /** Whether a scope includes at least one of these names. */
 export const includesAny = (scope: string, names: readonly string[]): boolean =>
-  holdsEverything(scope) || scope.split(' ').some((name) => names.includes(name));
+  (holdsEverything(scope) && names.some((name) => !onlyByName.includes(name))) ||
+  scope.split(' ').some((name) => names.includes(name));
 
 /** Whether every name of one scope is in the other. */
 export const isWithin = (inner: string, outer: string): boolean =>

@@ -95,12 +95,19 @@ const scopeMissing = () =>
     'scope: is missing. A run needs one if its subject token allows everything.',
   );
 
+/** Whose everything includes proving to other systems whom the program acts for. */
+const signedInKinds: readonly RunSubject['session']['kind'][] = ['browser', 'device'];
+
+const asksForIdentity = (scope: string): boolean => scope.split(' ').includes('identity');
+
 /** @throws {AuthError} `invalid_scope` */
-function narrowedScope({ scope: parent }: RunSubject, requested: string | undefined): string {
+function narrowedScope({ session, scope: parent }: RunSubject, requested: string | undefined): string {
   if (requested === undefined && holdsEverything(parent)) throw scopeMissing();
   const scope = requested ?? parent;
   if (scope.split(' ').includes(everything))
     throw new AuthError('invalid_scope', `scope: a run cannot have the scope ${everything}`);
+  if (asksForIdentity(scope) && holdsEverything(parent) && !signedInKinds.includes(session.kind))
+    throw new AuthError('invalid_scope', 'scope: identity is only within this scope if it is named there');
   if (!isWithin(scope, parent))
     throw new AuthError('invalid_scope', 'scope: exceeds the scope of the subject token');
   return scope;

@@ -1,7 +1,13 @@
 import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { ScopeList } from '@latchkey/contract/keys';
-import { type DescribedScope, everything, type OwnScope, ownScopes } from '@latchkey/contract/scopes';
+import {
+  type DescribedScope,
+  everything,
+  listedScopes,
+  type OwnScope,
+  ownScopes,
+} from '@latchkey/contract/scopes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
@@ -147,7 +153,7 @@ export const serviceOf = async (on: Executor, resource: string): Promise<string 
 
 /** Everything that a client can ask for: our own scopes first, then what services declare. */
 export async function listScopes(on: Executor): Promise<ScopeList> {
-  const own = Object.entries(ownScopes).map(([name, description]) => ({ name, description, service: null }));
+  const own = listedScopes.map((name) => ({ name, description: ownScopes[name], service: null }));
   const declared = await listDeclarations(on);
   const scopes = declared.filter(({ kind }) => kind === 'scope');
   const resources = declared.filter(({ kind }) => kind === 'resource');

@@ -1,7 +1,7 @@
 import { codeChallengeMethod, responseModes, responseType } from '@latchkey/contract/authorize';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { endSessionPath } from '@latchkey/contract/openid';
-import { ownScopes } from '@latchkey/contract/scopes';
+import { listedScopes } from '@latchkey/contract/scopes';
 import type { ServerMetadata } from '@latchkey/contract/services';
 import { deviceCodeGrantType, federationGrantType, grantTypes } from '@latchkey/contract/tokens';
 import type { Config } from '../../platform/config/config.ts';
@@ -32,7 +32,7 @@ export const serverMetadata = (config: Config): ServerMetadata => {
     revocation_endpoint: baseUrl + endpoints.revoke.path,
     introspection_endpoint: baseUrl + endpoints.introspect.path,
     jwks_uri: baseUrl + keySetPath,
-    scopes_supported: Object.keys(ownScopes),
+    scopes_supported: [...listedScopes],
     grant_types_supported: grantTypes.filter((type) => !withoutUse.includes(type)),
     response_types_supported: [responseType],
     response_modes_supported: [...responseModes],

@@ -173,6 +173,7 @@ const nothing: readonly Step[] = [];
 const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
   getUserinfo: nothing,
   postUserinfo: nothing,
+  issueIdToken: nothing,
   confirmSignOut: [
     async ({ t, tokens }) =>
       () =>

@@ -5,7 +5,12 @@ import {
 } from '../../identity/organizations/organizations.ts';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { includesAny } from '../../platform/values/scope.ts';
-import { type ActiveServiceToken, type ActiveToken, findActiveToken } from '../../sessions/active-tokens.ts';
+import {
+  type ActiveServiceToken,
+  type ActiveToken,
+  actorOf,
+  findActiveToken,
+} from '../../sessions/active-tokens.ts';
 import { authenticationClaims } from '../../sessions/authentication-claims.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
@@ -101,16 +106,5 @@ function describeToken(ctx: Context, token: ActiveToken) {
     ...authenticationClaims(token),
   };
 }
-
-interface Actor {
-  readonly sub: string;
-  readonly act?: Actor;
-}
-
-/** The last actor outermost. @see RFC 8693 section 4.1 */
-const actorOf = ([sub = '', ...earlier]: readonly string[]): Actor => ({
-  sub,
-  ...(earlier.length === 0 ? {} : { act: actorOf(earlier) }),
-});
 
 const inSeconds = (ms: number): number => Math.floor(ms / 1000);

@@ -2,7 +2,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { endSessionPath, type SignOutPage, signOutParameters } from '@latchkey/contract/openid';
 import { findUserWithOrganizations } from '../../identity/organizations/organizations.ts';
 import type { Caller, Context } from '../../platform/context.ts';
-import { AuthError, insufficientScope } from '../../platform/errors.ts';
+import { AuthError } from '../../platform/errors.ts';
 import { check, readQuery, receiveFormAsQuery } from '../../platform/http/body.ts';
 import { errorResponse, location } from '../../platform/http/operations.ts';
 import { requestPage } from '../../platform/http/pages.ts';
@@ -10,6 +10,7 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { claimsOf, namesOrganizations } from './claims.ts';
+import { issueRunIdentity } from './run-identity.ts';
 import { checkSignOut, confirmSignOut } from './sign-out.ts';
 
 const signOutPath = '/sign-out';
@@ -83,9 +84,7 @@ export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): vo
 }
 
 export function openidRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
-  /** @throws {AuthError} `insufficient_scope`: everything does not include openid, which asks for an identity */
   const userinfo = async ({ caller: { account, scope } }: { readonly caller: Caller }) => {
-    if (!scope.split(' ').includes('openid')) throw insufficientScope('openid');
     const memberships = namesOrganizations(scope)
       ? await findUserWithOrganizations(ctx.db.read, account.id)
       : undefined;
@@ -93,6 +92,10 @@ export function openidRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
   };
   api.on(endpoints.getUserinfo, userinfo);
   api.on(endpoints.postUserinfo, userinfo);
+
+  api.on(endpoints.issueIdToken, async ({ caller, body }) => ({
+    body: await issueRunIdentity(ctx, keys, caller, body.audience),
+  }));
 
   api.on(endpoints.confirmSignOut, async ({ body, caller, client }) => ({
     body: await confirmSignOut(ctx, keys, body, { caller, client }),
