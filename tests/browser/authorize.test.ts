@@ -154,7 +154,7 @@ test('an error goes to the command line by itself, and to an external client at 
   expect((await response).fields).toMatchObject({ error: 'invalid_scope' });
   await open(page, of(program.clientId, { scope: 'nobody:declared' }));
   await headed(page, "This request can't be approved");
-  await page.getByText(`${program.host} asked for something`).waitFor();
+  await page.getByText(`${program.host} requested something`).waitFor();
   expect(program.received).toHaveLength(1);
   const clicked = program.next();
   await button(page, 'Go back to the program').click();

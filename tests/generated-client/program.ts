@@ -62,6 +62,7 @@ const code:
   | 'invalid_target'
   | 'invalid_authorization_details'
   | 'invalid_client'
+  | 'confirmation_required'
   | 'unauthorized_client'
   | 'origin_not_allowed'
   | 'precondition_failed'

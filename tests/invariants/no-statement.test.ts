@@ -169,8 +169,9 @@ describe.each(Object.entries(entryPoints))('%s', (_, entryPoint) => {
 
 test('the RFC 7009 revocation endpoint answers 200 to any unknown token without a database statement', async () => {
   const strings = impostors(entryPoints['the refresh endpoint']!);
+  const revocable: readonly HandleKind[] = [...bearerKinds, 'deviceCode', 'authorizationCode'];
   const unknown = strings.filter(
-    ([, text]) => !bearerKinds.some((kind) => text.startsWith(handlePrefix[kind])),
+    ([, text]) => !revocable.some((kind) => text.startsWith(handlePrefix[kind])),
   );
   for (const [what, handle] of unknown) {
     const statements = app.statements.length;

@@ -295,43 +295,35 @@ export const serverMetadata = z
   .meta({ id: 'ServerMetadata', description: 'RFC 8414 section 2' });
 export type ServerMetadata = z.infer<typeof serverMetadata>;
 
-const keyMembers = {
+const publicKey = z.object({
   kid: z.string().meta({
     description: 'The id of the key. Signatures name it in their header.',
     examples: ['Qm7xKp2vTz'],
   }),
   use: z.literal('sig').meta({ description: 'For signatures.' }),
-};
-
-const ellipticKey = z.object({
-  kty: z.literal('EC').meta({ description: 'The key type.' }),
-  crv: z.literal('P-256').meta({ description: 'The curve.' }),
-  x: z.string().meta({
-    description: 'The x coordinate, in base64url.',
-    examples: ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'],
+  kty: z.enum(['EC', 'RSA']).meta({ description: 'The key type.' }),
+  alg: z.enum(['ES256', 'RS256']).meta({
+    description:
+      'The algorithm: `ES256` of introspection responses and feed events, `RS256` of identity tokens.',
   }),
-  y: z.string().meta({
-    description: 'The y coordinate, in base64url.',
-    examples: ['x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'],
-  }),
-  ...keyMembers,
-  alg: z.literal('ES256').meta({ description: 'The algorithm of introspection responses and feed events.' }),
-});
-
-const rsaKey = z.object({
-  kty: z.literal('RSA').meta({ description: 'The key type.' }),
-  n: z
+  crv: z.literal('P-256').exactOptional().meta({ description: 'The curve of an EC key.' }),
+  x: z
     .string()
-    .meta({ description: 'The modulus, in base64url.', examples: ['0vx7agoebGcQSuuPiLJXZptN9nnd'] }),
-  e: z.string().meta({ description: 'The exponent, in base64url.', examples: ['AQAB'] }),
-  ...keyMembers,
-  alg: z.literal('RS256').meta({ description: 'The algorithm of identity tokens.' }),
+    .exactOptional()
+    .meta({
+      description: 'The x coordinate of an EC key, in base64url.',
+      examples: ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'],
+    }),
+  y: z
+    .string()
+    .exactOptional()
+    .meta({
+      description: 'The y coordinate of an EC key, in base64url.',
+      examples: ['x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'],
+    }),
+  n: z.string().exactOptional().meta({ description: 'The modulus of an RSA key, in base64url.' }),
+  e: z.string().exactOptional().meta({ description: 'The exponent of an RSA key, in base64url.' }),
 });
-
-const publicKey = z.union([
-  ellipticKey.meta({ id: 'EllipticKey', title: 'For responses and events' }),
-  rsaKey.meta({ id: 'RsaKey', title: 'For identity tokens' }),
-]);
 export type PublicKey = z.infer<typeof publicKey>;
 
 export const keySet = z

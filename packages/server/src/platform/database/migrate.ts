@@ -15,9 +15,9 @@ export const migrations: Migrations = {
   '0001-schema': { up: schema },
   '0002-clients-from-0001': { up: clients },
   // An earlier program would let a device in without its code.
-  '0003-device-confirmation-from-0003': { up: deviceConfirmation },
-  '0004-emails-of-user-from-0003': { up: emailsOfUser },
-  '0005-federation-from-0003': { up: federation },
+  '0003-device-confirmation-from-0002': { up: deviceConfirmation },
+  '0004-emails-of-user-from-0002': { up: emailsOfUser },
+  '0005-federation-from-0002': { up: federation },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -31,7 +31,7 @@ test('/dev/mailbox.json lists mails newest first, with five members each', async
 
 test('/dev/mailbox shows mails with clickable links and escapes their text', async () => {
   const t = await openApp('sqlite');
-  const email = "x&'`{}!#$%*+/=?^_|~-@example.com";
+  const email = "x&'`{}#$*+/=?^_|~-@example.com";
   expect((await request(t, email)).status).toBe(202);
   const [mail] = await t.mails();
   const { text: page, headers } = await t.ask('GET', 'dev/mailbox');

@@ -353,7 +353,7 @@ test('an accepted address is the only recipient in envelope and header', async (
   const accepted = [
     "o'brien@example.com",
     'a=b@example.com',
-    '!#$%&*+-/?^_`{|}~@example.com',
+    '#$&*+-/?^_`{|}~@example.com',
     `${'x'.repeat(64)}@example.com`,
   ];
   for (const email of accepted) expect((await request(t, email)).status).toBe(202);
