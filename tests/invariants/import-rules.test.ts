@@ -367,9 +367,10 @@ const rules: Rule[] = [
     bad: { [`${cli}program.ts`]: "import { token } from './commands/token.ts';" },
   },
   {
-    name: `no file is longer than ${maxFileLines} lines`,
+    name: `no file is longer than ${maxFileLines} lines, except a migration, which is one list of statements`,
     complaints: (files) =>
       files
+        .filter(({ path }) => !path.includes('/migrations/'))
         .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
         .filter(({ lines }) => lines > maxFileLines)
         .map(({ path, lines }) => `${path} has ${lines} lines`),

@@ -1,9 +1,5 @@
 import { type Kysely, type Migration, Migrator, PostgresAdapter, sql } from 'kysely';
-import { up as schema } from './migrations/0001-schema.ts';
-import { up as clients } from './migrations/0002-clients.ts';
-import { up as deviceConfirmation } from './migrations/0003-device-confirmation.ts';
-import { up as emailsOfUser } from './migrations/0004-emails-of-user.ts';
-import { up as federation } from './migrations/0005-federation.ts';
+import { up as schema } from './migrations/0001-first.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -12,12 +8,7 @@ export type Migrations = Readonly<Record<string, Migration>>;
  * on its schema: `0003-hints-from-0002` is for programs that have migration 0002.
  */
 export const migrations: Migrations = {
-  '0001-schema': { up: schema },
-  '0002-clients-from-0001': { up: clients },
-  // An earlier program would let a device in without its code.
-  '0003-device-confirmation-from-0002': { up: deviceConfirmation },
-  '0004-emails-of-user-from-0002': { up: emailsOfUser },
-  '0005-federation-from-0002': { up: federation },
+  '0001-first': { up: schema },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -78,6 +78,9 @@ const sessions = [
   // is within, nearest first: null for other sessions and keys. The second entry is also in `within_session_id`, the last
   // one in `root_session_id`, because both are counted. `service_id` acts for the user; `actor` lists it and all that did
   // before it, the last one first, separated by spaces. `token_ttl_seconds` is for runs that a service refreshes.
+  //
+  // `client_id` is the client that a session of kind `app` belongs to; `authenticated_at` and `authenticated_by` say when and how
+  // its user signed in to the browser that approved it. `trust` is the issuer and claims (JSON) that stand for a key without a secret.
   `CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -111,7 +114,11 @@ const sessions = [
     root_session_id TEXT,
     service_id TEXT,
     actor TEXT,
-    token_ttl_seconds BIGINT
+    token_ttl_seconds BIGINT,
+    client_id TEXT,
+    authenticated_at BIGINT,
+    authenticated_by TEXT,
+    trust TEXT
   )`,
   'CREATE INDEX sessions_by_user ON sessions (user_id, created_at)',
 
@@ -129,6 +136,8 @@ const sessions = [
   'CREATE INDEX sessions_by_scope ON sessions (scope) WHERE scope IS NOT NULL',
   'CREATE INDEX sessions_by_resource ON sessions (resource) WHERE resource IS NOT NULL',
 
+  'CREATE INDEX sessions_by_client ON sessions (client_id) WHERE client_id IS NOT NULL',
+
   // Only runs are in these indexes. Revoking a run also sets its idle expiry, so counting the active ones reads no others.
   'CREATE INDEX runs_by_parent ON sessions (within_session_id, idle_expires_at) WHERE within_session_id IS NOT NULL',
   'CREATE INDEX runs_by_root ON sessions (root_session_id, idle_expires_at) WHERE root_session_id IS NOT NULL',
@@ -139,7 +148,9 @@ const sessions = [
 const signIns = [
   // A device sign-in in progress. Its id is a hash of the device code, `user_code_hash` a MAC of the user code; neither
   // code is stored. `session_id` is the session that an approval will start, so that the approver can recognize it, and
-  // `approved_by` that of the approver. Without a scope the device asks for everything.
+  // `approved_by` that of the approver. Without a scope the device asks for everything. `can_confirm`: the program can ask its
+  // user for the code that confirms an approval from another network. Of that code a hash is stored, with how often a wrong one was
+  // tried and what recognizes the last wrong try when it is repeated.
   `CREATE TABLE device_authorizations (
     id TEXT PRIMARY KEY,
     user_code_hash TEXT NOT NULL UNIQUE,
@@ -160,10 +171,41 @@ const signIns = [
     session_id TEXT NOT NULL,
     approved_by TEXT,
     redeemed_at BIGINT,
-    idempotency_hash TEXT
+    idempotency_hash TEXT,
+    can_confirm INTEGER NOT NULL DEFAULT 0,
+    confirmation_hash TEXT,
+    confirmation_tries INTEGER NOT NULL DEFAULT 0,
+    confirmation_tried TEXT
   )`,
   'CREATE INDEX device_authorizations_by_expiry ON device_authorizations (expires_at)',
   'CREATE INDEX device_authorizations_by_user ON device_authorizations (user_id)',
+
+  // An authorization code, which the session `approved_by` of its user approved. `session_id` is the session that redeeming it
+  // starts. The request must repeat a redirect URI that the authorization request named. A spent code is kept
+  // until it is too late to notice a second use; `request_hash` recognizes a repeated request.
+  `CREATE TABLE authorization_codes (
+    id TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    session_epoch INTEGER NOT NULL,
+    approved_by TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    client_id TEXT NOT NULL,
+    client_name TEXT,
+    device_name TEXT,
+    redirect_uri TEXT NOT NULL,
+    redirect_uri_named INTEGER NOT NULL,
+    code_challenge TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    resource TEXT,
+    nonce TEXT,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    spent_at BIGINT,
+    redeemed INTEGER NOT NULL,
+    request_hash TEXT
+  )`,
+  'CREATE INDEX authorization_codes_by_user ON authorization_codes (user_id)',
+  'CREATE INDEX authorization_codes_by_expiry ON authorization_codes (expires_at)',
 
   // A sign-in by email in progress. Link, code and request handle are computed from the id and the server key. The mail
   // names the network and browser that requested it, and is in that browser's language (null for English).
@@ -215,7 +257,9 @@ const services = [
   // A service with the hash of its secret; a second one works beside it while the service changes over. Revoked keys
   // remain for the list. `resource` is the URI that tokens for this service are bound to, `rights` what the service may
   // do, `reach` the resources it may ask tokens for; lists are separated by spaces. `feed_since` is when it last got the
-  // right to read the feed, `feed_from` the position in it at that moment.
+  // right to read the feed, `feed_from` the position in it at that moment. A service with redirect URIs is an OAuth client that
+  // people sign in to. A public client proves nothing about itself; one that was registered so has the empty text for its
+  // secret. A trusted one needs no approval.
   `CREATE TABLE service_keys (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
@@ -228,7 +272,11 @@ const services = [
     rights TEXT NOT NULL DEFAULT '',
     reach TEXT NOT NULL DEFAULT '',
     feed_since BIGINT,
-    feed_from BIGINT
+    feed_from BIGINT,
+    redirect_uris TEXT NOT NULL DEFAULT '',
+    sign_out_redirect_uris TEXT NOT NULL DEFAULT '',
+    public_client INTEGER NOT NULL DEFAULT 0,
+    trusted INTEGER NOT NULL DEFAULT 0
   )`,
 
   // The service that last declared a scope or resource. `sentence` tells people what a scope allows. A row stays when the
@@ -272,7 +320,8 @@ const mailsAndLimits = [
   // reads when the mail is sent; no text is stored. `next_attempt_at` doubles as the lease: a worker that claims a
   // mail moves it into the future. `priority` 0: somebody waits for this mail, to sign in or to confirm an address.
   // `refusals` counts permanent refusals (5xx) by the mail server, `slow_attempts` those that took long and failed: such
-  // mails share a part of the worker's slots. `trace_id` and `span_id` are those of the request, if it was traced.
+  // mails share a part of the worker's slots. `user_id` is the account that a mail is about, whichever address it goes to; null for
+  // sign-in mails, whose address may have none. `trace_id` and `span_id` are those of the request, if it was traced.
   `CREATE TABLE outbox (
     id TEXT PRIMARY KEY,
     template TEXT NOT NULL,
@@ -290,10 +339,13 @@ const mailsAndLimits = [
     refusals INTEGER NOT NULL DEFAULT 0,
     slow_attempts INTEGER NOT NULL DEFAULT 0,
     trace_id TEXT,
-    span_id TEXT
+    span_id TEXT,
+    user_id TEXT
   )`,
   'CREATE INDEX outbox_waiting ON outbox (priority, next_attempt_at) WHERE sent_at IS NULL AND dead_at IS NULL',
   'CREATE INDEX outbox_by_creation ON outbox (created_at)',
+  'CREATE INDEX outbox_by_user ON outbox (user_id, created_at, id) WHERE user_id IS NOT NULL',
+  'CREATE INDEX outbox_by_recipient ON outbox (recipient_key, created_at, id)',
 
   // A security notice with the content of its mail. The token of its link is computed from the id and the server key.
   // `session_id` is the session that caused it, `email_key` the address it goes to, `outcome` what disowning with its link undid (JSON), so that repeating the
