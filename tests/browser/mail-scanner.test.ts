@@ -6,10 +6,11 @@ import { noticeKinds } from '@latchkey/contract/notices';
 import type { Page } from 'playwright-core';
 import { subjects } from '../support/account.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
+import { redirectUri, requestOf, verifier } from '../support/authorize.ts';
 import { newPage } from '../support/browser.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { changesBy, linkTo, startDevice } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
 
 interface Mail {
   readonly to: string;
@@ -54,6 +55,24 @@ async function deviceTokens(token: string): Promise<{ access_token: string; refr
   return call('POST', '/token', { json: { device_code } });
 }
 
+/** Signs in to an application from another program than the account has used. */
+async function signInToApp(token: string): Promise<void> {
+  const options = ['--redirect', redirectUri, '--public'];
+  const { stdout } = await runOperator(service.env, 'services', 'create', 'app', ...options);
+  const client_id = stdout.trim().split('\n').at(-1)!;
+  const asked = requestOf(client_id);
+  const { scope } = await call('POST', '/authorize/verify', { token, json: asked });
+  const { redirect } = await call('POST', '/authorize/approve', { token, json: { ...asked, scope } });
+  const code = new URL(redirect).searchParams.get('code')!;
+  const form = { grant_type: 'authorization_code', code, code_verifier: verifier, client_id };
+  const answer = await fetch(`${service.url}/api/v1/auth/token`, {
+    method: 'POST',
+    headers: { 'User-Agent': 'App/1.0' },
+    body: new URLSearchParams({ ...form, redirect_uri: redirectUri }),
+  });
+  expect(answer.status).toBe(200);
+}
+
 /** Changes an account's email; returns the link that undoes it. */
 async function changedAddress(from: string, to: string): Promise<{ token: string; undo: string }> {
   const { access_token: token } = await loginByMail(service.url, from);
@@ -83,6 +102,7 @@ async function causeAllMails(): Promise<{ token: string; deviceToken: string }> 
   const deviceToken = (await deviceTokens(token)).access_token;
   await addPasskey(token);
   await call('DELETE', `/passkeys/${await addPasskey(token)}`, { token });
+  await signInToApp(token);
   await createKey(token);
   await call('DELETE', `/keys/${await createKey(token)}`, { token });
   await call('POST', '/magic_link', { json: { email: owner } });

@@ -129,6 +129,7 @@ export const isLive = async (app: TestApp, { access_token: accessToken }: Tokens
 
 export const subjects = {
   newDevice: 'A new device signed in to your Latchkey account',
+  newApp: 'An application was signed in to your Latchkey account',
   newBrowser: 'New sign-in to your Latchkey account',
   passkeyAdded: 'A passkey was added to your Latchkey account',
   passkeyRemoved: 'A passkey was removed from your Latchkey account',
