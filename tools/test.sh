@@ -1,5 +1,7 @@
 #!/bin/sh
-# `npm test`: runs all tests, or passes its arguments to `bun test` (`npm test -- tests/x.test.ts`).
+# `npm test`: runs the tests, or passes its arguments to `bun test` (`npm test -- tests/x.test.ts`).
+# `npm run test:long` (the argument `long`): runs what takes too long for every change, `*.long.test.ts`, and at full length
+# what draws or combines its cases, which are the files that import tests/support/long.ts.
 # The last line of output is always `N passed, N failed`.
 cd "$(dirname "$0")/.." || exit 1
 
@@ -41,8 +43,18 @@ mkdir -p artifacts
 
 # The whole suite starts the service many hundred times. The executable starts in a fifth of the time of the source, which
 # is what a single test file runs: it needs no build after each change.
-if [ $# -eq 0 ]; then
-  set -- ./packages ./tests
+suffix=
+if [ $# -eq 0 ] || [ "$*" = long ]; then
+  if [ "$*" = long ]; then
+    LATCHKEY_TEST_LONG=1
+    export LATCHKEY_TEST_LONG
+    suffix=-long
+    # Without ./ Bun takes a path for a filter.
+    set -- $(find ./packages ./tests -name '*.long.test.ts' -not -path '*/node_modules/*') \
+      $(grep -rl --include='*.test.ts' --exclude-dir=node_modules '/long.ts' ./packages ./tests)
+  else
+    set -- --path-ignore-patterns='**/*.long.test.ts' ./packages ./tests
+  fi
   LATCHKEY_TEST_SERVER=$PWD/artifacts/latchkey-server
   export LATCHKEY_TEST_SERVER
   node_modules/.bin/bun tools/release/single-file.ts latchkey-server "$LATCHKEY_TEST_SERVER" || finish 0 1
@@ -63,14 +75,14 @@ if [ -z "$TMPDIR" ] && is_large && [ "$(awk '/^MemAvailable/ { print $2 }' /proc
   TMPDIR=$in_memory
   export TMPDIR
 fi
-rm -f artifacts/junit.xml artifacts/status
-log=artifacts/tests.log
+rm -f "artifacts/junit$suffix.xml" artifacts/status
+log=artifacts/tests$suffix.log
 
 # Three files at a time, because tests also wait for a browser or a mail. The counts come from Bun's summary: its JUnit
 # report omits files that fail to load. Reading to the end of the pipe also waits for every process that the
 # tests started.
 {
-  node_modules/.bin/bun test --parallel=3 --no-isolate --timeout 60000 --reporter=junit --reporter-outfile=artifacts/junit.xml "$@" 2>&1
+  node_modules/.bin/bun test --parallel=3 --no-isolate --timeout 60000 --reporter=junit --reporter-outfile="artifacts/junit$suffix.xml" "$@" 2>&1
   echo $? >artifacts/status
 } | tee "$log"
 status=$(cat artifacts/status)

@@ -1,14 +1,15 @@
 // Requests that nobody should send, derived from the endpoint table. The long form: npm run test:hostile.
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
+import { isLong } from '../support/long.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { startService } from '../support/service.ts';
 import { attack } from './attack.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
-/** Together 20,000. A seed of its own for every run; a failure prints it. */
-const requestsOf = { sqlite: 14_000, postgres: 6_000 } as const;
+/** A seed of its own for every run; a failure prints it. */
+const requestsOf = isLong ? { sqlite: 100_000, postgres: 50_000 } : { sqlite: 6_000, postgres: 4_000 };
 
 test.each(['sqlite', 'postgres'] as const)(
   'no hostile request gets a server error, hangs, or puts a secret in the log (%s)',

@@ -1,5 +1,5 @@
 // Runs every pair of operations that write to one account in parallel, from two nodes on one PostgreSQL database: no
-// deadlock, no 5xx and no long wait. Every transaction locks the security log of the account last, so each race holds
+// deadlock, no 5xx and no long wait (`npm test` runs one pair in six). Every transaction locks the security log of the account last, so each race holds
 // that lock until both operations have taken their earlier locks.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
@@ -21,6 +21,7 @@ import { type AccountScene, linkFor, prepareAccount, retryKey } from '../support
 import { type Ask, openApp, type TestApp } from '../support/app.ts';
 import { base64url, coseKey } from '../support/authenticator.ts';
 import { redeem, redirectUri, requestOf } from '../support/authorize.ts';
+import { isLong } from '../support/long.ts';
 import { addMember, createOrganization } from '../support/organizations.ts';
 import { declareService, type TestService } from '../support/services.ts';
 import { until } from '../support/until.ts';
@@ -541,6 +542,10 @@ const operations: readonly (readonly [string, Operation])[] = [
   ),
 ];
 
+/** Which of all pairs are raced. */
+const pairStep = isLong ? 1 : 6;
+const isRaced = (first: number, second: number) => (first + second) % pairStep === 0;
+
 let nodes: readonly [TestApp, TestApp, TestApp];
 /** Connections of the test itself, to hold locks and inspect tables. */
 let sql: postgres.Sql;
@@ -643,7 +648,8 @@ describe('each write to an account', () => {
 describe('two writes to one account at once', () => {
   for (const [index, [name, operation]] of operations.entries()) {
     test(`${name} never deadlocks with another write to the same account`, async () => {
-      await forEachOf(operations.slice(index), ([otherName, other]) =>
+      const raced = operations.filter((_, other) => other >= index && isRaced(index, other));
+      await forEachOf(raced, ([otherName, other]) =>
         requireCleanRace(`${name} and ${otherName}`, [operation, other]),
       );
     }, 60_000);
@@ -652,7 +658,7 @@ describe('two writes to one account at once', () => {
   test('the sweep never deadlocks with a write to an account', async () => {
     // The first sweep deletes what the races above left, which takes too long for a race.
     await sweep.run(nodes[0], await prepareAccount(nodes[0], sql, application), 0);
-    for (const [name, operation] of operations)
+    for (const [name, operation] of operations.filter((_, index) => isRaced(index, 0)))
       await requireCleanRace(`sweep and ${name}`, [sweep, operation]);
   }, 60_000);
 

@@ -5,10 +5,11 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../support/app.ts';
+import { isLong } from '../support/long.ts';
 
 setDefaultTimeout(120_000);
 
-const runs = 120;
+const runs = isLong ? 120 : 40;
 const maxLength = 40;
 const day = 86_400;
 const [accessTtl, idleTtl, sessionTtl, deviceTtl, linkTtl] = [14_400, 30 * day, 180 * day, 600, 900];

@@ -6,11 +6,12 @@ import { deviceCodeGrantType, type TokenSet } from '@latchkey/contract/tokens';
 import fc from 'fast-check';
 import { outcome } from '../support/account.ts';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
+import { isLong } from '../support/long.ts';
 import { declareService } from '../support/services.ts';
 
 setDefaultTimeout(120_000);
 
-const runs = 60;
+const runs = isLong ? 60 : 20;
 const maxLength = 40;
 const [tickets, builds] = ['https://tickets.example/api', 'https://builds.example/api'];
 

@@ -8,6 +8,7 @@ import { credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
 import { storedSession } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { isLong } from '../support/long.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -22,8 +23,8 @@ const killedWithinMs = 500;
  * overtaken by two refreshes while its own is in flight would present a token that the service takes for stolen.
  */
 const variants = {
-  real: { rounds: 10, accessTokenSeconds: 2 },
-  none: { rounds: 5, accessTokenSeconds: 6 },
+  real: { rounds: isLong ? 10 : 2, accessTokenSeconds: 2 },
+  none: { rounds: isLong ? 5 : 1, accessTokenSeconds: 6 },
 };
 const testLimitMs = 240_000;
 

@@ -1,4 +1,4 @@
-// npm run test:soak [-- MINUTES [sqlite|postgres]]: the long form of soak.test.ts. Without a store, both one after the other.
+// npm run test:soak [-- MINUTES [sqlite|postgres]]: the long form of soak.long.test.ts. Without a store, both one after the other.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

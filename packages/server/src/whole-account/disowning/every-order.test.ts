@@ -6,6 +6,7 @@ import { addPasskey, isLive, newAuthenticator, outcome } from '../../../../../te
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import type { Authenticator } from '../../../../../tests/support/authenticator.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
+import { isLong } from '../../../../../tests/support/long.ts';
 import { type HandleKind, mintHandle, readHandle } from '../../platform/crypto/handle.ts';
 import { sessionIdOf } from '../../sessions/tokens.ts';
 
@@ -273,12 +274,13 @@ class Walk {
 /** How many accounts are walked through at the same time. */
 const parallelWalks = 8;
 
-const longWalks = 25;
+const longWalks = isLong ? 100 : 10;
+const allOrdersOf = isLong ? 3 : 2;
 
 onBothDatabases('whatever two sign-ins of a thief and the owner do', (open) => {
-  test('after disowning, in every order of up to 3 steps, only what was not disowned lets anyone in', async () => {
+  test(`after disowning, in every order of up to ${allOrdersOf} steps, only what was not disowned lets anyone in`, async () => {
     const app = await open();
-    const orders = ordersOf(3).entries();
+    const orders = ordersOf(allOrdersOf).entries();
     const walkOrders = async () => {
       for (const [index, order] of orders) await Walk.through(app, `ada${index}`, order);
     };
