@@ -32,6 +32,7 @@ const programParts = [
   'agent.ts',
   'browser-login.ts',
   'environment.ts',
+  'federation.ts',
   'file-storage.ts',
   'keychain-storage.ts',
   'lock-claim.ts',
@@ -245,7 +246,7 @@ const rules: Rule[] = [
     bad: { [`${server}sign-in/device/routes.ts`]: "import { Hono } from 'hono';" },
   },
   {
-    name: 'only config/environment.ts of the server, config.ts of the command line and environment.ts of the SDK read the environment',
+    name: 'only config/environment.ts of the server, config.ts of the command line, environment.ts and federation.ts of the SDK read the environment',
     complaints: (files) =>
       productOf(files, 'packages/')
         .filter(
@@ -254,6 +255,7 @@ const rules: Rule[] = [
               `${server}platform/config/environment.ts`,
               `${cli}config.ts`,
               `${client}environment.ts`,
+              `${client}federation.ts`,
             ].includes(path),
         )
         .filter(({ text, imports }) => {

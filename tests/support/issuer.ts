@@ -26,6 +26,8 @@ export interface TestIssuer {
     claims: TestClaims,
     how?: { now?: number; key?: SigningKey; header?: Record<string, unknown> },
   ): Promise<string>;
+  /** What GitHub sets for a job whose tokens have these claims. */
+  job(claims?: (audience: string) => TestClaims): Record<string, string>;
   stop(): Promise<void>;
 }
 
@@ -37,17 +39,21 @@ export async function newSigningKey(alg = 'RS256', kid = `key-${keys++}`): Promi
 }
 
 export async function startIssuer(): Promise<TestIssuer> {
+  const requestToken = crypto.randomUUID();
+  let claimsOfJob: (audience: string) => TestClaims = githubClaims;
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     fetch: async (request) => {
-      const { pathname } = new URL(request.url);
+      const { pathname, searchParams } = new URL(request.url);
       issuer.requests.push(pathname);
       const instead = await issuer.answer?.(pathname);
       if (instead) return instead;
       if (pathname === '/.well-known/openid-configuration')
         return Response.json({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
       if (pathname === '/jwks') return Response.json({ keys: issuer.keys.map(({ publicJwk }) => publicJwk) });
+      if (pathname === '/job' && request.headers.get('Authorization') === `Bearer ${requestToken}`)
+        return Response.json({ value: await issuer.sign(claimsOfJob(searchParams.get('audience') ?? '')) });
       return new Response(null, { status: 404 });
     },
   });
@@ -67,6 +73,13 @@ export async function startIssuer(): Promise<TestIssuer> {
       return new CompactSign(new TextEncoder().encode(payload))
         .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT', ...header })
         .sign(key.privateKey);
+    },
+    job: (claims = githubClaims) => {
+      claimsOfJob = claims;
+      return {
+        ACTIONS_ID_TOKEN_REQUEST_URL: `${issuer.url}/job?api-version=2.0`,
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN: requestToken,
+      };
     },
     stop: () => server.stop(true),
   };

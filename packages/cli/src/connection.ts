@@ -88,6 +88,19 @@ export async function connectStored(ctx: Context): Promise<StoredConnection> {
   return openStored(ctx, place, await place.storage.read());
 }
 
+/** The server, for a command that sends no credential of this machine. */
+export async function connectWithoutCredential(ctx: Context): Promise<Api> {
+  const { config } = ctx;
+  let target = configuredServer(ctx);
+  if (!target) {
+    if (config.token !== undefined || config.agent !== undefined) throw unnamedServer();
+    const place = await openStorage(config);
+    target = rememberedServer(await place.storage.read(), place);
+  }
+  ctx.onConnect({ server: target.server, credential: 'token', store: undefined, hasOtherLogins: false });
+  return openApi(ctx, target.server);
+}
+
 /** The same as if nothing were stored, for credentials that cannot be read. */
 export async function connectWithoutLogins(ctx: Context): Promise<StoredConnection> {
   return openStored(ctx, await openStorage(ctx.config), emptyDocument);
@@ -142,18 +155,16 @@ async function connectWithToken(ctx: Context, token: string): Promise<Connection
     );
   }
   const target = configuredServer(ctx);
-  if (!target) {
-    throw new UsageError(
-      'LATCHKEY_TOKEN is only sent to a server that you name.',
-      'Name the server with --server or LATCHKEY_SERVER.',
-    );
-  }
+  if (!target) throw unnamedServer('LATCHKEY_TOKEN is only sent to a server that you name.');
   const api = openApi(ctx, target.server);
   const session = tokenSession(api, token);
   const credential: CredentialKind = 'token';
   ctx.onConnect({ server: target.server, credential, store: undefined, hasOtherLogins: false });
   return { ...target, credential, api, session, stored: undefined };
 }
+
+const unnamedServer = (message = 'No server is named.') =>
+  new UsageError(message, 'Name the server with --server or LATCHKEY_SERVER.');
 
 function tokenSession(api: Api, token: string): Session {
   try {

@@ -1,9 +1,8 @@
-import { fieldLimits } from '@latchkey/contract/field-limits';
 import { connect } from './connection.ts';
 import type { Context } from './context.ts';
-import { cancellable, UsageError } from './exit.ts';
+import { cancellable } from './exit.ts';
 import { requestedAccess } from './requested-access.ts';
-import { parseDuration } from './text-input.ts';
+import { checkedExpiry } from './text-input.ts';
 import { issueToken } from './tokens.ts';
 
 /** `latchkey token --scope`: a token that allows less than the login. */
@@ -20,11 +19,4 @@ export async function narrowToken(
     issueToken(connection, { ...access, ...expiry }, ctx.signal),
   );
   ctx.output.result(issued, () => [issued.access_token]);
-}
-
-/** @throws {UsageError} */
-function checkedExpiry(text: string): number {
-  const seconds = parseDuration('--expires', text);
-  if (seconds >= fieldLimits.runMinSeconds && seconds <= fieldLimits.runMaxSeconds) return seconds;
-  throw new UsageError('A token with a scope of its own can expire in 60 seconds to 1 hour.');
 }

@@ -197,6 +197,7 @@ function addLoginCommands(program: Command, runCommand: RunCommand): void {
     .option('--scope <scope...>', 'what a token of its own allows; it ends with this session')
     .option('--resource <uri>', 'the only service that accepts that token')
     .option('--expires <duration>', 'when that token expires, from now: seconds, or 15m, 1h (default: 15m)')
+    .option('--federated <key-id>', 'in a job: show the token of the CI system, which this key trusts')
     .action((options, command) =>
       runCommand(command, async (ctx) => (await import('./commands/token.ts')).token(ctx, options)),
     );
@@ -204,6 +205,7 @@ function addLoginCommands(program: Command, runCommand: RunCommand): void {
     'curl -H "Authorization: Bearer $(latchkey token)" https://tickets.example',
     'latchkey token --scope profile email --expires 5m',
     'latchkey token --scope tickets:read --resource https://tickets.example',
+    'latchkey token --federated key_… --scope tickets:read',
   ]);
 }
 

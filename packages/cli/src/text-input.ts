@@ -1,4 +1,5 @@
 import { unlessAborted } from '@latchkey/client/internal/clock';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import { UsageError } from './exit.ts';
 
 /**
@@ -71,4 +72,11 @@ export function parseDuration(option: string, text: string): number {
     throw new UsageError(`${option} takes seconds, or a number with a unit: 15m, 2h, 30d.`);
   }
   return Number(number) * units[unit as keyof typeof units];
+}
+
+/** The lifetime of a token that is not stored, in seconds. @throws {UsageError} */
+export function checkedExpiry(text: string): number {
+  const seconds = parseDuration('--expires', text);
+  if (seconds >= fieldLimits.runMinSeconds && seconds <= fieldLimits.runMaxSeconds) return seconds;
+  throw new UsageError('A token with a scope of its own can expire in 60 seconds to 1 hour.');
 }

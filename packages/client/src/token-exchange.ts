@@ -57,6 +57,19 @@ async function exchange(
   });
   if (resource !== undefined) form.set('resource', resource);
   if (expiresInSeconds !== undefined) form.set('expires_in', String(expiresInSeconds));
+  return requestRun(api, form, signal);
+}
+
+/**
+ * Sends a token request for a run.
+ * @throws {LatchkeyError} as the service answers; `not_latchkey`
+ * @internal
+ */
+export async function requestRun(
+  api: Api,
+  form: URLSearchParams,
+  signal: AbortSignal | undefined,
+): Promise<IssuedToken> {
   const { body } = await api.send(operations.redeemDeviceCode.path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },

@@ -4,13 +4,19 @@ import { UsageError } from '../exit.ts';
 import { ownToken } from '../tokens.ts';
 
 export interface TokenOptions {
+  readonly federated?: string;
   readonly scope?: readonly string[];
   readonly resource?: string;
   readonly expires?: string;
 }
 
 /** `latchkey token`: a valid access token, or a key, for scripts; with a scope, one that allows less. */
-export async function token(ctx: Context, { scope, resource, expires }: TokenOptions): Promise<void> {
+export async function token(
+  ctx: Context,
+  { federated, scope, resource, expires }: TokenOptions,
+): Promise<void> {
+  if (federated !== undefined)
+    return (await import('../federated-token.ts')).federatedToken(ctx, federated, scope, resource, expires);
   if (scope !== undefined)
     return (await import('../narrow-token.ts')).narrowToken(ctx, scope, resource, expires);
   if (resource !== undefined || expires !== undefined) {

@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import type { federationGrantType as contractGrantType, IssuedToken } from '@latchkey/contract/tokens';
+import { type Api, isLoopbackHost } from './api.ts';
+import { LatchkeyError } from './errors.ts';
+import { requestRun } from './token-exchange.ts';
+
+const grantType: typeof contractGrantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
+export interface FederationOptions {
+  readonly api: Api;
+  /** The key that trusts the issuer of the job's token. */
+  readonly keyId: string;
+  /** Names separated by spaces. Default: what the key allows. */
+  readonly scope?: string;
+  /** The only service that accepts the token. Default: the key's own resource. */
+  readonly resource?: string;
+  /** 60 to 3600. Default: 900. */
+  readonly expiresInSeconds?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * A token for a job that has no secret, only a token of its CI system or cluster: from the file in `LATCHKEY_ID_TOKEN_FILE`
+ * (Kubernetes), in `LATCHKEY_ID_TOKEN` (GitLab), or from GitHub Actions. It cannot be refreshed; ask again instead.
+ * @throws {TypeError} if the job has no such token
+ * @throws {LatchkeyError} `invalid_grant` if the key does not trust it; `invalid_scope`, `invalid_target`, `conflict`
+ * @see RFC 7523
+ * @example
+ * const { access_token } = await federatedToken({ api, keyId: 'key_…', scope: 'projects:read' });
+ */
+export async function federatedToken({
+  api,
+  keyId,
+  scope,
+  resource,
+  expiresInSeconds,
+  signal,
+}: FederationOptions): Promise<IssuedToken> {
+  const assertion = await findAssertion(api, signal);
+  const form = new URLSearchParams({ grant_type: grantType, assertion, key_id: keyId });
+  if (scope !== undefined) form.set('scope', scope);
+  if (resource !== undefined) form.set('resource', resource);
+  if (expiresInSeconds !== undefined) form.set('expires_in', String(expiresInSeconds));
+  return requestRun(api, form, signal);
+}
+
+/** @throws {TypeError} */
+async function findAssertion(api: Api, signal: AbortSignal | undefined): Promise<string> {
+  const {
+    LATCHKEY_ID_TOKEN_FILE: file,
+    LATCHKEY_ID_TOKEN: token,
+    ACTIONS_ID_TOKEN_REQUEST_URL: url,
+    ACTIONS_ID_TOKEN_REQUEST_TOKEN: requestToken,
+  } = process.env;
+  if (file) return readAssertion(file);
+  if (token) return token;
+  if (url && requestToken) return askGitHub(api, url, requestToken, signal);
+  throw new TypeError(
+    'This job has no token: LATCHKEY_ID_TOKEN_FILE, LATCHKEY_ID_TOKEN and ACTIONS_ID_TOKEN_REQUEST_URL with its token are not set.',
+  );
+}
+
+async function readAssertion(file: string): Promise<string> {
+  const token = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (token) return token;
+  throw new TypeError('The file in LATCHKEY_ID_TOKEN_FILE cannot be read, or is empty.');
+}
+
+/** The token that GitHub issues to the job, for this server only. */
+async function askGitHub(
+  { server, fetch, timeoutMilliseconds }: Api,
+  address: string,
+  requestToken: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const url = URL.parse(address);
+  if (!url || (url.protocol !== 'https:' && !isLoopbackHost(url.hostname)))
+    throw new TypeError('ACTIONS_ID_TOKEN_REQUEST_URL is not an https address.');
+  url.searchParams.set('audience', server);
+  const timeout = AbortSignal.timeout(timeoutMilliseconds);
+  const answer = await fetch(url.href, {
+    headers: { Authorization: `Bearer ${requestToken}`, Accept: 'application/json' },
+    redirect: 'error',
+    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+  })
+    .then(async (response) => (response.ok ? ((await response.json()) as { value?: unknown }) : undefined))
+    .catch(() => {
+      if (signal?.aborted) throw new LatchkeyError('aborted', 'The request was aborted.');
+      return undefined;
+    });
+  if (typeof answer?.value !== 'string')
+    throw new LatchkeyError('unreachable', 'GitHub did not issue a token to this job.');
+  return answer.value;
+}

@@ -1,0 +1,99 @@
+// `latchkey token --federated`: a job without a secret, against a real service and an issuer that speaks GitHub's claims.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { latchkey, newHome } from '../support/cli.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { githubClaims, startIssuer, type TestIssuer } from '../support/issuer.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let issuer: TestIssuer;
+let keyId: string;
+
+beforeAll(async () => {
+  issuer = await startIssuer();
+  service = await startService({
+    env: { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_TRUSTED_ISSUERS: issuer.url },
+  });
+  const { access_token: token } = await loginByMail(service.url, 'ada@job.example');
+  const sub = String(githubClaims('')['sub']);
+  const key = { name: 'build', scope: 'profile email', expires_in: 3600 };
+  const json = { ...key, trust: { issuer: issuer.url, claims: { sub, ref: 'refs/heads/main' } } };
+  const created = await request(service.url, 'POST', '/keys', { token, json });
+  expect(created.status).toBe(201);
+  keyId = created.body.id;
+});
+
+afterAll(async () => {
+  await service.stop();
+  await issuer.stop();
+});
+
+const tokenIn = (env: Record<string, string>, ...args: string[]) =>
+  latchkey(newHome({ LATCHKEY_SERVER: service.url, ...env }), 'token', '--federated', keyId, ...args);
+
+const assertion = (changed = {}) => issuer.sign(githubClaims(service.url, changed));
+
+test('the job gets a token within the key, and nothing is stored', async () => {
+  const home = newHome({ LATCHKEY_SERVER: service.url, ...issuer.job() });
+  const { code, stdout, stderr } = await latchkey(home, 'token', '--federated', keyId);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^lk_at_\S+\n$/);
+  expect((await request(service.url, 'GET', '/me', { token: stdout.trim() })).status).toBe(200);
+  expect(existsSync(join(home.path, '.config'))).toBe(false);
+  const narrow = await tokenIn(issuer.job(), '--scope', 'email', '--expires', '2m', '--json');
+  expect(JSON.parse(narrow.stdout)).toMatchObject({ scope: 'email', expires_in: 120 });
+});
+
+test('the token of the job comes from the file, else from the variable, else from GitHub', async () => {
+  const file = join(newHome().path, 'token');
+  writeFileSync(file, `${await assertion()}\n`);
+  const github = issuer.job((audience) => githubClaims(audience, { ref: 'refs/heads/other' }));
+  const wrong = { LATCHKEY_ID_TOKEN: 'not.a.token' };
+  expect((await tokenIn({ ...github, ...wrong, LATCHKEY_ID_TOKEN_FILE: file })).code).toBe(0);
+  expect((await tokenIn({ ...github, LATCHKEY_ID_TOKEN: await assertion() })).code).toBe(0);
+  expect((await tokenIn(github)).code).toBe(1);
+});
+
+test('a refused token is status 1, and no output holds it', async () => {
+  const refused = await assertion({ ref: 'refs/heads/other' });
+  const { code, stdout, stderr } = await tokenIn({ LATCHKEY_ID_TOKEN: refused });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toStartWith('latchkey: The assertion, the key or the issuer is not valid.\n');
+  expect(stderr).not.toContain(refused);
+  const wider = await tokenIn({ LATCHKEY_ID_TOKEN: await assertion() }, '--scope', 'organizations');
+  expect([wider.code, wider.stdout]).toEqual([1, '']);
+});
+
+test.each([
+  ['no token of the job', {}, []],
+  ['half of what GitHub sets', { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://github.example' }, []],
+  ['a file that is not there', { LATCHKEY_ID_TOKEN_FILE: '/no/such/file' }, []],
+  ['a lifetime that no token has', { LATCHKEY_ID_TOKEN: 'x' }, ['--expires', '2h']],
+  [
+    'no server beside LATCHKEY_TOKEN',
+    { LATCHKEY_ID_TOKEN: 'x', LATCHKEY_TOKEN: 'y', LATCHKEY_SERVER: '' },
+    [],
+  ],
+  [
+    'a request for a token that is not encrypted',
+    { ACTIONS_ID_TOKEN_REQUEST_URL: 'http://github.example', ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'x' },
+    [],
+  ],
+])('wrong usage: %s', async (_, env, args) => {
+  const { code, stdout } = await tokenIn(env as Record<string, string>, ...args);
+  expect([code, stdout]).toEqual([2, '']);
+});
+
+test('the old token in LATCHKEY_TOKEN does not keep a job from getting a new one', async () => {
+  const { code } = await tokenIn({ ...issuer.job(), LATCHKEY_TOKEN: 'lk_at_expired' });
+  expect(code).toBe(0);
+});
+
+test('a service, or GitHub, that does not answer is status 4', async () => {
+  const job = issuer.job();
+  expect((await tokenIn({ ...job, ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'wrong' })).code).toBe(4);
+  expect((await tokenIn({ ...job, LATCHKEY_SERVER: 'http://127.0.0.1:9' })).code).toBe(4);
+});
