@@ -5,6 +5,7 @@ import { aborted, type Clock, systemClock, unlessAborted } from './clock.ts';
 import { checkedTokens, newIdempotencyKey } from './credentials.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 import { type Arrival, type LoopbackListener, listenOnLoopback } from './loopback-listener.ts';
+import { readMetadata } from './metadata.ts';
 import { operations } from './operations.ts';
 import { revokeToken } from './revoke-token.ts';
 import { systemReason } from './store-failure.ts';
@@ -61,7 +62,8 @@ const retryPausesMilliseconds: readonly number[] = [500, 1_000, 2_000, 4_000];
  */
 export async function startBrowserLogin(api: Api, options: BrowserLoginOptions = {}): Promise<BrowserLogin> {
   const { clock = systemClock, signal, port = 0 } = options;
-  const { issuer, authorizationEndpoint } = await readMetadata(api, signal);
+  const { issuer, authorization_endpoint } = await readMetadata(api, signal);
+  const url = endpointUrl(api, authorization_endpoint);
   const verifier = randomBytes(secretBytes).toString('base64url');
   const state = randomBytes(secretBytes).toString('base64url');
   const listener = await listen(
@@ -71,7 +73,6 @@ export async function startBrowserLogin(api: Api, options: BrowserLoginOptions =
       answer.get('iss') === issuer &&
       answer.has('code') !== answer.has('error'),
   );
-  const url = new URL(authorizationEndpoint);
   url.search = new URLSearchParams({
     response_type: 'code',
     response_mode: 'form_post',
@@ -94,20 +95,10 @@ const definedOnly = (members: Readonly<Record<string, string | undefined>>): Rec
     Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
 
-interface Metadata {
-  readonly issuer: string;
-  readonly authorizationEndpoint: string;
-}
-
-/** The service may have been reached by another address than the one that it calls itself. @see RFC 8414 */
-async function readMetadata(api: Api, signal: AbortSignal | undefined): Promise<Metadata> {
-  const path = '/.well-known/oauth-authorization-server';
-  const { body } = await api.send(path, { method: 'GET', signal: signal ?? null });
-  const { issuer, authorization_endpoint: endpoint } = Object(body) as Record<string, unknown>;
-  if (typeof issuer !== 'string') throw new LatchkeyError('not_latchkey', 'The metadata names no issuer.');
+function endpointUrl(api: Api, endpoint: unknown): URL {
   if (typeof endpoint !== 'string' || !/^https?:/.test(endpoint) || !URL.canParse(endpoint))
     throw unavailable(`${api.server} does not offer sign-ins in a browser.`);
-  return { issuer, authorizationEndpoint: endpoint };
+  return new URL(endpoint);
 }
 
 const unavailable = (message: string, cause?: unknown) =>

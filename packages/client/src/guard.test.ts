@@ -6,16 +6,18 @@ import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import type { Caller } from './guard/caller.ts';
 import type { Requirements } from './guard/requirements.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
-import { createVerifier, type Verifier } from './verify.ts';
+import { createVerifier } from './verify.ts';
 
 const now = 1_000_000_000;
+const issuer = async () => 'https://login.example';
 
 /** A guard whose only active token is `lk_at_a`, with these members. */
 function guardOf(members: Partial<ActiveToken> = {}, options: Partial<GuardOptions> = {}) {
   const verified: string[] = [];
   const session = members.sub?.startsWith('svc_') ? {} : { sid: 'ses_a' };
   const token: ActiveToken = { active: true, sub: 'usr_a', ...session, exp: now + 600, ...members };
-  const verifier: Pick<Verifier, 'verify'> = {
+  const verifier: GuardOptions['verifier'] = {
+    issuer,
     verify: async (accessToken) => {
       verified.push(accessToken);
       return accessToken === 'lk_at_a' ? token : { active: false };
@@ -285,7 +287,10 @@ test('a service that cannot be asked is 503 with Retry-After, and is reported', 
     const error = new LatchkeyError(code, 'of the service', { retryAfterSeconds });
     const verify = () => Promise.reject(error);
     const reported: LatchkeyError[] = [];
-    const guard = createGuard({ verifier: { verify }, onUnavailable: (failure) => reported.push(failure) });
+    const guard = createGuard({
+      verifier: { verify, issuer },
+      onUnavailable: (failure) => reported.push(failure),
+    });
     const response = await guard(requestWith());
     expect(response instanceof Response && response.headers.get('Retry-After')).toBe(expected);
     expect(await readRefusal(response)).toEqual({
@@ -297,12 +302,14 @@ test('a service that cannot be asked is 503 with Retry-After, and is reported', 
       },
     });
     expect(reported).toEqual([error]);
-    expect((await createGuard({ verifier: { verify } })(requestWith())) instanceof Response).toBe(true);
+    expect((await createGuard({ verifier: { verify, issuer } })(requestWith())) instanceof Response).toBe(
+      true,
+    );
   }
 });
 
 test('an error that is not from the service is thrown', async () => {
-  const guard = createGuard({ verifier: { verify: () => Promise.reject(new Error('a defect')) } });
+  const guard = createGuard({ verifier: { verify: () => Promise.reject(new Error('a defect')), issuer } });
   await expect(guard(requestWith())).rejects.toThrow('a defect');
 });
 
@@ -333,7 +340,7 @@ test('requirements that no token can meet, or that would break the challenge, ar
 });
 
 onBothDatabases('with the service itself', (open) => {
-  async function guardFor(app: TestApp) {
+  async function guardFor(app: TestApp, options: Partial<GuardOptions> = {}) {
     const basic = (await app.serviceAuthorization()).slice('Basic '.length);
     const verifier = createVerifier({
       server: app.ctx.config.baseUrl,
@@ -341,7 +348,7 @@ onBothDatabases('with the service itself', (open) => {
       cacheSeconds: 0,
       fetch: fetchOf(app),
     });
-    return createGuard({ verifier, clock: { now: app.ctx.clock } });
+    return createGuard({ verifier, clock: { now: app.ctx.clock }, ...options });
   }
 
   const withToken = (token: string) => requestWith({ Authorization: `Bearer ${token}` });
@@ -365,6 +372,16 @@ onBothDatabases('with the service itself', (open) => {
     expect(await errorOf(guard(request, { scopes: ['projects:write'] }))).toBe('accepted');
     await app.api.call('revoke', { accessToken: access_token, body: {} });
     expect(await errorOf(guard(request))).toBe('invalid_token');
+    await app.close();
+  });
+
+  test('the metadata of a resource name the service by its public address', async () => {
+    const app = await open();
+    const resource = 'https://projects.example';
+    const guard = await guardFor(app, { resource });
+    const response = await guard(new Request(`${resource}/.well-known/oauth-protected-resource`));
+    const document = response instanceof Response ? await response.json() : undefined;
+    expect(document.authorization_servers).toEqual([app.ctx.config.baseUrl]);
     await app.close();
   });
 

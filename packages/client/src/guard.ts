@@ -1,12 +1,28 @@
 import { type Clock, systemClock } from './clock.ts';
 import { LatchkeyError } from './errors.ts';
 import { type Caller, callerOfToken } from './guard/caller.ts';
-import { type GuardedRequest, invalidToken, missingToken, refuse, unavailable } from './guard/refusal.ts';
+import {
+  type GuardedRequest,
+  invalidToken,
+  missingToken,
+  notFound,
+  type Refusal,
+  refuse,
+  unavailable,
+} from './guard/refusal.ts';
 import { combine, type Requirements, refusalFor } from './guard/requirements.ts';
+import { isSameResource, resourceMetadata } from './guard/resource.ts';
 import type { Verifier } from './verify.ts';
 
 export interface GuardOptions extends Requirements {
-  readonly verifier: Pick<Verifier, 'verify'>;
+  readonly verifier: Pick<Verifier, 'verify' | 'issuer'>;
+  /**
+   * The URL of what is guarded, as the service declared it. Refusals then lead clients to its metadata, so that they can sign their
+   * user in without knowing more than this URL. The guard answers requests for the metadata; `protectedResource` is for
+   * guards that do not get them.
+   * @see RFC 9728
+   */
+  readonly resource?: string;
   /**
    * Called with the reason of each 503, for your log. `invalid_client` means that the service key is wrong, and
    * `not_latchkey` that another server responded.
@@ -33,6 +49,8 @@ export interface Guard {
   (request: GuardedRequest, requirements?: Requirements): Promise<Caller | Response>;
   /** A guard that requires this, too. @throws {RangeError} for requirements that no token can meet */
   with(requirements: Requirements): Guard;
+  /** The response to a request for the metadata of the resource; undefined for other requests. */
+  metadata(request: GuardedRequest): Promise<Response | undefined>;
 }
 
 /** If the service did not say when to try again. */
@@ -40,35 +58,71 @@ const defaultRetryAfterSeconds = 5;
 
 /**
  * A guard for the requests to a service that accepts Latchkey's access tokens and keys. A token bound to a resource is
- * only active for the service that declared the resource, so the audience needs no check here.
- * @throws {RangeError} for requirements that no token can meet
+ * only active for the service that declared the resource.
+ * @throws {RangeError} for requirements that no token can meet, or a `resource` that is not a URL
  * @example
  * const guard = createGuard({ verifier, scopes: ['projects:read'] });
  */
 export function createGuard(options: GuardOptions): Guard {
-  const { verifier, onUnavailable = () => {}, clock = systemClock, ...requirements } = options;
+  const { verifier, resource, onUnavailable = () => {}, clock = systemClock, ...requirements } = options;
+  const metadata = resource === undefined ? undefined : resourceMetadata(resource, () => verifier.issuer());
 
-  const ask = async (request: GuardedRequest, requirements: Requirements): Promise<Caller | Response> => {
+  const decide = async (request: GuardedRequest, requirements: Requirements): Promise<Caller | Refusal> => {
     const bearer = /^bearer(?: +(.*))?$/i.exec(request.headers.get('Authorization') ?? '');
-    if (!bearer) return refuse(request, missingToken);
+    if (!bearer) return missingToken;
     const verification = await verifier.verify(bearer[1]?.trim() ?? '');
-    if (!verification.active) return refuse(request, invalidToken);
+    if (!verification.active) return invalidToken;
+    const { aud } = verification;
+    if (resource !== undefined && aud !== undefined && !isSameResource(aud, resource)) return invalidToken;
+
     const caller = callerOfToken(verification);
-    const refusal = refusalFor(caller, requirements, clock.now() / 1000);
-    return refusal ? refuse(request, refusal) : caller;
+    return refusalFor(caller, requirements, clock.now() / 1000) ?? caller;
   };
 
+  const unlessUnavailable = async <T>(
+    request: GuardedRequest,
+    respond: () => Promise<T>,
+  ): Promise<T | Response> => {
+    try {
+      return await respond();
+    } catch (error) {
+      if (!(error instanceof LatchkeyError)) throw error;
+      onUnavailable(error);
+      return refuse(request, unavailable(error.retryAfterSeconds ?? defaultRetryAfterSeconds));
+    }
+  };
+
+  const respondWithMetadata = (request: GuardedRequest) =>
+    unlessUnavailable(request, async () => metadata?.respond(request));
+
   const guardWith = (required: Requirements): Guard => {
+    metadata?.list(required);
     const guard = async (request: GuardedRequest, more?: Requirements): Promise<Caller | Response> => {
-      try {
-        return await ask(request, more ? combine(required, more) : required);
-      } catch (error) {
-        if (!(error instanceof LatchkeyError)) throw error;
-        onUnavailable(error);
-        return refuse(request, unavailable(error.retryAfterSeconds ?? defaultRetryAfterSeconds));
-      }
+      const needed = more ? combine(required, more) : required;
+      return (
+        (await respondWithMetadata(request)) ??
+        unlessUnavailable(request, async () => {
+          const decision = await decide(request, needed);
+          return 'subject' in decision ? decision : refuse(request, decision, metadata?.challengeFor(needed));
+        })
+      );
     };
-    return Object.assign(guard, { with: (more: Requirements) => guardWith(combine(required, more)) });
+    return Object.assign(guard, {
+      with: (more: Requirements) => guardWith(combine(required, more)),
+      metadata: respondWithMetadata,
+    });
   };
   return guardWith(combine({}, requirements));
 }
+
+/**
+ * Serves only the metadata of a guard's resource, for programs that guard single routes: mount it at
+ * `/.well-known/oauth-protected-resource` and all paths below.
+ * @see RFC 9728 section 3
+ * @example
+ * app.all('/.well-known/oauth-protected-resource/*', (context) => metadata(context.req.raw));
+ */
+export const protectedResource =
+  (guard: Guard) =>
+  async (request: GuardedRequest): Promise<Response> =>
+    (await guard.metadata(request)) ?? refuse(request, notFound);

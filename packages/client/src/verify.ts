@@ -2,6 +2,7 @@ import { inactive, parseVerification, type Verification } from './active-token.t
 import { type Api, createApi } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
 import type { LatchkeyError } from './errors.ts';
+import { readMetadata } from './metadata.ts';
 import { operations } from './operations.ts';
 import { authorizationOf } from './service-key.ts';
 import type { Fetch } from './transport.ts';
@@ -63,6 +64,11 @@ export interface Verifier {
    * @throws {LatchkeyError} `invalid_client` for a wrong service key; `unreachable`, `timeout` and the like
    */
   verify(accessToken: string, options?: { readonly signal?: AbortSignal }): Promise<Verification>;
+  /**
+   * The public address of the service, which issues the tokens. It is asked once.
+   * @throws {LatchkeyError} `not_latchkey`, `unreachable`, `timeout` and the like
+   */
+  issuer(): Promise<string>;
   metrics(): VerifierMetrics;
   /** Stops reading the feed. From then on every token is introspected. */
   close(): void;
@@ -115,9 +121,14 @@ export function createVerifier(options: VerifierOptions): Verifier {
     : undefined;
   const ask = (token: string) => introspect(api, authorization, token);
   const verifier = new CachingVerifier({ ask, forSeconds, kept, feed });
+  let issuer: string | undefined;
   // Functions on their own, which may be passed on.
   return {
     verify: (accessToken, more) => verifier.verify(accessToken, more),
+    issuer: async () => {
+      issuer ??= (await readMetadata(api)).issuer;
+      return issuer;
+    },
     metrics: () => verifier.metrics(),
     close: () => verifier.close(),
   };
@@ -145,7 +156,7 @@ interface Pending {
   readonly question: Question;
 }
 
-class CachingVerifier implements Verifier {
+class CachingVerifier implements Omit<Verifier, 'issuer'> {
   readonly #parts: VerifierParts;
   readonly #pending = new Map<string, Pending>();
   #asked = 0;

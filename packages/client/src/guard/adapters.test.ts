@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { ActiveToken } from '../active-token.ts';
-import { createGuard, type Guard } from '../guard.ts';
+import { createGuard, type Guard, type GuardOptions } from '../guard.ts';
 import type { Caller } from './caller.ts';
 import * as express from './express.ts';
 import * as fastify from './fastify.ts';
@@ -17,9 +17,11 @@ const token: ActiveToken = {
   exp: 2_000_000_000,
   authorization_details: [{ type: 'deployment' }],
 };
-const guard = createGuard({
-  verifier: { verify: async (accessToken) => (accessToken === 'lk_at_a' ? token : { active: false }) },
-});
+const verifier: GuardOptions['verifier'] = {
+  verify: async (accessToken) => (accessToken === 'lk_at_a' ? token : { active: false }),
+  issuer: async () => 'https://login.example',
+};
+const guard = createGuard({ verifier });
 
 interface Outcome {
   readonly status?: number;
@@ -30,9 +32,12 @@ interface Outcome {
 type Headers = Record<string, string | string[]>;
 
 /** Sends one request through each adapter: the caller that a handler gets, or the response. */
-const adapters: Record<string, (guard: Guard, headers: Headers, needed: Requirements) => Promise<Outcome>> = {
-  express: async (guard, headers, needed) => {
-    const request = { headers };
+const adapters: Record<
+  string,
+  (guard: Guard, headers: Headers, needed: Requirements, path?: string) => Promise<Outcome>
+> = {
+  express: async (guard, headers, needed, path = '/') => {
+    const request = { method: 'GET', url: '/', originalUrl: path, headers };
     const { outcome, response } = outgoing();
     let caller: Caller | undefined;
     await express.requireCaller(guard, needed)(request, response, () => {
@@ -40,23 +45,24 @@ const adapters: Record<string, (guard: Guard, headers: Headers, needed: Requirem
     });
     return { ...outcome, caller };
   },
-  fastify: async (guard, headers, needed) => {
-    const request = { headers };
+  fastify: async (guard, headers, needed, path = '/') => {
+    const request = { method: 'GET', url: path, headers };
     const { outcome, reply } = outgoing();
     const result = await fastify.requireCaller(guard, needed)(request, reply);
     return result === reply ? outcome : { ...outcome, caller: fastify.callerOf(request) };
   },
-  hono: async (guard, headers, needed) => {
-    const context = { req: { raw: new Request('https://a.example', { headers: webHeaders(headers) }) } };
+  hono: async (guard, headers, needed, path = '/') => {
+    const raw = new Request(`https://a.example${path}`, { headers: webHeaders(headers) });
+    const context = { req: { raw } };
     let caller: Caller | undefined;
     const response = await hono.requireCaller(guard, needed)(context, async () => {
       caller = hono.callerOf(context);
     });
     return response ? { status: response.status, body: await response.text() } : { caller };
   },
-  node: async (guard, headers, needed) => {
+  node: async (guard, headers, needed, path = '/') => {
     const { outcome, response } = outgoing();
-    const caller = await node.requireCaller(guard, { headers }, response, needed);
+    const caller = await node.requireCaller(guard, { method: 'GET', url: path, headers }, response, needed);
     return { ...outcome, caller };
   },
 };
@@ -105,6 +111,15 @@ for (const [name, ask] of Object.entries(adapters)) {
         {},
       );
       expect([status, caller]).toEqual([401, undefined]);
+    });
+
+    test('a guard over the whole program serves the metadata of its resource', async () => {
+      const guard = createGuard({ verifier, resource: 'https://a.example' });
+      const path = '/.well-known/oauth-protected-resource';
+      const { status, body = '', caller } = await ask(guard, {}, {}, path);
+      expect([status, caller]).toEqual([200, undefined]);
+      expect(JSON.parse(body)).toMatchObject({ resource: 'https://a.example' });
+      expect((await ask(guard, {}, {}, `${path}/b`)).status).toBe(401);
     });
 
     test('the body names the request', async () => {

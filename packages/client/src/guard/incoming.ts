@@ -2,6 +2,10 @@ import type { GuardedRequest } from './refusal.ts';
 
 /** The part of Node's `IncomingMessage` that a guard reads. */
 export interface IncomingRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  /** In Express, where a router may shorten `url`. */
+  readonly originalUrl?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
@@ -12,7 +16,9 @@ export interface OutgoingResponse {
 }
 
 /** Reads Node's headers like the headers of a web-standard `Request`. */
-export const guardedRequest = ({ headers }: IncomingRequest): GuardedRequest => ({
+export const guardedRequest = ({ headers, method, url, originalUrl }: IncomingRequest): GuardedRequest => ({
+  method,
+  url: originalUrl ?? url,
   headers: {
     get: (name) => {
       const value = headers[name.toLowerCase()];

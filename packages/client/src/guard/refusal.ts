@@ -1,15 +1,19 @@
 /** The part of a request that a guard reads. */
 export interface GuardedRequest {
+  readonly method?: string | undefined;
+  /** May be a path. */
+  readonly url?: string | undefined;
   readonly headers: { get(name: string): string | null };
 }
 
 /** Why a request is refused. Nothing in it may contain a quote or a backslash: it becomes part of a header. */
 export interface Refusal {
-  readonly status: 401 | 403 | 503;
+  readonly status: 401 | 403 | 404 | 503;
   readonly error:
     | 'invalid_token'
     | 'insufficient_scope'
     | 'insufficient_user_authentication'
+    | 'not_found'
     | 'temporarily_unavailable';
   /** A sentence for a developer. */
   readonly description: string;
@@ -19,20 +23,23 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const realm = 'Bearer realm="latchkey"';
-
-const challengeOf = ({ error, description, parameters }: Refusal): string =>
-  [
-    `${realm}, error="${error}", error_description="${description}"`,
-    ...Object.entries(parameters ?? {}).map(([name, value]) => `${name}="${value}"`),
-  ].join(', ');
+const challengeOf = (refusal: Refusal, parameters: Readonly<Record<string, string>>): string => {
+  const { error, description } = refusal;
+  const all = {
+    realm: 'latchkey',
+    ...(refusal === missingToken ? {} : { error, error_description: description }),
+    ...refusal.parameters,
+    ...parameters,
+  };
+  const list = Object.entries(all).map(([name, value]) => `${name}="${value}"`);
+  return `Bearer ${list.join(', ')}`;
+};
 
 /** The request has no bearer token, so its challenge names no error. @see RFC 6750 section 3.1 */
 export const missingToken: Refusal = {
   status: 401,
   error: 'invalid_token',
   description: 'This request requires an access token.',
-  headers: { 'WWW-Authenticate': realm },
 };
 
 /** The same for every reason. @see RFC 6750 section 3.1 */
@@ -42,6 +49,8 @@ export const invalidToken: Refusal = {
   description: 'The access token is malformed, expired or revoked.',
 };
 
+export const notFound: Refusal = { status: 404, error: 'not_found', description: 'There is no such path.' };
+
 /** Not a 401: a client would throw its good token away. */
 export const unavailable = (retryAfterSeconds: number): Refusal => ({
   status: 503,
@@ -50,8 +59,15 @@ export const unavailable = (retryAfterSeconds: number): Refusal => ({
   headers: { 'Retry-After': String(retryAfterSeconds) },
 });
 
-/** The refusal as Latchkey itself would send it. The body has a `request_id` if the request had an `X-Request-Id`. */
-export function refuse(request: GuardedRequest, refusal: Refusal): Response {
+/**
+ * The refusal as Latchkey itself would send it. The body has a `request_id` if the request had an `X-Request-Id`.
+ * @param parameters of every challenge for this resource
+ */
+export function refuse(
+  request: GuardedRequest,
+  refusal: Refusal,
+  parameters: Readonly<Record<string, string>> = {},
+): Response {
   const { status, error, description, headers } = refusal;
   const requestId = request.headers.get('X-Request-Id') ?? '';
   const body = {
@@ -63,7 +79,12 @@ export function refuse(request: GuardedRequest, refusal: Refusal): Response {
     status,
     headers: {
       'Cache-Control': 'no-store',
-      ...(status === 503 ? {} : { 'WWW-Authenticate': challengeOf(refusal) }),
+      ...(status === 401 || status === 403
+        ? {
+            'WWW-Authenticate': challengeOf(refusal, parameters),
+            'Access-Control-Expose-Headers': 'WWW-Authenticate',
+          }
+        : {}),
       ...headers,
     },
   });

@@ -1,0 +1,77 @@
+import type { GuardedRequest } from './refusal.ts';
+import type { Requirements } from './requirements.ts';
+
+const wellKnownPath = '/.well-known/oauth-protected-resource';
+/** New scopes of a program are seen by clients after this time. */
+const maxAgeSeconds = 300;
+
+/** The document that tells clients who issues tokens for a resource. @see RFC 9728 */
+export interface ResourceMetadata {
+  /** The parameters that lead a refused client to the document. */
+  challengeFor(requirements: Requirements): Record<string, string>;
+  /** Lists the scopes of a route. */
+  list(requirements: Requirements): void;
+  /** The response to a request for the document; undefined for other requests. */
+  respond(request: GuardedRequest): Promise<Response | undefined>;
+}
+
+/** One without a path may be written with or without its final slash. @see RFC 3986 section 6.2.3 */
+const withSlash = (uri: string): string => (/^\w+:\/\/[^/?#]+$/.test(uri) ? `${uri}/` : uri);
+
+/** Whether two texts name the same resource. */
+export const isSameResource = (one: string, other: string): boolean => withSlash(one) === withSlash(other);
+
+/** @throws {RangeError} for a resource that is no URL, or would break a challenge */
+export function resourceMetadata(resource: string, issuer: () => Promise<string>): ResourceMetadata {
+  if (!/^https?:\/\/[\x21\x24-\x5b\x5d-\x7e]+$/.test(resource) || !URL.canParse(resource))
+    throw new RangeError('resource must be an https or http URL without a fragment.');
+  const { origin, pathname, search } = new URL(resource);
+  const path = wellKnownPath + (pathname === '/' ? '' : pathname);
+  const url = origin + path + search;
+  const listed = new Set<string>();
+
+  const send = async (method: string | undefined): Promise<Response> => {
+    if (method !== 'GET' && method !== 'HEAD')
+      return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD, OPTIONS' } });
+    const scopes = [...listed];
+    const document = {
+      resource,
+      authorization_servers: [await issuer()],
+      ...(scopes.length > 0 ? { scopes_supported: scopes } : {}),
+      bearer_methods_supported: ['header'],
+    };
+    const headers = {
+      'Cache-Control': `public, max-age=${maxAgeSeconds}`,
+      'Access-Control-Allow-Origin': '*',
+    };
+    return Response.json(document, { headers });
+  };
+
+  return {
+    challengeFor: ({ scopes = [] }) => ({
+      resource_metadata: url,
+      ...(scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
+    }),
+    list: ({ scopes = [] }) => {
+      // Only the person's own login can have it, so no client could ask for it.
+      for (const name of scopes) if (name !== '*') listed.add(name);
+    },
+    respond: async ({ method, url: requested = '', headers }) => {
+      if (!URL.canParse(requested, origin) || new URL(requested, origin).pathname !== path) return undefined;
+      return method === 'OPTIONS'
+        ? preflight(headers.get('Access-Control-Request-Headers') ?? '')
+        : send(method);
+    },
+  };
+}
+
+const preflight = (requestedHeaders: string): Response =>
+  new Response(null, {
+    status: 204,
+    headers: {
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Allow-Methods': 'GET, HEAD',
+      'Access-Control-Allow-Headers': requestedHeaders,
+      'Access-Control-Max-Age': '600',
+    },
+  });
