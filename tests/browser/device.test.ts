@@ -150,6 +150,41 @@ test('the code of a device counts down, and the page says when it has expired', 
   await page.context().close();
 });
 
+test('an approval that has to be confirmed shows its code once, and says what never to do with it', async () => {
+  const page = await newPage();
+  await signedIn(page, service.url, 'confirms@example.com');
+  await page.route('**/device/approve', async (route) => {
+    const response = await route.fetch();
+    const headers = { ...response.headers(), 'content-type': 'application/json' };
+    await route.fulfill({ status: 200, headers, json: { confirmation_code: '047159' } });
+  });
+  const device = await startDevice();
+  await page.goto(device.verification_uri_complete);
+  await page.locator('#approve[aria-disabled=false]').click();
+  await page.getByText('Never tell it to anyone').waitFor();
+  expect(await page.locator('#confirmation-code').innerText()).toBe('047159');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  expect(await page.content()).not.toContain('047159');
+  await page.context().close();
+});
+
+test('a device that cannot ask for the confirmation code cannot be approved from another network', async () => {
+  const page = await newPage();
+  await signedIn(page, service.url, 'cannot-confirm@example.com');
+  await page.route('**/device/verify', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), confirmation: 'impossible' } });
+  });
+  const device = await startDevice();
+  await page.goto(device.verification_uri_complete);
+  await page.getByText('You can only approve it from its own network').waitFor();
+  expect(await page.locator('#approve').count()).toBe(0);
+  await page.locator('#deny').click();
+  await page.getByRole('heading', { name: 'Denied' }).waitFor();
+  await page.context().close();
+});
+
 test('a typed device code survives a reload', async () => {
   const page = await newPage();
   await signedIn(page, service.url, 'reloads@example.com');

@@ -88,7 +88,8 @@ export function writeAgo(time: Date, now: Date, words: AgoWords): string | undef
   const seconds = (time.getTime() - now.getTime()) / 1000;
   const found = agoUnits.find((one) => Math.abs(seconds) >= one.seconds);
   if (found === undefined) return seconds <= 0 ? words.justNow : words.inAMoment;
-  const number = Math.trunc(seconds / found.seconds);
+  // What lies ahead is rounded: a key of 30 days, just made, ends in 30 days.
+  const number = seconds < 0 ? Math.trunc(seconds / found.seconds) : Math.round(seconds / found.seconds);
   if (found.unit === 'day' && Math.abs(number) > maxAgoDays) return undefined;
   const ago = new Intl.RelativeTimeFormat(words.language, { numeric: 'auto' }).format(number, found.unit);
   return unspaced(words.language, ago);

@@ -2,6 +2,7 @@ import { createApi } from '@latchkey/client/api';
 import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 import type { Answer, Body } from '@latchkey/client/operations';
 import type { Profile, ProfileView } from '@latchkey/contract/account';
+import type { DeviceConfirmation } from '@latchkey/contract/device';
 import type { Event } from '@latchkey/contract/events';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Session } from '@latchkey/contract/sessions';
@@ -87,11 +88,13 @@ export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
 export const verifyDevice = (userCode: string) =>
   resultOf(api.call('verifyDevice', { body: { user_code: userCode } }));
 
-/** Approves or denies a device sign-in. Works once. */
-export const decideDevice = (decision: 'approve' | 'deny', userCode: string) =>
-  resultOf(
-    api.call(decision === 'approve' ? 'approveDevice' : 'denyDevice', { body: { user_code: userCode } }),
+/** Approves or denies a device sign-in. Works once. An approval may have to be confirmed on the device, with a code. */
+export const decideDevice = (decision: 'approve' | 'deny', userCode: string) => {
+  const body = { user_code: userCode };
+  return resultOf<DeviceConfirmation | undefined>(
+    decision === 'approve' ? api.call('approveDevice', { body }) : api.call('denyDevice', { body }),
   );
+};
 
 /** Returns what an authorization request asks for. Changes nothing. */
 export const verifyAuthorization = (request: Body<'verifyAuthorization'>) =>

@@ -107,6 +107,19 @@ export const deviceStates = (url: string): PageState[] => {
       },
     },
     {
+      name: 'device-confirmation',
+      open: async (page) => {
+        await page.route('**/device/approve', async (route) => {
+          const response = await route.fetch();
+          const headers = { ...response.headers(), 'content-type': 'application/json' };
+          await route.fulfill({ status: 200, headers, json: { confirmation_code: '047159' } });
+        });
+        await openPending(page, plain);
+        await pressed(page, 'Approve');
+        await page.getByText('Never tell it to anyone').waitFor();
+      },
+    },
+    {
       name: 'device-taken-back',
       open: async (page) => {
         await openPending(page, plain);

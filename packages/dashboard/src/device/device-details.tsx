@@ -31,6 +31,7 @@ export const DeviceDetails = ({ device }: { device: PendingDevice }) => (
         <Untrusted text={device.device_name} />
       </dd>
     </dl>
+    {device.client_name === null && device.device_name === null ? null : <UntrustedHint />}
     <Details summary={texts.device.details}>
       <dl>
         <dt>{texts.device.requested}</dt>
@@ -42,7 +43,9 @@ export const DeviceDetails = ({ device }: { device: PendingDevice }) => (
           <Untrusted text={device.user_agent} />
         </dd>
       </dl>
-      <UntrustedHint />
+      {device.user_agent === null || device.client_name !== null || device.device_name !== null ? null : (
+        <UntrustedHint />
+      )}
     </Details>
   </>
 );

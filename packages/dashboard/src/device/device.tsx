@@ -29,7 +29,7 @@ type Step =
   | { at: 'unavailable' }
   | { at: 'code'; isUnknownCode?: boolean }
   | Review
-  | { at: 'approved'; status: ApprovalStatus; sessionId: string | null }
+  | { at: 'approved'; status: ApprovalStatus; sessionId: string | null; confirmationCode: string | undefined }
   | { at: 'denied' };
 
 interface Review {
@@ -121,7 +121,8 @@ const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =
             until: expiresAt.getTime(),
           };
     saveDecision(made, here());
-    showOutcome(made);
+    // Never stored: it is shown once.
+    showOutcome(made, result.value?.confirmation_code);
     return undefined;
   });
 
@@ -136,7 +137,7 @@ function decisionFailed(decision: Decision['decision'], problem: Problem): 'leav
   return undefined;
 }
 
-function showOutcome(made: Decision): void {
+function showOutcome(made: Decision, confirmationCode?: string): void {
   if (made.decision === 'deny') {
     step.value = { at: 'denied' };
     return;
@@ -144,7 +145,7 @@ function showOutcome(made: Decision): void {
   void watchApproval(made, (status) => {
     const now = step.value;
     if (now.at === 'approved' && now.status === 'withdrawn') return;
-    step.value = { at: 'approved', status, sessionId: made.sessionId };
+    step.value = { at: 'approved', status, sessionId: made.sessionId, confirmationCode };
   });
 }
 
@@ -154,7 +155,8 @@ const withdraw = (sessionId: string | null) =>
     if (sessionId === null) return undefined;
     error.value = '';
     const result = await revokeSession(sessionId);
-    if (result.ok) step.value = { at: 'approved', status: 'withdrawn', sessionId };
+    if (result.ok)
+      step.value = { at: 'approved', status: 'withdrawn', sessionId, confirmationCode: undefined };
     // If the session has already ended, polling the security log shows how.
     else if (result.problem.code !== 'not_found') {
       if (redirectedToSignIn(result.problem)) return 'leaving';
@@ -212,6 +214,7 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
 
 function ReviewStep({ review }: { review: Review }) {
   const { device, expiresAt, timer } = review;
+  const isImpossible = device.confirmation === 'impossible';
   return (
     <ReviewView
       question={texts.device.question}
@@ -220,7 +223,7 @@ function ReviewStep({ review }: { review: Review }) {
       error={error.value}
       isBusy={busy.now.value}
       timer={timer}
-      onApprove={() => void decide('approve', review)}
+      onApprove={isImpossible ? undefined : () => void decide('approve', review)}
       onDeny={() => void decide('deny', review)}
       here={here()}
     >
@@ -241,6 +244,7 @@ function ReviewStep({ review }: { review: Review }) {
             : sentences(texts.device.warningText, texts.device.otherNetwork),
         })}
       </Warning>
+      {isImpossible ? <Warning id="confirmation-impossible">{texts.device.confirmImpossible}</Warning> : null}
       <DeviceDetails device={device} />
     </ReviewView>
   );
@@ -274,6 +278,7 @@ function CurrentStep() {
       return (
         <Approved
           status={now.status}
+          confirmationCode={now.confirmationCode}
           error={error.value}
           isBusy={busy.now.value}
           onWithdraw={() => void withdraw(now.sessionId)}

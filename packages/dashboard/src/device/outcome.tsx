@@ -3,12 +3,14 @@ import { securityPath, sessionsPath } from '../next.ts';
 import { signedInByEmail } from '../passkey-offer.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { approvedIcon, cautionIcon, clockIcon, deniedIcon, waitingIcon, withdrawnIcon } from '../ui/icons.ts';
-import { ErrorMessage } from '../ui/messages.tsx';
+import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import type { ApprovalStatus } from './approval-status.ts';
 
 interface ApprovedProps {
   readonly status: ApprovalStatus;
+  /** What the person has to type on the device before it is signed in. */
+  readonly confirmationCode: string | undefined;
   readonly error: string;
   readonly isBusy: boolean;
   readonly onWithdraw: () => void;
@@ -36,10 +38,21 @@ const looks: Record<ApprovalStatus, Look> = {
 };
 
 /** The step after an approval: shows its status, and lets the user withdraw it while the device hasn't signed in. */
-export function Approved({ status, error, isBusy, onWithdraw }: ApprovedProps) {
+export function Approved({ status, confirmationCode, error, isBusy, onWithdraw }: ApprovedProps) {
   const heading = status === 'withdrawn' ? texts.device.withdrawn : texts.device.approved;
   return (
     <Outcome key={heading} {...looks[status]} heading={heading} takesFocus>
+      {confirmationCode !== undefined && canBeWithdrawn(status) ? (
+        <>
+          <div class="code-box">
+            <p>{texts.device.confirm}</p>
+            <output id="confirmation-code" class="big-code">
+              {confirmationCode}
+            </output>
+          </div>
+          <Warning>{texts.device.confirmNever}</Warning>
+        </>
+      ) : null}
       <p id="status" role="status">
         {fill(texts.device.status[status])}
       </p>

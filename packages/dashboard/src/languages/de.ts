@@ -286,6 +286,11 @@ export const de: Texts = {
     withdrawn: 'Erlaubnis zurückgezogen',
     byMistake: 'Versehentlich zugelassen?',
     withdraw: 'Erlaubnis zurückziehen',
+    confirm: 'Geben Sie diesen Code auf Ihrem Gerät ein. Er wird nur einmal angezeigt.',
+    confirmNever:
+      'Geben Sie ihn nur auf dem Gerät vor Ihnen ein. Nennen Sie ihn niemandem: Wer danach fragt, will in Ihr Konto gelangen.',
+    confirmImpossible:
+      'Dieses Gerät befindet sich in einem anderen Netzwerk und kann nicht nach einem Bestätigungscode fragen. Sie können es nur aus seinem eigenen Netzwerk zulassen.',
     skipEmail: 'Nächstes Mal ohne E‑Mail: {addPasskey}.',
     addPasskey: 'Passkey hinzufügen',
     denied: 'Abgelehnt',

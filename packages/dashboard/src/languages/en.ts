@@ -272,6 +272,11 @@ export const en = {
     withdrawn: 'Approval withdrawn',
     byMistake: 'Approved by mistake?',
     withdraw: 'Withdraw approval',
+    confirm: 'Enter this code on your device. It is shown only once.',
+    confirmNever:
+      'Type it only on the device in front of you. Never tell it to anyone: a person who asks you for it wants to get into your account.',
+    confirmImpossible:
+      "This device is in a different network and can't ask for a confirmation code. You can only approve it from its own network.",
     skipEmail: 'Skip the email next time: {addPasskey}.',
     addPasskey: 'add a passkey',
     denied: 'Denied',

@@ -290,6 +290,11 @@ export const es: Texts = {
     withdrawn: 'Aprobación retirada',
     byMistake: '¿Lo has aprobado por error?',
     withdraw: 'Retirar aprobación',
+    confirm: 'Escribe este código en tu dispositivo. Solo se muestra una vez.',
+    confirmNever:
+      'Escríbelo solo en el dispositivo que tienes delante. No se lo digas nunca a nadie: quien te lo pida quiere entrar en tu cuenta.',
+    confirmImpossible:
+      'Este dispositivo está en otra red y no puede pedir un código de confirmación. Solo puedes aprobarlo desde su propia red.',
     skipEmail: 'La próxima vez, evita el correo: {addPasskey}.',
     addPasskey: 'añade una llave de acceso',
     denied: 'Rechazado',

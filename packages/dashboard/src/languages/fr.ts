@@ -292,6 +292,11 @@ export const fr: Texts = {
     withdrawn: 'Approbation retirée',
     byMistake: 'Approuvé par erreur ?',
     withdraw: "Retirer l'approbation",
+    confirm: "Saisissez ce code sur l'appareil. Il n'est affiché qu'une seule fois.",
+    confirmNever:
+      "Saisissez-le uniquement sur l'appareil devant vous. Ne le communiquez jamais à personne\u00a0: quiconque vous le demande cherche à accéder à votre compte.",
+    confirmImpossible:
+      "Cet appareil se trouve sur un autre réseau et ne peut pas demander de code de confirmation. Vous ne pouvez l'approuver que depuis son propre réseau.",
     skipEmail: "La prochaine fois, évitez l'e‑mail : {addPasskey}.",
     addPasskey: "ajoutez une clé d'accès",
     denied: 'Refusé',

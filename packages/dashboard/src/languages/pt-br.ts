@@ -286,6 +286,11 @@ export const ptBr: Texts = {
     withdrawn: 'Aprovação revogada',
     byMistake: 'Aprovou por engano?',
     withdraw: 'Revogar aprovação',
+    confirm: 'Digite este código no seu dispositivo. Ele é mostrado apenas uma vez.',
+    confirmNever:
+      'Digite-o somente no dispositivo à sua frente. Nunca o informe a ninguém: quem pede esse código quer acessar sua conta.',
+    confirmImpossible:
+      'Este dispositivo está em outra rede e não pode pedir um código de confirmação. Você só pode aprová-lo a partir da rede dele.',
     skipEmail: 'Da próxima vez, dispense o e‑mail: {addPasskey}.',
     addPasskey: 'adicione uma chave de acesso',
     denied: 'Negado',
