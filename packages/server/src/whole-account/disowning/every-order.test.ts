@@ -146,7 +146,7 @@ const placeOf = (name: string, network: number) => ({
 
 async function signIn(app: TestApp, email: string, place = placeOf('home', 0)) {
   await app.ask('POST', '/magic_link', { json: { email } });
-  const token = await linkFrom(app, 'magicLink', `magic_links WHERE email = '${email}'`);
+  const token = await linkFrom(app, 'magicLink', `magic_links WHERE email = '${email}' AND spent_at IS NULL`);
   return app.ask('POST', '/magic_link/verify', { json: { token }, ...place });
 }
 
@@ -186,9 +186,14 @@ class Walk {
 
   private static async begin(app: TestApp, name: string): Promise<Walk> {
     const address = `${name}@example.com`;
-    const owner = (await signIn(app, address)).body;
-    const first = (await signIn(app, address, placeOf('first', 1))).body;
-    const second = (await signIn(app, address, placeOf('second', 2))).body;
+    const start = async (place?: ReturnType<typeof placeOf>) => {
+      const answer = await signIn(app, address, place);
+      expect(outcome(answer)).toBe('200');
+      return answer.body;
+    };
+    const owner = await start();
+    const first = await start(placeOf('first', 1));
+    const second = await start(placeOf('second', 2));
     const id = (await accountOf(app, owner.access_token))!;
     const walk = new Walk(app, name, id, { owner, first, second });
     await walk.adds('owner', 'from before');
