@@ -163,7 +163,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         [['create', 'x', '--scope', '*=x'], 1, 'scope: a name is'],
         [['create', 'x', '--scope', 'read='], 1, 'the sentence of read'],
         [['create', 'x', '--scope', 'a=x', '--scope', 'a=y'], 1, 'a appears twice'],
-        [['create', 'x', '--may', 'everything'], 2, 'delegate, feed, organizations, users'],
+        [['create', 'x', '--may', 'everything'], 2, 'delegate, feed, operate, organizations, users'],
         [['create', 'x', '--reach', 'other'], 1, 'reach: must be an absolute URI'],
         [['set', id], 2, 'name what to replace'],
         [['set', id, '--scope', 'Read=x'], 1, 'scope: a name is'],

@@ -167,7 +167,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     test('after rotate --at-once no old signing key is published or signs', async () => {
       const published = async () => {
         const answer = await fetch(`${service.url}/.well-known/jwks.json`);
-        return ((await answer.json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+        const { keys } = (await answer.json()) as { keys: { kid: string; alg: string }[] };
+        return keys.filter(({ alg }) => alg === 'ES256').map(({ kid }) => kid);
       };
       const key = (await operator('services', 'create', 'verifier')).stdout.trimEnd().split('\n').at(-1)!;
       const signedBy = async () => {
@@ -193,11 +194,11 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       polling = false;
       await polled;
       expect(code).toBe(0);
-      expect(stderr).toMatch(/^Waiting \d s until all nodes/m);
+      expect(stderr).toMatch(/^Waiting 18 s until all nodes/m);
       expect(after).toHaveLength(1);
       expect(before).not.toContain(after[0]!);
       expect(await signedBy()).toBe(after[0]!);
-    });
+    }, 60_000);
 
     test('disabling an account ends its sessions at once and for good; once enabled, its owner can sign in again', async () => {
       const tokens = await loginByMail(service.url, 'shut@example.com');

@@ -301,10 +301,11 @@ const publicKey = z.object({
     examples: ['Qm7xKp2vTz'],
   }),
   use: z.literal('sig').meta({ description: 'For signatures.' }),
-  kty: z.enum(['EC', 'RSA']).meta({ description: 'The key type.' }),
+  kty: z.enum(['EC', 'RSA']).meta({ description: 'The key type.', examples: ['EC'] }),
   alg: z.enum(['ES256', 'RS256']).meta({
     description:
       'The algorithm: `ES256` of introspection responses and feed events, `RS256` of identity tokens.',
+    examples: ['ES256'],
   }),
   crv: z.literal('P-256').exactOptional().meta({ description: 'The curve of an EC key.' }),
   x: z
@@ -321,8 +322,17 @@ const publicKey = z.object({
       description: 'The y coordinate of an EC key, in base64url.',
       examples: ['x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'],
     }),
-  n: z.string().exactOptional().meta({ description: 'The modulus of an RSA key, in base64url.' }),
-  e: z.string().exactOptional().meta({ description: 'The exponent of an RSA key, in base64url.' }),
+  n: z
+    .string()
+    .exactOptional()
+    .meta({
+      description: 'The modulus of an RSA key, in base64url.',
+      examples: ['ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAk'],
+    }),
+  e: z
+    .string()
+    .exactOptional()
+    .meta({ description: 'The exponent of an RSA key, in base64url.', examples: ['AQAB'] }),
 });
 export type PublicKey = z.infer<typeof publicKey>;
 

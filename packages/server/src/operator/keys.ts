@@ -13,6 +13,7 @@ import { AuthError } from '../platform/errors.ts';
 import { lastSeals, sealedByAnotherAt } from '../security-log/events/auditing.ts';
 import { countUnchangedSince } from '../sessions/sessions.ts';
 import {
+  deleteReplacedKeys,
   followMs,
   listSigningKeys,
   rotateSigningKey,
@@ -68,7 +69,11 @@ export function keyCommands(program: Command, run: Run): void {
       run(async (ctx) => {
         const signsFrom = await rotateSigningKey(ctx, { atOnce });
         if (atOnce) {
-          process.stderr.write(`Waiting ${followMs / 1000} s until all nodes publish only the new key.\n`);
+          process.stderr.write(
+            `Waiting ${(3 * followMs) / 1000} s until all nodes publish only the new key.\n`,
+          );
+          await Bun.sleep(2 * followMs);
+          await deleteReplacedKeys(ctx);
           await Bun.sleep(followMs);
         }
         return `Created a signing key; it signs from ${new Date(signsFrom).toISOString()}.`;

@@ -5,7 +5,7 @@ import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.
 import { declareService } from '../../../../../tests/support/services.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
 import { overlapSeconds } from '../signing-keys/rotation.ts';
-import { leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
+import { deleteReplacedKeys, followMs, leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
 
 setDefaultTimeout(30_000);
 
@@ -139,10 +139,32 @@ onBothDatabases('signed introspection', (open) => {
     expect((await keysOf(app)).keys.map(({ kid }) => kid)).not.toContain(first);
   });
 
-  test('rotating at once publishes only the new key, and the next rotation deletes unused keys', async () => {
+  test('rotating at once, every signature verifies with the keys that any node publishes when it arrives', async () => {
+    const { app, beside, signed, verify } = await start();
+    const nodes = [app, await beside()];
+    const first = kidOf(await signed(app));
+    const followSeconds = followMs / 1000;
+    await rotateSigningKey(app.ctx, { atOnce: true });
+    for (let passed = 0; passed < 3 * followSeconds; passed += 1) {
+      if (passed === 2 * followSeconds) await deleteReplacedKeys(app.ctx);
+      // The nodes read the keys at different times.
+      const jwts = [await signed(nodes[passed % 2]!), await signed(nodes[(passed + 1) % 2]!)];
+      app.pass(1);
+      for (const jwt of jwts) for (const node of nodes) await verify(app, jwt, await keysOf(node));
+    }
+    for (const node of nodes) {
+      const { keys } = await keysOf(node);
+      expect(keys.map(({ kid }) => kid)).toEqual([kidOf(await signed(node))]);
+      expect(keys[0]!.kid).not.toBe(first);
+    }
+  });
+
+  test('after a rotation at once only the new key is published, and the next rotation deletes unused keys', async () => {
     const { app, signed, verify } = await start();
     const stolen = await signed(app);
     await rotateSigningKey(app.ctx, { atOnce: true });
+    app.pass((2 * followMs) / 1000);
+    await deleteReplacedKeys(app.ctx);
     app.pass(rereadSeconds);
     const keys = await keysOf(app);
     expect(keys.keys).toHaveLength(1);

@@ -166,16 +166,17 @@ async function addKey(
 }
 
 /**
- * Creates the next signing key of each algorithm for the operator. They are published now and sign after `leadSeconds`; the previous ones
- * stay published for another week. With `atOnce`, after a leak, they sign now and all other keys are deleted.
- * @returns when it starts to sign, in milliseconds since 1970
+ * Creates the next signing key of each algorithm for the operator. They are published now and sign after `leadSeconds`; the
+ * previous ones stay published for another week. With `atOnce`, after a leak, they sign as soon as every node publishes them;
+ * the caller then waits and calls `deleteReplacedKeys`.
+ * @returns when they start to sign, in milliseconds since 1970
  * @throws {AuthError} `conflict` when another rotation was faster
  */
 export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boolean }): Promise<number> {
   const now = ctx.clock();
   const rows = await store.listKeys(ctx.db.read, {});
   const sequence = nextSequence(rows);
-  const signsFrom = atOnce || rows.length === 0 ? now : now + leadSeconds * 1000;
+  const signsFrom = rows.length === 0 ? now : now + (atOnce ? followMs : leadSeconds * 1000);
   const isAdded = await ctx.db.transaction(async (tx) => {
     for (const [index, algorithm] of algorithms.entries())
       if (!(await addKey(ctx, tx, { algorithm, sequence: sequence + index, signsFrom }))) return false;
@@ -187,10 +188,22 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
       'The signing keys were just rotated by someone else. Try again if you need another key.',
     );
   }
-  const inUse = atOnce ? [] : publishedRows(rows, now).map((row) => row.sequence);
-  const oldestInUse = Math.min(sequence, ...inUse);
+  const oldestInUse = Math.min(sequence, ...publishedRows(rows, now).map((row) => row.sequence));
   await store.deleteKeysBefore(ctx.db.single, { sequence: oldestInUse });
   return signsFrom;
+}
+
+/**
+ * Deletes every key but the newest that signs, of each algorithm. Call it `2 * followMs` after a rotation `atOnce`: by then
+ * every node signs with the new keys, so no signature is served that a reader can no longer verify.
+ */
+export async function deleteReplacedKeys(ctx: Context): Promise<void> {
+  const rows = await store.listKeys(ctx.db.read, {});
+  const signing = algorithms.flatMap((algorithm) =>
+    signingCandidates(rowsOf(rows, algorithm), ctx.clock()).slice(0, 1),
+  );
+  const sequence = Math.min(...signing.map((row) => row.sequence));
+  await store.deleteKeysBefore(ctx.db.single, { sequence });
 }
 
 /** A signing key as operators see it. */
