@@ -191,7 +191,7 @@ export const de: Texts = {
   },
   notMe: {
     heading: 'Waren Sie das?',
-    text: 'Wenn nicht, beenden wir die Sitzung, um die es in der E‑Mail ging, und machen alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen. Ihre anderen Sitzungen bleiben aktiv, außer wenn Ihre E‑Mail-Adresse wiederhergestellt werden muss: Dann enden alle.',
+    text: 'Wenn nicht, beenden wir die Sitzung, um die es in der E‑Mail ging, und machen alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen. Wurde die Sitzung mit einem Passkey gestartet, entfernen wir auch ihn und beenden alle damit gestarteten Sitzungen. Ihre anderen Sitzungen bleiben aktiv, außer wenn Ihre E‑Mail-Adresse wiederhergestellt werden muss: Dann enden alle.',
     decline: 'Das war ich',
     declined:
       'Sie können diese Seite schließen. Falls Sie es sich anders überlegen: Der Link in der E‑Mail funktioniert, bis er abläuft.',

@@ -184,7 +184,7 @@ export const en = {
   },
   notMe: {
     heading: 'Was this you?',
-    text: "If it wasn't, we'll end the session that the email was about and undo everything it added: passkeys, keys, approved devices, an email change, and the sessions that came from them. Your other sessions stay active, unless your email has to be restored: then all of them end.",
+    text: "If it wasn't, we'll end the session that the email was about and undo everything it added: passkeys, keys, approved devices, an email change, and the sessions that came from them. If the session was started with a passkey, we'll remove the passkey, too, and end every session started with it. Your other sessions stay active, unless your email has to be restored: then all of them end.",
     decline: 'This was me',
     declined:
       'You can close this page. If you change your mind, the link in the email works until it expires.',

@@ -184,7 +184,7 @@ export const es: Texts = {
   },
   notMe: {
     heading: '¿Has sido tú?',
-    text: 'Si no, finalizaremos la sesión a la que se refería el correo y desharemos todo lo que añadió: llaves de acceso, claves de API, dispositivos aprobados, un cambio de correo y las sesiones creadas a partir de ellos. Tus demás sesiones siguen activas, salvo que haya que restaurar tu correo: entonces se finalizan todas.',
+    text: 'Si no, finalizaremos la sesión a la que se refería el correo y desharemos todo lo que añadió: llaves de acceso, claves de API, dispositivos aprobados, un cambio de correo y las sesiones creadas a partir de ellos. Si la sesión se inició con una llave de acceso, también eliminaremos la llave y finalizaremos todas las sesiones iniciadas con ella. Tus demás sesiones siguen activas, salvo que haya que restaurar tu correo: entonces se finalizan todas.',
     decline: 'He sido yo',
     declined:
       'Puedes cerrar esta página. Si cambias de opinión, el enlace del correo funciona hasta que caduque.',

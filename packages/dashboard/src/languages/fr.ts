@@ -183,7 +183,7 @@ export const fr: Texts = {
   },
   notMe: {
     heading: 'Était-ce vous ?',
-    text: "Sinon, nous mettrons fin à la session concernée par l'e‑mail et annulerons tout ce qu'elle a ajouté : clés d'accès, clés d'API, appareils approuvés, changement d'adresse e‑mail et sessions qui en proviennent. Vos autres sessions restent actives, sauf si votre adresse e‑mail doit être restaurée : elles se terminent alors toutes.",
+    text: "Sinon, nous mettrons fin à la session concernée par l'e‑mail et annulerons tout ce qu'elle a ajouté : clés d'accès, clés d'API, appareils approuvés, changement d'adresse e‑mail et sessions qui en proviennent. Si la session a été ouverte avec une clé d'accès, nous supprimerons aussi cette clé et mettrons fin à toutes les sessions ouvertes avec elle. Vos autres sessions restent actives, sauf si votre adresse e‑mail doit être restaurée : elles se terminent alors toutes.",
     decline: "C'était moi",
     declined:
       "Vous pouvez fermer cette page. Si vous changez d'avis, le lien de l'e‑mail fonctionne jusqu'à son expiration.",

@@ -181,7 +181,7 @@ export const ptBr: Texts = {
   },
   notMe: {
     heading: 'Foi você?',
-    text: 'Se não foi, vamos encerrar a sessão mencionada no e‑mail e desfazer tudo o que ela adicionou: chaves de acesso, chaves de API, dispositivos aprovados, uma mudança de e‑mail e as sessões criadas a partir deles. Suas outras sessões continuam ativas, a menos que seu e‑mail precise ser restaurado: nesse caso, todas são encerradas.',
+    text: 'Se não foi, vamos encerrar a sessão mencionada no e‑mail e desfazer tudo o que ela adicionou: chaves de acesso, chaves de API, dispositivos aprovados, uma mudança de e‑mail e as sessões criadas a partir deles. Se a sessão foi iniciada com uma chave de acesso, também vamos remover a chave e encerrar todas as sessões iniciadas com ela. Suas outras sessões continuam ativas, a menos que seu e‑mail precise ser restaurado: nesse caso, todas são encerradas.',
     decline: 'Fui eu',
     declined: 'Você pode fechar esta página. Se mudar de ideia, o link do e‑mail funciona até expirar.',
     confirm: 'Não fui eu',

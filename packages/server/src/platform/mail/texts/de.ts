@@ -67,7 +67,8 @@ export const de: MailTexts = {
     key: 'Schlüssel entfernt',
     address: 'Adresse wiederhergestellt',
     othersContinue: 'Ihre anderen Sitzungen sind nicht betroffen.',
-    allEnded: 'Weil die Adresse wiederhergestellt wurde, sind alle Sitzungen des Kontos beendet.',
+    allEnded:
+      'Weil die Adresse wiederhergestellt wurde, sind alle Sitzungen des Kontos beendet. Entfernt sind auch alle Passkeys, die seit der Änderung hinzugefügt wurden, sowie ein Passkey, mit dem die gemeldete Anmeldung erfolgt ist.',
     review:
       'Melden Sie sich an und prüfen Sie Ihr Konto: Entfernen Sie Passkeys und melden Sie Geräte ab, die Sie nicht kennen.',
     notYou:
@@ -100,7 +101,7 @@ export const de: MailTexts = {
   },
   undo: {
     session:
-      'Das beendet diese Sitzung und macht alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen.',
+      'Das beendet diese Sitzung und macht alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen. Wurde diese Sitzung mit einem Passkey gestartet, wird auch er entfernt, und alle damit gestarteten Sitzungen enden.',
     device:
       '{session} Danach bietet die Seite an, auch die Sitzung zu beenden, über die das Gerät zugelassen wurde.',
     app: '{session} Danach bietet die Seite an, auch die Sitzung zu beenden, über die die Anwendung zugelassen wurde.',
@@ -108,9 +109,9 @@ export const de: MailTexts = {
       '{session} Der entfernte Passkey wird nicht wiederhergestellt; Sie können ihn wieder hinzufügen.',
     key: '{session} Der entfernte Schlüssel wird nicht wiederhergestellt; Sie können einen neuen erstellen.',
     address:
-      'Das stellt diese Adresse wieder her und beendet alle Sitzungen des Kontos. Seit der Änderung hinzugefügte Passkeys werden entfernt.',
+      'Das stellt diese Adresse wieder her und beendet alle Sitzungen des Kontos. Entfernt werden auch alle Passkeys, die seit der Änderung hinzugefügt wurden, sowie ein Passkey, mit dem die Anmeldung für die Änderung erfolgt ist.',
     theft:
-      'Das macht alles rückgängig, was diese Sitzung hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen.',
+      'Das macht alles rückgängig, was diese Sitzung hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen. Wurde diese Sitzung mit einem Passkey gestartet, wird auch er entfernt, und alle damit gestarteten Sitzungen enden.',
   },
   notices: {
     new_device: {

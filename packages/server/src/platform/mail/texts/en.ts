@@ -65,7 +65,8 @@ export const en = {
     key: 'Key removed',
     address: 'Address restored',
     othersContinue: 'Your other sessions are not affected.',
-    allEnded: 'Because the address was restored, every session of the account has ended.',
+    allEnded:
+      'Because the address was restored, every session of the account has ended. Every passkey added since the change and any passkey used for the reported sign-in have been removed.',
     review: "Sign in and review your account: remove passkeys and sign out devices that you don't recognize.",
     notYou:
       "If this wasn't you, someone else can read your email: change the password of your email account.",
@@ -97,15 +98,15 @@ export const en = {
   /** What using the link of a notice does. `{session}` is the first of them. */
   undo: {
     session:
-      'It ends that session and undoes everything it added: passkeys, keys, approved devices, a changed email address, and any sessions that came from those.',
+      'It ends that session and undoes everything it added: passkeys, keys, approved devices, a changed email address, and any sessions that came from those. If that session was started with a passkey, the passkey is removed, too, and every session started with it ends.',
     device: '{session} The page then offers to end the session that approved the device, too.',
     app: '{session} The page then offers to end the session that approved the application, too.',
     passkey: '{session} It does not restore the removed passkey; you can add that again.',
     key: '{session} It does not restore the removed key; you can create a new one.',
     address:
-      'It restores this address and ends every session of the account. Passkeys added since the change are removed.',
+      'It restores this address and ends every session of the account. It also removes every passkey added since the change and any passkey used for the sign-in that made it.',
     theft:
-      'It undoes everything that session added: passkeys, keys, approved devices, a changed email address, and any sessions that came from those.',
+      'It undoes everything that session added: passkeys, keys, approved devices, a changed email address, and any sessions that came from those. If that session was started with a passkey, the passkey is removed, too, and every session started with it ends.',
   },
   notices: {
     new_device: {

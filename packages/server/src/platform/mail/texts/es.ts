@@ -62,7 +62,8 @@ export const es: MailTexts = {
     key: 'Clave de API eliminada',
     address: 'Dirección restaurada',
     othersContinue: 'Tus demás sesiones no se ven afectadas.',
-    allEnded: 'Como se ha restaurado la dirección, se han finalizado todas las sesiones de la cuenta.',
+    allEnded:
+      'Como se ha restaurado la dirección, se han finalizado todas las sesiones de la cuenta. También se han eliminado las llaves de acceso añadidas desde el cambio y la que se hubiera usado en el inicio de sesión no reconocido.',
     review:
       'Inicia sesión y revisa tu cuenta: elimina las llaves de acceso y cierra la sesión de los dispositivos que no reconozcas.',
     notYou:
@@ -95,15 +96,15 @@ export const es: MailTexts = {
   },
   undo: {
     session:
-      'Así se finaliza esa sesión y se deshace todo lo que añadió: llaves de acceso, claves de API, dispositivos aprobados, un cambio de correo y las sesiones creadas a partir de ellos.',
+      'Así se finaliza esa sesión y se deshace todo lo que añadió: llaves de acceso, claves de API, dispositivos aprobados, un cambio de correo y las sesiones creadas a partir de ellos. Si esa sesión se inició con una llave de acceso, también se elimina la llave y se finalizan todas las sesiones iniciadas con ella.',
     device: '{session} Después, la página ofrece finalizar también la sesión que aprobó el dispositivo.',
     app: '{session} Después, la página ofrece finalizar también la sesión que aprobó la aplicación.',
     passkey: '{session} La llave de acceso eliminada no se restaura; puedes añadirla de nuevo.',
     key: '{session} La clave de API eliminada no se restaura; puedes crear una nueva.',
     address:
-      'Así se restaura esta dirección y se finalizan todas las sesiones de la cuenta. Las llaves de acceso añadidas desde el cambio se eliminan.',
+      'Así se restaura esta dirección y se finalizan todas las sesiones de la cuenta. También se eliminan las llaves de acceso añadidas desde el cambio y la que se haya usado para iniciar la sesión que lo hizo.',
     theft:
-      'Así se deshace todo lo que añadió esa sesión: llaves de acceso, claves de API, dispositivos aprobados, un cambio de correo y las sesiones creadas a partir de ellos.',
+      'Así se deshace todo lo que añadió esa sesión: llaves de acceso, claves de API, dispositivos aprobados, un cambio de correo y las sesiones creadas a partir de ellos. Si esa sesión se inició con una llave de acceso, también se elimina la llave y se finalizan todas las sesiones iniciadas con ella.',
   },
   notices: {
     new_device: {

@@ -64,7 +64,8 @@ export const fr: MailTexts = {
     key: "Clé d'API supprimée",
     address: 'Adresse restaurée',
     othersContinue: 'Vos autres sessions ne sont pas concernées.',
-    allEnded: "L'adresse ayant été restaurée, toutes les sessions du compte sont terminées.",
+    allEnded:
+      "L'adresse ayant été restaurée, toutes les sessions du compte sont terminées. Les clés d'accès ajoutées depuis le changement ont été supprimées, ainsi que celle qui aurait servi à la connexion signalée.",
     review:
       "Connectez-vous et vérifiez votre compte : supprimez les clés d'accès et déconnectez les appareils que vous ne reconnaissez pas.",
     notYou:
@@ -98,15 +99,15 @@ export const fr: MailTexts = {
   },
   undo: {
     session:
-      "Cela met fin à cette session et annule tout ce qu'elle a ajouté : clés d'accès, clés d'API, appareils approuvés, changement d'adresse e‑mail et sessions qui en proviennent.",
+      "Cela met fin à cette session et annule tout ce qu'elle a ajouté : clés d'accès, clés d'API, appareils approuvés, changement d'adresse e‑mail et sessions qui en proviennent. Si cette session a été ouverte avec une clé d'accès, celle-ci est également supprimée, et toutes les sessions ouvertes avec elle sont terminées.",
     device: "{session} La page propose ensuite de mettre aussi fin à la session qui a approuvé l'appareil.",
     passkey: "{session} La clé d'accès supprimée n'est pas restaurée ; vous pouvez l'ajouter à nouveau.",
     key: "{session} La clé d'API supprimée n'est pas restaurée ; vous pouvez en créer une nouvelle.",
     app: "{session} La page propose ensuite de mettre aussi fin à la session qui a approuvé l'application.",
     address:
-      "Cela restaure cette adresse et met fin à toutes les sessions du compte. Les clés d'accès ajoutées depuis le changement sont supprimées.",
+      "Cela restaure cette adresse et met fin à toutes les sessions du compte. Les clés d'accès ajoutées depuis le changement sont supprimées, ainsi que celle qui aurait servi à se connecter pour le faire.",
     theft:
-      "Cela annule tout ce que cette session a ajouté : clés d'accès, clés d'API, appareils approuvés, changement d'adresse e‑mail et sessions qui en proviennent.",
+      "Cela annule tout ce que cette session a ajouté : clés d'accès, clés d'API, appareils approuvés, changement d'adresse e‑mail et sessions qui en proviennent. Si cette session a été ouverte avec une clé d'accès, celle-ci est également supprimée, et toutes les sessions ouvertes avec elle sont terminées.",
   },
   notices: {
     new_device: {

@@ -62,7 +62,8 @@ export const ptBr: MailTexts = {
     key: 'Chave de API removida',
     address: 'Endereço restaurado',
     othersContinue: 'Suas outras sessões não foram afetadas.',
-    allEnded: 'Como o endereço foi restaurado, todas as sessões da conta foram encerradas.',
+    allEnded:
+      'Como o endereço foi restaurado, todas as sessões da conta foram encerradas. Também foram removidas as chaves de acesso adicionadas desde a mudança e a que tenha sido usada na sessão que você não reconheceu.',
     review:
       'Entre e revise sua conta: remova as chaves de acesso e desconecte os dispositivos que você não reconhece.',
     notYou: 'Se não foi você, outra pessoa pode ler seus e‑mails: mude a senha do seu e‑mail.',
@@ -94,15 +95,15 @@ export const ptBr: MailTexts = {
   },
   undo: {
     session:
-      'Isso encerra essa sessão e desfaz tudo o que ela adicionou: chaves de acesso, chaves de API, dispositivos aprovados, uma mudança de e‑mail e as sessões criadas a partir deles.',
+      'Isso encerra essa sessão e desfaz tudo o que ela adicionou: chaves de acesso, chaves de API, dispositivos aprovados, uma mudança de e‑mail e as sessões criadas a partir deles. Se essa sessão foi iniciada com uma chave de acesso, a chave também é removida, e todas as sessões iniciadas com ela são encerradas.',
     device: '{session} Depois, a página oferece encerrar também a sessão que aprovou o dispositivo.',
     passkey: '{session} A chave de acesso removida não é restaurada; você pode adicioná-la novamente.',
     key: '{session} A chave de API removida não é restaurada; você pode criar uma nova.',
     app: '{session} Em seguida, a página permite encerrar também a sessão que aprovou o aplicativo.',
     address:
-      'Isso restaura este endereço e encerra todas as sessões da conta. As chaves de acesso adicionadas desde a mudança são removidas.',
+      'Isso restaura este endereço e encerra todas as sessões da conta. Também remove as chaves de acesso adicionadas desde a mudança e a que tenha sido usada para iniciar a sessão que a fez.',
     theft:
-      'Isso desfaz tudo o que essa sessão adicionou: chaves de acesso, chaves de API, dispositivos aprovados, uma mudança de e‑mail e as sessões criadas a partir deles.',
+      'Isso desfaz tudo o que essa sessão adicionou: chaves de acesso, chaves de API, dispositivos aprovados, uma mudança de e‑mail e as sessões criadas a partir deles. Se essa sessão foi iniciada com uma chave de acesso, a chave também é removida, e todas as sessões iniciadas com ela são encerradas.',
   },
   notices: {
     new_device: {
