@@ -83,13 +83,21 @@ export function withLockOrder(db: Database): LockOrder {
       owned: false,
       freeLog: false,
     };
+    const requireOrder = (text: string): void => {
+      const complaint = complaintAbout(text, held);
+      if (complaint === undefined) return;
+      complaints.add(`${complaint}: ${text}`);
+      throw new Error(`a transaction ${complaint}: ${text}`);
+    };
     return {
       dialect: tx.dialect,
-      run: (text, values) => {
-        const complaint = complaintAbout(text, held);
-        if (complaint === undefined) return tx.run(text, values);
-        complaints.add(`${complaint}: ${text}`);
-        return Promise.reject(new Error(`a transaction ${complaint}: ${text}`));
+      run: async (text, values) => {
+        requireOrder(text);
+        return tx.run(text, values);
+      },
+      write: async (text, values) => {
+        requireOrder(text);
+        return (tx.write ?? tx.run)(text, values);
       },
     };
   };

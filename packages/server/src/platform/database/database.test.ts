@@ -203,6 +203,24 @@ test('/readyz answers 503 when the schema is gone', async () => {
   await t.close();
 });
 
+test('a write of a transaction that fails unawaited fails the transaction on PostgreSQL', async () => {
+  const t = await openApp('postgres');
+  await t.ctx.db.single.run(insert('a'), []);
+  const last = t.ctx.db.transaction(async (tx) => {
+    await tx.write!(insert('b'), []);
+    await tx.write!('INSERT INTO nowhere VALUES (1)', []);
+  });
+  expect(await settled([last])).toEqual(['rejected']);
+  await expect(last).rejects.toThrow('nowhere');
+  const followed = t.ctx.db.transaction(async (tx) => {
+    await tx.write!('INSERT INTO nowhere VALUES (1)', []);
+    await tx.run(insert('b'), []);
+  });
+  await expect(followed).rejects.toThrow('nowhere');
+  expect(await idsOf(t)).toEqual(['a']);
+  await t.close();
+});
+
 test('two transactions that deadlock on PostgreSQL are retried until both commit', async () => {
   const t = await openApp('postgres');
   for (const id of ['a', 'b']) await t.ctx.db.single.run(insert(id), []);

@@ -10,6 +10,11 @@ export interface Executor {
   /** Statements of one turn of the event loop go out together where they can (see `gathered`). */
   readonly gathers?: boolean;
   run<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
+  /**
+   * Runs a statement without rows, in a transaction: resolves before the database has run it, so that it costs no round trip of its
+   * own. If it fails, the transaction fails.
+   */
+  write?(text: string, values: readonly Value[]): Promise<never[]>;
 }
 
 /**

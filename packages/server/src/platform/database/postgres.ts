@@ -190,11 +190,22 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     single,
     transaction: <T>(work: (tx: Executor) => Promise<T>) => {
       const traced = keepTrace(work);
-      return withRetries(
-        pool,
-        timeoutMs,
-        async (sql) => (await sql.begin((tx) => traced(executor(tx)))) as T,
-      );
+      return withRetries(pool, timeoutMs, async (sql) => {
+        const writes: Promise<unknown>[] = [];
+        const result = await sql.begin((tx) => {
+          const { run } = executor(tx);
+          const write = async (text: string, values: readonly Value[]): Promise<never[]> => {
+            const written = run(text, values);
+            written.catch(() => undefined);
+            writes.push(written);
+            return [];
+          };
+          return traced({ dialect: 'postgres', run, write });
+        });
+        // If one fails, PostgreSQL answers the commit behind it with a rollback.
+        await Promise.all(writes);
+        return result as T;
+      });
     },
     batch: async (writes) => {
       const { text, values } = await combined(writes);

@@ -70,11 +70,12 @@ export function statement<P extends Record<string, Value>>() {
         slots[on.dialect] as Slots<P>,
         on.dialect,
       ).compile();
-      const { sql: text, parameters } = compiled[on.dialect]!;
+      const { sql: text, parameters, query } = compiled[on.dialect]!;
       const bound: Value[] = [];
       for (const parameter of parameters)
         bound.push((parameter instanceof Slot ? values[parameter.name]! : parameter) as Value);
-      return on.run<Row>(text, bound);
+      const hasRows = query.kind === 'SelectQueryNode' || ('returning' in query && query.returning);
+      return hasRows || !on.write ? on.run<Row>(text, bound) : on.write(text, bound);
     };
   };
 }
