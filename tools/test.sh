@@ -35,6 +35,10 @@ export CHROMIUM_PATH
 # The tests of deploy/ that need these are skipped without them.
 { command -v caddy && command -v nginx && command -v promtool; } >/dev/null || install_debian caddy nginx prometheus
 
+# Each relying party is skipped without its packages.
+[ -e /usr/lib/apache2/modules/mod_auth_openidc.so ] && /usr/bin/python3 -c 'import authlib, flask, requests' 2>/dev/null ||
+  install_debian libapache2-mod-auth-openidc python3-authlib python3-flask python3-requests
+
 # The tests through a pooler are skipped without it. Debian keeps it outside the PATH of users.
 { command -v pgbouncer || [ -x /usr/sbin/pgbouncer ]; } >/dev/null || install_debian pgbouncer
 

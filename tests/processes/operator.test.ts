@@ -162,6 +162,9 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
           // Those of identity tokens rotate with them.
           .filter(({ alg }) => alg === 'ES256');
       expect(await published()).toHaveLength(2);
+      const list = (await operator('keys', 'list', '--json')).stdout.trim().split('\n');
+      const algorithms = list.map((line) => JSON.parse(line).algorithm).filter((one) => /^[ER]S/.test(one));
+      expect(algorithms.sort()).toEqual(['ES256', 'ES256', 'RS256', 'RS256']);
     });
 
     test('after rotate --at-once no old signing key is published or signs', async () => {

@@ -17,7 +17,6 @@ import {
   followMs,
   listSigningKeys,
   rotateSigningKey,
-  signingAlgorithm,
 } from '../trust/signing-keys/signing-keys.ts';
 import { shortTime, type Table, writeList } from './output.ts';
 
@@ -132,11 +131,11 @@ async function* allKeys(ctx: Context): AsyncGenerator<ListedKey> {
     yield serverKey(id, key === ctx.keys.signing ? 'signing' : seals.has(id) ? 'accepted' : 'next');
   }
   for (const key of retired === '' ? [] : parseKeyRing(retired).all) yield serverKey(keyIdOf(key), 'retired');
-  for (const { kid, state, signsFrom } of await listSigningKeys(ctx)) {
+  for (const { kid, algorithm, state, signsFrom } of await listSigningKeys(ctx)) {
     yield {
       id: kid,
       kind: 'signing key',
-      algorithm: signingAlgorithm,
+      algorithm,
       state,
       signs_from: timeOf(signsFrom)!,
       last_sealed_at: null,

@@ -209,6 +209,7 @@ export async function deleteReplacedKeys(ctx: Context): Promise<void> {
 /** A signing key as operators see it. */
 export interface ListedSigningKey {
   readonly kid: string;
+  readonly algorithm: string;
   /** `next` signs from `signsFrom` on; `accepted` was replaced and is still published. */
   readonly state: 'signing' | 'next' | 'accepted';
   /** Milliseconds since 1970. */
@@ -226,6 +227,7 @@ export async function listSigningKeys(ctx: Context): Promise<ListedSigningKey[]>
   );
   return publishedRows(rows, now).map((row) => ({
     kid: row.kid,
+    algorithm: publicKeyOf(row).alg,
     state: signing.includes(row) ? 'signing' : row.signs_from > now ? 'next' : 'accepted',
     signsFrom: row.signs_from,
     serverKey: decrypt(ctx.keys, encryptionLabel, row.kid, row.sealed_private)?.key,

@@ -1,0 +1,144 @@
+// Relying parties that others wrote, unchanged: each has nothing but the address of the service and a key of its own.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { sameOrigin } from '../support/account.ts';
+import { newPage } from '../support/browser.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { button, headed, newAddress, phone, signedIn } from '../support/people.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { kinds, type RelyingParty, startParty } from './parties.ts';
+import type { Visitor } from './visitor.ts';
+
+setDefaultTimeout(60_000);
+
+const email = 'ada@example.com';
+/** Those that are installed, by name. */
+const parties = new Map<string, RelyingParty>();
+let service: TestService;
+let token: string;
+let userId: string;
+
+beforeAll(async () => {
+  service = await startService();
+  token = (await loginByMail(service.url, email)).access_token;
+  userId = (await request(service.url, 'GET', '/me', { token })).body.id;
+});
+afterAll(async () => {
+  await Promise.all([...parties.values()].map((party) => party.stop()));
+  await service.stop();
+});
+
+/** Decides as the page does, and returns where the browser goes then. */
+async function decide(url: URL, decision: 'approve' | 'deny'): Promise<string> {
+  const parameters = Object.fromEntries(url.searchParams);
+  const verified = await request(service.url, 'POST', '/authorize/verify', { json: parameters, token });
+  expect([url.pathname, verified.status, verified.body.approval]).toEqual(['/authorize', 200, 'needed']);
+  const json = { ...parameters, scope: verified.body.scope };
+  const { body } = await request(service.url, 'POST', `/authorize/${decision}`, { json, token });
+  return body.redirect;
+}
+
+/** Starts a sign-in, and returns what the application makes of the response. */
+async function respond(
+  party: RelyingParty,
+  decision: 'approve' | 'deny',
+  change = (_: URLSearchParams) => {},
+) {
+  const { url, visitor } = await party.start();
+  change(url.searchParams);
+  const { status, url: end, text } = await visitor.visit(await decide(url, decision));
+  return { visitor, result: `${status} ${end} ${text}` };
+}
+
+const signIn = async (party: RelyingParty) => (await respond(party, 'approve')).visitor;
+
+async function isSignedIn(party: RelyingParty, visitor: Visitor): Promise<boolean> {
+  const { text } = await party.home(visitor);
+  return text.includes(userId) || text.includes(email);
+}
+
+for (const kind of kinds) {
+  const skipped = kind.isInstalled ? '' : ': skipped, because it is not installed';
+  describe.skipIf(!kind.isInstalled)(`${kind.name}${skipped}`, () => {
+    let party: RelyingParty;
+    beforeAll(async () => {
+      party = await startParty(service, kind);
+      parties.set(kind.name, party);
+    });
+
+    test('signs people in', async () => {
+      expect(await isSignedIn(party, await signIn(party))).toBe(true);
+    });
+
+    test('signs nobody in who refuses', async () => {
+      const { visitor, result } = await respond(party, 'deny');
+      expect(result).toContain(kind.refused);
+      expect(await isSignedIn(party, visitor)).toBe(false);
+    });
+
+    test('refuses the identity token of another request', async () => {
+      const { visitor, result } = await respond(party, 'approve', (parameters) => {
+        expect(parameters.get('nonce')).toBeString();
+        parameters.set('nonce', 'of another request');
+      });
+      expect(result).toContain(kind.wrongNonce);
+      expect(await isSignedIn(party, visitor)).toBe(false);
+    });
+
+    test('notices that its session ended', async () => {
+      const visitor = await signIn(party);
+      expect(await isSignedIn(party, visitor)).toBe(true);
+      const { body } = await request(service.url, 'GET', '/sessions', { token });
+      const listed: { id: string; client_id: string | null }[] = body.sessions;
+      for (const { id } of listed.filter(({ client_id }) => client_id === party.clientId))
+        await request(service.url, 'DELETE', `/sessions/${id}`, { token });
+      expect(await isSignedIn(party, visitor)).toBe(false);
+    });
+
+    const { logout = '' } = kind;
+    if (logout === '') return;
+    test('sends people here to sign out, and gets them back', async () => {
+      const visitor = await signIn(party);
+      const back = `${party.address}/`;
+      const { url } = await visitor.visit(party.address + logout + (logout.endsWith('=') ? back : ''));
+      const { pathname, searchParams } = new URL(url);
+      expect([pathname, searchParams.has('id_token_hint')]).toEqual(['/api/v1/auth/end_session', true]);
+      const json = Object.fromEntries(searchParams);
+      const { body } = await request(service.url, 'POST', '/end_session/confirm', {
+        json,
+        headers: sameOrigin,
+      });
+      expect(body).toEqual({ redirect: back });
+      expect(await isSignedIn(party, visitor)).toBe(false);
+    });
+  });
+}
+
+const apache = kinds.find(({ name }) => name === 'mod_auth_openidc');
+test.skipIf(!apache?.isInstalled)('a person signs in at Apache in a browser, and out again', async () => {
+  const { address } = parties.get('mod_auth_openidc')!;
+  const page = await newPage(phone);
+  const person = newAddress();
+  await signedIn(page, service.url, person);
+  await page.goto(address);
+  await headed(page, 'Let mod_auth_openidc use your Latchkey account?');
+  await page.locator('#approve[aria-disabled=false]').click();
+  await page.getByText(/^Signed in as usr_/).waitFor();
+  await page.goto(`${address}/callback?logout=${address}/`);
+  await headed(page, 'Sign out of Latchkey?');
+  await button(page, 'Sign out').click();
+  await page.waitForURL(/\/login/);
+  await page.getByText('A program is waiting for you to sign in').waitFor();
+  await page.context().close();
+});
+
+test('after the signing keys were rotated at once, all of them sign people in', async () => {
+  const { code } = await runOperator(service.env, 'keys', 'rotate-signing', '--at-once');
+  expect(code).toBe(0);
+  for (const party of parties.values()) {
+    // openid-client reads the keys again only if it read them more than a minute ago.
+    await party.pass(61);
+    await until(async () => isSignedIn(party, await signIn(party)));
+  }
+});
