@@ -13,7 +13,7 @@ import { startService, type TestService } from '../support/service.ts';
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ env: { LATCHKEY_TRUSTED_ISSUERS: 'github' } });
   await declareTickets(service);
 });
 
@@ -143,6 +143,34 @@ test('a link fills in the form and creates nothing without a click, also after a
   await page.reload();
   await items(page).getByText('Only Tickets').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).count()).toBe(0);
+  await page.context().close();
+});
+
+test('a key without a secret trusts a job that its claims identify, and the list says how to use it', async () => {
+  const page = await openAccount('secretless@example.com');
+  const issuer = 'https://token.actions.githubusercontent.com';
+  const link = new URLSearchParams({ 'new-key': '1', name: 'release', scope: 'email', issuer });
+  link.append('claim', 'repository_id=784120233');
+  await page.goto(`${service.url}/account?${link}`);
+  const error = page.locator('#new-key-error');
+  await button(page, 'Create key').click();
+  await error.getByText('trust.claims: must have repository_owner_id').waitFor();
+  await page.getByLabel('Required claims').fill('');
+  await page.getByLabel('Required claims').pressSequentially('ref');
+  await button(page, 'Create key').click();
+  await error.getByText('at least one claim as name=value').waitFor();
+  await page
+    .getByLabel('Required claims')
+    .fill('repository_id=784120233\nrepository_owner_id=1099001\nref=refs/heads/main');
+  await button(page, 'Create key').click();
+  await page.getByText('Key created: release').waitFor();
+  const text = await items(page).innerText();
+  const id = (await items(page).getAttribute('data-key')) ?? '';
+  for (const part of [id, issuer, 'repository_owner_id=1099001', 'ref=refs/heads/main'])
+    expect(text).toContain(part);
+  await page.reload();
+  expect(await items(page).innerText()).toContain(id);
+  expect(await page.getByLabel('Your new key').count()).toBe(0);
   await page.context().close();
 });
 

@@ -24,7 +24,11 @@ interface PageStates {
 /** Starts a service with the data that the states show. */
 export async function openPageStates(): Promise<PageStates> {
   const program = startProgram();
-  const env = { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_CLIENT_HOSTS: program.host };
+  const env = {
+    LATCHKEY_DEVICE_POLL_INTERVAL: '1',
+    LATCHKEY_CLIENT_HOSTS: program.host,
+    LATCHKEY_TRUSTED_ISSUERS: 'github',
+  };
   const service = await startService({ env });
   const branded = await startBranded();
   const gallery = await startGallery();

@@ -305,6 +305,8 @@ function addKeyCommands(program: Command, runCommand: RunCommand): void {
     .option('--scope <scope...>', 'what it allows; * for everything you can do (required)')
     .option('--expires <duration>', 'when it expires, from now: seconds, or 15m, 2h, 30d (required)')
     .option('--resource <uri>', 'the only service that accepts it')
+    .option('--issuer <url>', 'no secret: it trusts tokens that this CI system or cluster issues to its jobs')
+    .option('--claim <name=value...>', 'what such a token must say, exactly')
     .option('--no-browser', 'only print the address, do not open a browser')
     .action((options, command) =>
       runCommand(command, async (ctx) => (await import('./commands/keys.ts')).createKey(ctx, options)),

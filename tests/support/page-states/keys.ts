@@ -14,6 +14,15 @@ async function createKeys(url: string, email: string): Promise<void> {
   const day = 86_400;
   for (const body of [
     { name: 'deploy', scope: '*', expires_in: 30 * day },
+    {
+      name: 'release',
+      scope: 'tickets:write',
+      expires_in: 90 * day,
+      trust: {
+        issuer: 'https://token.actions.githubusercontent.com',
+        claims: { repository_id: '784120233', repository_owner_id: '1099001', environment: 'production' },
+      },
+    },
     { name: 'بناء ليلي', scope: 'tickets:read', resource: 'https://tickets.example/api', expires_in: day },
     {
       name: longName,
@@ -34,6 +43,15 @@ const prefilled = `?${new URLSearchParams({
   expires: '43200',
 })}`;
 
+const secretless = `?${new URLSearchParams([
+  ['new-key', '1'],
+  ['name', 'release'],
+  ['scope', 'tickets:write'],
+  ['issuer', 'https://token.actions.githubusercontent.com'],
+  ['claim', 'repository_id=784120233'],
+  ['claim', 'environment=production'],
+])}`;
+
 export const keyStates = (url: string): PageState[] => [
   {
     name: 'account-key-new',
@@ -50,6 +68,15 @@ export const keyStates = (url: string): PageState[] => [
       await page.goto(`${url}/account${prefilled}`);
       await pressed(page, 'Create key');
       await page.getByText('Clear what no service here offers.').waitFor();
+    },
+  },
+  {
+    name: 'account-key-untrusted',
+    open: async (page) => {
+      await seeAccount(page, url, 'key-untrusted@example.com');
+      await page.goto(`${url}/account${secretless}`);
+      await pressed(page, 'Create key');
+      await page.getByText("The key can't trust these tokens").waitFor();
     },
   },
   {

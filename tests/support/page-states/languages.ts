@@ -87,7 +87,7 @@ export function mainStates(
         await pressed(page, account.profile.edit);
         await pressed(page, account.email.change);
         await pressed(page, account.keys.create);
-        await page.getByText(account.keys.scope).waitFor();
+        await page.getByLabel(account.keys.secretless).check();
       },
     ],
     [

@@ -1,6 +1,6 @@
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { Key } from '@latchkey/contract/keys';
+import type { Key, KeyTrust } from '@latchkey/contract/keys';
 import { hasBrowser, openBrowser } from '../browser.ts';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -15,6 +15,8 @@ export interface NewKeyOptions {
   readonly scope?: readonly string[];
   readonly resource?: string;
   readonly expires?: string;
+  readonly issuer?: string;
+  readonly claim?: readonly string[];
   /** False with `--no-browser`. */
   readonly browser: boolean;
 }
@@ -31,12 +33,13 @@ export async function listKeys(ctx: Context): Promise<void> {
       ? ['You have no keys. Create one with `latchkey keys create`.']
       : [
           ...listing(
-            ['ID', 'NAME', 'SCOPE', 'RESOURCE', 'EXPIRES', 'LAST USED'],
-            entries.map(({ id, name, scope, resource, expires_at, last_used_at }) => [
+            ['ID', 'NAME', 'SCOPE', 'RESOURCE', 'ISSUER', 'EXPIRES', 'LAST USED'],
+            entries.map(({ id, name, scope, resource, trust, expires_at, last_used_at }) => [
               id,
               name,
               scope,
               resource ?? '-',
+              trust?.issuer ?? '-',
               localTime(expires_at),
               last_used_at === null ? 'never' : localTime(last_used_at),
             ]),
@@ -50,6 +53,7 @@ export async function listKeys(ctx: Context): Promise<void> {
 interface NewKey extends RequestedAccess {
   readonly name: string;
   readonly expires_in: number;
+  readonly trust?: KeyTrust;
 }
 
 /**
@@ -67,7 +71,7 @@ export async function createKey(ctx: Context, options: NewKeyOptions): Promise<v
 }
 
 /** @throws {UsageError} */
-function checkedKey({ name, scope, resource, expires }: NewKeyOptions): NewKey {
+function checkedKey({ name, scope, resource, expires, issuer, claim = [] }: NewKeyOptions): NewKey {
   if (name === undefined || scope === undefined || expires === undefined) {
     const missing = Object.entries({ name, scope, expires }).filter(([, value]) => value === undefined);
     throw new UsageError(`Missing: ${missing.map(([option]) => `--${option}`).join(', ')}.`);
@@ -78,17 +82,35 @@ function checkedKey({ name, scope, resource, expires }: NewKeyOptions): NewKey {
   if (expires_in < fieldLimits.keyMinSeconds || expires_in > fieldLimits.keyMaxSeconds) {
     throw new UsageError('A key can expire in 1 hour to 365 days.');
   }
-  return { name, expires_in, ...access };
+  if (issuer === undefined && claim.length === 0) return { name, expires_in, ...access };
+  return { name, expires_in, ...access, trust: checkedTrust(issuer, claim) };
+}
+
+/** @throws {UsageError} */
+function checkedTrust(issuer: string | undefined, claim: readonly string[]): KeyTrust {
+  if (issuer === undefined || claim.length === 0)
+    throw new UsageError('--issuer and --claim need each other.');
+  const pairs = claim.map((text): [string, string] => {
+    const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+    if (name === undefined || value === undefined) throw new UsageError('--claim takes NAME=VALUE.');
+    return [name, value];
+  });
+  const claims = Object.fromEntries(pairs);
+  if (Object.keys(claims).length < pairs.length) throw new UsageError('A claim can be given once.');
+  return { issuer, claims };
 }
 
 async function openAccountPage(
   { output, config }: Context,
   { server }: Connection,
-  { name, scope, expires_in, resource }: NewKey,
+  { name, scope, expires_in, resource, trust }: NewKey,
   { browser }: NewKeyOptions,
 ): Promise<void> {
   const query = new URLSearchParams({ 'new-key': '1', name, scope, expires: String(expires_in) });
   if (resource !== undefined) query.set('resource', resource);
+  if (trust) query.set('issuer', trust.issuer);
+  for (const [claim, value] of Object.entries(trust?.claims ?? {}))
+    query.append('claim', `${claim}=${value}`);
   const url = `${server}/account?${query}`;
   output.message({ create_key: 'account_page' }, () => [
     'Nothing is created yet. To create the key, open this page in a browser and confirm it there:',

@@ -40,6 +40,22 @@ test('a link fills in what it names and leaves the rest to the person', () => {
   expect(asked(`new-key=1&name=${'n'.repeat(200)}`)?.name).toHaveLength(100);
 });
 
+test('a key without a secret has an issuer, and claims that are clear', () => {
+  const named = { ...emptyRequest, name: 'CI', scopes: ['profile'] };
+  const linked = asked('new-key=1&issuer=https://ci.example&claim=sub%3Drepo%3Aa&claim=ref%3Da%3Db');
+  expect(linked?.trust).toEqual({ issuer: 'https://ci.example', claims: 'sub=repo:a\nref=a=b' });
+  expect(newKeyOf({ ...named, trust: linked?.trust }).trust).toEqual({
+    issuer: 'https://ci.example',
+    claims: { sub: 'repo:a', ref: 'a=b' },
+  });
+  const problem = (issuer: string, claims: string) =>
+    problemWith({ ...named, trust: { issuer, claims } }, known);
+  expect(problem('https://ci.example', '\n sub=a \n\n')).toBeUndefined();
+  for (const claims of ['', 'sub', 'sub=', '=a', 'sub=a\nsub=b', 'sub=a\nref'])
+    expect([claims, problem('https://ci.example', claims)]).toEqual([claims, 'claims']);
+  expect(problem(' ', 'sub=a')).toBe('issuer');
+});
+
 test('a lifetime that no key can have becomes 30 days', () => {
   for (const expires of ['', '3599', '31536001', '3600.5', 'soon', '-1', '1e9'])
     expect([expires, asked(`new-key=1&expires=${expires}`)?.expiresInSeconds]).toEqual([expires, 2_592_000]);

@@ -15,6 +15,8 @@ export interface KeyRequest {
   /** Empty for any service. */
   readonly resource: string;
   readonly expiresInSeconds: number;
+  /** For a key without a secret. */
+  readonly trust?: { readonly issuer: string; readonly claims: string } | undefined;
 }
 
 const day = 86_400;
@@ -34,8 +36,8 @@ export const emptyRequest: KeyRequest = {
 type Limits = { readonly name: number; readonly minSeconds: number; readonly maxSeconds: number };
 
 /**
- * The key that a link to the account page requests with `?new-key=1&name=…&scope=…&resource=…&expires=…`, as the command
- * line opens it. Undefined for any other link. Creates nothing: the user decides.
+ * The key that a link to the account page requests with `?new-key=1&name=…&scope=…&resource=…&expires=…`, and
+ * `&issuer=…&claim=NAME=VALUE…` for one without a secret, as the command line opens it. Undefined for any other link. Creates nothing: the user decides.
  */
 export function requestedKey(query: URLSearchParams, limits: Limits): KeyRequest | undefined {
   if (query.get('new-key') !== '1') return undefined;
@@ -43,11 +45,13 @@ export function requestedKey(query: URLSearchParams, limits: Limits): KeyRequest
   const seconds = Number(query.get('expires') ?? '');
   const isPossible =
     Number.isInteger(seconds) && seconds >= limits.minSeconds && seconds <= limits.maxSeconds;
+  const issuer = query.get('issuer');
   return {
     name: (query.get('name') ?? '').trim().slice(0, limits.name),
     scopes: scopes.includes(everything) ? [everything] : [...new Set(scopes)],
     resource: query.get('resource') ?? '',
     expiresInSeconds: isPossible ? seconds : defaultLifetime,
+    ...(issuer === null ? {} : { trust: { issuer, claims: query.getAll('claim').join('\n') } }),
   };
 }
 
@@ -55,18 +59,36 @@ export function requestedKey(query: URLSearchParams, limits: Limits): KeyRequest
 export const unknownScopes = (requested: readonly string[], known: ScopeList): string[] =>
   requested.filter((name) => name !== everything && !known.scopes.some((scope) => scope.name === name));
 
-/** Why the form can't be submitted yet; undefined if it can. */
-export function problemWith(request: KeyRequest, known: ScopeList): 'name' | 'scope' | 'unknown' | undefined {
-  if (request.name.trim() === '') return 'name';
-  if (unknownScopes(request.scopes, known).length > 0) return 'unknown';
-  return request.scopes.length === 0 ? 'scope' : undefined;
+/** The claims in a text with one `name=value` per line; undefined if a line is something else or repeats a name. */
+function readClaims(text: string): Record<string, string> | undefined {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const pairs = lines.map((line) => /^([^=]+)=(.+)$/.exec(line)?.slice(1) as [string, string] | undefined);
+  const names = new Set(pairs.map((pair) => pair?.[0]));
+  const isClear = lines.length > 0 && names.size === lines.length && !names.has(undefined);
+  return isClear ? Object.fromEntries(pairs as [string, string][]) : undefined;
 }
 
-export const newKeyOf = ({ name, scopes, resource, expiresInSeconds }: KeyRequest): NewKey => ({
+type KeyProblem = 'name' | 'scope' | 'unknown' | 'issuer' | 'claims';
+
+/** Why the form can't be submitted yet; undefined if it can. */
+export function problemWith(request: KeyRequest, known: ScopeList): KeyProblem | undefined {
+  if (request.name.trim() === '') return 'name';
+  if (unknownScopes(request.scopes, known).length > 0) return 'unknown';
+  if (request.scopes.length === 0) return 'scope';
+  const { trust } = request;
+  if (trust?.issuer.trim() === '') return 'issuer';
+  return trust && !readClaims(trust.claims) ? 'claims' : undefined;
+}
+
+export const newKeyOf = ({ name, scopes, resource, expiresInSeconds, trust }: KeyRequest): NewKey => ({
   name: name.trim(),
   scope: scopes.includes(everything) ? everything : scopes.join(' '),
   expires_in: expiresInSeconds,
   ...(resource === '' ? {} : { resource }),
+  ...(trust ? { trust: { issuer: trust.issuer.trim(), claims: readClaims(trust.claims) ?? {} } } : {}),
 });
 
 /** What a key allows, one sentence each. A scope that is no longer declared has only its name. */

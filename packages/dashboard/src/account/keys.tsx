@@ -1,4 +1,4 @@
-import type { CreatedKey, Key } from '@latchkey/contract/keys';
+import type { CreatedKey, Key, KeyTrust } from '@latchkey/contract/keys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { listKeys, type Problem, removeKey } from '../api.ts';
@@ -35,10 +35,13 @@ async function loadKeys(): Promise<Problem | undefined> {
 
 export const keysData = sectionData('keys', texts.account.yours.keys, loadKeys);
 
-function add({ key: _, ...created }: CreatedKey): void {
+function add({ key, ...created }: CreatedKey): void {
   keys.value = [created, ...keys.value];
   hideToast();
   error.value = '';
+  if (key !== undefined) return;
+  showToast(fill(words.created, { name: created.name }));
+  focusHeading('keys');
 }
 
 const remove = (removed: Key) =>
@@ -103,6 +106,22 @@ const Lifetime = ({ item: { created_at, last_used_at, expires_at } }: { item: Ke
   </p>
 );
 
+/** What a job needs to use a key without a secret. */
+const Trust = ({ id, trust: { issuer, claims } }: { id: string; trust: KeyTrust }) => (
+  <>
+    <p>{fillParts(words.trusts, { id: <code>{id}</code>, issuer: <bdi>{escapeInvisible(issuer)}</bdi> })}</p>
+    <ul>
+      {Object.entries(claims).map(([name, value]) => (
+        <li key={name}>
+          <code>
+            <bdi>{escapeInvisible(`${name}=${value}`)}</bdi>
+          </code>
+        </li>
+      ))}
+    </ul>
+  </>
+);
+
 function Item({ item }: { item: Key }) {
   const titleId = `key-${item.id}`;
   const isRemoving = removing.value === item.id;
@@ -127,6 +146,7 @@ function Item({ item }: { item: Key }) {
         below={isRemoving ? <RemoveQuestion item={item} /> : null}
       >
         <p>{sentencesOf(item.scope, known.value).map(escapeInvisible).join(' · ') || words.nothing}</p>
+        {item.trust ? <Trust id={item.id} trust={item.trust} /> : null}
         <Lifetime item={item} />
       </Row>
     </li>

@@ -11,7 +11,7 @@ import { inUnits } from '../format.ts';
 import { scopeText } from '../scope-text.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { NameField } from '../ui/field.tsx';
+import { NameField, PlainField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { copyIcon } from '../ui/icons.ts';
@@ -43,10 +43,13 @@ const name = signal(requested?.name ?? '');
 const scopes = signal<readonly string[]>(requested?.scopes ?? []);
 const resource = signal(requested?.resource ?? '');
 const expiresInSeconds = signal(requested?.expiresInSeconds ?? emptyRequest.expiresInSeconds);
+const isSecretless = signal(requested?.trust !== undefined);
+const issuer = signal(requested?.trust?.issuer ?? '');
+const claims = signal(requested?.trust?.claims ?? '');
 /** The key that was just created. Only in memory, and only until the person closes it. */
 const created = signal<CreatedKey | undefined>(undefined);
 const error = signal('');
-const errorField = signal<'name' | 'scope' | undefined>(undefined);
+const errorField = signal<'name' | 'scope' | 'issuer' | 'claims' | undefined>(undefined);
 const copied = signal('');
 const busy = busyState<'create'>();
 
@@ -67,6 +70,8 @@ const problems = {
   name: texts.account.enterName,
   scope: words.chooseScope,
   unknown: words.untick,
+  issuer: words.enterTrust,
+  claims: words.enterTrust,
 };
 
 export function openForm(): void {
@@ -75,6 +80,9 @@ export function openForm(): void {
   scopes.value = [];
   resource.value = '';
   expiresInSeconds.value = emptyRequest.expiresInSeconds;
+  isSecretless.value = false;
+  issuer.value = '';
+  claims.value = '';
   error.value = '';
   errorField.value = undefined;
 }
@@ -97,20 +105,27 @@ const create = (known: ScopeList, onCreated: (key: CreatedKey) => void) =>
       scopes: scopes.value,
       resource: resource.value,
       expiresInSeconds: expiresInSeconds.value,
+      trust: isSecretless.value ? { issuer: issuer.value, claims: claims.value } : undefined,
     };
     const problem = problemWith(request, known);
     if (problem !== undefined) {
       error.value = problems[problem];
-      errorField.value = problem === 'name' ? 'name' : 'scope';
+      errorField.value = problem === 'unknown' ? 'scope' : problem;
       return undefined;
     }
     const result = await runAction(() => createKey(newKeyOf(request)));
     if (!result.ok) {
-      if (result.problem.code === 'invalid_request') errorField.value = 'name';
-      error.value = explain(result.problem, messages);
+      const { code, message = '' } = result.problem;
+      const [, untrusted] = /^trust\.(issuer|claims)/.exec(message) ?? [];
+      if (code === 'invalid_request')
+        errorField.value = (untrusted as 'issuer' | 'claims' | undefined) ?? 'name';
+      error.value =
+        untrusted === undefined
+          ? explain(result.problem, messages)
+          : fill(words.badTrust, { reason: message });
       return undefined;
     }
-    created.value = result.value;
+    created.value = result.value.key === undefined ? undefined : result.value;
     copied.value = '';
     initial.value = undefined;
     if (isRequested) forgetRequest();
@@ -256,6 +271,64 @@ function LifetimeField() {
   );
 }
 
+/** Which tokens stand for a key without a secret. */
+function TrustFields() {
+  const isWrong = errorField.value === 'claims';
+  const input = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (isWrong) input.current?.focus();
+  }, [isWrong]);
+  return (
+    <>
+      <label class="option">
+        <input
+          id="key-secretless"
+          type="checkbox"
+          checked={isSecretless.value}
+          onChange={(event) => {
+            isSecretless.value = event.currentTarget.checked;
+          }}
+        />
+        <span>{words.secretless}</span>
+      </label>
+      {isSecretless.value ? (
+        <>
+          <PlainField
+            id="key-issuer"
+            label={words.issuer}
+            hint={words.issuerHint}
+            value={issuer}
+            error={errorField.value === 'issuer' ? error.value : ''}
+            errorId="new-key-error"
+            maxLength={fieldLimits.issuer}
+          />
+          <div class="field">
+            <label for="key-claims">{words.claims}</label>
+            <p class="hint" id="key-claims-hint">
+              {words.claimsHint}
+            </p>
+            <textarea
+              ref={input}
+              id="key-claims"
+              name="key-claims"
+              rows={4}
+              required
+              spellcheck={false}
+              autoCapitalize="none"
+              aria-invalid={isWrong}
+              aria-describedby={`key-claims-hint${isWrong ? ' new-key-error' : ''}`}
+              value={claims.value}
+              onInput={(event) => {
+                claims.value = event.currentTarget.value;
+              }}
+            />
+          </div>
+        </>
+      ) : null}
+    </>
+  );
+}
+
 interface NewKeyProps {
   readonly known: ScopeList;
   readonly onCreated: (key: CreatedKey) => void;
@@ -282,6 +355,7 @@ export function NewKeyForm({ known, onCreated }: NewKeyProps) {
         <ScopeOptions known={known} />
         <ResourceField known={known} />
         <LifetimeField />
+        <TrustFields />
         <div class="row">
           <button type="submit" class="primary" disabled={busy.now.value}>
             {busy.label('create', words.submit)}

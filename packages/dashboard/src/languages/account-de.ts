@@ -176,6 +176,14 @@ export const accountDe: AccountTexts = {
     notCopied:
       'Ihr Browser hat das Kopieren nicht erlaubt. Der Schlüssel ist markiert: Kopieren Sie ihn mit der Tastatur.',
     stored: 'Ich habe ihn gespeichert',
+    secretless: 'Ohne Geheimnis: für Jobs, denen ein CI-System oder Cluster Token ausstellt',
+    issuer: 'Aussteller',
+    issuerHint: 'Die Adresse, die in den Token der Jobs als iss steht.',
+    claims: 'Verlangte Claims',
+    claimsHint: 'Einer pro Zeile, als name=wert. Ein Token muss alle genau so enthalten.',
+    enterTrust: 'Geben Sie den Aussteller ein und mindestens einen Claim als name=wert, einen pro Zeile.',
+    badTrust: 'Der Schlüssel kann diesen Token nicht vertrauen: {reason}',
+    trusts: 'Ohne Geheimnis. Jobs verwenden die ID {id} mit einem Token von {issuer}, das Folgendes enthält:',
   },
   organizations: {
     none: 'Sie gehören keiner Organisation an.',

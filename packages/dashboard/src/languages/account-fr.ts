@@ -183,6 +183,14 @@ export const accountFr: AccountTexts = {
     notCopied:
       "Votre navigateur n'a pas autorisé la copie. La clé est sélectionnée : copiez-la avec votre clavier.",
     stored: "J'ai conservé la clé",
+    secretless: 'Sans secret : pour les jobs auxquels un système de CI ou un cluster délivre des jetons',
+    issuer: 'Émetteur',
+    issuerHint: "L'adresse que les jetons des jobs contiennent dans iss.",
+    claims: 'Claims exigés',
+    claimsHint: 'Un par ligne, sous la forme nom=valeur. Un jeton doit tous les contenir exactement.',
+    enterTrust: "Saisissez l'émetteur et au moins un claim sous la forme nom=valeur, un par ligne.",
+    badTrust: 'La clé ne peut pas accepter ces jetons : {reason}',
+    trusts: "Sans secret. Les jobs utilisent l'identifiant {id} avec un jeton de {issuer} qui contient :",
   },
   organizations: {
     none: "Vous n'appartenez à aucune organisation.",
