@@ -2,6 +2,7 @@ import type { AuthorizationDetails } from '@latchkey/contract/authorization-deta
 import { everything } from '@latchkey/contract/scopes';
 import type { Caller, CallingService, Context } from '../platform/context.ts';
 import type { Tables } from '../platform/database/schema.ts';
+import { isSameResource } from '../platform/values/resource.ts';
 import { findServiceToken, type ServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { recordUse } from './last-use.ts';
 import { sessionStatus } from './session-status.ts';
@@ -55,7 +56,7 @@ export async function findActiveToken(
   const { use, handle, sessionId } = read;
   const [session] = await store.findSession(ctx.db.read, { id: sessionId });
   if (!session) return findActiveServiceToken(ctx, read, service);
-  if (session.resource !== null && session.resource !== service.resource) return undefined;
+  if (session.resource !== null && !isSameResource(session.resource, service.resource)) return undefined;
   const isAccess = use !== 'refresh_token';
   if (!isAccess && handle.value !== session.generation) return undefined;
   const sessionEndsAt = isAccess ? session.expires_at : session.idle_expires_at;
@@ -88,8 +89,9 @@ async function findActiveServiceToken(
   service: CallingService,
 ): Promise<ActiveServiceToken | undefined> {
   const found = use === 'access_token' ? await findServiceToken(ctx, handle.subject) : undefined;
-  const isMeantFor = found?.resource === service.resource && found?.resourceServiceId === service.id;
-  return found && isMeantFor ? { ...found, use: 'service_token' } : undefined;
+  const isMeantFor =
+    found?.resourceServiceId === service.id && isSameResource(found.resource, service.resource);
+  return isMeantFor ? { ...found, use: 'service_token' } : undefined;
 }
 
 /** An access token carries only its expiry, so its issue time is one lifetime earlier, within its session's own times. */

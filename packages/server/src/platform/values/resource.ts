@@ -1,12 +1,12 @@
 /**
- * The spellings of a resource, the given one first: one without a path may be said with or without its final slash.
+ * The spellings of a resource: one without a path may be written with or without its final slash. The first stands for both.
  * @see RFC 3986 section 6.2.3
  */
-export function spellingsOf(resource: string): readonly string[] {
-  const [, origin, slash] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]+)(\/?)$/i.exec(resource) ?? [];
-  if (origin === undefined) return [resource];
-  return slash === '/' ? [resource, origin] : [resource, `${origin}/`];
+export function spellingsOf(resource: string): readonly [string, ...string[]] {
+  const [, origin] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]+)\/?$/i.exec(resource) ?? [];
+  return origin === undefined ? [resource] : [origin, `${origin}/`];
 }
 
-/** Whether two texts name the same resource. */
-export const isSameResource = (one: string, other: string): boolean => spellingsOf(one).includes(other);
+/** Whether two texts name the same resource. Null names none. */
+export const isSameResource = (one: string, other: string | null): boolean =>
+  other !== null && spellingsOf(one)[0] === spellingsOf(other)[0];

@@ -76,14 +76,14 @@ const isMeantFor = ({ resource }: CallingService, { session }: RunSubject): bool
   session.kind === 'run' &&
   session.token_ttl_seconds === null &&
   session.resource !== null &&
-  session.resource === resource;
+  isSameResource(session.resource, resource);
 
 /**
  * Of all services, only the one with the resource of a token may exchange it.
  * @throws {AuthError} `invalid_request`
  */
 function requireExchangeable({ session }: RunSubject, service: CallingService | undefined): void {
-  if (!service || session.resource === null || session.resource === service.resource) return;
+  if (!service || session.resource === null || isSameResource(session.resource, service.resource)) return;
   throw new AuthError('invalid_request', 'subject_token: is for another service', {
     detail: 'another_service',
   });

@@ -65,7 +65,7 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
     await revokeService(app.ctx, former.id, endRunsOfService);
     for (const token of holding) expect(await isActive(token, bystander)).toBe(true);
 
-    const next = await declareService(app.ctx, offering('builds'));
+    const next = await declareService(app.ctx, { ...offering('builds'), resource: `${uri('builds')}/` });
     for (const token of [...holding, ...bound]) expect(await isActive(token, next)).toBe(false);
     for (const token of others) expect(await isActive(token, next)).toBe(true);
     expect((await app.ask('GET', '/me', { token: holding[1]! })).status).toBe(401);
@@ -135,6 +135,9 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
   test('a service that declares its own names again ends nothing', async () => {
     const service = await declareService(app.ctx, offering('pages'));
     const { key } = await createdKey(app, browser, { scope: 'pages:read' });
+    const { key: bound } = await createdKey(app, browser, { scope: '*', resource: uri('pages') });
+    await changeService(app.ctx, service.id, { resource: `${uri('pages')}/` });
+    expect(await isActive(bound, service)).toBe(true);
     await changeService(app.ctx, service.id, { scopes: [] });
     await changeService(app.ctx, service.id, { scopes: [{ ...scopeOf('pages'), sentence: 'See pages' }] });
     await changeService(app.ctx, service.id, { resource: null, rights: ['feed'] });
@@ -150,9 +153,11 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
     const before = await listServices(app.ctx);
     const wanted = { scopes: [scopeOf('boards'), scopeOf('issues')] };
     await expect(declareService(app.ctx, wanted)).rejects.toThrow(`issues:read belongs to ${owner.id}`);
-    await expect(declareService(app.ctx, { ...wanted, scopes: [], resource: uri('issues') })).rejects.toThrow(
-      `${uri('issues')} belongs to ${owner.id}`,
-    );
+    // Without a path, the final slash makes no other resource.
+    for (const resource of [uri('issues'), `${uri('issues')}/`])
+      await expect(declareService(app.ctx, { ...wanted, scopes: [], resource })).rejects.toThrow(
+        `${uri('issues')} belongs to ${owner.id}`,
+      );
     const other = await declareService(app.ctx, offering('labels'));
     const kept = (await listServices(app.ctx)).slice(-1);
     await expect(
@@ -166,20 +171,22 @@ onBothDatabases('a scope or resource that gets another service', (open) => {
   test('of services that declare the same names at once, exactly one gets them, and the others do not exist', async () => {
     const node = await open({ beside: app });
     const racers = Array.from({ length: 8 }, (_, n) => (n % 2 ? app : node));
-    const results = await Promise.allSettled(
-      racers.map(({ ctx }, n) =>
-        declareService(ctx, {
-          name: 'racer',
-          resource: n < 4 ? uri('race') : null,
-          scopes: [scopeOf('race'), scopeOf(`race.${n}`)].toReversed(),
-        }),
-      ),
-    );
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    for (const result of results)
-      if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'conflict' });
-    const made = (await listServices(app.ctx)).filter(({ name }) => name === 'racer');
-    expect(made).toHaveLength(1);
+    const contests: readonly ((n: number) => Parameters<typeof declareService>[1])[] = [
+      (n) => ({
+        name: 'racer',
+        resource: n < 4 ? uri('race') : null,
+        scopes: [scopeOf('race'), scopeOf(`race.${n}`)].toReversed(),
+      }),
+      (n) => ({ name: 'speller', resource: uri('spelling') + (n < 4 ? '/' : '') }),
+    ];
+    for (const contest of contests) {
+      const results = await Promise.allSettled(racers.map(({ ctx }, n) => declareService(ctx, contest(n))));
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      for (const result of results)
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'conflict' });
+      const made = (await listServices(app.ctx)).filter(({ name }) => name === contest(0)?.name);
+      expect(made).toHaveLength(1);
+    }
     await node.close();
   });
 

@@ -12,7 +12,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { isSameResource, spellingsOf } from '../../platform/values/resource.ts';
+import { isSameResource } from '../../platform/values/resource.ts';
 import { isSameScope, parseScope } from '../../platform/values/scope.ts';
 import {
   findResource,
@@ -54,14 +54,14 @@ const undeclaredResource = (): AuthError =>
   new AuthError('invalid_target', 'resource: no service has declared this URI');
 
 /**
- * The requested resource.
+ * The requested resource, as its service declared it.
  * @throws {AuthError} `invalid_target` if no service has declared it
  * @see RFC 8707 section 2
  */
 async function resolveResource(ctx: Context, requested: string): Promise<string> {
-  for (const spelling of spellingsOf(requested))
-    if (await findResource(ctx.db.read, spelling)) return spelling;
-  throw undeclaredResource();
+  const service = await findResource(ctx.db.read, requested);
+  if (!service) throw undeclaredResource();
+  return service.resource;
 }
 
 /**
@@ -100,11 +100,11 @@ export async function holdAccess(tx: Executor, { scope, resource }: RequestedAcc
   const foreign = foreignNames(scope ?? everything);
   if (foreign.length === 0 && resource === null) return;
   const held = await holdDeclarations(tx, foreign, resource);
-  const isHeld = (wanted: 'scope' | 'resource', name: string) =>
-    held.some((declaration) => declaration.kind === wanted && declaration.name === name);
-  const unknown = foreign.find((name) => !isHeld('scope', name));
+  const unknown = foreign.find(
+    (wanted) => !held.some(({ kind, name }) => kind === 'scope' && name === wanted),
+  );
   if (unknown !== undefined) throw undeclaredScope(unknown);
-  if (resource !== null && !isHeld('resource', resource)) throw undeclaredResource();
+  if (resource !== null && !held.some(({ kind }) => kind === 'resource')) throw undeclaredResource();
 }
 
 /** A scope and resource that a token request repeats. Neither can change after the login has started. */
@@ -121,7 +121,7 @@ export function requireOwnAccess({ scope, resource }: RepeatedAccess, own: Reque
   const names = scope === undefined ? undefined : parseScope(scope)?.join(' ');
   if (scope !== undefined && !(names && isSameScope(names, own.scope ?? everything)))
     throw new AuthError('invalid_scope', "scope: must be the login's own scope, in any order");
-  if (resource !== undefined && !(own.resource !== null && isSameResource(resource, own.resource)))
+  if (resource !== undefined && !isSameResource(resource, own.resource))
     throw new AuthError('invalid_target', "resource: must be the login's own resource");
 }
 
@@ -162,7 +162,7 @@ export async function listScopes(on: Executor): Promise<ScopeList> {
       ...own,
       ...scopes.map(({ name, sentence, service }) => ({ name, description: sentence ?? '', service })),
     ],
-    resources: resources.map(({ name, service }) => ({ resource: name, service })),
+    resources: resources.map(({ name, service, resource }) => ({ resource: resource ?? name, service })),
   };
 }
 

@@ -7,6 +7,7 @@ import type { CallingService, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
+import { spellingsOf } from '../../platform/values/resource.ts';
 import { feedStart } from '../../security-log/feed/feed.ts';
 import { authenticateService, requireRight } from './authentication.ts';
 import { newSecret, type ServiceCredentials } from './credentials.ts';
@@ -263,12 +264,14 @@ export const findScopesOfService = async (on: Executor, serviceId: string): Prom
     .filter(({ service_id }) => service_id === serviceId)
     .map(({ name }) => name);
 
-/** The service that declares this resource. PostgreSQL cannot even look for some texts that are none. */
+/** The service that declares this resource, with its spelling. PostgreSQL cannot even look for some texts that are none. */
 export const findResource = async (
   on: Executor,
   resource: string,
-): Promise<{ readonly id: string; readonly name: string } | undefined> =>
-  isResource(resource) ? (await store.findResource(on, { resource }))[0] : undefined;
+): Promise<{ readonly id: string; readonly name: string; readonly resource: string } | undefined> =>
+  isResource(resource)
+    ? (await store.findResource(on, { resource: spellingsOf(resource)[0] }))[0]
+    : undefined;
 
 /**
  * The names among these that services declare, which they cannot withdraw until the transaction ends. Lock the account
@@ -279,7 +282,10 @@ export const holdDeclarations = (
   scopes: readonly string[],
   resource: string | null,
 ): Promise<{ readonly kind: 'scope' | 'resource'; readonly name: string }[]> =>
-  store.holdDeclarations(tx, { scopes: JSON.stringify(scopes), resource: resource ?? '' });
+  store.holdDeclarations(tx, {
+    scopes: JSON.stringify(scopes),
+    resource: resource === null ? '' : spellingsOf(resource)[0],
+  });
 
 /** How many scopes and resources are listed at most. */
 const maxDeclarations = 1_000;

@@ -294,7 +294,7 @@ export const findResource = statement<{ resource: string }>()((db, p) =>
   db
     .selectFrom('declarations as d')
     .innerJoin('service_keys as s', 's.id', 'd.service_id')
-    .select(['s.id', 's.name'])
+    .select((e) => ['s.id', 's.name', e.fn.coalesce('s.resource', 'd.name').as('resource')])
     .where('d.kind', '=', 'resource')
     .where('d.name', '=', p.resource)
     .where('d.withdrawn_at', 'is', null),
@@ -305,7 +305,7 @@ export const listDeclarations = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom('declarations as d')
     .innerJoin('service_keys as s', 's.id', 'd.service_id')
-    .select(['d.kind', 'd.name', 'd.sentence', 's.name as service'])
+    .select(['d.kind', 'd.name', 'd.sentence', 's.name as service', 's.resource'])
     .where('d.withdrawn_at', 'is', null)
     .orderBy('d.kind')
     .orderBy('s.name')

@@ -22,6 +22,7 @@ declare module '../../platform/database/schema.ts' {
     };
     declarations: {
       kind: 'scope' | 'resource';
+      /** Of a resource without a path the spelling without the final slash; `service_keys` has the declared one. */
       name: string;
       service_id: string;
       sentence: string | null;

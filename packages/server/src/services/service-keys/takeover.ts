@@ -5,6 +5,7 @@ import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRows } from '../../platform/database/locks.ts';
 import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
+import { spellingsOf } from '../../platform/values/resource.ts';
 import type { Registration } from './registration.ts';
 import * as store from './store.ts';
 
@@ -33,7 +34,7 @@ const maxRaces = 20;
 /** The names as the statements take them. */
 const namesOf = ({ scopes = [], resource }: Declared) => ({
   scopes: JSON.stringify(scopes.map(({ name }) => name)),
-  resource: resource ?? '',
+  resource: resource ? spellingsOf(resource)[0] : '',
 });
 
 /** Rolls back what was written before the names turned out to have changed hands. */
@@ -108,7 +109,7 @@ function inheritedFrom(declarations: readonly Declaration[], serviceId: string):
   const others = declarations.filter(({ service_id }) => service_id !== serviceId);
   const named = (wanted: Declaration['kind']) =>
     others.filter(({ kind }) => kind === wanted).map(({ name }) => name);
-  return { scopes: named('scope'), resources: named('resource') };
+  return { scopes: named('scope'), resources: named('resource').flatMap(spellingsOf) };
 }
 
 const isNothing = ({ scopes, resources }: InheritedAccess): boolean =>
@@ -143,8 +144,8 @@ async function replaceDeclarations(
   serviceId: string,
   { resource, scopes }: Declared,
 ): Promise<void> {
-  if (resource !== undefined)
-    await withdrawAllBut(ctx, tx, serviceId, 'resource', resource ? [resource] : []);
+  const resources = resource ? [spellingsOf(resource)[0]] : [];
+  if (resource !== undefined) await withdrawAllBut(ctx, tx, serviceId, 'resource', resources);
   if (scopes)
     await withdrawAllBut(
       ctx,
@@ -154,7 +155,7 @@ async function replaceDeclarations(
       scopes.map(({ name }) => name),
     );
   const wanted = [
-    ...(resource ? [{ kind: 'resource' as const, name: resource, sentence: null }] : []),
+    ...resources.map((name) => ({ kind: 'resource' as const, name, sentence: null })),
     // In one order everywhere, so that two services that declare the same new names do not wait for each other.
     ...(scopes ?? [])
       .map((scope) => ({ kind: 'scope' as const, ...scope }))

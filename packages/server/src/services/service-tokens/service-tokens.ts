@@ -33,7 +33,7 @@ export async function issueServiceToken(
   service: CallingService,
   { expiresInSeconds = fieldLimits.runMaxSeconds, ...requested }: RequestedToken,
 ): Promise<IssuedToken> {
-  const { resource, owner } = await requireReachable(ctx, service, requested.resource);
+  const { resource, id: owner } = await requireReachable(ctx, service, requested.resource);
   const scope = await requireScopeOf(ctx, owner, requested.scope);
   await ctx.limiter.take({ limit: 'service_tokens', key: service.id });
   const secret = ctx.random(subjectBytes);
@@ -42,7 +42,7 @@ export async function issueServiceToken(
   const [stored] = await store.insertServiceToken(ctx.db.single, {
     id: tokenIdOf(secret),
     service_id: service.id,
-    resource,
+    resource: spellingsOf(resource)[0],
     scope,
     now,
     expires_at: expiresAt,
@@ -64,14 +64,12 @@ async function requireReachable(
   ctx: Context,
   { reach }: CallingService,
   resource: string | undefined,
-): Promise<{ resource: string; owner: string }> {
-  for (const spelling of resource === undefined ? [] : spellingsOf(resource)) {
-    const found = reach.some((reachable) => isSameResource(reachable, spelling))
-      ? await findResource(ctx.db.read, spelling)
-      : undefined;
-    if (found) return { resource: spelling, owner: found.id };
-  }
-  throw unreachable();
+): Promise<{ readonly resource: string; readonly id: string }> {
+  if (resource === undefined || !reach.some((reachable) => isSameResource(reachable, resource)))
+    throw unreachable();
+  const found = await findResource(ctx.db.read, resource);
+  if (!found) throw unreachable();
+  return found;
 }
 
 /**

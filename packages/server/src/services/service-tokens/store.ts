@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 
-/** Stores a token while its service is active and another active one declares the resource; no row otherwise. */
+/** Stores a token while its service is active and another active one declares the resource, given as declarations name it; no row otherwise. */
 export const insertServiceToken = statement<{
   id: string;
   service_id: string;
@@ -21,10 +21,10 @@ export const insertServiceToken = statement<{
           join.on('d.kind', '=', sql.lit('resource')).on('d.name', '=', p.resource),
         )
         .innerJoin('service_keys as owner', 'owner.id', 'd.service_id')
-        .select([
+        .select((e) => [
           sql<string>`cast(${p.id} as text)`.as('id'),
           's.id as service_id',
-          'd.name as resource',
+          e.fn.coalesce('owner.resource', 'd.name').as('resource'),
           'owner.id as resource_service_id',
           sql<string>`cast(${p.scope} as text)`.as('scope'),
           sql<number>`cast(${p.now} as bigint)`.as('created_at'),
