@@ -1,12 +1,14 @@
-// Every page state checked by axe-core and through the accessibility tree, in a real browser. axe runs in an isolated
+// Every page state checked by axe-core and through the accessibility tree, in a real browser; in the dark and on a phone
+// only by `npm run test:long`. axe runs in an isolated
 // world, as an extension would, so that the pages' content security policy stays in place.
 
 import { afterAll, expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { Page, ViewportSize } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
+import { isLong } from '../support/long.ts';
 import { openPageStates } from '../support/page-states.ts';
 import { focusIn, treeComplaints } from '../support/tree.ts';
 
@@ -18,10 +20,10 @@ afterAll(async () => {
 });
 
 /** A page has the same colors at every size, so the dark ones are checked at one. */
-const sizes = [
-  { viewport: { width: 1280, height: 900 }, schemes: ['light', 'dark'] },
-  { viewport: { width: 390, height: 844 }, schemes: ['light'] },
-] as const;
+const sizes: readonly { viewport: ViewportSize; schemes: readonly Scheme[] }[] = [
+  { viewport: { width: 1280, height: 900 }, schemes: isLong ? ['light', 'dark'] : ['light'] },
+  { viewport: { width: 390, height: 844 }, schemes: isLong ? ['light'] : [] },
+];
 /** Per violation. */
 const shownElements = 3;
 type Scheme = 'light' | 'dark';
@@ -85,7 +87,7 @@ const focusOf: Record<string, string> = {
 };
 
 test.each(states.map(({ name, open }) => [name, open] as const))(
-  '%s passes axe-core and does not scroll sideways, wide and narrow, light and dark',
+  '%s passes axe-core and does not scroll sideways, wide and narrow',
   async (name, open) => {
     const page = await newPage();
     const complaints: string[] = [];

@@ -10,6 +10,7 @@ import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { freePort } from '../support/free-port.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startLoad } from '../support/load.ts';
+import { isLong } from '../support/long.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { childrenOf, hasOpen, isRunning } from '../support/process-tree.ts';
 import { startRetryingProxy } from '../support/retrying-proxy.ts';
@@ -233,7 +234,8 @@ test('a worker that is killed while the first one already serves is started agai
   expect(await service.stop()).toBe(0);
 });
 
-test('a worker that hangs is killed and started again', async () => {
+// Waits for 10 s.
+test.if(isLong)('a worker that hangs is killed and started again', async () => {
   const service = await startWorkers();
   const [hung] = childrenOf(service.pid);
   process.kill(hung!, 'SIGSTOP');
@@ -353,34 +355,39 @@ test('when the parent is killed, a worker ends that still waits for the database
   await release();
 });
 
-test('a worker that does not get ready ends the start with the reason, and a replacement without harm', async () => {
-  const reason = 'it was not ready within 30 s';
+// Waits for 30 s.
+test.if(isLong)(
+  'a worker that does not get ready ends the start with the reason, and a replacement without harm',
+  async () => {
+    const reason = 'it was not ready within 30 s';
 
-  const atStart = async () => {
-    const { parent, release } = await startWaitingWorker();
-    expect(await parent.exited).toBe(1);
-    expect(parent.stderr()).toBe(`latchkey-server: A worker does not start: ${reason}.\n`);
-    await release();
-  };
+    const atStart = async () => {
+      const { parent, release } = await startWaitingWorker();
+      expect(await parent.exited).toBe(1);
+      expect(parent.stderr()).toBe(`latchkey-server: A worker does not start: ${reason}.\n`);
+      await release();
+    };
 
-  const atReplacement = async () => {
-    const service = await startWorkers();
-    const before = childrenOf(service.pid);
-    const lock = await holdMigrationLock(service.env['DATABASE_URL']!);
-    process.kill(service.pid, 'SIGHUP');
-    await until(() => hasLogged(service, 'the workers stay as they are'));
-    expect(service.logs().find((line) => line.includes('the workers stay'))).toContain(
-      `"reason":"${reason}"`,
-    );
-    await until(() => childrenOf(service.pid).length === workers);
-    expect(childrenOf(service.pid)).toEqual(before);
-    expect(await askAnew(service)).toBe('HTTP/1.1 200 OK');
-    await lock.release();
-    expect(await service.stop()).toBe(0);
-  };
+    const atReplacement = async () => {
+      const service = await startWorkers();
+      const before = childrenOf(service.pid);
+      const lock = await holdMigrationLock(service.env['DATABASE_URL']!);
+      process.kill(service.pid, 'SIGHUP');
+      await until(() => hasLogged(service, 'the workers stay as they are'));
+      expect(service.logs().find((line) => line.includes('the workers stay'))).toContain(
+        `"reason":"${reason}"`,
+      );
+      await until(() => childrenOf(service.pid).length === workers);
+      expect(childrenOf(service.pid)).toEqual(before);
+      expect(await askAnew(service)).toBe('HTTP/1.1 200 OK');
+      await lock.release();
+      expect(await service.stop()).toBe(0);
+    };
 
-  await Promise.all([atStart(), atReplacement()]);
-}, 90_000);
+    await Promise.all([atStart(), atReplacement()]);
+  },
+  90_000,
+);
 
 test('a single process under systemd takes SIGHUP as SIGTERM, because systemd starts it again', async () => {
   const program = ['sh', '-c', 'SYSTEMD_EXEC_PID=$$ exec "$0" "$@"', ...serverProgram];

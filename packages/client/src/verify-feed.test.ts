@@ -207,7 +207,8 @@ describe('a verifier with a feed', () => {
   test('a kept answer lets no request in while the feed cannot be read', async () => {
     const { r, t, token } = await following();
     r.cut = 'feed';
-    await Bun.sleep(1_200);
+    const read = r.sent('feed');
+    await until(() => r.sent('feed') > read);
     await t.api.call('revoke', { accessToken: token });
     const endedAt = performance.now();
     await until(async () => !(await r.active(token)));

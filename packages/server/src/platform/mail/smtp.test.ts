@@ -1,6 +1,6 @@
 // Mails over a real SMTP conversation.
 
-import { afterEach, expect, test } from 'bun:test';
+import { afterEach, expect, spyOn, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { freePort } from '../../../../../tests/support/free-port.ts';
 import { startService } from '../../../../../tests/support/service.ts';
@@ -191,11 +191,14 @@ onBothDatabases('mail by SMTP', (open) => {
     for (const name of ['slow', 'quick']) await request(t, `${name}@example.com`);
     work(t, smtp.url);
     await until(async () => smtp.attempts('slow@example.com') === 1);
-    await Bun.sleep(3_100);
+    await until(async () => (await unsent(t)).some((mail) => mail.last_error !== null));
+    const { now } = performance;
+    const later = spyOn(performance, 'now').mockImplementation(() => now.call(performance) + 3_000);
     smtp.failFor('slow@example.com', 451);
     const counted = () =>
       t.ctx.db.read.run<{ slow_attempts: number }>('SELECT slow_attempts FROM outbox ORDER BY recipient', []);
     await until(async () => (await unsent(t)).every((mail) => mail.last_error !== null));
+    later.mockRestore();
     expect((await counted()).map((row) => Number(row.slow_attempts))).toEqual([0, 1]);
   }, 30_000);
 
