@@ -9,6 +9,7 @@ import { putUnderLoad, type Requests } from '../support/load.ts';
 import type { Figure, Measurement } from '../support/report.ts';
 import { roundSeconds } from '../support/rounds.ts';
 import { type Stand, tokensInTurn } from '../support/stand.ts';
+import { emailAt } from '../support/store.ts';
 import { kinds, type Place } from '../table/kinds.ts';
 import { addLinks, browser, Passkeys } from '../table/people.ts';
 
@@ -19,12 +20,13 @@ const accountsOn = {
 } as const;
 const asked = ['GET /me', 'POST /introspect', 'POST /refresh'];
 const signIns = 500;
+const pages = 1_000;
 /** The longest that the sign-ins of a round may take. */
 const signInSeconds = 30;
 
 async function placeOf({ databaseUrl, keys, ring, sessions }: Stand): Promise<Place> {
   const settings = { DATABASE_URL: databaseUrl, LATCHKEY_KEYS: ring };
-  const { stdout } = await runOperator(settings, 'services', 'create', 'boards');
+  const { stdout } = await runOperator(settings, 'services', 'create', 'boards', '--may', 'operate');
   const db = await openDatabase(databaseUrl, { log: { warn: () => undefined }, poolSize: 2 });
   const service = `Basic ${btoa(stdout.trim().split('\n').at(-1)!)}`;
   return { db, keys, sessions, passkeys: new Passkeys(baseUrl), service };
@@ -40,6 +42,22 @@ async function linksOf({ db, keys, sessions }: Place): Promise<Requests> {
   }));
   return { mode: 'once', list };
 }
+
+/** Pages of the list of accounts that operators read, spread over the whole list. */
+function pagesOf({ sessions, service }: Place): Requests {
+  const list = Array.from({ length: pages }, (_, index) => {
+    const after = emailAt(Math.floor((index * sessions) / pages));
+    const path = `/api/v1/auth/users?cursor=${Buffer.from(after).toString('base64url')}`;
+    return { method: 'GET', path, headers: { Authorization: service } };
+  });
+  return { mode: 'turns', list };
+}
+
+/** A search that finds nobody: the most that one page can cost. */
+const vainSearch = ({ service }: Place): Requests => ({
+  mode: 'turns',
+  list: [{ method: 'GET', path: '/api/v1/auth/users?search=nobody', headers: { Authorization: service } }],
+});
 
 async function casesOf({ server, ...stand }: Stand): Promise<Case[]> {
   const place = await placeOf({ server, ...stand });
@@ -59,7 +77,12 @@ async function casesOf({ server, ...stand }: Stand): Promise<Case[]> {
     }));
   const signIn = async () =>
     putUnderLoad({ server, requests: await linksOf(place), seconds: signInSeconds, expected });
-  return [...inTurn, { request: 'POST /magic_link/verify', size, run: signIn }];
+  const lists = Object.entries({ 'GET /users': pagesOf(place), 'GET /users?search=': vainSearch(place) });
+  const ofOperators = lists.map(([request, requests]) => ({
+    ...{ request, size },
+    run: async () => putUnderLoad({ server, requests, seconds: roundSeconds, expected }),
+  }));
+  return [...inTurn, ...ofOperators, { request: 'POST /magic_link/verify', size, run: signIn }];
 }
 
 async function measure(cluster?: Cluster): Promise<Measurement> {

@@ -99,6 +99,27 @@ onBothDatabases('users for services', (open) => {
     await t.close();
   });
 
+  test('searches take turns, so that many of them hold up other requests no longer than one', async () => {
+    const t = await open();
+    for (let index = 0; index < 4; index++) await t.login(`ada${index}@example.com`);
+    const statementsOf = async (work: () => Promise<unknown>) => {
+      const before = t.statements.length;
+      await work();
+      return t.statements.length - before;
+    };
+    const search = () => listUsers(t.ctx, { search: 'nobody', limit: 5 }, { size: 1, max: 9 });
+    const alone = await statementsOf(search);
+    const waiting: Promise<unknown>[] = [];
+    const first = await statementsOf(() => {
+      const searches = [search(), search(), search()];
+      waiting.push(...searches);
+      return searches[0]!;
+    });
+    expect(first).toBeLessThanOrEqual(alone + 1);
+    await Promise.all(waiting);
+    await t.close();
+  });
+
   test('the lists of operators start reading where the page starts, and sort nothing', async () => {
     const t = await open();
     const headers = { Authorization: await t.serviceAuthorization('operate') };

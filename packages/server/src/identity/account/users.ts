@@ -33,10 +33,13 @@ export async function lookupUser(ctx: Context, emailKey: string): Promise<User> 
 }
 
 /** How many accounts a search examines at once. On SQLite other requests wait for that. */
-const partSize = 5_000;
+const partSize = 2_000;
 
 /** How many parts a search examines for one page. */
-const maxParts = 20;
+const maxParts = 50;
+
+/** Settles after the searches so far. They take turns, so that on SQLite other requests wait for one part between two steps, however many search. */
+let lastSearch: Promise<unknown> = Promise.resolve();
 
 /**
  * One page of the accounts, by address; with `search`, of those whose address or name contains it, in any case of A-Z. No index finds a
@@ -48,9 +51,18 @@ export async function listUsers(
   { search = '', limit, cursor }: PageRequest & { readonly search?: string | undefined },
   part = { size: partSize, max: maxParts },
 ): Promise<{ users: User[]; next_cursor: string | null }> {
-  let after = parseAddressCursor(cursor);
+  const after = parseAddressCursor(cursor);
   if (search === '') return pageOf(await store.listUsers(ctx.db.read, { after, limit: limit + 1 }), limit);
-  const text = lowerAscii(search);
+  const page = lastSearch.then(() => searchUsers(ctx, { text: lowerAscii(search), limit, after }, part));
+  lastSearch = page.catch(() => undefined);
+  return page;
+}
+
+async function searchUsers(
+  ctx: Context,
+  { text, limit, after }: { readonly text: string; readonly limit: number; after: string },
+  part: { readonly size: number; readonly max: number },
+): Promise<{ users: User[]; next_cursor: string | null }> {
   const found: Row[] = [];
   for (let parts = 1; ; parts++) {
     const [end] = await store.findEndOfPart(ctx.db.read, { after, others: part.size - 1 });
