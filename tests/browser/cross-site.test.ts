@@ -54,6 +54,8 @@ const calls: [method: string, path: string][] = [
   ['PATCH', '/me'],
   ['POST', '/me/email'],
   ['POST', '/device/approve'],
+  ['POST', '/authorize/approve'],
+  ['POST', '/end_session/confirm'],
   ['POST', '/passkey/register/challenge'],
 ];
 
@@ -118,12 +120,29 @@ describe.each([
     await isStillSignedIn();
   });
 
+  test('can only lead people to the page on which they sign out', async () => {
+    for (const path of ['/end_session', '/end_session?client_id=svc_unknown']) {
+      await openAttack();
+      await page.evaluate((url) => {
+        const form = document.createElement('form');
+        Object.assign(form, { method: 'post', action: url });
+        document.body.append(form);
+        form.submit();
+      }, api(path));
+      await page.waitForURL(/\/sign-out/);
+      await page.getByRole('button', { name: 'Sign out' }).waitFor();
+      await isStillSignedIn();
+    }
+  });
+
   test('cannot embed any page in a frame or access a window it opens', async () => {
     await openAttack();
     for (const path of [
       '/login',
       '/account',
       '/device',
+      '/authorize',
+      '/sign-out',
       '/magic-link',
       '/not-me',
       '/verify-email',

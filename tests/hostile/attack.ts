@@ -5,7 +5,13 @@ import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { runOperator, type TestService } from '../support/service.ts';
 import { type Exchange, openConnection, type RawResponse } from './connection.ts';
 import { randomFrom } from './random.ts';
-import { type Credentials, framedRequest, type HostileRequest, unframedRequest } from './requests.ts';
+import {
+  applicationUri,
+  type Credentials,
+  framedRequest,
+  type HostileRequest,
+  unframedRequest,
+} from './requests.ts';
 import { marker } from './values.ts';
 
 export interface Attack {
@@ -62,9 +68,10 @@ async function newCredentials(service: TestService, serviceKey: string): Promise
   };
 }
 
-/** A service key with every right. */
+/** The key of a service that people sign in to. */
 async function newServiceKey(service: TestService): Promise<string> {
-  const { stdout } = await runOperator(service.env, 'services', 'create', 'projects');
+  const uris = ['--redirect', applicationUri, '--sign-out-redirect', applicationUri];
+  const { stdout } = await runOperator(service.env, 'services', 'create', 'projects', ...uris);
   return stdout.trimEnd().split('\n').at(-1)!;
 }
 
@@ -74,6 +81,8 @@ const isProtocolError = (status: number): boolean => status === 505;
 /** What a response to a well-framed request breaks, if anything. */
 function brokenPromise({ status, headers, body }: RawResponse, method: string): string | undefined {
   if (status >= 500) return `status ${status}`;
+  const location = headers.get('location') ?? '/';
+  if (!isSafeLocation(location)) return `a redirect to ${location}`;
   if (headers.get('content-type')?.startsWith('application/json') && method !== 'HEAD') {
     const parsed = readJson(body);
     if (parsed === undefined) return 'a body that is not JSON';
@@ -81,6 +90,10 @@ function brokenPromise({ status, headers, body }: RawResponse, method: string): 
   }
   return undefined;
 }
+
+/** Redirects lead to pages of the service, or to the application with its response. */
+const isSafeLocation = (location: string): boolean =>
+  /^\/(?![/\\])/.test(location) || location.startsWith(`${applicationUri}?`);
 
 const readJson = (text: string): unknown => {
   try {

@@ -20,7 +20,9 @@ import { readSessionCookie } from '../../packages/server/src/platform/http/cooki
 import { clientAddress } from '../../packages/server/src/platform/values/client-address.ts';
 import { ifMatchHolds, ifNoneMatchIncludes } from '../../packages/server/src/platform/values/entity-tag.ts';
 import { duplicateMember } from '../../packages/server/src/platform/values/json.ts';
+import { allowsRedirect, parseRedirectUri } from '../../packages/server/src/platform/values/redirect-uri.ts';
 import { parseScope } from '../../packages/server/src/platform/values/scope.ts';
+import { parseClientUrl, readClientDocument } from '../../packages/server/src/services/clients/document.ts';
 import { readServiceKey } from '../../packages/server/src/services/service-keys/credentials.ts';
 
 const runs = { numRuns: 2_000 };
@@ -165,5 +167,52 @@ test('entity tags and media ranges are compared without failing on any header', 
     for (const decide of [prefersHtml, (accept: string) => prefers(accept, 'text/html')])
       expect(decide(text)).toBeBoolean();
     expect(prefersHtml(text.replaceAll('*', ''))).toBe(false);
+  });
+});
+
+const anyUrl = fc.oneof(
+  anyText,
+  fc.webUrl({ withQueryParameters: true, withFragments: true, validSchemes: ['https', 'http'] }),
+  fc
+    .string({ unit: fc.constantFrom(...'htps:/\\\\@[]127.0.1localhost?#%2e\u3002\u0430\t '), maxLength: 60 })
+    .map((text) => `https://app.example${text}`),
+);
+
+test('a redirect URI is what the browser requests: https or loopback, without user information and fragment', () => {
+  check(fc.tuple(anyUrl, anyText), ([text, more]) => {
+    const url = parseRedirectUri(text);
+    if (!url) return expect(allowsRedirect(text, text)).toBe(false);
+    expect([new URL(text).href, url.username, url.password, url.hash]).toEqual([text, '', '', '']);
+    expect(text).toMatch(/^(https:\/\/|http:\/\/(127\.0\.0\.1|\[::1\]|localhost)[:/])/);
+    expect(allowsRedirect(text, text)).toBe(true);
+    if (more !== '' && url.protocol === 'https:') expect(allowsRedirect(text, text + more)).toBe(false);
+  });
+});
+
+test('only a listed host is a client, and its document is read, or refused, whatever it holds', () => {
+  const options = { clientHosts: ['app.example'], isDevelopment: false };
+  check(anyUrl, (text) => {
+    const url = parseClientUrl(text, options);
+    if (url) expect([url.href, url.protocol, url.host]).toEqual([text, 'https:', 'app.example']);
+  });
+  const client = new URL('https://app.example/client');
+  const member = fc.oneof(fc.jsonValue(), anyUrl, fc.array(anyUrl), fc.constant('none'));
+  const document = fc.record(
+    {
+      client_id: fc.oneof({ weight: 5, arbitrary: fc.constant(client.href) }, member),
+      redirect_uris: fc.oneof({ weight: 5, arbitrary: fc.array(anyUrl) }, member),
+      client_name: member,
+      token_endpoint_auth_method: member,
+      client_secret: member,
+    },
+    { requiredKeys: ['client_id', 'redirect_uris'] },
+  );
+  check(fc.oneof(document, fc.jsonValue()), (json) => {
+    const described = readClientDocument(client, json);
+    if (!described) return;
+    expect(json).toMatchObject({ client_id: client.href });
+    expect(json).not.toHaveProperty('client_secret');
+    expect(described.redirectUris.every((uri) => parseRedirectUri(uri) !== undefined)).toBe(true);
+    expect(described.name).toMatch(/^[^\p{Cc}\p{Cf}]{1,}$/u);
   });
 });

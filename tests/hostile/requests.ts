@@ -1,7 +1,9 @@
 // Hostile requests, derived from the endpoint table: each starts from what an endpoint expects and breaks some of it.
 
+import { authorizationParameters } from '@latchkey/contract/authorize';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
+import { endSessionPath, signOutParameters } from '@latchkey/contract/openid';
 import { z } from 'zod';
 import type { Random } from './random.ts';
 import { hostileJson, hostileText, jsonText, marker } from './values.ts';
@@ -12,6 +14,9 @@ export interface Credentials {
   readonly cookies: readonly string[];
   readonly serviceKeys: readonly string[];
 }
+
+/** Where the applications of the service keys get responses, and people who signed out. */
+export const applicationUri = 'https://app.example/callback';
 
 /** A request as bytes. */
 export interface HostileRequest {
@@ -119,7 +124,46 @@ function pathOf(random: Random, { endpoint, query }: Target): string {
   return `${path}?${pairs.join('&')}`;
 }
 
-function jsonBody(random: Random, { members }: Target): Buffer {
+/** The pages that applications send people to. */
+const requestPages = [
+  { path: '/authorize', members: membersOf(authorizationParameters) },
+  { path: endSessionPath, members: membersOf(signOutParameters) },
+  { path: '/sign-out', members: membersOf(signOutParameters) },
+];
+
+/** The parameters of an application that are right, with up to three that are not. */
+function applicationParameters(
+  random: Random,
+  members: readonly string[],
+  { serviceKeys }: Credentials,
+): [name: string, value: string][] {
+  const right: Record<string, string> = {
+    client_id: random.pick(serviceKeys).split(':')[0] ?? '',
+    redirect_uri: applicationUri,
+    post_logout_redirect_uri: applicationUri,
+    response_type: 'code',
+    code_challenge: 'x'.repeat(43),
+    code_challenge_method: 'S256',
+    scope: 'openid profile',
+  };
+  const known = Object.entries(right).filter(([name]) => members.includes(name));
+  const broken = Array.from({ length: random.below(4) }, (): [string, string] => [
+    random.pick([...members, marker]),
+    random.oneIn(4)
+      ? random.pick(['none', 'login consent', '0', '', '*', 'form_post', `${applicationUri}/..`])
+      : hostileText(random, 3_000),
+  ]);
+  return random.oneIn(8) ? [...known, ...broken] : Object.entries(Object.fromEntries([...known, ...broken]));
+}
+
+const asQuery = (random: Random, pairs: readonly (readonly [string, string])[]): string =>
+  pairs.map(([name, value]) => `${percent(random, name)}=${percent(random, value)}`).join('&');
+
+function jsonBody(random: Random, { members }: Target, credentials: Credentials): Buffer {
+  if (members.includes('client_id') && !random.oneIn(4)) {
+    const parameters = applicationParameters(random, members, credentials);
+    return encoded(random, JSON.stringify(Object.fromEntries(parameters)));
+  }
   if (random.oneIn(5)) return encoded(random, hostileJson(random));
   const pairs = members.map((name) => `${jsonText(name)}:${hostileJson(random, 2)}`);
   if (random.oneIn(6) && pairs[0]) pairs.push(pairs[0]);
@@ -189,14 +233,32 @@ function otherHeaders(random: Random): string[] {
   });
 }
 
+/** A request for one of the pages that applications send people to. */
+function pageRequest(random: Random, credentials: Credentials): HostileRequest {
+  const { path, members } = random.pick(requestPages);
+  const query = asQuery(random, applicationParameters(random, members, credentials));
+  const method = random.oneIn(3) ? 'POST' : 'GET';
+  const body = method === 'POST' ? query : '';
+  const head = [
+    `${method} ${path}${method === 'POST' ? '' : `?${query}`} HTTP/1.1`,
+    'Host: localhost',
+    ...(method === 'POST'
+      ? [`Content-Type: application/x-www-form-urlencoded`, `Content-Length: ${body.length}`]
+      : []),
+    ...otherHeaders(random),
+  ];
+  return { bytes: Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`), method, isFramed: true };
+}
+
 /** A request with valid framing and anything else broken. */
 export function framedRequest(random: Random, credentials: Credentials): HostileRequest {
+  if (random.oneIn(10)) return pageRequest(random, credentials);
   const target = random.pick(targets);
   const declared = target.endpoint.method.toUpperCase();
   const method = random.oneIn(10) ? random.pick(methods) : declared;
   const asForm = target.endpoint.form !== undefined && random.oneIn(2);
   const hasBody = !['GET', 'HEAD'].includes(method) || random.oneIn(20);
-  const body = hasBody ? (asForm ? formBody : jsonBody)(random, target) : Buffer.alloc(0);
+  const body = hasBody ? (asForm ? formBody : jsonBody)(random, target, credentials) : Buffer.alloc(0);
   const usual = asForm ? 'application/x-www-form-urlencoded' : 'application/json';
   const type = random.oneIn(6) ? random.pick(contentTypes) : usual;
   const head = [

@@ -1,0 +1,331 @@
+// Attacks on people who sign in to applications, against the server and against openid-client.
+
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { base64url, decodeProtectedHeader, exportSPKI, importJWK, type JWK, SignJWT } from 'jose';
+import * as openid from 'openid-client';
+import { cookieByMail, sameOrigin } from '../support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../support/app.ts';
+import { asBrowser } from '../support/authorize.ts';
+import { authorizePath } from '../support/program.ts';
+import { declareService, type TestService } from '../support/services.ts';
+
+setDefaultTimeout(60_000);
+
+const urn = 'urn:ietf:params:oauth:';
+/** The members of an error that belongs to no client. */
+const withoutRedirect = ['error', 'error_description', 'request_id'];
+
+/** An application that uses openid-client. */
+interface Application extends TestService {
+  readonly redirectUri: string;
+  readonly config: openid.Configuration;
+}
+
+/** A sign-in that an application has started. */
+interface Login {
+  readonly parameters: Record<string, string>;
+  readonly checks: openid.AuthorizationCodeGrantChecks;
+}
+
+onBothDatabases('attacks on applications and their users', (open) => {
+  let app: TestApp;
+  let [charts, wiki]: Application[] = [];
+  let victim: Tokens;
+  let attacker: Tokens;
+  /** What the network makes of a token response. */
+  let alter: (tokens: Record<string, string>) => object | Promise<object>;
+
+  const fetch: openid.CustomFetch = async (url, { method, headers, body }) => {
+    const answer = await app.fetch(url, { method, headers, body: body ? String(body) : null });
+    if (!url.endsWith('/token') || !answer.ok) return answer;
+    return Response.json(await alter((await answer.json()) as Record<string, string>), {
+      headers: answer.headers,
+    });
+  };
+
+  async function newApplication(name: string): Promise<Application> {
+    const redirectUri = `https://${name}.example/callback`;
+    const signOutRedirectUris = [`https://${name}.example/bye`];
+    const service = await declareService(app.ctx, {
+      name,
+      redirectUris: [redirectUri],
+      signOutRedirectUris,
+      rights: ['delegate'],
+    });
+    const { baseUrl } = app.ctx.config;
+    const config = await openid.discovery(new URL(baseUrl), service.id, service.secret, undefined, {
+      execute: [openid.allowInsecureRequests, openid.enableNonRepudiationChecks],
+      [openid.customFetch]: fetch,
+    });
+    return { ...service, redirectUri, config };
+  }
+
+  beforeAll(async () => {
+    app = await open();
+    charts = await newApplication('charts');
+    wiki = await newApplication('wiki');
+  });
+  beforeEach(async () => {
+    alter = (tokens) => tokens;
+    victim = await app.login();
+    attacker = await app.login('mallory@example.com');
+  });
+  afterAll(() => app.close());
+
+  async function start({ config, redirectUri }: Application, changed = {}): Promise<Login> {
+    const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+    const checks = {
+      pkceCodeVerifier,
+      expectedState: openid.randomState(),
+      expectedNonce: openid.randomNonce(),
+    };
+    const url = openid.buildAuthorizationUrl(config, {
+      redirect_uri: redirectUri,
+      scope: 'openid email',
+      state: checks.expectedState,
+      nonce: checks.expectedNonce,
+      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+      ...changed,
+    });
+    return { parameters: Object.fromEntries(url.searchParams), checks };
+  }
+
+  /** Where a decision sends the browser. */
+  async function decided(tokens: Tokens, { parameters }: Login, decision = 'approve'): Promise<URL> {
+    const { body } = await asBrowser(app, tokens, decision, parameters);
+    return new URL(body.redirect);
+  }
+
+  /** What keeps an application from signing somebody in. */
+  const refusal = async ({ config }: Application, response: URL, { checks }: Login): Promise<string> =>
+    openid.authorizationCodeGrant(config, response, checks).then(
+      () => 'none',
+      (error) => error.error ?? error.cause?.message ?? error.message,
+    );
+
+  test('a response of this service is not taken for that of another issuer, and its code is sent nowhere', async () => {
+    const sent: string[] = [];
+    const evil = new openid.Configuration(
+      {
+        issuer: 'https://evil.example',
+        token_endpoint: 'https://evil.example/token',
+        authorization_response_iss_parameter_supported: true,
+      },
+      charts!.id,
+      charts!.secret,
+    );
+    evil[openid.customFetch] = async (url) => {
+      sent.push(url);
+      return Response.json({});
+    };
+    for (const decision of ['approve', 'deny']) {
+      const login = await start(charts!);
+      const response = await decided(victim, login, decision);
+      expect(await refusal({ ...charts!, config: evil }, response, login)).toContain('"iss"');
+    }
+    expect(sent).toEqual([]);
+  });
+
+  test("a stolen code gets nothing in the attacker's own login, at its application or at another", async () => {
+    for (const target of [charts!, wiki!]) {
+      const stolen = await decided(victim, await start(charts!));
+      const own = await start(target);
+      const injected = await decided(attacker, own);
+      injected.searchParams.set('code', stolen.searchParams.get('code') ?? '');
+      expect(await refusal(target, injected, own)).toBe('invalid_grant');
+    }
+  });
+
+  test('a stolen response signs nobody in whose browser did not start the login', async () => {
+    const response = await decided(attacker, await start(charts!));
+    expect(await refusal(charts!, response, await start(charts!))).toContain('"state"');
+  });
+
+  const idTokenOf = async (tokens: Tokens, application: Application): Promise<string> => {
+    const login = await start(application);
+    const { config } = application;
+    const granted = await openid.authorizationCodeGrant(config, await decided(tokens, login), login.checks);
+    return granted.id_token ?? '';
+  };
+
+  test('an identity token signs nobody in to another application, nor in another login', async () => {
+    for (const [source, claim] of [
+      [charts!, '"aud"'],
+      [wiki!, '"nonce"'],
+    ] as const) {
+      const id_token = await idTokenOf(victim, source);
+      const login = await start(wiki!);
+      const response = await decided(attacker, login);
+      alter = (tokens) => ({ ...tokens, id_token });
+      expect(await refusal(wiki!, response, login)).toContain(claim);
+      alter = (tokens) => tokens;
+    }
+  });
+
+  test('an identity token is no credential here', async () => {
+    const idToken = await idTokenOf(victim, charts!);
+    for (const path of ['/userinfo', '/me', '/sessions'])
+      expect((await app.ask('GET', path, { token: idToken })).status).toBe(401);
+    const headers = { Authorization: charts!.authorization };
+    const uses: readonly (readonly [string, Record<string, string>, string])[] = [
+      ['refresh_token', { refresh_token: idToken }, 'invalid_grant'],
+      ['authorization_code', { code: idToken, code_verifier: 'v'.repeat(43) }, 'invalid_grant'],
+      [`${urn}grant-type:jwt-bearer`, { assertion: idToken }, 'invalid_request'],
+      [
+        `${urn}grant-type:token-exchange`,
+        { subject_token: idToken, subject_token_type: `${urn}token-type:access_token`, scope: 'openid' },
+        'invalid_request',
+      ],
+    ];
+    for (const [grant_type, parameters, error] of uses) {
+      const { body } = await app.ask('POST', '/token', { form: { grant_type, ...parameters }, headers });
+      expect([grant_type, body.error]).toEqual([grant_type, error]);
+    }
+    const { body } = await app.ask('POST', '/introspect', { form: { token: idToken }, headers });
+    expect(body).toEqual({ active: false });
+  });
+
+  test('an identity token that is not signed, or by another algorithm, signs nobody in', async () => {
+    const published = (await app.ask('GET', '.well-known/jwks.json')).body.keys as JWK[];
+    const rsa = published.find(({ alg }) => alg === 'RS256')!;
+    const elliptic = published.find(({ alg }) => alg === 'ES256')!;
+    const spki = await exportSPKI((await importJWK(rsa, 'RS256')) as CryptoKey);
+    const encoded = (head: object) => base64url.encode(JSON.stringify(head));
+    const forgeries: Record<string, (head: object, body: string, signature: string) => unknown> = {
+      none: (head, body) => `${encoded({ ...head, alg: 'none' })}.${body}.`,
+      'none, with a signature': (head, body, signature) =>
+        `${encoded({ ...head, alg: 'none' })}.${body}.${signature}`,
+      ES256: (head, body, signature) =>
+        `${encoded({ ...head, alg: 'ES256', kid: elliptic.kid })}.${body}.${signature}`,
+      'the key for ES256': (head, body, signature) =>
+        `${encoded({ ...head, kid: elliptic.kid })}.${body}.${signature}`,
+      'HS256 with the public key as the secret': (head, body) =>
+        new SignJWT(JSON.parse(new TextDecoder().decode(base64url.decode(body))))
+          .setProtectedHeader({ ...head, alg: 'HS256' })
+          .sign(new TextEncoder().encode(spki)),
+    };
+    for (const [name, forge] of Object.entries(forgeries)) {
+      const login = await start(charts!);
+      const response = await decided(victim, login);
+      alter = async ({ id_token = '', ...tokens }) => {
+        const [, body = '', signature = ''] = id_token.split('.');
+        return { ...tokens, id_token: await forge(decodeProtectedHeader(id_token), body, signature) };
+      };
+      expect([name, await refusal(charts!, response, login)]).toEqual([
+        name,
+        expect.stringMatching(/"alg"|no applicable keys/),
+      ]);
+    }
+  });
+
+  test('prompt=none says the same to everybody, so that no frame learns who is signed in', async () => {
+    const cookie = await cookieByMail(app, 'grace@example.com');
+    const { parameters } = await start(charts!, { prompt: 'none' });
+    const answers = await Promise.all(
+      [{}, { cookie, headers: { ...sameOrigin, 'Sec-Fetch-Dest': 'iframe' } }].map((sent) =>
+        app.ask('GET', authorizePath(parameters).slice(1), sent),
+      ),
+    );
+    const [stranger, user] = answers.map(({ status, headers, text }) => [
+      status,
+      text,
+      ...[...headers].filter(([name]) => name !== 'x-request-id'),
+    ]);
+    expect(stranger).toEqual(user!);
+    expect(answers[0]?.headers.get('Location')).toContain('error=interaction_required');
+    const page = await app.ask('GET', authorizePath({ ...parameters, prompt: 'login' }).slice(1));
+    expect(page.headers.get('Content-Security-Policy')).toContain("frame-ancestors 'none'");
+  });
+
+  /** Addresses that some comparison, or some browser, takes for the registered one. */
+  const similar = (uri: string): string[] => {
+    const { host, pathname } = new URL(uri);
+    return [
+      `http://${host}${pathname}`,
+      `https://evil.example${pathname}`,
+      `https://${host}.evil.example${pathname}`,
+      `https://evil.example/${host}${pathname}`,
+      `https://${host}@evil.example${pathname}`,
+      `https://evil.example\\@${host}${pathname}`,
+      `https://evil.example\\.${host}${pathname}`,
+      `https://evil.example#@${host}${pathname}`,
+      `https://evil.example?@${host}${pathname}`,
+      `https://sub.${host}${pathname}`,
+      `https://${host}.${pathname}`,
+      `https://${host}:444${pathname}`,
+      `https://${host}:443${pathname}`,
+      `https://${host.toUpperCase()}${pathname}`,
+      `HTTPS://${host}${pathname}`,
+      `https:/${host}${pathname}`,
+      `https:\\\\${host}${pathname}`,
+      `//${host}${pathname}`,
+      `//evil.example${pathname}`,
+      pathname,
+      `javascript:alert(1)//${host}${pathname}`,
+      `data:text/html,${uri}`,
+      ...[
+        '/',
+        '/../evil',
+        '/..',
+        '%2e%2e/evil',
+        '?next=https://evil.example',
+        '#x',
+        '#',
+        '?',
+        ' ',
+        '\t',
+        '\0',
+        ';x',
+      ].map((more) => uri + more),
+      ...[' ', '\t', '\u2066'].map((first) => first + uri),
+      uri.replace('example', 'ex\u0430mple'),
+      uri.replace('example', 'ex%61mple'),
+      `${uri},https://evil.example/`,
+      `${uri} https://evil.example/`,
+    ];
+  };
+
+  test('only the registered redirect URI, letter by letter, gets a response', async () => {
+    const { parameters } = await start(charts!);
+    for (const redirect_uri of similar(charts!.redirectUri)) {
+      const changed = { ...parameters, redirect_uri };
+      for (const path of ['verify', 'approve', 'deny']) {
+        const { status, body } = await asBrowser(app, victim, path, changed);
+        expect([redirect_uri, status, Object.keys(body)]).toEqual([redirect_uri, 400, withoutRedirect]);
+      }
+      const page = await app.ask('GET', authorizePath(changed).slice(1));
+      expect([redirect_uri, page.status, page.headers.get('Location')]).toEqual([redirect_uri, 400, null]);
+    }
+  });
+
+  test('only the registered address, letter by letter, gets people who signed out', async () => {
+    const id_token_hint = await idTokenOf(victim, charts!);
+    for (const post_logout_redirect_uri of similar('https://charts.example/bye')) {
+      const json = { id_token_hint, post_logout_redirect_uri, client_id: charts!.id };
+      const options = { json, token: victim.access_token, headers: sameOrigin };
+      const { status, body } = await app.ask('POST', '/end_session/confirm', options);
+      expect([post_logout_redirect_uri, status, Object.keys(body)]).toEqual([
+        post_logout_redirect_uri,
+        400,
+        withoutRedirect,
+      ]);
+      const page = await app.ask('GET', `sign-out?${new URLSearchParams(json)}`);
+      expect([page.status, page.headers.get('Location')]).toEqual([400, null]);
+    }
+    expect((await app.ask('GET', '/me', { token: victim.access_token })).status).toBe(200);
+  });
+
+  test('a request larger than any cookie is answered whole, by GET and by POST', async () => {
+    const id_token_hint = await idTokenOf(victim, charts!);
+    const largest = { state: '%'.repeat(2_048), nonce: 'n'.repeat(512), login_hint: 'h'.repeat(512) };
+    const login = await start(charts!, { ...largest, id_token_hint });
+    const { status, headers } = await app.ask('POST', 'authorize', { form: login.parameters });
+    expect([status, headers.get('Location')?.length]).toEqual([303, expect.any(Number)]);
+    expect(headers.get('Location')?.length).toBeGreaterThan(2 * 4_096);
+    expect((await app.ask('GET', (headers.get('Location') ?? '').slice(1))).status).toBe(200);
+    const response = await decided(victim, login);
+    const checks = { ...login.checks, expectedState: largest.state, expectedNonce: largest.nonce };
+    expect(await refusal(charts!, response, { ...login, checks })).toBe('none');
+  });
+});
