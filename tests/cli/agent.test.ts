@@ -5,6 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
 import { spawn } from 'bun';
+import { type RunningAgent, startAgent as startAgentIn } from '../support/agent.ts';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import {
   addCommand,
@@ -34,38 +35,7 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-interface Started {
-  readonly address: string;
-  readonly stop: (signal?: NodeJS.Signals) => Promise<number>;
-}
-
-async function startAgent(...args: string[]): Promise<Started> {
-  const child = spawn([program, 'agent', ...args], {
-    cwd: home.path,
-    env: home.env,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  endAtExit(child.pid);
-  let text = '';
-  const reader = child.stdout.getReader();
-  while (!text.includes('\n')) {
-    const { value, done } = await reader.read();
-    if (done) throw new Error(await new Response(child.stderr).text());
-    text += new TextDecoder().decode(value);
-  }
-  const address = /^LATCHKEY_AGENT=(.+)\n/.exec(text)?.[1] ?? '';
-  return {
-    address,
-    stop: async (signal = 'SIGTERM') => {
-      child.kill(signal);
-      const code = await child.exited;
-      hasEnded(child.pid);
-      return code;
-    },
-  };
-}
+const startAgent = (...args: string[]): Promise<RunningAgent> => startAgentIn(home, ...args);
 
 /** A sandbox: nothing is stored in it. */
 const sandbox = (env: Record<string, string>): Home => newHome(env);
@@ -111,7 +81,7 @@ test('`latchkey token` gets a run from it, and nothing stored is read or written
 });
 
 describe('it refuses with status 1', () => {
-  let agent: Started;
+  let agent: RunningAgent;
   beforeAll(async () => {
     agent = await startAgent('--scope', 'profile', '--resource', 'https://tickets.example');
   });

@@ -1,15 +1,14 @@
 // Processes of a service on Bun and Node that keep answers with the feed, against two nodes on one PostgreSQL database.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { spawn } from 'bun';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { findNode } from '../support/node.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
+import { startWorker, type Worker } from '../support/worker.ts';
 
-const program = join(import.meta.dir, '../support/verifier-worker.ts');
+const program = 'verifier-worker.ts';
+const nodeFlags = ['--no-warnings', '--experimental-strip-types'];
 const rounds = 20;
 /** What is promised of 99 in 100 revocations. */
 const promisedMs = 250;
@@ -18,47 +17,6 @@ const maxMs = 2_000 + 1_000;
 
 let nodes: TestService[];
 let workers: Worker[];
-
-interface Worker {
-  send(token: string): void;
-  next<T>(): Promise<T>;
-  /** Closes its standard input; resolves with its exit code. */
-  end(): Promise<number>;
-}
-
-function startWorker(command: readonly string[], server: string, serviceKey: string): Worker {
-  const child = spawn([...command, program, server, serviceKey], {
-    stdin: 'pipe',
-    stdout: 'pipe',
-    stderr: 'inherit',
-  });
-  endAtExit(child.pid);
-  const lines = linesOf(child.stdout);
-  return {
-    send: (token) => {
-      child.stdin.write(`${token}\n`);
-      child.stdin.flush();
-    },
-    next: async <T>() => JSON.parse((await lines.next()).value ?? 'null') as T,
-    end: async () => {
-      child.stdin.end();
-      const code = await child.exited;
-      hasEnded(child.pid);
-      return code;
-    },
-  };
-}
-
-async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, undefined> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of stream) {
-    text += decoder.decode(chunk, { stream: true });
-    const complete = text.split('\n');
-    text = complete.pop() ?? '';
-    yield* complete;
-  }
-}
 
 beforeAll(async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
@@ -69,13 +27,11 @@ beforeAll(async () => {
   const bun = [process.execPath];
   const node = findNode();
   workers = [
-    startWorker(bun, first.url, serviceKey),
-    startWorker(bun, second.url, serviceKey),
-    ...(node
-      ? [startWorker([node, '--no-warnings', '--experimental-strip-types'], second.url, serviceKey)]
-      : []),
+    startWorker(bun, program, first.url, serviceKey),
+    startWorker(bun, program, second.url, serviceKey),
+    ...(node ? [startWorker([node, ...nodeFlags], program, second.url, serviceKey)] : []),
   ];
-  for (const worker of workers) expect(await worker.next<string>()).toBe('ready');
+  for (const worker of workers) expect(await worker.hear()).toBe('ready');
 });
 
 afterAll(async () => {
@@ -87,13 +43,12 @@ test('a revoked token is refused by every process of a service within moments, w
   for (let round = 0; round < rounds; round++) {
     const [at, other] = [nodes[round % 2]!, nodes[(round + 1) % 2]!];
     const { access_token: token } = await loginByMail(other.url, 'ada@example.com');
-    for (const worker of workers) worker.send(token);
-    for (const worker of workers) expect(await worker.next()).toEqual({ active: true, isKept: true });
+    for (const worker of workers) worker.say(token);
+    for (const worker of workers) expect(await worker.hear()).toEqual({ active: true, isKept: true });
     const { status } = await request(at.url, 'POST', '/revoke', { token, json: { scope: 'session' } });
     const answeredAt = Date.now();
     expect(status).toBe(204);
-    for (const worker of workers)
-      times.push((await worker.next<{ acceptedAt: number }>()).acceptedAt - answeredAt);
+    for (const worker of workers) times.push((await worker.hear()).acceptedAt - answeredAt);
   }
   const sorted = times.toSorted((one, two) => one - two);
   expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(promisedMs);
@@ -102,9 +57,10 @@ test('a revoked token is refused by every process of a service within moments, w
 
 test('a process that closes its verifier ends by itself', async () => {
   const { access_token: token } = await loginByMail(nodes[0]!.url, 'ada@example.com');
-  for (const worker of workers) worker.send(token);
-  for (const worker of workers) expect(await worker.next()).toEqual({ active: true, isKept: true });
+  for (const worker of workers) worker.say(token);
+  for (const worker of workers) expect(await worker.hear()).toEqual({ active: true, isKept: true });
   await request(nodes[0]!.url, 'POST', '/revoke', { token });
-  for (const worker of workers) await worker.next();
-  expect(await Promise.all(workers.map((worker) => worker.end()))).toEqual(workers.map(() => 0));
+  for (const worker of workers) await worker.hear();
+  expect(await Promise.all(workers.map((worker) => worker.finish()))).toEqual(workers.map(() => ''));
+  expect(await Promise.all(workers.map(({ exited }) => exited))).toEqual(workers.map(() => 0));
 }, 60_000);

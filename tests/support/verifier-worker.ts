@@ -1,5 +1,5 @@
 // A process of a service that verifies tokens with the feed. Arguments: the server and the service key. For each token on its
-// standard input it prints `active`, verifies until the token is no longer accepted, and prints when it last was.
+// standard input, as JSON, it prints `active`, verifies until the token is no longer accepted, and prints when it last was.
 
 import { createInterface } from 'node:readline';
 import { createVerifier } from '../../packages/client/src/verify.ts';
@@ -12,7 +12,8 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const isActive = async (token: string): Promise<boolean> => (await verifier.verify(token)).active;
 
 answer('ready');
-for await (const token of createInterface({ input: process.stdin })) {
+for await (const line of createInterface({ input: process.stdin })) {
+  const token: string = JSON.parse(line);
   await isActive(token);
   while (verifier.metrics().feed !== 'following') await pause(pauseMs);
   await isActive(token);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, openNodes, type TestApp } from '../../../../../tests/support/app.ts';
+import { appLogin, redirectUri } from '../../../../../tests/support/authorize.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { exchange, idOf, introspected, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
@@ -37,10 +38,10 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
     expect(outcome(answer)).toBe('200');
     return answer.body as { id_token: string; expires_in: number };
   };
-  const verified = async (token: string) => {
+  const verified = async (token: string, audience = cloud) => {
     const { body } = await app.ask('GET', '.well-known/jwks.json');
     return jwtVerify(token, createLocalJWKSet(body), {
-      audience: cloud,
+      audience,
       issuer: app.ctx.config.baseUrl,
       algorithms: ['RS256'],
       currentDate: new Date(app.ctx.clock()),
@@ -147,6 +148,22 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
     expect(await idOf(app, run.access_token, service.authorization)).toEqual(expect.any(String));
     const hint = await app.ask('GET', `sign-out?id_token_hint=${token}`);
     expect(hint.status).toBe(400);
+  });
+
+  test('and those of applications are worth nothing in the place of each other', async () => {
+    const owner = await app.login(someone());
+    const application = await declareService(app.ctx, { name: 'Charts', redirectUris: [redirectUri] });
+    const signedIn = await appLogin(app, owner, application, { scope: 'openid' });
+    const run = await startedRun(app, owner.access_token, { scope: 'identity' });
+    const [ofApp, ofRun] = [signedIn.id_token ?? '', (await identity(run.access_token)).id_token];
+    expect((await verified(ofApp, application.id)).payload.sub).toStartWith('usr_');
+    expect((await verified(ofRun)).payload.sub).toStartWith('run:usr_');
+    await expect(verified(ofRun, application.id)).rejects.toThrow('"aud"');
+    await expect(verified(ofApp)).rejects.toThrow('"aud"');
+    expect(outcome(await ask(ofApp))).toBe('401 invalid_token');
+    expect(outcome(await ask(run.access_token, { audience: application.id }))).toBe('400 invalid_target');
+    for (const token of [ofApp, ofRun])
+      expect(outcome(await app.ask('GET', '/userinfo', { token }))).toBe('401 invalid_token');
   });
 
   test('and their scope is never listed', async () => {

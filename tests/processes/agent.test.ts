@@ -1,0 +1,171 @@
+// Many programs on one agent, through kills of the agent and of the service, and the end of the login that they all live from.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { connectAgent } from '@latchkey/client/agent';
+import { type RunningAgent, startAgent } from '../support/agent.ts';
+import { latchkey, newHome, storeLogin, storeOf } from '../support/cli.ts';
+import { storedSession } from '../support/client.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { isInMemory, surroundingsOf } from '../support/memory.ts';
+import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { startWorker } from '../support/worker.ts';
+
+setDefaultTimeout(240_000);
+
+const programs = 50;
+const email = 'ada@agent.example';
+const refreshToken = 'lk_rt_';
+
+let service: TestService;
+let env: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  service = await startService();
+  env = { PORT: service.env['PORT']! };
+});
+
+afterAll(() => service.stop());
+
+/** How often each outcome of a refresh is in the log. */
+function refreshes(): Record<string, number> {
+  const lines = service.logs().map((line) => JSON.parse(line));
+  const details = lines.filter(({ route }) => String(route).endsWith('/auth/refresh'));
+  return Object.fromEntries(
+    [...new Set(details.map(({ detail }) => detail))].map((name) => [
+      name,
+      details.filter(({ detail }) => detail === name).length,
+    ]),
+  );
+}
+
+test.skipIf(process.platform !== 'linux')(
+  `${programs} programs on one agent survive kills of agent and service, and never see a refresh token`,
+  async () => {
+    const home = newHome({ LATCHKEY_SERVER: service.url });
+    await storeLogin(home, service.url, email);
+    const store = storeOf(home, service.url);
+    const sandbox = temporaryDirectory();
+    const socket = join(sandbox, 'agent');
+    let agent: RunningAgent;
+    const start = async () => {
+      agent = await startAgent(home, '--scope', 'profile');
+      rmSync(socket, { force: true });
+      symlinkSync(agent.address, socket);
+    };
+    await start();
+    const surroundings = [
+      'env',
+      `LATCHKEY_AGENT=${socket}`,
+      `LATCHKEY_SERVER=${service.url}`,
+      `HOME=${sandbox}`,
+    ];
+    const workers = Array.from({ length: programs }, () =>
+      startWorker([...surroundings, process.execPath], 'agent-client-worker.ts'),
+    );
+    expect(await Promise.all(workers.map((worker) => worker.hear()))).toEqual(workers.map(() => 'ready'));
+
+    const expire = async () => {
+      const login = await storedSession(store);
+      await store.replace(login, { ...login, access_token_expires_at: Date.now() - 1 });
+    };
+    const askAll = () => Promise.all(workers.map((worker) => worker.ask('go')));
+    const allOk = workers.map(() => 'ok');
+
+    await expire();
+    expect(await askAll()).toEqual(allOk);
+    expect(refreshes()).toEqual({ rotated: 1 });
+
+    /** Kills something while everyone waits for the same refresh, and starts it again. */
+    const interrupt = async (kill: () => Promise<unknown>, restart: () => Promise<unknown>) => {
+      await expire();
+      const asked = askAll();
+      await kill();
+      const outcomes = await asked;
+      expect(outcomes.filter((outcome) => !/^(ok|unreachable|timeout|aborted)$/.test(outcome))).toEqual([]);
+      await restart();
+      expect(await askAll()).toEqual(allOk);
+    };
+    await interrupt(() => agent.stop('SIGKILL'), start);
+    const { rotated = 0, retry = 0, ...others } = refreshes();
+    expect([others, rotated, retry <= 1]).toEqual([{}, 2, true]);
+
+    await interrupt(
+      () => service.kill(),
+      async () => {
+        service = await startService({ directory: service.directory, env });
+      },
+    );
+    const again = refreshes();
+    expect([(again['rotated'] ?? 0) + (again['retry'] ?? 0) <= 2, again['theft']]).toEqual([true, undefined]);
+
+    for (const { pid } of workers) {
+      expect(surroundingsOf(pid)).not.toContain(refreshToken);
+      expect(isInMemory(pid, refreshToken)).toBe(false);
+    }
+    expect(surroundingsOf(agent!.pid)).not.toContain(refreshToken);
+    // The search finds what is there.
+    expect(isInMemory(agent!.pid, refreshToken)).toBe(true);
+    expect(isInMemory(workers[0]!.pid, 'lk_at_')).toBe(true);
+    for (const name of readdirSync(sandbox, { recursive: true, encoding: 'utf8' })) {
+      const path = join(sandbox, name);
+      if (statSync(path).isFile()) expect(readFileSync(path, 'latin1')).not.toContain(refreshToken);
+    }
+
+    for (const worker of workers) expect(await worker.finish()).toBe('');
+    await agent!.stop();
+    expect((await latchkey(home, 'whoami')).stdout).toContain(email);
+    const { access_token: token } = await storedSession(store);
+    const { body } = await request(service.url, 'GET', '/events?limit=100', { token });
+    expect(body.events.map(({ type }: { type: string }) => type)).not.toContain('refresh_theft');
+  },
+);
+
+test('ending the login ends what its agent handed out, at services within the bound of the feed', async () => {
+  /** Of the SDK with the feed, and a request on a busy machine. */
+  const maxMs = 2_000 + 1_000;
+  const { stdout } = await runOperator(service.env, 'services', 'create', 'boards', '--may', 'feed');
+  const worker = startWorker(
+    [process.execPath],
+    'verifier-worker.ts',
+    service.url,
+    stdout.trim().split('\n').at(-1)!,
+  );
+  expect(await worker.hear()).toBe('ready');
+  const times: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    const home = newHome({ LATCHKEY_SERVER: service.url });
+    await storeLogin(home, service.url, `ended-${round}@agent.example`);
+    const agent = await startAgent(home, '--scope', 'profile');
+    const { access_token } = await (await connectAgent(agent.address)).token();
+    worker.say(access_token);
+    expect(await worker.hear()).toEqual({ active: true, isKept: true });
+    const person = await loginByMail(service.url, `ended-${round}@agent.example`);
+    const { body } = await request(service.url, 'GET', '/sessions', { token: person.access_token });
+    const { id } = body.sessions.find(({ kind }: { kind: string }) => kind === 'device');
+    const ended = await request(service.url, 'DELETE', `/sessions/${id}`, { token: person.access_token });
+    const answeredAt = Date.now();
+    expect(ended.status).toBe(204);
+    times.push((await worker.hear()).acceptedAt - answeredAt);
+    expect((await request(service.url, 'GET', '/me', { token: access_token })).status).toBe(401);
+    expect((await latchkey(newHome({ LATCHKEY_AGENT: agent.address }), 'token')).code).toBe(3);
+    await agent.stop();
+  }
+  expect(Math.max(...times)).toBeLessThan(maxMs);
+  process.stdout.write(`last accepted after the end of the login: ${times.join(', ')} ms\n`);
+  await worker.finish();
+});
+
+test('what an agent handed out ends by itself within 15 minutes, when it was killed', async () => {
+  const home = newHome({ LATCHKEY_SERVER: service.url });
+  await storeLogin(home, service.url, 'killed@agent.example');
+  const agent = await startAgent(home, '--scope', 'profile');
+  const token = await (await connectAgent(agent.address)).token();
+  await agent.stop('SIGKILL');
+  expect(token.expires_in).toBeLessThanOrEqual(900);
+  const { body } = await request(service.url, 'GET', '/sessions', {
+    token: (await storedSession(storeOf(home, service.url))).access_token,
+  });
+  expect(body.sessions.filter(({ kind }: { kind: string }) => kind === 'run')).toHaveLength(1);
+});

@@ -1,0 +1,21 @@
+// A program in a sandbox: for each line of its input it asks the agent of its environment for a new token, uses it, and answers
+// `ok` or the code of the error.
+
+import { createInterface } from 'node:readline';
+import { sessionFromEnvironment } from '@latchkey/client/environment';
+import { LatchkeyError } from '@latchkey/client/errors';
+
+const session = sessionFromEnvironment()!;
+let token = '';
+const answer = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
+
+answer('ready');
+for await (const _ of createInterface({ input: process.stdin })) {
+  try {
+    token = await session.renew(token);
+    await session.call('getProfile');
+    answer('ok');
+  } catch (error) {
+    answer(error instanceof LatchkeyError ? error.code : String(error));
+  }
+}

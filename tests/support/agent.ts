@@ -1,0 +1,41 @@
+// `latchkey agent` as a process.
+
+import { spawn } from 'bun';
+import { endAtExit, hasEnded } from './cleanup.ts';
+import { type Home, program } from './cli.ts';
+
+export interface RunningAgent {
+  readonly pid: number;
+  readonly address: string;
+  /** Resolves with its exit code. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number>;
+}
+
+/** Starts the agent of the login in this home, and resolves once it listens. */
+export async function startAgent(home: Home, ...args: string[]): Promise<RunningAgent> {
+  const child = spawn([program, 'agent', ...args], {
+    cwd: home.path,
+    env: home.env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  endAtExit(child.pid);
+  let text = '';
+  const reader = child.stdout.getReader();
+  while (!text.includes('\n')) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(await new Response(child.stderr).text());
+    text += new TextDecoder().decode(value);
+  }
+  return {
+    pid: child.pid,
+    address: /^LATCHKEY_AGENT=(.+)\n/.exec(text)?.[1] ?? '',
+    stop: async (signal = 'SIGTERM') => {
+      child.kill(signal);
+      const code = await child.exited;
+      hasEnded(child.pid);
+      return code;
+    },
+  };
+}
