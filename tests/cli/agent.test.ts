@@ -1,7 +1,7 @@
 // `latchkey agent`: what it hands out and to whom, what it never does, and what ends with it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
 import { spawn } from 'bun';
@@ -188,8 +188,63 @@ test('--ask waits for a word on the terminal, once for each scope', async () => 
   terminal.type('y\n');
   for (const token of await Promise.all(both)) expect(token.scope).toBe('profile');
   expect(terminal.screen().split('wants profile')).toHaveLength(2);
+  expect(await codeOf(agent.token({ scope: 'profile email' }))).toBe('invalid_scope');
+  expect(terminal.screen().split('wants email')).toHaveLength(2);
   terminal.type('\u0003');
   expect(await terminal.exited).toBe(130);
+});
+
+test('--ask without a terminal asks with a notification, which a program cannot forge', async () => {
+  const desktop = newHome({ LATCHKEY_SERVER: service.url, DISPLAY: ':0' });
+  await storeLogin(desktop, service.url, 'desktop@agent.example');
+  addCommand(desktop, 'notify-send', '#!/bin/sh\nprintf "%s\\n" "$@" >>"$HOME/asked"\ncat "$HOME/pressed"\n');
+  const press = (button: string) => writeFileSync(join(desktop.path, 'pressed'), button);
+  press('allow\n');
+  const running = await startAgentIn(desktop, '--ask');
+  const agent = await connectAgent(running.address);
+  expect((await agent.token({ scope: 'profile' })).scope).toBe('profile');
+  press('');
+  expect(await codeOf(agent.token({ scope: 'email' }))).toBe('invalid_scope');
+  press('deny\n');
+  for (let request = 0; request < 2; request++)
+    expect(await codeOf(agent.token({ scope: 'email' }))).toBe('invalid_scope');
+  for (const scope of ['<b>profile</b>', 'profile\u001b[2J', 'Profile'])
+    expect(await codeOf(agent.token({ scope }))).toBe('invalid_scope');
+  expect(await codeOf(agent.token({ scope: 'profile', resource: 'a wish' }))).toBe('invalid_target');
+  const asked = readFileSync(join(desktop.path, 'asked'), 'utf8');
+  expect(asked.match(/^A program wants .*$/gm)).toEqual([
+    'A program wants profile.',
+    'A program wants email.',
+    'A program wants email.',
+  ]);
+  await running.stop();
+});
+
+test('a file may hold the options, and options take the place of what it says', async () => {
+  const policy = join(home.path, 'policy.json');
+  const write = (value: unknown) => writeFileSync(policy, JSON.stringify(value));
+  write({ scope: ['profile', 'email'], expires: '2m' });
+  const { address, stop } = await startAgent('--policy', policy);
+  const agent = await connectAgent(address);
+  expect(await agent.token()).toMatchObject({ scope: 'profile email', expires_in: 120 });
+  expect(await codeOf(agent.token({ expiresInSeconds: 121 }))).toBe('invalid_request');
+  expect(await codeOf(agent.token({ scope: 'organizations' }))).toBe('invalid_scope');
+  await stop();
+  const narrower = await startAgent('--policy', policy, '--scope', 'email');
+  expect((await (await connectAgent(narrower.address)).token()).scope).toBe('email');
+  await narrower.stop();
+  for (const wrong of [
+    [],
+    { scope: 'profile' },
+    { scope: ['*'] },
+    { expires: '16m' },
+    { scopes: [] },
+    { toString: 1 },
+  ]) {
+    write(wrong);
+    expect([wrong, (await latchkey(home, 'agent', '--policy', policy)).code]).toEqual([wrong, 2]);
+  }
+  expect((await latchkey(home, 'agent', '--policy', '/no/such/file')).code).toBe(2);
 });
 
 describe('agent run', () => {

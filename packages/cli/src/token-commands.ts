@@ -66,8 +66,10 @@ export function addAgentCommands(program: Command, runCommand: RunCommand): void
     command
       .option('--scope <scope>', 'what its tokens may allow; can be repeated', repeated)
       .option('--resource <uri>', 'the only service that accepts its tokens')
+      .option('--expires <duration>', 'how long its tokens may live: 60 to 900 seconds, or 5m (default: 15m)')
       .option('--listen <address>', '127.0.0.1:PORT, with a secret, instead of a socket')
-      .option('--ask', 'ask on the terminal before the first token with a scope');
+      .option('--ask', 'ask on the terminal or desktop before the first token with a scope')
+      .option('--policy <file>', 'read these options from a JSON file');
   const agent = withPolicy(
     program
       .command('agent')

@@ -17,6 +17,8 @@ export interface AgentPolicy {
   /** Without any, each request names its own. */
   readonly scopes: readonly string[];
   readonly resource: string | undefined;
+  /** 60 to 900. */
+  readonly maxLifetimeSeconds: number;
   /** Asks the person before the first token with these scopes. Undefined: nobody is asked. */
   readonly isAllowed:
     | ((scopes: readonly string[], resource: string | undefined) => Promise<boolean>)
@@ -30,13 +32,15 @@ export interface RunningAgent {
   stop(): Promise<boolean>;
 }
 
-const maxLifetimeSeconds = 900;
-const minLifetimeSeconds = 60;
+/** How long a token of an agent may live. @internal */
+export const agentLifetimeSeconds = { min: 60, max: 900 };
 const maxBodyBytes = 16 * 1024;
 const requestTimeoutMilliseconds = 10_000;
 /** For the server to end one run. */
 const stopMilliseconds = 5_000;
 const secretBytes = 32;
+/** Names are shown to the person who is asked. */
+const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
 
 /**
  * Listens on a socket that only this user reaches, or on a loopback port for those who know its secret.
@@ -198,13 +202,14 @@ async function allowedAccess(policy: AgentPolicy, server: string, wanted: unknow
   if (asked['server'] !== undefined && asked['server'] !== server) {
     throw invalid(`The agent is signed in to ${server}, not to ${asked['server']}.`);
   }
-  const expiresInSeconds = asked['expires_in'] ?? maxLifetimeSeconds;
+  const expiresInSeconds = asked['expires_in'] ?? policy.maxLifetimeSeconds;
   if (
     !Number.isInteger(expiresInSeconds) ||
-    Number(expiresInSeconds) < minLifetimeSeconds ||
-    Number(expiresInSeconds) > maxLifetimeSeconds
+    Number(expiresInSeconds) < agentLifetimeSeconds.min ||
+    Number(expiresInSeconds) > policy.maxLifetimeSeconds
   ) {
-    throw invalid('A token of the agent can expire in 60 seconds to 15 minutes.');
+    const { maxLifetimeSeconds: max } = policy;
+    throw invalid(`A token of the agent can expire in ${agentLifetimeSeconds.min} to ${max} seconds.`);
   }
   const scopes = allowedScopes(policy, String(asked['scope'] ?? ''));
   const resource = allowedResource(policy, asked['resource'] as string | undefined);
@@ -222,12 +227,16 @@ function allowedScopes({ scopes }: AgentPolicy, text: string): readonly string[]
   const names = [...new Set(text.split(/\s+/).filter((name) => name !== ''))];
   const wanted = names.length === 0 ? scopes : names;
   if (wanted.length === 0) throw new LatchkeyError('invalid_scope', 'The agent needs to be told a scope.');
-  const refused = wanted.filter((name) => name === '*' || (scopes.length > 0 && !scopes.includes(name)));
+  const refused = wanted.filter(
+    (name) => !scopeName.test(name) || (scopes.length > 0 && !scopes.includes(name)),
+  );
   if (refused.length === 0) return wanted;
   throw new LatchkeyError('invalid_scope', `The agent does not hand out ${refused.join(' ')}.`);
 }
 
 function allowedResource(policy: AgentPolicy, wanted: string | undefined): string | undefined {
+  if (wanted !== undefined && !URL.canParse(wanted))
+    throw new LatchkeyError('invalid_target', 'A resource is a URI.');
   if (policy.resource === undefined || wanted === undefined || wanted === policy.resource) {
     return wanted ?? policy.resource;
   }

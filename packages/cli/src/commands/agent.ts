@@ -3,17 +3,11 @@ import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-server';
 import { systemCode, systemReason } from '@latchkey/client/internal/store-failure';
+import { type AgentOptions, readPolicy } from '../agent-policy.ts';
+import { askOnce, findAsker } from '../agent-question.ts';
 import { connectStored, type StoredConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { Cancelled, ReportedError, UsageError } from '../exit.ts';
-import { requestedAccess } from '../requested-access.ts';
-
-export interface AgentOptions {
-  readonly scope?: readonly string[];
-  readonly resource?: string;
-  readonly listen?: string;
-  readonly ask?: boolean;
-}
 
 /** As shells report a program that cannot be started, or is not there. */
 const cannotStart = 126;
@@ -37,10 +31,10 @@ export async function agentRun(
   [name = '', ...args]: readonly string[],
   options: AgentOptions,
 ): Promise<void> {
-  const { running, server } = await start(ctx, options);
+  const { running, server, keepsInput } = await start(ctx, options);
   let status: number;
   try {
-    status = await runProgram(ctx, name, args, { running, server, keepsInput: options.ask === true });
+    status = await runProgram(ctx, name, args, { running, server, keepsInput });
   } catch (error) {
     ctx.output.message({ error: 'not_started', program: name }, () => [
       `latchkey: ${name} could not be started: ${systemReason(error)}.`,
@@ -55,19 +49,16 @@ export async function agentRun(
 async function start(
   ctx: Context,
   options: AgentOptions,
-): Promise<{ readonly running: RunningAgent; readonly server: string }> {
-  const scopes = options.scope ? requestedAccess(options.scope, undefined).scope.split(' ') : [];
-  if (scopes.includes('*'))
-    throw new UsageError('An agent never hands out *.', 'Name the scopes to hand out.');
-  const port = listenPort(options.listen);
-  if (options.ask && !ctx.prompt.isPossible) throw new UsageError('--ask needs a terminal.');
+): Promise<{ readonly running: RunningAgent; readonly server: string; readonly keepsInput: boolean }> {
+  const { ask, listen, ...policy } = await readPolicy(options);
+  const port = listenPort(listen);
+  const asker = ask ? await findAsker(ctx) : undefined;
   const connection = await connectStored(ctx);
   await requireLogin(connection, ctx.signal);
-  const isAllowed = options.ask ? askOnce(ctx) : undefined;
   const { runtimeDirectory } = ctx.config.sessionBus;
   const running = await startAgent(
     connection,
-    { scopes, resource: options.resource, isAllowed },
+    { ...policy, isAllowed: asker && askOnce(asker) },
     {
       port,
       runtimeDirectory: runtimeDirectory && isAbsolute(runtimeDirectory) ? runtimeDirectory : undefined,
@@ -75,7 +66,7 @@ async function start(
   ).catch((error: unknown) => {
     throw new UsageError(`The agent cannot listen there: ${systemReason(error)}.`);
   });
-  return { running, server: connection.server };
+  return { running, server: connection.server, keepsInput: asker !== undefined && ctx.prompt.isPossible };
 }
 
 /** Fails at the start rather than at the first request. */
@@ -88,26 +79,6 @@ function listenPort(listen: string | undefined): number | undefined {
   const [, port = ''] = /^127\.0\.0\.1:(\d{1,5})$/.exec(listen) ?? [];
   if (port === '' || Number(port) > 65_535) throw new UsageError('--listen takes 127.0.0.1:PORT.');
   return Number(port);
-}
-
-/** Asks on the terminal before the first token with a scope, one question at a time. */
-function askOnce({ prompt }: Context) {
-  const allowed = new Set<string>();
-  let last: Promise<unknown> = Promise.resolve();
-  const key = (scope: string, resource = '') => `${scope} ${resource}`;
-  return (scopes: readonly string[], resource: string | undefined): Promise<boolean> => {
-    const turn = last.then(async () => {
-      const unknown = scopes.filter((scope) => !allowed.has(key(scope, resource)));
-      if (unknown.length === 0) return true;
-      const where = resource === undefined ? '' : ` at ${resource}`;
-      const typed = await prompt.ask(`A program wants ${unknown.join(' ')}${where}. Allow it? [y/N]`);
-      if (!/^y(es)?$/i.test(typed ?? '')) return false;
-      for (const scope of unknown) allowed.add(key(scope, resource));
-      return true;
-    });
-    last = turn.catch(() => {});
-    return turn;
-  };
 }
 
 async function stop({ output }: Context, running: RunningAgent): Promise<void> {

@@ -1,0 +1,70 @@
+// What an agent may hand out, as options and as a file.
+
+import { readFile } from 'node:fs/promises';
+import { agentLifetimeSeconds } from '@latchkey/client/internal/agent-server';
+import { UsageError } from './exit.ts';
+import { requestedAccess } from './requested-access.ts';
+import { parseDuration } from './text-input.ts';
+
+/** The options of `latchkey agent`. The file has the same, but for its own name. */
+export interface AgentOptions {
+  readonly policy?: string;
+  readonly scope?: readonly string[];
+  readonly resource?: string;
+  readonly expires?: string;
+  readonly listen?: string;
+  readonly ask?: boolean;
+}
+
+export interface Policy {
+  readonly scopes: readonly string[];
+  readonly resource: string | undefined;
+  readonly maxLifetimeSeconds: number;
+  readonly listen: string | undefined;
+  readonly ask: boolean;
+}
+
+/** Options take the place of what the file says. @throws {UsageError} */
+export async function readPolicy({ policy: file, ...options }: AgentOptions): Promise<Policy> {
+  const {
+    scope,
+    resource,
+    expires,
+    listen,
+    ask = false,
+  } = { ...(file === undefined ? {} : await readFileOptions(file)), ...options };
+  const scopes = scope ? requestedAccess(scope, resource).scope.split(' ') : [];
+  if (scopes.includes('*'))
+    throw new UsageError('An agent never hands out *.', 'Name the scopes to hand out.');
+  const { min, max } = agentLifetimeSeconds;
+  const maxLifetimeSeconds = expires === undefined ? max : parseDuration('--expires', expires);
+  if (maxLifetimeSeconds < min || maxLifetimeSeconds > max)
+    throw new UsageError('A token of an agent can expire in 60 seconds to 15 minutes.');
+  return { scopes, resource, maxLifetimeSeconds, listen, ask };
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const members = new Map<string, (value: unknown) => boolean>(
+  Object.entries({
+    scope: (value: unknown) => Array.isArray(value) && value.every(isText),
+    resource: isText,
+    expires: isText,
+    listen: isText,
+    ask: (value: unknown) => typeof value === 'boolean',
+  }),
+);
+
+/** @throws {UsageError} */
+async function readFileOptions(file: string): Promise<AgentOptions> {
+  let options: unknown;
+  try {
+    options = JSON.parse(await readFile(file, 'utf8'));
+  } catch {
+    throw new UsageError(`The policy in ${file} cannot be read, or is not JSON.`);
+  }
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw new UsageError(`The policy in ${file} is not a JSON object.`);
+  const wrong = Object.entries(options).find(([name, value]) => !members.get(name)?.(value));
+  if (wrong) throw new UsageError(`The policy in ${file} has an invalid or unknown member "${wrong[0]}".`);
+  return options;
+}
