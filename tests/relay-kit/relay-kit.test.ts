@@ -1,0 +1,179 @@
+// A relay kit: an attacker far away starts a login the moment a person clicks a link, and hopes for the session. The people do
+// whatever a page tells them. 100 of them use the endpoints of the pages, and one a browser, which shows what there is to copy.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { openApp, type TestApp, type Tokens } from '../support/app.ts';
+import { asBrowser, commandLineRequest, redeem, requestOf } from '../support/authorize.ts';
+import { newPage } from '../support/browser.ts';
+import { request } from '../support/http.ts';
+import { newAddress, phone, signedIn } from '../support/people.ts';
+import { authorizePath } from '../support/program.ts';
+import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+setDefaultTimeout(120_000);
+
+const people = 100;
+const attackersNetwork = '198.51.100.9';
+const peoplesNetwork = '192.0.2.77';
+
+/** What a person can tell after doing what the link asks. */
+interface Aftermath {
+  /** The address bar. */
+  readonly address: string;
+  /** The text of the page. */
+  readonly page: string;
+  /** What a program on the person's own computer receives. */
+  readonly program: string;
+}
+
+/** What the attacker made at a click: the page that the person is led to, and a try at the session. */
+interface Lure {
+  readonly obey: (tokens: Tokens) => Promise<Aftermath>;
+  readonly take: (told: string) => Promise<boolean>;
+}
+
+type Kit = (t: TestApp, click: number) => Promise<Lure | undefined>;
+
+const relayedDeviceCode: Kit = async (t) => {
+  const started = await t.ask('POST', '/device', { json: { confirmation: true }, peer: attackersNetwork });
+  if (started.status !== 200) return undefined;
+  const { device_code, user_code, verification_uri_complete } = started.body;
+  return {
+    obey: async ({ access_token: token }) => {
+      const json = { user_code };
+      const { text } = await t.ask('POST', '/device/approve', { json, token, peer: peoplesNetwork });
+      return { address: verification_uri_complete, page: text, program: '' };
+    },
+    take: async (told) => {
+      const [confirmation_code] = /\b\d{6}\b/.exec(told) ?? [];
+      const json = { device_code, ...(confirmation_code && { confirmation_code }) };
+      return (await t.ask('POST', '/token', { json, peer: attackersNetwork })).status === 200;
+    },
+  };
+};
+
+/** The command line's request in every shape that could bring the code to somebody else. */
+const requests = [
+  commandLineRequest(),
+  commandLineRequest({ response_mode: 'query' }),
+  commandLineRequest({ response_mode: undefined }),
+  commandLineRequest({ redirect_uri: 'https://evil.example/callback' }),
+  commandLineRequest({ redirect_uri: 'http://127.0.0.1:41234@evil.example/path' }),
+  requestOf('latchkey-cli', { redirect_uri: 'http://localhost:41234/path' }),
+];
+
+const relayedAuthorization: Kit = async (t, click) => {
+  const request = requests[click % requests.length]!;
+  return {
+    obey: async (tokens) => {
+      const verified = await asBrowser(t, tokens, 'verify', request);
+      const approved = await asBrowser(t, tokens, 'approve', {
+        ...request,
+        scope: verified.body.scope ?? '*',
+      });
+      const { form_post, redirect } = approved.body;
+      const address = redirect ?? form_post?.action ?? authorizePath(request);
+      return { address, page: '', program: form_post?.fields.code ?? '' };
+    },
+    take: async (told) => {
+      const [code] = /lk_ac_[\w-]+/.exec(told) ?? [];
+      if (code === undefined) return false;
+      const { client_id, redirect_uri } = request;
+      return (await redeem(t, code, { client_id, redirect_uri }, { peer: attackersNetwork })).status === 200;
+    },
+  };
+};
+
+const says = {
+  nothing: () => '',
+  'the address bar': ({ address }: Aftermath) => address,
+  'what the page shows': ({ page }: Aftermath) => page,
+  "what the attacker's program receives": ({ program }: Aftermath) => program,
+};
+
+const none = { open: 0, confirm: 0, off: 0 };
+/** Nothing here stops a person who installs the attacker's program, which one request in six has in mind. */
+const installed = Math.ceil(people / requests.length);
+const figures: readonly [string, Kit, keyof typeof says, Record<keyof typeof none, number>][] = [
+  ['relayed device code', relayedDeviceCode, 'nothing', { ...none, open: people }],
+  [
+    'relayed device code',
+    relayedDeviceCode,
+    'what the page shows',
+    { ...none, open: people, confirm: people },
+  ],
+  ['relayed authorization', relayedAuthorization, 'nothing', none],
+  ['relayed authorization', relayedAuthorization, 'the address bar', none],
+  ['relayed authorization', relayedAuthorization, 'what the page shows', none],
+  [
+    'relayed authorization',
+    relayedAuthorization,
+    "what the attacker's program receives",
+    { open: installed, confirm: installed, off: installed },
+  ],
+];
+
+describe.each(['open', 'confirm', 'off'] as const)('with LATCHKEY_DEVICE_LOGIN=%s', (mode) => {
+  let t: TestApp;
+  const logins: Tokens[] = [];
+  beforeAll(async () => {
+    t = await openApp('sqlite', { settings: { LATCHKEY_DEVICE_LOGIN: mode } });
+    for (let person = 0; person < people; person++) logins.push(await t.login(newAddress()));
+  });
+  afterAll(() => t.close());
+
+  for (const [what, kit, told, expected] of figures)
+    test(`a ${what} of ${people} people who tell ${told} gets ${expected[mode]} sessions`, async () => {
+      let sessions = 0;
+      for (const [click, tokens] of logins.entries()) {
+        const lure = await kit(t, click);
+        const aftermath = await lure?.obey(tokens);
+        if (lure && aftermath && (await lure.take(says[told](aftermath)))) sessions++;
+      }
+      expect(sessions).toBe(expected[mode]);
+    });
+});
+
+test('in a browser, the way back to a computer where nothing listens shows no code', async () => {
+  const service = await startService();
+  const page = await newPage(phone);
+  await signedIn(page, service.url, newAddress());
+  const shown: string[] = [];
+  page.on('framenavigated', (frame) => shown.push(frame.url()));
+  const failed = page.waitForEvent('requestfailed', (request) => request.method() === 'POST');
+  await page.goto(`${service.url}${authorizePath(commandLineRequest())}`);
+  await page.locator('#approve[aria-disabled=false]').click();
+  expect((await failed).postData()).toContain('lk_ac_');
+  await page.waitForURL((url) => !url.href.startsWith(service.url));
+  shown.push(page.url(), await page.locator('html').innerText());
+  await page.goBack();
+  shown.push(page.url(), await page.locator('html').innerText());
+  expect(shown.join('\n')).not.toContain('lk_ac_');
+  await page.context().close();
+  await service.stop();
+});
+
+test('in a browser, a device code from afar shows the code that confirms it, and a warning never to tell it', async () => {
+  const env = {
+    LATCHKEY_DEVICE_LOGIN: 'confirm',
+    LATCHKEY_DEVICE_POLL_INTERVAL: '1',
+    LATCHKEY_TRUSTED_PROXIES: '127.0.0.1,::1',
+  };
+  const service = await startService({ env });
+  const page = await newPage(phone);
+  await signedIn(page, service.url, newAddress());
+  const headers = { 'X-Forwarded-For': attackersNetwork };
+  const json = { confirmation: true };
+  const { body } = await request(service.url, 'POST', '/device', { json, headers });
+  await page.goto(body.verification_uri_complete);
+  await page.locator('#approve[aria-disabled=false]').click();
+  await page.getByText('Never tell it to anyone').waitFor();
+  const confirmation_code = await page.locator('#confirmation-code').innerText();
+  const poll = (told: object) =>
+    request(service.url, 'POST', '/token', { json: { device_code: body.device_code, ...told }, headers });
+  expect((await poll({})).body.error).toBe('confirmation_required');
+  await until(async () => (await poll({ confirmation_code })).status === 200);
+  await page.context().close();
+  await service.stop();
+});
