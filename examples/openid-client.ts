@@ -41,9 +41,10 @@ app.get('/logout', (request, response) => {
   const end = { id_token_hint: tokens?.id_token ?? '', post_logout_redirect_uri: home };
   response.redirect(openid.buildEndSessionUrl(config, end).href);
 });
-const onError: ErrorRequestHandler = (error, _request, response, _next) =>
-  void response
-    .status(403)
-    .send(error instanceof openid.AuthorizationResponseError ? error.error : error.code);
+const onError: ErrorRequestHandler = (error, _request, response, _next) => {
+  // The access token expired, or its session ended.
+  if (error instanceof openid.WWWAuthenticateChallengeError) response.redirect('/login');
+  else response.status(403).send(error.error ?? error.code);
+};
 app.use(onError);
 app.listen(Number(PORT));

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { sameOrigin } from '../support/account.ts';
 import { newPage } from '../support/browser.ts';
-import { loginByMail, request } from '../support/http.ts';
+import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { button, headed, newAddress, phone, signedIn } from '../support/people.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -130,6 +130,34 @@ test.skipIf(!apache?.isInstalled)('a person signs in at Apache in a browser, and
   await button(page, 'Sign out').click();
   await page.waitForURL(/\/login/);
   await page.getByText('A program is waiting for you to sign in').waitFor();
+  await page.context().close();
+});
+
+test('one sign-in in a browser opens two applications, and signing out everywhere closes both', async () => {
+  const [openidClient, authJs] = [parties.get('openid-client')!, parties.get('Auth.js')!];
+  const page = await newPage(phone);
+  const person = newAddress();
+  const approve = page.locator('#approve[aria-disabled=false]');
+  await page.goto(`${openidClient.address}/login`);
+  await page.getByLabel('Email address').fill(person);
+  await button(page, 'Email me a link').click();
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, person)));
+  await button(page, 'Sign in').click();
+  await approve.click();
+  await page.getByText('"sub":"usr_').waitFor();
+  await page.goto(`${authJs.address}/auth/signin?callbackUrl=${authJs.address}/auth/session`);
+  await button(page, 'Sign in with Latchkey').click();
+  await approve.click();
+  await page.getByText(person).waitFor();
+
+  await page.goto(`${service.url}/account`);
+  await button(page, 'Sign out everywhere').click();
+  await button(page, 'Yes, sign out everywhere').click();
+  await page.waitForURL(/\/login/);
+  await page.goto(openidClient.address);
+  await page.getByText('A program is waiting for you to sign in').waitFor();
+  await page.goto(`${authJs.address}/auth/session`);
+  await page.getByText('null').waitFor();
   await page.context().close();
 });
 

@@ -18,6 +18,7 @@ import {
   requestOf,
   responseIn,
 } from '../../../../../tests/support/authorize.ts';
+import { eventsOf } from '../../../../../tests/support/feed.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 
 setDefaultTimeout(60_000);
@@ -287,6 +288,32 @@ onBothDatabases('OpenID Connect', (open) => {
     app.pass(400);
     expect((await signOut({ id_token_hint })).status).toBe(200);
     expect(await isActive(access_token)).toBe(false);
+  });
+
+  test('one sign-in opens two applications, and signing out everywhere ends both, in the feed and in introspection', async () => {
+    const registered = { redirectUris: [redirectUri], rights: ['feed' as const] };
+    const own = await declareService(app.ctx, { ...registered, isTrusted: true });
+    const other = await declareService(app.ctx, registered);
+    const opened = [];
+    for (const application of [own, other]) {
+      const { id_token = '', access_token } = await appLogin(app, tokens, application, { scope: 'openid' });
+      const { sid, auth_time, sub } = (await verify(id_token, application.id)).payload;
+      opened.push({ application, access_token, sid, auth_time, sub });
+    }
+    expect(new Set(opened.map(({ auth_time }) => auth_time)).size).toBe(1);
+    expect(new Set(opened.map(({ sid }) => sid)).size).toBe(2);
+    expect((await app.ask('DELETE', '/logout', { token: tokens.access_token })).status).toBe(204);
+    for (const { application, access_token, sub } of opened) {
+      const headers = { Authorization: application.authorization };
+      const introspected = await app.ask('POST', '/introspect', { form: { token: access_token }, headers });
+      expect(introspected.body).toEqual({ active: false });
+      const fed = await app.ask('POST', '/feed', { json: { returnImmediately: true }, headers });
+      const events = await eventsOf(app, application.id, fed.body);
+      const user = { format: 'iss_sub', iss: app.ctx.config.baseUrl, sub };
+      expect(events.filter(({ type }) => type === 'session-revoked').map(({ subject }) => subject)).toEqual([
+        { format: 'complex', user },
+      ]);
+    }
   });
 
   test('a wrong redirect URI, hint or client is refused and ends nothing', async () => {
