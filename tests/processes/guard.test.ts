@@ -4,20 +4,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawn } from 'bun';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
-import { freePort } from '../support/free-port.ts';
+import { examples, startExample } from '../support/example.ts';
 import { apiAt, loginByMail } from '../support/http.ts';
 import { findNode } from '../support/node.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
 const root = join(import.meta.dir, '../..');
-const examples = join(root, 'examples');
 /** Inside the checkout, so that the packages resolve. */
 const directory = join(root, 'artifacts', `guard-${process.pid}`);
 const guide = await Bun.file(join(root, 'docs/siblings.md')).text();
 const [firstBlock = ''] = codeBlocks(guide);
-const startDeadlineMs = 15_000;
 const maxGuideLines = 20;
 
 const owner = 'ada@example.com';
@@ -91,40 +87,6 @@ test('every other program text in the guide is a part of an example', async () =
   for (const block of others) expect(programs.filter((program) => program.includes(block))).toHaveLength(1);
 });
 
-/** A running service that relies on Latchkey. */
-interface RunningService {
-  readonly url: string;
-  readonly stop: () => Promise<void>;
-}
-
-async function startProgram(command: readonly string[], server: string): Promise<RunningService> {
-  const port = freePort();
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    PORT: String(port),
-    LATCHKEY_SERVER: server,
-    SERVICE_KEY: serviceKey,
-    NODE_NO_WARNINGS: '1',
-  };
-  const child = spawn([...command], { cwd: directory, env, stdout: 'ignore', stderr: 'pipe' });
-  endAtExit(child.pid);
-  const stop = async () => {
-    child.kill();
-    await child.exited;
-    hasEnded(child.pid);
-  };
-  const url = `http://localhost:${port}`;
-  const deadline = Date.now() + startDeadlineMs;
-  while (!(await fetch(`${url}/projects`).then(Boolean, () => false))) {
-    if (child.exitCode !== null || Date.now() > deadline) {
-      await stop();
-      throw new Error(`${command.join(' ')} did not start: ${await new Response(child.stderr).text()}`);
-    }
-    await Bun.sleep(20);
-  }
-  return { url, stop };
-}
-
 /** The access token of a recent sign-in, which may do everything. */
 const recentToken = async (): Promise<string> => (await loginByMail(service.url, owner)).access_token;
 
@@ -173,7 +135,10 @@ async function ask(url: string, method: string, path: string, token?: string) {
 
 /** Every decision of the guard, as a client of this program sees it. */
 async function expectGuarded(command: readonly string[]): Promise<void> {
-  const { url, stop } = await startProgram(command, latchkey.url.origin);
+  const { url, stop } = await startExample(command, {
+    LATCHKEY_SERVER: latchkey.url.origin,
+    SERVICE_KEY: serviceKey,
+  });
   const list = (token?: string) => ask(url, 'GET', '/projects', token);
   const remove = (slug: string, token: string) =>
     ask(url, 'DELETE', `/organizations/${slug}/projects`, token);

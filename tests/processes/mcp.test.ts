@@ -1,0 +1,204 @@
+// The guide for servers of the Model Context Protocol, as a process. The protocol's own client, which knows only its URL and who
+// it is itself, signs its user in.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import type { AuthorizationParameters } from '@latchkey/contract/authorize';
+import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { spawn } from 'bun';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { examples, type RunningExample, startExample } from '../support/example.ts';
+import { freePort } from '../support/free-port.ts';
+import { codeBlocks, exampleText, openTerminal, readerOf } from '../support/guides.ts';
+import { apiAt, loginByMail } from '../support/http.ts';
+import { startProgram, type TestProgram } from '../support/program.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const redirectUri = 'http://127.0.0.1/callback';
+const port = freePort();
+const resource = `http://localhost:${port}/mcp`;
+
+let service: TestService;
+let program: TestProgram;
+let server: RunningExample;
+/** Of a service that the operator gave a redirect URI: the client that is registered here. */
+let registeredId: string;
+let person: string;
+
+beforeAll(async () => {
+  program = startProgram('Notebook');
+  service = await startService({
+    env: { LATCHKEY_CLIENT_HOSTS: program.host },
+  });
+  const [commands = ''] = await codeBlocks('docs/mcp.md', 'sh');
+  const terminal = openTerminal(readerOf(service), { 'http://localhost:3000/mcp': resource });
+  const serviceKey = lastLineOf((await terminal.run(commands)).output);
+  await terminal.close();
+  registeredId = await register('desk', '--redirect', redirectUri);
+  server = await startExample(
+    [process.execPath, join(examples, 'mcp.ts')],
+    { LATCHKEY_SERVER: service.url, SERVICE_KEY: serviceKey },
+    port,
+  );
+  person = (await loginByMail(service.url, 'ada@example.com')).access_token;
+});
+
+afterAll(async () => {
+  await server.stop();
+  await service.stop();
+  await program.stop();
+});
+
+const lastLineOf = (output: string): string => output.trim().split('\n').at(-1) ?? '';
+
+/** Registers a client, and returns its ID. */
+async function register(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runOperator(service.env, 'services', 'create', ...args, '--public');
+  if (code !== 0) throw new Error(stderr);
+  return lastLineOf(stdout);
+}
+
+/** Approves like the page, and returns the way back to the client. */
+async function approve(url: URL): Promise<URL> {
+  expect(url.origin).toBe(service.url);
+  const body = Object.fromEntries(url.searchParams) as AuthorizationParameters;
+  const { scope } = await apiAt(service.url).call('verifyAuthorization', { accessToken: person, body });
+  const answer = await apiAt(service.url).call('approveAuthorization', {
+    accessToken: person,
+    body: { ...body, scope },
+  });
+  if (!('redirect' in answer)) throw new Error('no redirect');
+  return new URL(answer.redirect);
+}
+
+/** A client as its authors tell people to write one. It keeps all in memory. */
+function newClient(client_id: string, redirectUrl: string) {
+  let tokens: OAuthTokens | undefined;
+  let codeVerifier = '';
+  const requested: URL[] = [];
+  const authProvider: OAuthClientProvider = {
+    redirectUrl,
+    clientMetadata: { redirect_uris: [redirectUrl], client_name: 'Notebook' },
+    clientInformation: () => ({ client_id }),
+    tokens: () => tokens,
+    saveTokens: (saved) => {
+      tokens = saved;
+    },
+    redirectToAuthorization: (url) => {
+      requested.push(url);
+    },
+    saveCodeVerifier: (verifier) => {
+      codeVerifier = verifier;
+    },
+    codeVerifier: () => codeVerifier,
+    invalidateCredentials: () => {
+      tokens = undefined;
+    },
+  };
+  const connect = async () => {
+    const transport = new StreamableHTTPClientTransport(new URL(resource), { authProvider });
+    const client = new Client({ name: 'notebook', version: '1.0.0' });
+    // Its type has no `undefined` where this project's settings require one.
+    const connected = client.connect(transport as Parameters<typeof client.connect>[0]);
+    return connected.then(
+      () => ({ client, transport }),
+      (error) => {
+        if (error instanceof UnauthorizedError) return { client: undefined, transport };
+        throw error;
+      },
+    );
+  };
+  return {
+    connect,
+    requested,
+    tokens: () => tokens,
+    /** Replaces the access token by one that the server refuses like an expired one. */
+    expire: () => {
+      if (tokens) tokens = { ...tokens, access_token: 'lk_at_expired' };
+    },
+  };
+}
+
+async function signIn(client: ReturnType<typeof newClient>): Promise<Client> {
+  const { transport } = await client.connect();
+  const back = await approve(client.requested.at(-1)!);
+  await transport.finishAuth(back.searchParams.get('code')!);
+  const { client: connected } = await client.connect();
+  return connected!;
+}
+
+const listProjects = async (client: Client) =>
+  JSON.stringify((await client.callTool({ name: 'list_projects' })).content);
+
+test('the guide shows the whole server', async () => {
+  expect((await codeBlocks('docs/mcp.md', 'ts'))[0]).toBe(await exampleText('mcp.ts'));
+});
+
+describe.each([
+  ['that describes itself at a URL', () => [program.clientId, program.redirectUri]],
+  ['that the operator registered', () => [registeredId, redirectUri]],
+] as const)('a client %s', (_, identity) => {
+  test('signs its user in by the URL of the server alone, calls a tool, refreshes, and is out when revoked', async () => {
+    const [clientId, redirectUrl] = identity();
+    const notebook = newClient(clientId!, redirectUrl!);
+    const client = await signIn(notebook);
+    const [request] = notebook.requested;
+    expect(Object.fromEntries(request!.searchParams)).toMatchObject({
+      client_id: clientId,
+      resource,
+      scope: 'projects:read',
+      code_challenge_method: 'S256',
+    });
+    expect(await listProjects(client)).toContain('The projects of usr_');
+
+    const first = notebook.tokens();
+    expect(first).toMatchObject({ scope: 'projects:read', expires_in: expect.any(Number) });
+    notebook.expire();
+    expect(await listProjects(client)).toContain('The projects of usr_');
+    expect(notebook.tokens()?.refresh_token).not.toBe(first?.refresh_token);
+    expect(notebook.requested).toHaveLength(1);
+
+    const api = apiAt(service.url);
+    const { sessions } = await api.call('listSessions', { accessToken: person });
+    const { id } = sessions.find(({ client_id }) => client_id === clientId)!;
+    await api.call('revokeSession', { accessToken: person, params: { id } });
+    await until(() =>
+      listProjects(client).then(
+        () => false,
+        (error) => error instanceof UnauthorizedError,
+      ),
+    );
+    expect(notebook.requested).toHaveLength(2);
+    expect(notebook.tokens()).toBeUndefined();
+  });
+});
+
+test("the protocol's own conformance suite finds no fault with the authorization server", async () => {
+  const port = freePort();
+  const suite = Bun.fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
+  const callback = `http://127.0.0.1:${port}/callback`;
+  const clientId = await register('suite', '--redirect', callback);
+  const child = spawn(
+    [
+      ...[process.execPath, suite, 'authorization', '--url', service.url, '--client-id', clientId],
+      ...['--resource', resource, '--port', String(port), '--verbose'],
+    ],
+    { stdout: 'pipe', stderr: 'inherit' },
+  );
+  endAtExit(child.pid);
+  let output = '';
+  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+    output += chunk;
+    const link = /^http\S+\/authorize\?\S+$/m.exec(chunk)?.[0];
+    if (link) await fetch(await approve(new URL(link)));
+  }
+  // biome-ignore lint/suspicious/noConsole: the suite's own words about each scenario
+  console.log(output.slice(output.indexOf('=== SUMMARY')));
+  hasEnded(child.pid);
+  expect(await child.exited).toBe(0);
+  expect(output).toContain('authorization-code-grant: 1 passed, 0 failed');
+}, 60_000);

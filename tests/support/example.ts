@@ -1,0 +1,40 @@
+// The programs of `examples/`, as processes on a free port.
+
+import { join } from 'node:path';
+import { spawn } from 'bun';
+import { endAtExit, hasEnded } from './cleanup.ts';
+import { freePort } from './free-port.ts';
+
+export const examples = join(import.meta.dir, '../../examples');
+const startDeadlineMs = 15_000;
+
+export interface RunningExample {
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a service that accepts the tokens of the service at `LATCHKEY_SERVER`, and resolves once it responds. */
+export async function startExample(
+  command: readonly string[],
+  settings: { readonly LATCHKEY_SERVER: string; readonly SERVICE_KEY: string },
+  port = freePort(),
+): Promise<RunningExample> {
+  const env = { ...settings, PATH: process.env['PATH'] ?? '', PORT: String(port), NODE_NO_WARNINGS: '1' };
+  const child = spawn([...command], { cwd: examples, env, stdout: 'ignore', stderr: 'pipe' });
+  endAtExit(child.pid);
+  const stop = async () => {
+    child.kill();
+    await child.exited;
+    hasEnded(child.pid);
+  };
+  const url = `http://localhost:${port}`;
+  const deadline = Date.now() + startDeadlineMs;
+  while (!(await fetch(url).then(Boolean, () => false))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop();
+      throw new Error(`${command.join(' ')} did not start: ${await new Response(child.stderr).text()}`);
+    }
+    await Bun.sleep(20);
+  }
+  return { url, stop };
+}
