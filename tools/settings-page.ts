@@ -101,7 +101,7 @@ This prints a key: \`openssl rand -base64 32 | tr '+/' '-_' | tr -d '='\`. To ch
 
 ## Rate limits
 
-\`LATCHKEY_LIMITS\` changes them. Each is written \`quota/seconds\`: that many requests are allowed in a window that starts with the
+\`LATCHKEY_RATE_LIMITS\` changes them. Each is written \`quota/seconds\`: that many requests are allowed in a window that starts with the
 first of them. A quota is from 1 to ${maxQuota.toLocaleString('en')}, a window from ${minWindowSeconds} to ${maxWindowSeconds.toLocaleString('en')} seconds. On PostgreSQL, a limit counted together has one count for all nodes.
 [Rate limits](operating.md#rate-limits) explains how addresses count.
 

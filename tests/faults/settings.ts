@@ -28,8 +28,7 @@ export const settingsFor = ({
 }): Readonly<Record<string, string>> => ({
   LATCHKEY_BASE_URL: origin,
   LATCHKEY_SMTP_URL: smtp.url,
-  LATCHKEY_RATE_LIMITS: 'on',
   LATCHKEY_TRUSTED_PROXIES: '127.0.0.1',
   LATCHKEY_RECENT_LOGIN_TTL: '86400',
-  LATCHKEY_LIMITS: generousLimits.map((name) => `${name}=100000/60`).join(', '),
+  LATCHKEY_RATE_LIMITS: generousLimits.map((name) => `${name}=100000/60`).join(', '),
 });

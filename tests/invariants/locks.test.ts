@@ -554,7 +554,7 @@ let sql: postgres.Sql;
 const parallel = 6;
 
 beforeAll(async () => {
-  const settings = { LATCHKEY_LIMITS: `notices=1/${digestWindowSeconds}` };
+  const settings = { LATCHKEY_RATE_LIMITS: `off, notices=1/${digestWindowSeconds}` };
   const first = await openApp('postgres', { settings });
   const beside = () => openApp('postgres', { beside: first, settings });
   nodes = [first, await beside(), await beside()];

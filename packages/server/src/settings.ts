@@ -1,5 +1,5 @@
 import { accountLimits, accountSettings } from './identity/account/settings.ts';
-import { emailChangeLimits, emailChangeSettings } from './identity/email-change/settings.ts';
+import { emailChangeLimits } from './identity/email-change/settings.ts';
 import { requestedMailLimits } from './identity/known-browsers/settings.ts';
 import { type Config, type PlatformConfig, readConfigOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
@@ -16,7 +16,7 @@ import { sessionLimits, sessionSettings } from './sessions/settings.ts';
 import { authorizeLimits } from './sign-in/authorize/settings.ts';
 import { deviceLimits, deviceSettings } from './sign-in/device/settings.ts';
 import { magicLinkLimits, magicLinkSettings } from './sign-in/magic-links/settings.ts';
-import { passkeyLimits, passkeySettings } from './sign-in/passkeys/settings.ts';
+import { passkeyLimits } from './sign-in/passkeys/settings.ts';
 import { feedSettings } from './trust/feed/settings.ts';
 import { identitySettings } from './trust/openid/settings.ts';
 
@@ -26,8 +26,6 @@ const declaredSettings = {
   ...sessionSettings,
   ...deviceSettings,
   ...magicLinkSettings,
-  ...emailChangeSettings,
-  ...passkeySettings,
   ...feedSettings,
   ...eventSettings,
   ...clientSettings,

@@ -103,9 +103,9 @@ onBothDatabases('email change', (open) => {
   });
 
   test('the link stops working when it expires and when the session that requested it ends', async () => {
-    const app = await open({ settings: { LATCHKEY_EMAIL_CHANGE_TTL: '60' } });
+    const app = await open();
     const late = await askForAddress(app, await app.login(ada), next);
-    app.pass(60);
+    app.pass(3600);
     expect(outcome(await verifyAddress(app, late))).toBe('400 invalid_grant');
     for (const end of ['/revoke', '/revoke?scope=session']) {
       const tokens = await app.login(ada);

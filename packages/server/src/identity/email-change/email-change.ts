@@ -23,6 +23,9 @@ import { formerAddressTtlSeconds, returnsFrom, undoableOf } from './former-addre
 import { emailChangeTemplate, emailRestoredTemplate, emailReturnedTemplate } from './mail.ts';
 import * as store from './store.ts';
 
+/** Lifetime of the link that confirms a new address. */
+const ttlSeconds = 3600;
+
 /**
  * Sends a link to the new address and voids the account's earlier links. Whether another account has the address is checked
  * only when the mail is written, so the response does not reveal it. Returns the rate limit headers for the response.
@@ -43,7 +46,7 @@ export async function requestEmailChange(ctx: Context, caller: Caller, email: st
     throw error;
   }
   ctx.wakeMailWorker();
-  const sent = { status: 'sent' as const, expires_in: ctx.config.emailChangeTtlSeconds };
+  const sent = { status: 'sent' as const, expires_in: ttlSeconds };
   return { sent, headers: counted.headers };
 }
 
@@ -57,7 +60,7 @@ async function createChange(
   const { userId, sessionId } = caller;
   const id = ctx.random(subjectBytes).toString('base64url');
   const now = ctx.clock();
-  const expiresAt = now + ctx.config.emailChangeTtlSeconds * 1000;
+  const expiresAt = now + ttlSeconds * 1000;
   const account = await lockAccount(tx, userId);
   await requireActiveSession(ctx, tx, caller);
   await store.voidPendingChanges(tx, { user_id: userId, now });

@@ -1,18 +1,4 @@
-import { seconds } from '../../platform/config/formats.ts';
-import { type ConfigOf, day, declare, setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
-
-export const emailChangeSettings = {
-  emailChangeTtlSeconds: declare(
-    'LATCHKEY_EMAIL_CHANGE_TTL',
-    setting(
-      seconds(1, day),
-      3600,
-      'Lifetime of the link that confirms a new email address.',
-      'emails arrive late',
-    ),
-  ),
-};
 
 export const emailChangeLimits = {
   email_changes: {
@@ -28,10 +14,6 @@ export const emailChangeLimits = {
     description: 'Links of sign-ins and email changes, by client address. Forged links do not count.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/config/config.ts' {
-  interface Config extends ConfigOf<typeof emailChangeSettings> {}
-}
 
 declare module '../../platform/rate-limits/rules.ts' {
   interface RateLimits extends Record<keyof typeof emailChangeLimits, true> {}

@@ -75,10 +75,7 @@ test('an empty environment gives the defaults', () => {
     deviceLogin: 'open',
     devicePollIntervalSeconds: 5,
     magicLinkTtlSeconds: 900,
-    emailCodeTries: 5,
-    emailChangeTtlSeconds: 3600,
     recentLoginTtlSeconds: 900,
-    challengeTtlSeconds: 300,
     refreshReuseLeewaySeconds: 10,
     runIdleTtlSeconds: 3600,
     runTtlSeconds: 86_400,
@@ -126,15 +123,14 @@ const valid: [string, string, Partial<Config>][] = [
     { allowedOrigins: ['https://a.example', 'http://b.example:81'] },
   ],
   ['LATCHKEY_RATE_LIMITS', 'off', { rateLimitsEnabled: false }],
+  ['LATCHKEY_RATE_LIMITS', 'off, runs=7/60', { rateLimitsEnabled: false }],
   ['LATCHKEY_ACCESS_TOKEN_TTL', '60', { accessTokenTtlSeconds: 60 }],
   ['LATCHKEY_REFRESH_IDLE_TTL', '3600', { refreshIdleTtlSeconds: 3600 }],
   ['LATCHKEY_SESSION_TTL', '86400', { sessionTtlSeconds: 86_400 }],
   ['LATCHKEY_DEVICE_CODE_TTL', '60', { deviceCodeTtlSeconds: 60 }],
   ['LATCHKEY_DEVICE_POLL_INTERVAL', '1', { devicePollIntervalSeconds: 1 }],
   ['LATCHKEY_MAGIC_LINK_TTL', '60', { magicLinkTtlSeconds: 60 }],
-  ['LATCHKEY_EMAIL_CODE_TRIES', '3', { emailCodeTries: 3 }],
   ['LATCHKEY_RECENT_LOGIN_TTL', '60', { recentLoginTtlSeconds: 60 }],
-  ['LATCHKEY_CHALLENGE_TTL', '60', { challengeTtlSeconds: 60 }],
   ['LATCHKEY_REFRESH_REUSE_LEEWAY', '0', { refreshReuseLeewaySeconds: 0 }],
   ['LATCHKEY_EVENT_RETENTION', '86400', { eventRetentionSeconds: 86_400 }],
 ];
@@ -150,7 +146,6 @@ const lifetimes = [
   'DEVICE_POLL_INTERVAL',
 ];
 lifetimes.push('MAGIC_LINK_TTL', 'RECENT_LOGIN_TTL', 'REFRESH_REUSE_LEEWAY', 'EVENT_RETENTION');
-lifetimes.push('CHALLENGE_TTL');
 
 const invalid: [string, string[]][] = [
   ['PORT', ['0', '65536', '-1', '80x', '8e3', '0x50', '1.5', '999999']],
@@ -192,8 +187,7 @@ const invalid: [string, string[]][] = [
     'LATCHKEY_TRUSTED_PROXIES',
     ['x', '10.0.0.0/33', '10.0.0.0/', '10.0.0.1-9', '::/129', '10.0.0.1;10.0.0.2', '10', '10.1'],
   ],
-  ['LATCHKEY_RATE_LIMITS', ['ON', 'true', '0', 'no']],
-  ['LATCHKEY_EMAIL_CODE_TRIES', ['0', '101', '-1', '1.5', 'x', '5 x']],
+  ['LATCHKEY_RATE_LIMITS', ['ON', 'true', '0', 'no', 'off, on', 'runs=5/60, off']],
   ...lifetimes.map((name): [string, string[]] => [
     `LATCHKEY_${name}`,
     ['-1', '1.5', 'x', '15m', '1e3', '99999999999', ' 5 s'],
@@ -208,30 +202,22 @@ for (const [name, values] of invalid) {
   });
 }
 
-test('LATCHKEY_LIMITS changes the limits that it names, and no others', () => {
+test('LATCHKEY_RATE_LIMITS changes the limits that it names, and no others', () => {
   const defaults = readConfig({}).rateLimitQuotas;
-  expect(readConfig({ LATCHKEY_LIMITS: 'runs=7/123, notices=1/60' }).rateLimitQuotas).toEqual({
+  expect(readConfig({ LATCHKEY_RATE_LIMITS: 'off, runs=7/123, notices=1/60' }).rateLimitQuotas).toEqual({
     ...defaults,
     runs: { quota: 7, windowSeconds: 123 },
     notices: { quota: 1, windowSeconds: 60 },
   });
   for (const name of rateLimitNames) {
-    const { rateLimitQuotas } = readConfig({ LATCHKEY_LIMITS: `${name}=7/123` });
+    const { rateLimitQuotas, rateLimitsEnabled } = readConfig({ LATCHKEY_RATE_LIMITS: `${name}=7/123` });
+    expect(rateLimitsEnabled).toBe(true);
     expect(rateLimitQuotas[name]).toEqual({ quota: 7, windowSeconds: 123 });
   }
 });
 
 test.each([
-  ...[
-    'runs=0/60',
-    'runs=5',
-    'runs=5/9',
-    'runs=5/86401',
-    'runs=-1/60',
-    'runs=5/1e3',
-    'off',
-    'runs=1000001/60',
-  ],
+  ...['runs=0/60', 'runs=5', 'runs=5/9', 'runs=5/86401', 'runs=-1/60', 'runs=5/1e3', 'runs=1000001/60'],
   ...[
     'runs=5/ 60',
     'runs=1.5/60',
@@ -242,8 +228,8 @@ test.each([
     'walks=5/60',
     'toString=5/60',
   ],
-])('LATCHKEY_LIMITS refuses %p in a sentence that names the setting', (value) => {
-  expect(refusal(() => readConfig({ LATCHKEY_LIMITS: value }))).toMatch(/^LATCHKEY_LIMITS .+\.$/);
+])('LATCHKEY_RATE_LIMITS refuses %p in a sentence that names the setting', (value) => {
+  expect(refusal(() => readConfig({ LATCHKEY_RATE_LIMITS: value }))).toMatch(/^LATCHKEY_RATE_LIMITS .+\.$/);
 });
 
 test('LATCHKEY_METRICS_TOKEN must be at least 16 printable characters', () => {

@@ -89,8 +89,8 @@ export function readConfigOf(env: Environment, declared: DeclaredSettings, rules
     mailFrom: s.LATCHKEY_MAIL_FROM ?? defaultSender(product),
     product,
     devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopbackHost(s.HOST) && isLocal,
-    rateLimitsEnabled: s.LATCHKEY_RATE_LIMITS === 'on',
-    rateLimitQuotas: quotasOf(s.LATCHKEY_LIMITS, rules),
+    rateLimitsEnabled: s.LATCHKEY_RATE_LIMITS.enabled,
+    rateLimitQuotas: quotasOf(s.LATCHKEY_RATE_LIMITS.quotas, rules),
     logLevel: s.LATCHKEY_LOG_LEVEL,
     metricsToken: s.LATCHKEY_METRICS_TOKEN,
     ...values,
@@ -105,7 +105,7 @@ function quotasOf(
   const unknown = [...changed.keys()].find((name) => !Object.hasOwn(rules, name));
   if (unknown !== undefined) {
     throw new ConfigError(
-      `LATCHKEY_LIMITS has no limit ${unknown}. The limits are ${Object.keys(rules).join(', ')}.`,
+      `LATCHKEY_RATE_LIMITS has no limit ${unknown}. The limits are ${Object.keys(rules).join(', ')}.`,
     );
   }
   const quotas = Object.entries<Quota>(rules).map(([name, { quota, windowSeconds }]) => [

@@ -254,13 +254,19 @@ export const maxQuota = 1_000_000;
 export const minWindowSeconds = 10;
 export const maxWindowSeconds = 86_400;
 
-const quotasSyntax = 'a comma-separated list of name=quota/seconds, like runs=2400/60';
+const rateLimitsSyntax =
+  'on, off, or a comma-separated list of name=quota/seconds, like runs=2400/60, which may start with off';
 
-/** Quotas by the names of rate limits. Whether these exist is checked by `readConfigOf`. */
-export const rateLimitQuotas: Format<ReadonlyMap<string, Quota>> = {
-  syntax: quotasSyntax,
+/** Whether rate limits apply, and quotas by their names. Whether these exist is checked by `readConfigOf`. */
+export const rateLimits: Format<{
+  readonly enabled: boolean;
+  readonly quotas: ReadonlyMap<string, Quota>;
+}> = {
+  syntax: rateLimitsSyntax,
   schema: z.string().transform((text, ctx) => {
-    const quotas = list(text).map((entry) => {
+    const [first = '', ...others] = list(text);
+    const isSwitch = first === 'on' || first === 'off';
+    const quotas = (isSwitch ? others : [first, ...others]).map((entry) => {
       const [, name, quota, windowSeconds] = /^([a-z_]+)=(\d{1,7})\/(\d{1,5})$/.exec(entry) ?? [];
       return [name ?? '', { quota: Number(quota), windowSeconds: Number(windowSeconds) }] as const;
     });
@@ -268,11 +274,11 @@ export const rateLimitQuotas: Format<ReadonlyMap<string, Quota>> = {
       ctx.addIssue({ code: 'custom', message });
       return z.NEVER;
     };
-    if (quotas.some(([name]) => name === '')) return refuse(`must be ${quotasSyntax}`);
+    if (quotas.some(([name]) => name === '')) return refuse(`must be ${rateLimitsSyntax}`);
     if (quotas.some(([, { quota }]) => quota < 1 || quota > maxQuota))
       return refuse(`must have quotas from 1 to ${maxQuota}`);
     if (quotas.some(([, { windowSeconds: s }]) => s < minWindowSeconds || s > maxWindowSeconds))
       return refuse(`must have windows of ${minWindowSeconds} to ${maxWindowSeconds} seconds`);
-    return new Map(quotas);
+    return { enabled: first !== 'off', quotas: new Map(quotas) };
   }),
 };

@@ -147,10 +147,10 @@ export const settings = {
     'testing without TLS',
   ),
   LATCHKEY_RATE_LIMITS: setting(
-    format.onOff,
+    format.rateLimits,
     'on',
-    '`off` turns rate limits off, for load tests. Security notices stay limited.',
-    'during a load test',
+    'Quotas other than [their defaults](#rate-limits), like `mails_by_client=100/3600, notices=5/3600`. `off` turns rate limits off, for load tests. Security notices stay limited.',
+    'many people share one address, a service makes more runs, or for a load test',
   ),
   LATCHKEY_LOG_LEVEL: setting(
     format.logLevel,
@@ -163,12 +163,6 @@ export const settings = {
     'Bearer token for `/metrics`.',
     'Prometheus runs on another machine',
     'none: `/metrics` answers only requests from the same machine',
-  ),
-  LATCHKEY_LIMITS: setting(
-    format.rateLimitQuotas,
-    '',
-    'Quotas of rate limits other than [their defaults](#rate-limits), like `mails_by_client=100/3600, notices=5/3600`.',
-    'many people share one address, or a service makes more runs',
   ),
 };
 

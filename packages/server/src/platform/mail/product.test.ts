@@ -29,7 +29,7 @@ const settings = {
   LATCHKEY_PRODUCT_URL: 'https://acme.example/',
   LATCHKEY_SUPPORT_URL: 'https://help.acme.example/a?b=1&c=2',
   LATCHKEY_REFRESH_REUSE_LEEWAY: '0',
-  LATCHKEY_LIMITS: 'notices=1/3600',
+  LATCHKEY_RATE_LIMITS: 'off, notices=1/3600',
 };
 
 async function signInFrom(app: TestApp, peer: string): Promise<Tokens> {
@@ -146,7 +146,7 @@ onBothDatabases('the product in mails', (open) => {
   });
 
   test('a digest and the mail about what was undone write times for their reader', async () => {
-    const app = await open({ settings: { LATCHKEY_LIMITS: 'notices=1/3600' } });
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/3600' } });
     const { access_token: token } = await app.login(ada);
     await app.ask('PATCH', '/me', { token, json: { time_zone: 'Asia/Kolkata', locale: 'sv' } });
     const time = String.raw`\d+ \p{L}+\.? \d{4} \d\d:\d\d UTC\+5:30`;

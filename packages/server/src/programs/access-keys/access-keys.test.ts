@@ -326,7 +326,7 @@ onBothDatabases('keys', (open, dialect) => {
 
   test('creating and removing keys counts as a change of the account, and what fails does not', async () => {
     const limited = await open({
-      settings: { LATCHKEY_RATE_LIMITS: 'on', LATCHKEY_LIMITS: 'account_changes=3/60' },
+      settings: { LATCHKEY_RATE_LIMITS: 'account_changes=3/60' },
     });
     const { access_token: token } = (await signInByMail(limited, someone())).body;
     const create = (name: string) => limited.ask('POST', '/keys', { token, json: { ...wantedKey, name } });

@@ -390,7 +390,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     });
 
     test('at most 1,200 runs a minute are made below one login, at whatever depth', async () => {
-      const own = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on', LATCHKEY_LIMITS: 'runs=3/60' } });
+      const own = await open({ settings: { LATCHKEY_RATE_LIMITS: 'runs=3/60' } });
       const login = await own.login();
       const outer = await startedRun(own, login.access_token, { scope });
       await startedRun(own, outer.access_token);

@@ -100,7 +100,7 @@ onBothDatabases('the limit for notices', (open) => {
   });
 
   test('each account and each kind of notice has its own limit, which is configurable', async () => {
-    const app = await open({ settings: { LATCHKEY_LIMITS: 'notices=2/60' } });
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=2/60' } });
     const [owner, bob] = [await ownerOf(app), await ownerOf(app, 'bob@example.com')];
     await notifyOf(app, owner, 3);
     await notifyOf(app, owner, 2, 'passkey_added');
@@ -143,7 +143,7 @@ onBothDatabases('the limit for notices', (open) => {
   });
 
   test('each link of a digest disowns only its own session', async () => {
-    const app = await open({ settings: { LATCHKEY_LIMITS: 'notices=1/60' } });
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/60' } });
     const tokens = await app.login(ada);
     const devices = [];
     for (let n = 0; n < 4; n++) devices.push(await app.deviceLogin(tokens));
@@ -174,7 +174,7 @@ onBothDatabases('the limit for notices', (open) => {
   });
 
   test('a cause that is rolled back leaves no notice, no digest and no count', async () => {
-    const app = await open({ settings: { LATCHKEY_LIMITS: 'notices=1/60' } });
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/60' } });
     const owner = await ownerOf(app);
     const failing = app.ctx.db.transaction(async (tx) => {
       await lockAccount(tx, owner.userId);
@@ -196,7 +196,7 @@ onBothDatabases('the limit for notices', (open) => {
   });
 
   test('a notice after its digest was sent is not lost, even if the clock of its node is behind', async () => {
-    const app = await open({ settings: { LATCHKEY_LIMITS: 'notices=1/60' } });
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/60' } });
     const owner = await ownerOf(app);
     await notifyOf(app, owner, 2);
     const [window] = await app.ctx.db.read.run<{ id: string }>('SELECT id FROM notice_windows', []);
@@ -207,7 +207,7 @@ onBothDatabases('the limit for notices', (open) => {
   });
 
   test('a waiting digest is deleted with its account, and ended windows are swept', async () => {
-    const app = await open({ settings: { LATCHKEY_LIMITS: 'notices=1/60' } });
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/60' } });
     const [owner, bob] = [await ownerOf(app), await ownerOf(app, 'bob@example.com')];
     await notifyOf(app, owner, 3);
     await notifyOf(app, bob, 1);

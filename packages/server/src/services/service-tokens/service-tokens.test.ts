@@ -159,7 +159,7 @@ onBothDatabases('a token of a service that acts for no user', (open) => {
 
   test('a service gets at most 1,200 a minute', async () => {
     const own = await open({
-      settings: { LATCHKEY_RATE_LIMITS: 'on', LATCHKEY_LIMITS: 'service_tokens=2/60' },
+      settings: { LATCHKEY_RATE_LIMITS: 'service_tokens=2/60' },
     });
     const scopes = [{ name: 'own:read', sentence: 'Read' }];
     await declareService(own.ctx, { resource: ticketsUri, scopes });

@@ -110,15 +110,6 @@ onBothDatabases('mailed codes', (open) => {
     await t.close();
   });
 
-  test('LATCHKEY_EMAIL_CODE_TRIES sets the number of attempts', async () => {
-    const t = await open({ settings: { LATCHKEY_EMAIL_CODE_TRIES: '2' } });
-    const { request, mail } = await requestCode(t);
-    for (let n = 1; n <= 2; n++) await enter(t, request, otherThan(mail.code, n));
-    expect(outcome(await enter(t, request, mail.code))).toBe('400 invalid_grant');
-    expect(outcome(await follow(t, mail.token))).toBe('signed in');
-    await t.close();
-  });
-
   test('after 4 wrong attempts the correct code still works', async () => {
     const t = await open();
     const { request, mail } = await requestCode(t);

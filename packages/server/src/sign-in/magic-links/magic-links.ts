@@ -18,6 +18,7 @@ import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/sessions.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
+import { maxCodeAttempts } from './settings.ts';
 import * as store from './store.ts';
 
 /**
@@ -181,7 +182,7 @@ async function verifyCode(
   code: string,
 ): Promise<{ link: MagicLink } | { refused: MagicLink | undefined }> {
   const now = ctx.clock();
-  const [link] = await store.countCodeAttempt(tx, { id, max_attempts: ctx.config.emailCodeTries, now });
+  const [link] = await store.countCodeAttempt(tx, { id, max_attempts: maxCodeAttempts, now });
   if (link) return isCodeOf(ctx, link, code) ? { link } : { refused: link };
   const [spent] = await store.findMagicLink(tx, { id });
   return { refused: spent && isUsable(spent, now) ? spent : undefined };

@@ -1,9 +1,9 @@
-import { count, seconds } from '../../platform/config/formats.ts';
+import { seconds } from '../../platform/config/formats.ts';
 import { type ConfigOf, day, declare, setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
-/** Attempts at one emailed code. */
-const maxCodeAttempts = 100;
+/** Wrong attempts before an emailed code stops working. The magic link in the same email stays valid. */
+export const maxCodeAttempts = 5;
 
 export const magicLinkSettings = {
   magicLinkTtlSeconds: declare(
@@ -15,15 +15,6 @@ export const magicLinkSettings = {
       'emails arrive late',
     ),
   ),
-  emailCodeTries: declare(
-    'LATCHKEY_EMAIL_CODE_TRIES',
-    setting(
-      count(maxCodeAttempts),
-      5,
-      'Wrong attempts before an emailed code stops working. The magic link in the same email stays valid.',
-      'your policy says so',
-    ),
-  ),
 };
 
 export const magicLinkLimits = {
@@ -31,8 +22,7 @@ export const magicLinkLimits = {
     quota: 120,
     windowSeconds: 600,
     shared: true,
-    description:
-      'Wrong email codes, by client address. Each code also has its own maximum of attempts (`LATCHKEY_EMAIL_CODE_TRIES`).',
+    description: `Wrong email codes, by client address. Each code also stops working after ${maxCodeAttempts}.`,
   },
 } as const satisfies Rules;
 

@@ -9,6 +9,9 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import * as store from './store.ts';
 
+/** Time to complete a ceremony, such as with a phone beside the computer. Browsers get it as their timeout. */
+export const challengeTtlMs = 300_000;
+
 /** An unexpired challenge that this service issued. It may already be spent. */
 export interface Challenge {
   readonly id: string;
@@ -53,7 +56,7 @@ export const issueChallenge = (ctx: Context, kind: ChallengeKind, sessionId?: st
   mintChallenge(
     ctx.keys,
     kind,
-    { subject: ctx.random(subjectBytes), value: ctx.clock() + ctx.config.challengeTtlSeconds * 1000 },
+    { subject: ctx.random(subjectBytes), value: ctx.clock() + challengeTtlMs },
     sessionId,
   );
 

@@ -17,6 +17,7 @@ import { requireActiveSession } from '../../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
 import {
   ceremonyRefused,
+  challengeTtlMs,
   issueChallenge,
   spendChallenge,
   spendingOnRefusal,
@@ -41,7 +42,7 @@ export async function startRegistration(ctx: Context, caller: Caller): Promise<C
     user: { id: account.webauthn_user_handle, name: account.email, displayName: account.name },
     challenge: issueChallenge(ctx, 'passkeyRegistration', caller.sessionId),
     pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ type: 'public-key', alg })),
-    timeout: ctx.config.challengeTtlSeconds * 1000,
+    timeout: challengeTtlMs,
     excludeCredentials: existing.map((row) => ({
       type: 'public-key',
       id: row.credential_id,

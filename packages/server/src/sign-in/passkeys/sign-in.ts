@@ -9,6 +9,7 @@ import { countingFailures, recordFailure } from '../failures/failures.ts';
 import {
   type Challenge,
   ceremonyRefused,
+  challengeTtlMs,
   issueChallenge,
   spendChallenge,
   spendingOnRefusal,
@@ -34,7 +35,7 @@ type PasskeyUse =
 /** Options for a sign-in with any passkey the user picks. Neither reads nor writes the database. */
 export const startSignIn = (ctx: Context): RequestOptions => ({
   challenge: issueChallenge(ctx, 'passkeyLogin'),
-  timeout: ctx.config.challengeTtlSeconds * 1000,
+  timeout: challengeTtlMs,
   rpId: ctx.config.rpId,
   userVerification: 'required',
 });
