@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Glob } from 'bun';
 import { endpoints } from '../../packages/contract/src/endpoints.ts';
+import { endSessionPath } from '../../packages/contract/src/openid.ts';
 import { commandLineSettings, settingNames } from '../../packages/server/src/settings.ts';
 import { settingsPage } from '../../tools/settings-page.ts';
 
@@ -129,7 +130,9 @@ test('the README names no setting that does not exist', async () => {
 });
 
 test('every API path in a document is an endpoint', async () => {
-  const paths = Object.values(endpoints).map(({ path }) => path.replaceAll(/\{\w+\}/g, '[^/\\s]+'));
+  const paths = [endSessionPath, ...Object.values(endpoints).map(({ path }) => path)].map((path) =>
+    path.replaceAll(/\{\w+\}/g, '[^/\\s]+'),
+  );
   for (const document of documents) {
     for (const [path] of (await read(document)).matchAll(/\/api\/v1\/auth\/[\w/{}-]+/g)) {
       const known = paths.some((pattern) => new RegExp(`^${pattern}$`).test(path));

@@ -1,14 +1,18 @@
 // Relying parties that others wrote, unchanged: each has nothing but the address of the service and a key of its own.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { sameOrigin } from '../support/account.ts';
 import { newPage } from '../support/browser.ts';
+import { freePort } from '../support/free-port.ts';
+import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '../support/guides.ts';
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { button, headed, newAddress, phone, signedIn } from '../support/people.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { kinds, type RelyingParty, startParty } from './parties.ts';
-import type { Visitor } from './visitor.ts';
+import { newVisitor, type Visitor } from './visitor.ts';
 
 setDefaultTimeout(60_000);
 
@@ -114,6 +118,24 @@ for (const kind of kinds) {
     });
   });
 }
+
+test('the guide registers an application and starts it, and shows parts of the examples', async () => {
+  const guide = 'docs/openid.md';
+  const examples = (await exampleText('openid-client.ts')) + (await exampleText('auth-js.ts'));
+  for (const block of await codeBlocks(guide, 'ts')) expect(examples).toContain(block);
+  const [register = '', start = ''] = await codeBlocks(guide, 'sh');
+  const reader = readerOf(service);
+  mkdirSync(join(reader.path, 'data'));
+  const terminal = openTerminal(reader, {});
+  await terminal.run(register);
+  const home = `http://127.0.0.1:${freePort()}/`;
+  const isReady = () => fetch(home, { redirect: 'manual' }).then(({ status }) => status === 302);
+  const stop = await startBlock(reader, start, { PORT: new URL(home).port }, isReady);
+  const visitor = newVisitor(service.url);
+  const { url } = await visitor.visit(home);
+  expect((await visitor.visit(await decide(new URL(url), 'approve'))).text).toContain(userId);
+  await Promise.all([stop(), terminal.close()]);
+});
 
 const apache = kinds.find(({ name }) => name === 'mod_auth_openidc');
 test.skipIf(!apache?.isInstalled)('a person signs in at Apache in a browser, and out again', async () => {

@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
-import { type Language, languages } from '@latchkey/contract/languages';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import { type Language, languageOf, languages } from '@latchkey/contract/languages';
 import { pageDataId } from '@latchkey/contract/page-data';
 import type { Product } from '../config/product.ts';
 import { pathNotFound } from '../errors.ts';
@@ -122,8 +123,9 @@ export const pageHeaders = (options: Transport, formOrigin?: string): Record<str
 const languageHeaders = 'Accept-Language, Cookie';
 
 /** The language of the profile, as the account page stored it in this browser, or else one that the browser accepts. */
-const languageFor = (headers: Headers, transport: Transport): Language =>
+const languageFor = (headers: Headers, transport: Transport, named?: Language): Language =>
   readLanguageCookie(transport, headers.get('Cookie')) ??
+  named ??
   preferredLanguage(headers.get('Accept-Language')) ??
   'en';
 
@@ -178,11 +180,17 @@ interface RequestPageContent<Data> {
   readonly data: Data;
 }
 
+/** The first of our languages that an application names for its user. @see OpenID Connect Core section 3.1.2.1 */
+function namedLanguage(url: string): Language | undefined {
+  const tags = new URL(url).searchParams.get('ui_locales') ?? '';
+  return tags.length > fieldLimits.hint ? undefined : tags.split(' ').map(languageOf).find(Boolean);
+}
+
 /** Makes a page that says something about its request. It is not compressed, since it holds what others sent. */
 export function requestPage<Data>(name: RequestPage, options: PageOptions) {
   const pages = inEachLanguage((language) => withProduct(site.pages[name]![language], options.product));
   return (request: Request, { status, formOrigin, data }: RequestPageContent<Data>): Response => {
-    const language = languageFor(request.headers, options);
+    const language = languageFor(request.headers, options, namedLanguage(request.url));
     // Data, which no browser runs. Escaped so that it cannot end its element.
     const json = JSON.stringify(data).replaceAll('<', '\\u003c');
     const element = `<script type="application/json" id="${pageDataId}">${json}</script>`;

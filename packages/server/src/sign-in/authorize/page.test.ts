@@ -129,3 +129,15 @@ test('POST leads to the same page by GET', async () => {
   expect((await t.ask('PUT', 'authorize')).headers.get('Allow')).toBe('GET, HEAD, POST');
   await t.close();
 });
+
+test('the page is in the first language that the application names, unless the person has chosen one', async () => {
+  const t = await openApp('sqlite');
+  const request = requestOf(await withService(t), { ui_locales: 'xx de-AT fr' });
+  const inLanguage = async (headers: Record<string, string>) =>
+    (await t.ask('GET', authorizePath(request).slice(1), { headers })).headers.get('Content-Language');
+  expect(await inLanguage({ 'Accept-Language': 'ja' })).toBe('de');
+  expect(await inLanguage({ 'Accept-Language': 'ja', Cookie: 'latchkey_language=fr' })).toBe('fr');
+  request['ui_locales'] = 'xx';
+  expect(await inLanguage({ 'Accept-Language': 'ja' })).toBe('ja');
+  await t.close();
+});
