@@ -39,6 +39,9 @@ export CHROMIUM_PATH
 [ -e /usr/lib/apache2/modules/mod_auth_openidc.so ] && /usr/bin/python3 -c 'import authlib, flask, requests' 2>/dev/null ||
   install_debian libapache2-mod-auth-openidc python3-authlib python3-flask python3-requests
 
+# The sandboxes of the guide that need these are skipped without them. The server is outside the PATH of users.
+{ command -v bwrap && command -v ssh && [ -x /usr/sbin/sshd ]; } >/dev/null || install_debian bubblewrap openssh-client openssh-server
+
 # The tests through a pooler are skipped without it. Debian keeps it outside the PATH of users.
 { command -v pgbouncer || [ -x /usr/sbin/pgbouncer ]; } >/dev/null || install_debian pgbouncer
 

@@ -1,0 +1,173 @@
+// docs/sandboxes-and-jobs.md, word for word: a sandbox with an agent, a job without a secret, a cloud that trusts Latchkey.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawn, spawnSync } from 'bun';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { type Home, newHome, runIn, storeLogin } from '../support/cli.ts';
+import { freePort } from '../support/free-port.ts';
+import { codeBlocks, openTerminal, readerOf, startBlock, type Terminal } from '../support/guides.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { githubClaims, startIssuer, type TestIssuer } from '../support/issuer.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+setDefaultTimeout(120_000);
+
+const document = 'docs/sandboxes-and-jobs.md';
+const email = 'ada@sandbox.example';
+const github = 'https://token.actions.githubusercontent.com';
+const [sandbox = '', otherMachine = '', createKey = '', startCloud = '', useCloud = '', ...more] =
+  await codeBlocks(document, 'sh');
+const [workflow = '', ...moreWorkflows] = await codeBlocks(document, 'yaml');
+
+let service: TestService;
+let issuer: TestIssuer;
+let home: Home;
+let terminal: Terminal;
+let cloudPort: number;
+
+beforeAll(async () => {
+  issuer = await startIssuer();
+  service = await startService({
+    env: {
+      LATCHKEY_TRUSTED_ISSUERS: issuer.url,
+      LATCHKEY_IDENTITY_AUDIENCES: 'https://storage.example',
+    },
+  });
+  home = readerOf(service);
+  await storeLogin(home, service.url, email);
+  cloudPort = freePort();
+  terminal = openTerminal(home, {
+    'localhost:8787': new URL(service.url).host,
+    'localhost:3000': `localhost:${cloudPort}`,
+  });
+});
+
+afterAll(async () => {
+  await terminal.close();
+  await service.stop();
+  await issuer.stop();
+});
+
+test('the guide has no other blocks', () => {
+  expect([more, moreWorkflows]).toEqual([[], []]);
+});
+
+const statusOf = async (token: string): Promise<number> =>
+  (await request(service.url, 'GET', '/me', { token: token.trim() })).status;
+
+describe('a sandbox', () => {
+  const canIsolate =
+    Bun.which('bwrap') !== null &&
+    spawnSync(['bwrap', '--ro-bind', '/', '/', '--dev-bind', '/dev', '/dev', 'true']).success;
+
+  test.skipIf(!canIsolate)(
+    'without the stored login gets tokens from the agent, which end with it',
+    async () => {
+      const { code, output } = await terminal.run(sandbox);
+      expect([code, output]).toEqual([0, expect.stringMatching(/^lk_at_\S+\n$/)]);
+      expect(await statusOf(output)).toBe(401);
+      const alone = await terminal.run(
+        sandbox.replace(/^.*\n/, '').replace('npx latchkey token', 'npx latchkey whoami'),
+      );
+      expect(alone.code).toBe(3);
+    },
+  );
+
+  const sshd = Bun.which('sshd', { PATH: `${process.env['PATH']}:/usr/sbin` });
+
+  test.skipIf(!sshd)('on another machine reaches the agent through ssh', async () => {
+    const ssh = join(home.path, 'ssh');
+    mkdirSync(ssh);
+    // Where the server of Debian wants to be when it runs as root.
+    if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true });
+    for (const name of ['host', 'user'])
+      spawnSync(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', join(ssh, name)]);
+    const port = freePort();
+    const there = newHome();
+    const server = spawn(
+      [
+        ...[sshd!, '-D', '-e', '-f', '/dev/null', '-p', String(port), '-h', join(ssh, 'host')],
+        ...['ListenAddress=127.0.0.1', 'PidFile=none', 'StrictModes=no', 'UsePAM=no', 'PermitRootLogin=yes']
+          .concat(
+            `AuthorizedKeysFile=${join(ssh, 'user.pub')}`,
+            `SetEnv=PATH=${there.env['PATH']} HOME=${there.path}`,
+          )
+          .flatMap((option) => ['-o', option]),
+      ],
+      { stdout: 'ignore', stderr: 'pipe' },
+    );
+    endAtExit(server.pid);
+    const config = join(ssh, 'config');
+    writeFileSync(
+      config,
+      `Host build.example\nHostName 127.0.0.1\nPort ${port}\nIdentityFile ${join(ssh, 'user')}\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n`,
+    );
+    const script = otherMachine
+      .replace('ssh ', `ssh -F ${config} `)
+      .replaceAll('/tmp/latchkey-agent', join(there.path, 'agent'));
+    await until(async () => (await runIn(home, ['ssh', '-F', config, 'build.example', 'true'])).code === 0);
+    const { output } = await terminal.run(script);
+    expect(output).toMatch(/^lk_at_\S+\n$/);
+    expect(existsSync(join(there.path, '.config'))).toBe(false);
+    server.kill();
+    await server.exited;
+    hasEnded(server.pid);
+    // The agent ends what it handed out, too.
+    await until(async () => (await statusOf(output)) === 401);
+  });
+});
+
+test.each([
+  ['old', false],
+  ['new', true],
+])('a job without a secret, whose subject has the %s form, gets a token', async (_, isNew) => {
+  const { access_token } = await loginByMail(service.url, email);
+  const claims = (aud: string, changed = {}) => githubClaims(aud, changed, isNew);
+  // Only of GitHub itself are the ids enough.
+  const command = createKey
+    .replace('npx latchkey', `LATCHKEY_TOKEN=${access_token} npx latchkey`)
+    .replace(github, issuer.url)
+    .replace('--claim ', `--claim sub=${claims('')['sub']} `);
+  const { code, output } = await terminal.run(command);
+  expect([code, output]).toEqual([0, expect.stringMatching(/^key_\S+\n$/)]);
+  const [, script = ''] = /- run: \|\n([\s\S]*)$/.exec(workflow) ?? [];
+  const job = (changed = {}) =>
+    runIn(
+      newHome({
+        LATCHKEY_SERVER: service.url,
+        LATCHKEY_KEY: output.trim(),
+        ...issuer.job((audience) => claims(audience, changed)),
+      }),
+      ['sh', '-e', '-c', script],
+    );
+  const done = await job();
+  expect([done.code, done.stderr]).toEqual([0, '']);
+  expect(JSON.parse(done.stdout)).toMatchObject({ id: expect.stringMatching(/^usr_/) });
+  for (const changed of [
+    { repository_id: '1' },
+    { ref: 'refs/pull/1/merge' },
+    githubClaims(service.url, {}, !isNew),
+  ])
+    expect((await job(changed)).code).toBe(1);
+});
+
+test('a run reads from a cloud that trusts Latchkey, and an access token does not', async () => {
+  const url = `http://localhost:${cloudPort}/objects`;
+  const stop = await startBlock(
+    home,
+    startCloud,
+    { PORT: String(cloudPort) },
+    async () => (await fetch(url)).status === 401,
+  );
+  const { code, output } = await terminal.run(useCloud);
+  expect([code, JSON.parse(output)]).toEqual([
+    0,
+    { objects: ['plan.txt'], subject: expect.stringMatching(/^run:usr_/) },
+  ]);
+  const { access_token } = await loginByMail(service.url, email);
+  expect((await fetch(url, { headers: { Authorization: `Bearer ${access_token}` } })).status).toBe(401);
+  await stop();
+});
