@@ -270,7 +270,7 @@ test('wrong usage exits with 2 and an explanation; help exits with 0', async () 
   const env = { DATABASE_URL: `sqlite:${join(temporaryDirectory(), 'latchkey.db')}` };
   const wrong: [string[], string][] = [
     [['frobnicate'], "unknown command 'frobnicate'"],
-    [['serv'], 'Did you mean serve?'],
+    [['serv'], '(Did you mean serve?)\nAdd --help for usage.\n'],
     [['users', 'explode'], "unknown command 'explode'"],
     [['serve', '--forever'], "unknown option '--forever'"],
     [['users', 'disable'], "missing required argument 'address'"],

@@ -42,7 +42,7 @@ export function createProgram({
       'read settings from this file instead of .env; environment variables take precedence',
     )
     .hook('preAction', (options) => readEnvFile(options.opts<{ envFile?: string }>().envFile))
-    .showHelpAfterError();
+    .showHelpAfterError('Add --help for usage.');
 
   program.command('serve').description('run the service').action(serve);
   program
