@@ -8,6 +8,11 @@ export const endpointGroups = {
     description:
       'Signs in a command line or another program without a browser of its own (RFC 8628). The program shows a code, the user approves it in a browser, and the program gets its tokens.',
   },
+  tokens: {
+    title: 'Token verification',
+    description:
+      'Tells a service whether a token that it received is active, whose it is, and what it may do. This is the one call a service needs to accept the tokens of this service.',
+  },
   authorization: {
     title: 'Signing in to programs',
     description:
@@ -60,11 +65,6 @@ export const endpointGroups = {
     title: 'Operators',
     description:
       'For support tools: finds users, shows their sessions, security log and emails, and disables or signs out a user. A service with the right operate cannot act for a user, change an address or add a passkey.',
-  },
-  tokens: {
-    title: 'Token verification',
-    description:
-      'Tells a service whether a token that it received is active, whose it is, and what it may do. This is the one call a service needs to accept the tokens of this service.',
   },
   feed: {
     title: 'Feed',

@@ -35,12 +35,13 @@ export function documentationRoutes(routes: Routes, ctx: Context, version: strin
     type: 'text/html',
     isStored: true,
   });
-  const options = { version, server: ctx.config.baseUrl, cookie: sessionCookieName(ctx.config) };
+  const { baseUrl, product } = ctx.config;
+  const options = { title: product.name, version, server: baseUrl, cookie: sessionCookieName(ctx.config) };
   const document = once(() => openApiDocument(routes.operations, options));
   const json = once(() => storeFile(JSON.stringify(document())));
   routes.get('/openapi.json', ({ request }) =>
     fileResponse(json(), request.headers, { 'Content-Type': 'application/json' }),
   );
   const source = () => ({ document: document(), operations: routes.operations });
-  referenceRoutes(routes, source, pageHeaders(ctx.config));
+  referenceRoutes(routes, source, product, pageHeaders(ctx.config));
 }

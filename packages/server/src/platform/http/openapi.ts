@@ -15,6 +15,8 @@ import {
 } from './operations.ts';
 
 export interface DocumentOptions {
+  /** The name of the product. */
+  readonly title: string;
   readonly version: string;
   readonly server: string;
   /** The name of the session cookie. */
@@ -59,7 +61,7 @@ export function openApiDocument(operations: readonly Operation[], options: Docum
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Latchkey',
+      title: options.title,
       version: options.version,
       description:
         'Sign-in for a coding-session platform: device codes for programs, magic links and passkeys for people. An unknown path returns 404; an unsupported method returns 405 with the Allow header. Both return an error object.',

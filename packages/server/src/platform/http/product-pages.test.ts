@@ -54,6 +54,17 @@ test('without settings pages are those of Latchkey, with no footer, no logo and 
   await app.close();
 });
 
+test('the API reference carries the name and icon of the product', async () => {
+  const app = await openApp('sqlite', { settings: { LATCHKEY_PRODUCT_NAME: 'Acme & Co' } });
+  for (const name of ['docs', 'docs/device']) {
+    const text = await pageOf(app, name);
+    expect(text).toMatch(/<title>.*Acme &#38; Co API<\/title>/);
+    expect(text).toContain('</span> Acme &#38; Co API <span class="version">');
+    expect(text).not.toMatch(/\{\{|Latchkey API/);
+  }
+  await app.close();
+});
+
 test('an unknown place stays as it is', () => {
   const product = { name: 'A', url: undefined, supportUrl: undefined, logo: undefined };
   expect(withProduct('{{name}} {{other}} {name}', product)).toBe('A {{other}} {name}');

@@ -28,7 +28,7 @@ export function page(reference: Reference, { title, group, headings, main }: Pag
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="{{icon}}">
 <link rel="stylesheet" href="/assets/${referenceAssets.style}">
 <script type="module" src="/assets/${referenceAssets.script}"></script>
 </head>
@@ -36,7 +36,7 @@ export function page(reference: Reference, { title, group, headings, main }: Pag
 <a class="skip" href="#main">Skip to content</a>
 <header>
 <button type="button" class="menu" popovertarget="contents">Menu</button>
-<a class="home" href="/docs"><span class="mark"></span> ${name} <span class="version">${escapeHtml(reference.version)}</span></a>
+<a class="home" href="/docs">{{logo}} ${name} <span class="version">${escapeHtml(reference.version)}</span></a>
 <button type="button" class="search" hidden>Search <kbd>/</kbd></button>
 </header>
 <div class="columns">

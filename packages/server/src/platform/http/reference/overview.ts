@@ -25,7 +25,7 @@ ${topics.map(topicSection).join('\n')}`,
 
 function card(reference: Reference, group: (typeof groups)[number]): string {
   const { title, description } = endpointGroups[group];
-  const [first = ''] = /^[^.]*\./.exec(description) ?? [];
+  const [first = ''] = /^.*?\.(?= |$)/.exec(description) ?? [];
   const count = operationsIn(reference, group).length;
   const size = count === 0 ? 'Guide' : `${count} ${count === 1 ? 'endpoint' : 'endpoints'}`;
   return `<li><a href="${groupPath(group)}"><strong>${escapeHtml(title)}</strong><span>${escapeHtml(first)}</span><small>${size}</small></a></li>`;

@@ -1,5 +1,7 @@
+import type { Product } from '../../config/product.ts';
 import { once } from '../once.ts';
 import type { Operation } from '../operations.ts';
+import { withProduct } from '../product-pages.ts';
 import type { Routes } from '../routing.ts';
 import { fileResponse, storeFile } from '../stored-file.ts';
 import { groupPath, groups, type ReferenceDocument, referenceOf } from './document.ts';
@@ -12,13 +14,18 @@ interface Source {
 }
 
 /** Serves the API reference: an overview and a page for each group. */
-export function referenceRoutes(routes: Routes, source: () => Source, headers: Record<string, string>): void {
+export function referenceRoutes(
+  routes: Routes,
+  source: () => Source,
+  product: Product,
+  headers: Record<string, string>,
+): void {
   const reference = once(() => {
     const { document, operations } = source();
     return referenceOf(document, operations);
   });
   const serve = (path: string, make: () => string) => {
-    const file = once(() => storeFile(make()));
+    const file = once(() => storeFile(withProduct(make(), product)));
     routes.get(path, ({ request }) => fileResponse(file(), request.headers, headers));
   };
   serve('/docs', () => overviewPage(reference()));
