@@ -123,7 +123,7 @@ test('saving another language in the profile shows the page in it at once', asyn
   await signedIn(page, service.url, newAddress());
   await page.goto(`${service.url}/account`);
   await pressed(page, allTexts.en.account.profile.edit);
-  await page.getByLabel(allTexts.en.account.profile.locale).fill('ja');
+  await page.getByLabel(allTexts.en.account.profile.locale).selectOption('ja');
   await pressed(page, allTexts.en.account.save);
   await titled(page, allTexts.ja.account.heading);
   await page.getByText(allTexts.ja.account.profile.saved).waitFor();

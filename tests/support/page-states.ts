@@ -54,7 +54,7 @@ export async function openPageStates(): Promise<PageStates> {
 }
 
 const galleryStates = (url: string): PageState[] =>
-  ['', 'dialog', 'toast'].map((open) => ({
+  ['', 'dialog'].map((open) => ({
     name: open === '' ? 'gallery' : `gallery-${open}`,
     open: async (page) => {
       await page.goto(`${url}#${open}`);

@@ -71,3 +71,14 @@ export function remaining(milliseconds: number): string {
     ...(minutes === 0 || seconds % 60 > 0 ? [writeUnits(language, seconds % 60, 'second', 'short')] : []),
   ].join(language === 'ja' ? '' : ' ');
 }
+
+/** The name of a language in itself, such as "Deutsch (Schweiz)", or its tag if this browser knows no name for it. */
+export function languageName(tag: string): string {
+  try {
+    const names = new Intl.DisplayNames(tag, { type: 'language', languageDisplay: 'standard' });
+    return names.of(tag) ?? tag;
+  } catch {
+    // Stored before it was checked, or too new for this browser.
+    return tag;
+  }
+}

@@ -105,16 +105,15 @@ export const accountStates = (url: string): PageState[] => [
     open: async (page) => {
       await seeAccount(page, url, 'new@example.com');
       await pressed(page, 'Edit profile');
-      await page.getByLabel('Time zone').fill('Atlantis/Port');
+      await page.getByLabel('Name', { exact: true }).fill('\u2060');
       await pressed(page, 'Save');
-      await page.getByText("That isn't a valid time zone").waitFor();
+      await page.getByText("That name can't be used").waitFor();
     },
   },
   {
-    name: 'account-toast',
+    name: 'account-saved',
     open: async (page) => {
-      await seeAccount(page, url, 'toast@example.com');
-      await page.goto(`${url}/account#sessions`);
+      await seeAccount(page, url, 'saved@example.com');
       await pressed(page, 'Edit profile');
       await page.getByLabel('Name').fill('Ada Lovelace');
       await pressed(page, 'Save');

@@ -12,7 +12,6 @@ import { Heading } from '../ui/heading.tsx';
 import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { Toast } from '../ui/toast.tsx';
 import { detectSignOut, SignedOutDialog } from './actions.tsx';
 import { Activity, activityData } from './activity.tsx';
 import { DangerZone } from './danger-zone.tsx';
@@ -144,7 +143,6 @@ function AccountView() {
       </div>
       <ConfirmDialog />
       <SignedOutDialog />
-      <Toast />
     </>
   );
 }

@@ -11,7 +11,7 @@ import { ErrorMessage } from '../ui/messages.tsx';
 import { Row } from '../ui/row.tsx';
 import { ShowMore } from '../ui/show-more.tsx';
 import { RelativeTime, Timestamp } from '../ui/timestamp.tsx';
-import { Untrusted } from '../ui/untrusted.tsx';
+import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { changeCount, detectSignOut } from './actions.tsx';
 import { eventIcon } from './event-icon.ts';
 import { eventText, isSuspicious } from './event-text.ts';
@@ -107,6 +107,7 @@ function When({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
           value: <Untrusted text={user_agent} />,
         })}
       </p>
+      <UntrustedHint />
     </Details>
   );
 }

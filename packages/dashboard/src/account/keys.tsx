@@ -10,8 +10,8 @@ import { ErrorMessage } from '../ui/messages.tsx';
 import { Question } from '../ui/question.tsx';
 import { Empty, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
-import { hideToast, showToast } from '../ui/toast.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
+import { hideDone, showDone } from './done.tsx';
 import { sentencesOf } from './key-request.ts';
 import { known, loadKnownScopes, serviceOf } from './known-scopes.ts';
 import { CreatedKeyView, isFormOpen, isKeyShown, NewKeyForm, openForm } from './new-key.tsx';
@@ -37,17 +37,17 @@ export const keysData = sectionData('keys', texts.account.yours.keys, loadKeys);
 
 function add({ key, ...created }: CreatedKey): void {
   keys.value = [created, ...keys.value];
-  hideToast();
+  hideDone();
   error.value = '';
   if (key !== undefined) return;
-  showToast(fill(words.created, { name: created.name }));
+  showDone('keys', fill(words.created, { name: created.name }));
   focusHeading('keys');
 }
 
 const remove = (removed: Key) =>
   busy.run(async () => {
     error.value = '';
-    hideToast();
+    hideDone();
     const result = await runAction(() => removeKey(removed.id));
     // A key that is already gone counts as removed.
     if (!result.ok && result.problem.code !== 'not_found') {
@@ -56,7 +56,7 @@ const remove = (removed: Key) =>
     }
     keys.value = keys.value.filter(({ id }) => id !== removed.id);
     removing.value = undefined;
-    showToast(fill(words.removed, { name: removed.name }));
+    showDone('keys', fill(words.removed, { name: removed.name }));
     focusHeading('keys');
     return undefined;
   });

@@ -11,7 +11,7 @@ import { inUnits } from '../format.ts';
 import { scopeText } from '../scope-text.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { NameField, PlainField } from '../ui/field.tsx';
+import { NameField, PlainField, SelectField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { copyIcon } from '../ui/icons.ts';
@@ -198,27 +198,6 @@ function ScopeOptions({ known }: { known: ScopeList }) {
   );
 }
 
-interface SelectProps {
-  readonly id: string;
-  readonly label: string;
-  readonly value: string;
-  readonly options: readonly { readonly value: string; readonly text: string }[];
-  readonly onChange: (value: string) => void;
-}
-
-const Select = ({ id, label, value, options, onChange }: SelectProps) => (
-  <div class="field">
-    <label for={id}>{label}</label>
-    <select id={id} name={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-      {options.map((option) => (
-        <option key={option.value} value={option.value} selected={option.value === value}>
-          {option.text}
-        </option>
-      ))}
-    </select>
-  </div>
-);
-
 /** Where the key works. An unknown resource of the link stays, so that the key does not become wider. */
 function ResourceField({ known }: { known: ScopeList }) {
   const asked = initial.value?.resource ?? '';
@@ -235,7 +214,7 @@ function ResourceField({ known }: { known: ScopeList }) {
       : []),
   ];
   return (
-    <Select
+    <SelectField
       id="key-resource"
       label={words.resource}
       value={resource.value}
@@ -259,7 +238,7 @@ function LifetimeField() {
   const asked = initial.value?.expiresInSeconds ?? emptyRequest.expiresInSeconds;
   const seconds = [...new Set<number>([...lifetimes, asked])].sort((one, other) => one - other);
   return (
-    <Select
+    <SelectField
       id="key-lifetime"
       label={words.lifetime}
       value={String(expiresInSeconds.value)}

@@ -18,8 +18,8 @@ import { ErrorMessage } from '../ui/messages.tsx';
 import { Question } from '../ui/question.tsx';
 import { Empty, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
-import { hideToast, showToast } from '../ui/toast.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
+import { hideDone, showDone } from './done.tsx';
 import { describeStorage } from './passkey-storage.ts';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
@@ -53,7 +53,7 @@ function report(problem: Problem): undefined {
 const run = (action: () => Promise<'leaving' | undefined>, progress?: 'add') =>
   busy.run(() => {
     error.value = '';
-    hideToast();
+    hideDone();
     nameError.value = '';
     return action();
   }, progress);
@@ -98,7 +98,7 @@ const add = () =>
     }
     passkeys.value = [added.value, ...passkeys.value.filter(({ id }) => id !== added.value.id)];
     isOffered.value = false;
-    showToast(fill(words.added, { name: added.value.name }));
+    showDone('passkeys', fill(words.added, { name: added.value.name }));
     focusHeading('passkeys');
     return undefined;
   }, 'add');
@@ -118,7 +118,7 @@ const rename = ({ id }: Passkey) =>
     }
     passkeys.value = passkeys.value.map((passkey) => (passkey.id === id ? renamed.value : passkey));
     open.value = undefined;
-    showToast(fill(words.renamed, { name: renamed.value.name }));
+    showDone('passkeys', fill(words.renamed, { name: renamed.value.name }));
     focusHeading('passkeys');
     return undefined;
   });
@@ -130,7 +130,7 @@ const remove = (removed: Passkey) =>
     if (!result.ok && result.problem.code !== 'not_found') return report(result.problem);
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
     open.value = undefined;
-    showToast(fill(words.removed, { name: removed.name }));
+    showDone('passkeys', fill(words.removed, { name: removed.name }));
     focusHeading('passkeys');
     await inTurn(() => signalAccount(api));
     return undefined;

@@ -1,20 +1,22 @@
 import type { Profile } from '@latchkey/contract/account';
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import { languages } from '@latchkey/contract/languages';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { type Signal, signal } from '@preact/signals';
 import { getTaggedProfile, type Problem, updateProfile } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
+import { languageName } from '../format.ts';
 import { setPageUser } from '../page-user.ts';
 import { tabNote } from '../tab-note.ts';
 import { fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { NameField, PlainField } from '../ui/field.tsx';
+import { NameField, SelectField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { hideToast, showToast } from '../ui/toast.tsx';
 import { runAction } from './actions.tsx';
 import { ChangeEmail } from './change-email.tsx';
+import { Done, hideDone, showDone } from './done.tsx';
 import { fields, mergeEdits, patchOf, type Texts, textsOf } from './profile-edits.ts';
 
 const profile = signal<Profile | undefined>(undefined);
@@ -30,7 +32,7 @@ let base: Texts;
 /** Stored values that conflict with what was typed. */
 const conflicts = signal<Partial<Texts>>({});
 const error = signal('');
-const wrongField = signal<keyof Texts | undefined>(undefined);
+const isNameWrong = signal(false);
 const busy = busyState();
 
 /** The profile as it is stored, once loaded. */
@@ -38,8 +40,7 @@ export const shownProfile = (): Profile | undefined => profile.value;
 
 const words = texts.account.profile;
 const messages = { precondition_failed: words.changed };
-const fieldErrors: Texts = words.errors;
-const { enterName } = texts.account;
+const { badName, enterName } = texts.account;
 /** Left for this page when it reloads in the language that was saved. */
 const savedNote = tabNote('profile-saved');
 
@@ -55,7 +56,7 @@ export async function loadProfile(): Promise<Problem | undefined> {
 export function confirmSaved(): void {
   if (savedNote.read() === null) return;
   savedNote.remove();
-  showToast(words.saved);
+  showDone('profile', words.saved);
 }
 
 function show(stored: { readonly profile: Profile; readonly tag: string }): void {
@@ -74,24 +75,24 @@ function open(stored: Profile): void {
   for (const field of fields) typed[field].value = base[field];
   conflicts.value = {};
   error.value = '';
-  wrongField.value = undefined;
-  hideToast();
+  isNameWrong.value = false;
+  hideDone();
   isOpen.value = true;
 }
 
 function close(message: string): void {
   isOpen.value = false;
-  if (message !== '') showToast(message);
+  if (message !== '') showDone('profile', message);
   requestAnimationFrame(() => document.getElementById('edit-profile')?.focus());
 }
 
 const save = () =>
   busy.run(async () => {
     error.value = '';
-    wrongField.value = undefined;
+    isNameWrong.value = false;
     const texts = currentTexts();
     if (texts.name === '') {
-      wrongField.value = 'name';
+      isNameWrong.value = true;
       error.value = enterName;
       return undefined;
     }
@@ -112,9 +113,8 @@ const save = () =>
       await mergeStored(texts);
     } else {
       const { code, message } = saved.problem;
-      wrongField.value =
-        code === 'invalid_request' ? fields.find((field) => message?.startsWith(`${field}:`)) : undefined;
-      error.value = wrongField.value ? fieldErrors[wrongField.value] : explain(saved.problem, messages);
+      isNameWrong.value = code === 'invalid_request' && message?.startsWith('name:') === true;
+      error.value = isNameWrong.value ? badName : explain(saved.problem, messages);
     }
     return undefined;
   });
@@ -136,7 +136,11 @@ async function mergeStored(texts: Texts): Promise<void> {
   else error.value = messages.precondition_failed;
 }
 
-const hints: Partial<Texts> = words.hints;
+/** A value as people know it: the language `de-CH` as "Deutsch (Schweiz)", the time zone as its cities. */
+function shownText(field: keyof Texts, value: string): string {
+  const text = field === 'locale' ? languageName(value) : value;
+  return escapeInvisible(field === 'time_zone' ? text.replaceAll('_', ' ') : text);
+}
 
 function StoredValue({ field }: { field: keyof Texts }) {
   const stored = conflicts.value[field];
@@ -144,40 +148,49 @@ function StoredValue({ field }: { field: keyof Texts }) {
   return (
     <p class="stored-value caution">
       {fillParts(words.stored, {
-        value: stored === '' ? words.notSet : <bdi>{escapeInvisible(stored)}</bdi>,
+        value: stored === '' ? words.notSet : <bdi>{shownText(field, stored)}</bdi>,
       })}
     </p>
   );
 }
 
+/** A menu of all values of a field, with the stored one, which this browser may not know, and the one to clear it. */
+function Menu({ field, offered }: { field: 'locale' | 'time_zone'; offered: readonly string[] }) {
+  const named = [...new Set([...offered, base[field], conflicts.value[field] ?? ''])]
+    .filter((value) => value !== '')
+    .map((value) => ({ value, text: shownText(field, value) }))
+    .sort((one, other) => one.text.localeCompare(other.text));
+  return (
+    <SelectField
+      id={`edit-${field}`}
+      label={words[field]}
+      hint={words.hints[field]}
+      value={typed[field].value}
+      options={[{ value: '', text: words.notSet }, ...named]}
+      onChange={(value) => {
+        typed[field].value = value;
+      }}
+    />
+  );
+}
+
 function EditForm() {
-  const propsOf = (field: keyof Texts) => ({
-    id: `edit-${field}`,
-    label: words[field],
-    value: typed[field],
-    error: wrongField.value === field ? error.value : '',
-    errorId: 'profile-error',
-    ...(hints[field] === undefined ? {} : { hint: hints[field] }),
-  });
-  const browserTimeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
     <Form onSubmit={save}>
       <ErrorMessage id="profile-error" text={error.value} />
-      <NameField {...propsOf('name')} takesFocus maxLength={fieldLimits.profileName} />
+      <NameField
+        id="edit-name"
+        label={words.name}
+        value={typed.name}
+        error={isNameWrong.value ? error.value : ''}
+        errorId="profile-error"
+        takesFocus
+        maxLength={fieldLimits.profileName}
+      />
       <StoredValue field="name" />
-      <PlainField {...propsOf('locale')} isOptional list="locales" maxLength={fieldLimits.locale} />
-      <datalist id="locales">
-        {navigator.languages.map((language) => (
-          <option key={language} value={language} />
-        ))}
-      </datalist>
+      <Menu field="locale" offered={[...languages, ...navigator.languages]} />
       <StoredValue field="locale" />
-      <PlainField {...propsOf('time_zone')} isOptional list="time-zones" maxLength={fieldLimits.timeZone} />
-      <datalist id="time-zones">
-        {[...new Set([browserTimeZone, ...Intl.supportedValuesOf('timeZone')])].map((zone) => (
-          <option key={zone} value={zone} />
-        ))}
-      </datalist>
+      <Menu field="time_zone" offered={['UTC', ...Intl.supportedValuesOf('timeZone')]} />
       <StoredValue field="time_zone" />
       <div class="row">
         <button type="submit" class="primary" disabled={busy.now.value}>
@@ -191,8 +204,8 @@ function EditForm() {
   );
 }
 
-const Text = ({ value }: { value: string | null }) =>
-  value === null ? <span class="missing">{words.notSet}</span> : <bdi>{escapeInvisible(value)}</bdi>;
+const Text = ({ field, value }: { field: keyof Texts; value: string | null }) =>
+  value === null ? <span class="missing">{words.notSet}</span> : <bdi>{shownText(field, value)}</bdi>;
 
 const Values = ({ shown }: { shown: Profile }) => (
   <dl class="values">
@@ -205,7 +218,7 @@ const Values = ({ shown }: { shown: Profile }) => (
       : fields.map((field) => [
           <dt key={`${field}-label`}>{words[field]}</dt>,
           <dd key={field} id={`profile-${field}`}>
-            <Text value={shown[field]} />
+            <Text field={field} value={shown[field]} />
           </dd>,
         ])}
   </dl>
@@ -227,6 +240,7 @@ export function ProfileSection() {
           </button>
         )}
       </div>
+      <Done section="profile" />
       <Values shown={shown} />
       {isOpen.value ? <EditForm /> : null}
       <ChangeEmail />

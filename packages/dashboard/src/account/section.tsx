@@ -6,6 +6,7 @@ import { fill, sentences, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
+import { Done } from './done.tsx';
 
 /** A section of the account page that loads on its own, so that one failure leaves the rest usable. */
 export interface SectionData {
@@ -76,6 +77,7 @@ export function Section({ data: { id, state }, title, isPart = false, action, ch
         {isPart ? <h3 {...heading} /> : <h2 {...heading} />}
         {state.value === 'loaded' ? (action ?? null) : null}
       </div>
+      <Done section={id} />
       {children}
     </section>
   );

@@ -12,9 +12,9 @@ import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
-import { hideToast, showToast } from '../ui/toast.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
+import { hideDone, showDone } from './done.tsx';
 import { everything, sentencesOf } from './key-request.ts';
 import { known, loadKnownScopes, serviceOf } from './known-scopes.ts';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
@@ -52,7 +52,7 @@ effect(() => {
 const run = (action: () => Promise<'leaving' | undefined>) =>
   busy.run(() => {
     error.value = '';
-    hideToast();
+    hideDone();
     return action();
   });
 
@@ -73,7 +73,7 @@ const endEach = (ended: readonly Session[], done: string) =>
       error.value = explain(problem);
       return undefined;
     }
-    showToast(done);
+    showDone('sessions', done);
     focusHeading('sessions');
     return undefined;
   });
@@ -97,7 +97,7 @@ const endOtherSessions = () =>
       });
       return undefined;
     }
-    showToast(words.othersEnded);
+    showDone('sessions', words.othersEnded);
     focusHeading('sessions');
     return undefined;
   });
@@ -108,11 +108,16 @@ const iconOf = ({ kind, user_agent }: Session): string => {
   return /Mobile|Android/.test(user_agent ?? '') ? phoneIcon : browserIcon;
 };
 
+/** What a device or application says it is called. */
+const quotedName = ({ kind, device_name, client_name }: Session): string | null =>
+  kind === 'browser' || kind === 'run' ? null : (device_name ?? client_name);
+
 /** A browser is named in words, a device as it names itself, and a run by the service that acts in it. */
-function Name({ session: { kind, user_agent, device_name, client_name } }: { session: Session }) {
+function Name({ session }: { session: Session }) {
+  const { kind, user_agent, client_name } = session;
   if (kind === 'browser') return browserText(user_agent ?? '') ?? words.browser;
   if (kind === 'run') return client_name === null ? words.run : <bdi>{escapeInvisible(client_name)}</bdi>;
-  const name = device_name ?? client_name;
+  const name = quotedName(session);
   return name === null ? texts.common.device : <Untrusted text={name} />;
 }
 
@@ -236,6 +241,7 @@ function SessionItem({ session, runs }: { session: Session; runs: readonly Sessi
               value: <Untrusted text={user_agent} />,
             })}
           </p>
+          <UntrustedHint />
         </Details>
       </Row>
     </li>
@@ -300,7 +306,7 @@ function List({ all }: { all: readonly Session[] }) {
           {counted(words.showAll, ordered.length)}
         </button>
       ) : null}
-      <UntrustedHint />
+      {shown.some((session) => quotedName(session) !== null) ? <UntrustedHint /> : null}
     </>
   );
 }

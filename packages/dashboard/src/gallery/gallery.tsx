@@ -1,5 +1,5 @@
 // Every part of the design in every state, for tests and pictures. The service does not serve this page: it is not among
-// the pages of build.ts. The fragment opens what covers the page: `#dialog` or `#toast`.
+// the pages of build.ts. The fragment `#dialog` opens the dialog.
 
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -16,7 +16,6 @@ import { mount } from '../ui/mount.tsx';
 import { Question } from '../ui/question.tsx';
 import { Empty, Row } from '../ui/row.tsx';
 import { RelativeTime, Timestamp } from '../ui/timestamp.tsx';
-import { showToast, Toast } from '../ui/toast.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 
 const isDialogOpen = signal(location.hash === '#dialog');
@@ -259,9 +258,7 @@ const Gallery = () => (
         </div>
       </Dialog>
     ) : null}
-    <Toast />
   </>
 );
 
 mount(Gallery);
-if (location.hash === '#toast') showToast('Profile saved.');

@@ -54,15 +54,8 @@ export const accountDe: AccountTexts = {
     notSet: 'Nicht festgelegt',
     stored: 'Aktueller Wert: {value}',
     hints: {
-      locale:
-        'Ein Sprachkürzel wie en oder de-CH. Bestimmt die Sprache von Seiten und E‑Mails und die Schreibweise von Datum und Uhrzeit. Leer lassen für keine Angabe.',
-      time_zone:
-        'Zum Beispiel Europe/Zurich. Bestimmt die Zeiten, die Sie hier und in E‑Mails sehen. Leer lassen für keine Angabe.',
-    },
-    errors: {
-      name: 'Dieser Name kann nicht verwendet werden. Verwenden Sie mindestens ein sichtbares Zeichen.',
-      locale: 'Das ist kein gültiges Sprachkürzel. Verwenden Sie ein Kürzel wie en oder de-CH.',
-      time_zone: 'Das ist keine gültige Zeitzone. Verwenden Sie einen Namen wie Europe/Zurich.',
+      locale: 'Bestimmt die Sprache von Seiten und E‑Mails und die Schreibweise von Datum und Uhrzeit.',
+      time_zone: 'Bestimmt die Zeiten, die Sie hier und in E‑Mails sehen.',
     },
     changed:
       'Ihr Profil wurde anderswo geändert, daher wurden Ihre Änderungen nicht gespeichert. Sie sind noch da, darunter stehen die aktuellen Werte. Speichern Sie noch einmal, um Ihre zu behalten.',

@@ -54,14 +54,8 @@ export const accountEn = {
     notSet: 'Not set',
     stored: 'Current value: {value}',
     hints: {
-      locale:
-        'A language tag, such as en or de-CH. Decides the language of pages and emails, and how dates and times are written. Leave blank for none.',
-      time_zone: 'Such as Europe/Zurich. Decides the times you see here and in emails. Leave blank for none.',
-    },
-    errors: {
-      name: "That name can't be used. Use at least one visible character.",
-      locale: "That isn't a valid language tag. Use a tag like en or de-CH.",
-      time_zone: "That isn't a valid time zone. Use a name like Europe/Zurich.",
+      locale: 'Decides the language of pages and emails, and how dates and times are written.',
+      time_zone: 'Decides the times you see here and in emails.',
     },
     changed:
       "Your profile was changed somewhere else, so your changes weren't saved. They're still here, with the current values below them. Save again to keep yours.",

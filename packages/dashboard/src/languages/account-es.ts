@@ -54,15 +54,8 @@ export const accountEs: AccountTexts = {
     notSet: 'Sin definir',
     stored: 'Valor actual: {value}',
     hints: {
-      locale:
-        'Una etiqueta de idioma, como en o de-CH. Decide el idioma de las páginas y los correos, y cómo se escriben las fechas y horas. Déjalo en blanco para no indicar ninguno.',
-      time_zone:
-        'Por ejemplo, Europe/Zurich. Decide las horas que ves aquí y en los correos. Déjalo en blanco para no indicar ninguna.',
-    },
-    errors: {
-      name: 'Ese nombre no se puede usar. Usa al menos un carácter visible.',
-      locale: 'Esa etiqueta de idioma no es válida. Usa una etiqueta como en o de-CH.',
-      time_zone: 'Esa zona horaria no es válida. Usa un nombre como Europe/Zurich.',
+      locale: 'Decide el idioma de las páginas y los correos, y cómo se escriben las fechas y horas.',
+      time_zone: 'Decide las horas que ves aquí y en los correos.',
     },
     changed:
       'Tu perfil se ha cambiado en otro lugar, así que tus cambios no se han guardado. Siguen aquí, con los valores actuales debajo. Guarda de nuevo para conservar los tuyos.',

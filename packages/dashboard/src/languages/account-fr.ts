@@ -55,15 +55,8 @@ export const accountFr: AccountTexts = {
     notSet: 'Non défini',
     stored: 'Valeur actuelle : {value}',
     hints: {
-      locale:
-        'Un code de langue, comme en ou de-CH. Détermine la langue des pages et des e‑mails, et le format des dates et heures. Laissez vide pour ne rien indiquer.',
-      time_zone:
-        'Par exemple Europe/Zurich. Détermine les heures affichées ici et dans les e‑mails. Laissez vide pour ne rien indiquer.',
-    },
-    errors: {
-      name: 'Ce nom ne peut pas être utilisé. Utilisez au moins un caractère visible.',
-      locale: "Ce code de langue n'est pas valide. Utilisez un code comme en ou de-CH.",
-      time_zone: "Ce fuseau horaire n'est pas valide. Utilisez un nom comme Europe/Zurich.",
+      locale: 'Détermine la langue des pages et des e‑mails, et le format des dates et heures.',
+      time_zone: 'Détermine les heures affichées ici et dans les e‑mails.',
     },
     changed:
       "Votre profil a été modifié ailleurs : vos modifications n'ont pas été enregistrées. Elles sont toujours là, avec les valeurs actuelles en dessous. Enregistrez à nouveau pour garder les vôtres.",

@@ -54,15 +54,8 @@ export const accountPtBr: AccountTexts = {
     notSet: 'Não definido',
     stored: 'Valor atual: {value}',
     hints: {
-      locale:
-        'Um código de idioma, como en ou de-CH. Define o idioma das páginas e dos e‑mails e como datas e horas são escritas. Deixe em branco para não informar.',
-      time_zone:
-        'Por exemplo, Europe/Zurich. Define os horários que você vê aqui e nos e‑mails. Deixe em branco para não informar.',
-    },
-    errors: {
-      name: 'Esse nome não pode ser usado. Use pelo menos um caractere visível.',
-      locale: 'Esse código de idioma não é válido. Use um código como en ou de-CH.',
-      time_zone: 'Esse fuso horário não é válido. Use um nome como Europe/Zurich.',
+      locale: 'Define o idioma das páginas e dos e‑mails e como datas e horas são escritas.',
+      time_zone: 'Define os horários que você vê aqui e nos e‑mails.',
     },
     changed:
       'Seu perfil foi alterado em outro lugar, por isso suas alterações não foram salvas. Elas continuam aqui, com os valores atuais abaixo. Salve novamente para manter as suas.',

@@ -13,7 +13,6 @@ interface FieldProps {
   /** The id of the element that shows the message. */
   readonly errorId?: string;
   readonly takesFocus?: boolean;
-  readonly isOptional?: boolean;
   readonly maxLength: number;
 }
 
@@ -41,17 +40,47 @@ export const NameField = (props: FieldProps) => (
   <Field {...props} inputMode="text" autoComplete="off" class="name" placeholder="" />
 );
 
-/** Machine-readable text, such as a URL or a language tag. */
-export const PlainField = ({ list = '', ...props }: FieldProps & { list?: string }) => (
-  <Field
-    {...props}
-    inputMode="text"
-    autoComplete="off"
-    class="plain-text"
-    placeholder=""
-    {...(list === '' ? {} : { list })}
-  />
+/** Machine-readable text, such as a URL. */
+export const PlainField = (props: FieldProps) => (
+  <Field {...props} inputMode="text" autoComplete="off" class="plain-text" placeholder="" />
 );
+
+interface SelectFieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: string;
+  readonly options: readonly { readonly value: string; readonly text: string }[];
+  readonly onChange: (value: string) => void;
+}
+
+/** A menu of values to choose from. */
+export const SelectField = ({ id, label, hint, value, options, onChange }: SelectFieldProps) => (
+  <div class="field">
+    <label for={id}>{label}</label>
+    <Hint id={id} text={hint} />
+    <select
+      id={id}
+      name={id}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      {...(hint === undefined ? {} : { 'aria-describedby': `${id}-hint` })}
+    >
+      {options.map((option) => (
+        <option key={option.value} value={option.value} selected={option.value === value}>
+          {option.text}
+        </option>
+      ))}
+    </select>
+  </div>
+);
+
+const Hint = ({ id, text }: { id: string; text: string | undefined }) =>
+  text === undefined ? null : (
+    <p class="hint" id={`${id}-hint`}>
+      {text}
+    </p>
+  );
 
 /** The code of a device; case, spaces and hyphens don't matter. */
 export const UserCodeField = (props: Omit<FieldProps, 'maxLength'>) => (
@@ -83,8 +112,6 @@ interface Kind {
   readonly autoComplete: string;
   readonly class: string;
   readonly placeholder: string;
-  /** The id of a `datalist`. */
-  readonly list?: string;
 }
 
 function Field({
@@ -95,7 +122,6 @@ function Field({
   error,
   errorId = 'error',
   takesFocus = false,
-  isOptional = false,
   maxLength,
   ...kind
 }: FieldProps & Kind) {
@@ -109,17 +135,13 @@ function Field({
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {hint === undefined ? null : (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
+      <Hint id={id} text={hint} />
       <input
         ref={input}
         id={id}
         name={id}
         type="text"
-        required={!isOptional}
+        required
         spellcheck={false}
         autoCapitalize={kind.class === 'code' ? 'characters' : 'none'}
         maxLength={maxLength}
