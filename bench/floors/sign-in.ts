@@ -13,7 +13,6 @@ import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 
 const dayMs = 24 * 3600 * 1000;
 const accessTokenSeconds = 4 * 3600;
-const maxCompared = 100;
 
 export interface SignIn {
   readonly userId: string;
@@ -31,7 +30,7 @@ export async function signIn(tx: Executor, keys: KeyRing, { userId, ...proof }: 
   const id = sessionIdOf(secret);
   // Pipelined, in this order: the session itself would be among the origins.
   await Promise.all([
-    listBrowserOrigins(tx, { user_id: userId, limit: maxCompared }),
+    listBrowserOrigins(tx, { user_id: userId }),
     insertSession(tx, {
       ...{ id, user_id: userId, kind: 'browser', method: proof.method, ...client, now, last_used_at: now },
       ...{ email_key: proof.emailKey ?? null, passkey_id: proof.passkeyId ?? null, session_epoch: null },
@@ -78,6 +77,6 @@ async function recordEvent(tx: Executor, keys: KeyRing, event: NewEvent): Promis
   const next = { ...chain!, ...head, oldest_at: chain!.oldest_at ?? row.created_at };
   await Promise.all([
     events.insertEvent(tx, { ...row, mac }),
-    events.updateChain(tx, { ...next, seal: sealChain(keys, next) }),
+    events.updateChain(tx, { ...next, seal: sealChain(keys, next), seen: chain!.seal }),
   ]);
 }

@@ -10,7 +10,7 @@ const owned =
 const logWrite = /^(?:insert into|update|delete from) "(?:events|event_chains)"/;
 const freeLogLock = /from "event_chains".* skip locked$/s;
 const linkWrite = /^(?:update|delete from) "magic_links"/;
-const addressLock = /lock_address\(/;
+const addressLock = /lock_address\(|address_locks/;
 const challengeWrite = /^insert into "spent_challenges"/;
 const accountWrite = /^(?:insert into|update|delete from) "users"/;
 const organizationLock = /^select .* from "organizations" .* for (?:no key )?update/s;
@@ -102,7 +102,11 @@ export function withLockOrder(db: Database): LockOrder {
     };
   };
   return {
-    db: { ...db, transaction: (work) => db.transaction((tx) => work(watched(tx))) },
+    db: {
+      ...db,
+      transaction: (work) => db.transaction((tx) => work(watched(tx))),
+      batch: (writes) => db.batch((on) => writes(watched(on))),
+    },
     requireKept: () => {
       if (complaints.size > 0) throw new Error(`the order of locks: ${[...complaints].join('; ')}`);
     },

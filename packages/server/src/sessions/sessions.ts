@@ -3,20 +3,24 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
+import { recordEvent, recordNextEvent } from '../security-log/events/events.ts';
 import type { Authentication } from './authentication-claims.ts';
+import { findLogWithOrigins } from './origins/store.ts';
 import { moveRuns } from './runs/store.ts';
 import { sessionStatus } from './session-status.ts';
 import {
   endPreviousSession,
   findPreviousSession,
   insertSession,
+  isKnownPlace,
   type NewSession,
   needsNotice,
+  newSession,
   recordReplacement,
-  recordSignIn,
   type SignInOrigin,
   type StartedSession,
   sendSignInNotice,
+  signInEvent,
 } from './starting.ts';
 import * as store from './store.ts';
 import { sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
@@ -34,12 +38,42 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     insertSession(ctx, tx, session, previousId),
   ]);
   if (isNoticeDue) await sendSignInNotice(ctx, tx, session, started.id);
-  await recordSignIn(ctx, tx, session, started.id);
+  await recordEvent(ctx, tx, signInEvent(session, started.id));
   if (isReplaced) {
     await moveRuns(tx, { from: previousId, to: started.id, now: ctx.clock() });
     await recordReplacement(ctx, tx, session, previousId, started.id);
   }
   return started;
+}
+
+/**
+ * Starts a session in a browser like `startSession`, in one batch with `proof`, which is spent in the same moment. Undefined if that
+ * needs a transaction, and then nothing has happened: the place is new, the browser has an earlier session, the account is locked,
+ * disabled or gone, another event is recorded at the same time, or `proof` has no effect.
+ */
+export async function startAtOnce(
+  ctx: Context,
+  session: NewSession,
+  proof: (on: Executor) => Promise<unknown>,
+): Promise<StartedSession | undefined> {
+  if (session.replacesCookie) return undefined;
+  const [found] = await findLogWithOrigins(ctx.db.read, { id: session.userId });
+  if (!found) return undefined;
+  const { origins, ...log } = found;
+  const places = (JSON.parse(origins) as [string | null, string | null][]).map(
+    ([ip_address, user_agent]) => ({
+      ip_address,
+      user_agent,
+    }),
+  );
+  if (!isKnownPlace(session.client, places)) return undefined;
+  const { started, row } = newSession(ctx, session, undefined);
+  const isStarted = await ctx.db.batch(async (on) => {
+    await proof(on);
+    await store.insertSession(on, row);
+    await recordNextEvent(ctx, on, log, signInEvent(session, started.id));
+  });
+  return isStarted ? started : undefined;
 }
 
 export type { SignInOrigin, StartedSession };

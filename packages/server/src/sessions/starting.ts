@@ -10,15 +10,12 @@ import { AuthError, accountDisabled } from '../platform/errors.ts';
 import { sameNetwork } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { programOf } from '../platform/values/user-agent.ts';
-import { recordEvent } from '../security-log/events/events.ts';
+import { type NewEvent, recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { announceEnd } from './announcements.ts';
 import * as origins from './origins/store.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf } from './tokens.ts';
-
-/** How many of the account's newest sign-ins a new one is compared with. */
-const maxComparedSignIns = 100;
 
 export interface NewSession {
   readonly userId: string;
@@ -73,7 +70,7 @@ export interface StartedSession {
 export async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> {
   if (session.makesAccount) return false;
   if (session.kind === 'device') return true;
-  const compared = { user_id: session.userId, limit: maxComparedSignIns };
+  const compared = { user_id: session.userId };
   const earlier = session.clientId
     ? await origins.listAppOrigins(tx, { ...compared, client_id: session.clientId })
     : await origins.listBrowserOrigins(tx, compared);
@@ -109,21 +106,18 @@ export async function endPreviousSession(
   return ended !== undefined;
 }
 
-/**
- * Inserts the session with its lifetimes, its lineage and its first token generation.
- * @throws {AuthError} `account_disabled`; `invalid_grant` if the account or the proof no longer holds
- */
-export async function insertSession(
+/** A session with its lifetimes, its lineage and its first token generation, and the row that is to be inserted. */
+export function newSession(
   ctx: Context,
-  tx: Executor,
   session: NewSession,
   previousId: string | undefined,
-): Promise<StartedSession> {
+): { readonly started: StartedSession; readonly row: Parameters<typeof store.insertSession>[1] } {
   const now = ctx.clock();
   const secret = session.secret ?? ctx.random(subjectBytes);
+  const id = sessionIdOf(secret);
   const expiresAt = now + ctx.config.sessionTtlSeconds * 1000;
-  const [row] = await store.insertSession(tx, {
-    id: sessionIdOf(secret),
+  const row = {
+    id,
     user_id: session.userId,
     session_epoch: session.sinceEpoch ?? null,
     kind: session.kind,
@@ -146,19 +140,32 @@ export async function insertSession(
     authenticated_by: session.authenticatedBy ?? null,
     trust: null,
     last_used_at: now,
-  });
-  if (!row) throw await whyNotStarted(tx, session.userId);
-  return {
-    id: row.id,
-    userId: session.userId,
-    secret,
-    rotation: {
-      ...row,
-      scope: session.scope ?? null,
-      authorization_details: null,
-      token_ttl_seconds: null,
-    },
   };
+  const rotation = {
+    generation: 1,
+    rotated_at: now,
+    expires_at: expiresAt,
+    scope: session.scope ?? null,
+    authorization_details: null,
+    token_ttl_seconds: null,
+  };
+  return { started: { id, userId: session.userId, secret, rotation }, row };
+}
+
+/**
+ * Inserts the session of a locked account.
+ * @throws {AuthError} `account_disabled`; `invalid_grant` if the account or the proof no longer holds
+ */
+export async function insertSession(
+  ctx: Context,
+  tx: Executor,
+  session: NewSession,
+  previousId: string | undefined,
+): Promise<StartedSession> {
+  const { started, row } = newSession(ctx, session, previousId);
+  const [inserted] = await store.insertSession(tx, row);
+  if (!inserted) throw await whyNotStarted(tx, session.userId);
+  return started;
 }
 
 /** Everything is stored as null. */
@@ -192,13 +199,13 @@ export const sendSignInNotice = (
     deviceName: session.deviceName ?? null,
   });
 
-export const recordSignIn = (
-  ctx: Context,
-  tx: Executor,
-  { method, kind, userId, client }: NewSession,
-  sessionId: string,
-): Promise<void> =>
-  recordEvent(ctx, tx, { type: 'login', userId, sessionId, client, detail: { method, kind } });
+export const signInEvent = ({ method, kind, userId, client }: NewSession, sessionId: string): NewEvent => ({
+  type: 'login',
+  userId,
+  sessionId,
+  client,
+  detail: { method, kind },
+});
 
 /** Records that the browser's previous session has ended, and announces it to services. */
 export async function recordReplacement(
@@ -224,7 +231,7 @@ interface Place {
 }
 
 /** Whether one of the earlier sign-ins came from the same network (/24 or /64) and the same browser. */
-const isKnownPlace = ({ ipAddress, userAgent }: ClientInfo, earlier: readonly Place[]): boolean =>
+export const isKnownPlace = ({ ipAddress, userAgent }: ClientInfo, earlier: readonly Place[]): boolean =>
   earlier.some(
     (place) =>
       programOf(place.user_agent) === programOf(userAgent) &&

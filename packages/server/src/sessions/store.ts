@@ -51,7 +51,7 @@ const currentEmailChange = (e: ExpressionBuilder<Tables, 'users'>, email_key: Ex
     .limit(1);
 
 /**
- * Starts a session if the account is enabled; returns no row otherwise. A `session_epoch` also requires that the account
+ * Locks the account and starts a session if the account is enabled and no other transaction has locked it; returns no row otherwise. A `session_epoch` also requires that the account
  * is still in that epoch, an `email_key` that it still has that address. Stores where the sign-in came from, since the
  * passkey that was used may be removed later.
  */
@@ -79,7 +79,7 @@ export const insertSession = statement<{
   authenticated_by: Tables['sessions']['authenticated_by'];
   trust: string | null;
   last_used_at: number;
-}>()((db, p) => {
+}>()((db, p, dialect) => {
   const e = expressionBuilder<Tables, 'users'>();
   const row = {
     id: p.id,
@@ -124,9 +124,10 @@ export const insertSession = statement<{
         .where(
           sql<boolean>`users.session_epoch = coalesce(cast(${p.session_epoch} as integer), users.session_epoch)`,
         )
-        .where(sql<boolean>`users.email_key = coalesce(cast(${p.email_key} as text), users.email_key)`),
+        .where(sql<boolean>`users.email_key = coalesce(cast(${p.email_key} as text), users.email_key)`)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
     )
-    .returning(['id', 'generation', 'rotated_at', 'expires_at']);
+    .returning('id');
 });
 
 /** A run ends some time after its last token was issued, but not before that token. */

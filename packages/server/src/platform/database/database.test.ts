@@ -115,6 +115,30 @@ onBothDatabases('transactions', (open) => {
     await t.close();
   });
 
+  test('a batch takes no effect if one of its writes has none, whatever comes after that one', async () => {
+    const t = await open();
+    const { db } = t.ctx;
+    const rename = (id: string) => `UPDATE organizations SET name = 'renamed' WHERE id = '${id}'`;
+    const batch = (...texts: string[]) =>
+      db.batch(async (on) => {
+        for (const text of texts) await on.run(text, []);
+      });
+    expect(await batch(insert('a'), insert('b'))).toBe(true);
+    expect(await batch(insert('c'), rename('nobody'), insert('a'))).toBe(false);
+    expect(await batch(rename('a'), `${insert('b')} ON CONFLICT (id) DO NOTHING`)).toBe(false);
+    expect(await batch(rename('b'), `${insert('d')} RETURNING id`)).toBe(true);
+    const rows = await db.read.run<{ id: string; name: string }>(
+      'SELECT id, name FROM organizations ORDER BY id',
+      [],
+    );
+    expect(rows.map(({ id, name }) => [id, name === 'renamed'])).toEqual([
+      ['a', false],
+      ['b', true],
+      ['d', false],
+    ]);
+    await t.close();
+  });
+
   test('700 concurrent transactions all commit', async () => {
     const t = await open();
     const units = Array.from({ length: 700 }, (_, n) =>

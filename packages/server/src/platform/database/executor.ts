@@ -33,10 +33,10 @@ export interface Database {
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /**
-   * Runs writes in one transaction, durable when the promise resolves. They take one round trip to PostgreSQL, so none of
-   * them gets rows or sees what another one writes.
+   * Runs writes in one transaction, durable when the promise resolves. They are one statement on PostgreSQL, so none of them gets
+   * rows or sees what another one writes. They run in their order until one has no effect: then none has, and the result is false.
    */
-  batch(writes: (on: Executor) => Promise<void>): Promise<void>;
+  batch(writes: (on: Executor) => Promise<void>): Promise<boolean>;
   readonly notifications: Notifications;
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { PostgresJSDialect } from 'kysely-postgres-js';
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
-import { combined } from './combine.ts';
+import { combined, isWithoutEffect } from './combine.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { MigrationAdapter, migrate } from './migrate.ts';
 import { PostgresNotifications } from './postgres-notifications.ts';
@@ -209,7 +209,13 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     },
     batch: async (writes) => {
       const { text, values } = await combined(writes);
-      await single.run(text, values);
+      try {
+        await single.run(text, values);
+        return true;
+      } catch (error) {
+        if (isWithoutEffect(error)) return false;
+        throw error;
+      }
     },
     notifications,
     close: async () => {

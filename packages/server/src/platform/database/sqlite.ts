@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { Kysely, SqliteAdapter, SqliteDialect, sql } from 'kysely';
 import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
+import { NoEffect, requiringEffect } from './combine.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { type Migrations, migrate } from './migrate.ts';
 import { commitsChannel, LocalNotifications } from './notifications.ts';
@@ -52,7 +53,14 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
     read,
     single: { dialect: 'sqlite', run: (text, values) => transaction((tx) => tx.run(text, values)) },
     transaction,
-    batch: transaction,
+    batch: (batched) =>
+      transaction((tx) => batched(requiringEffect(tx))).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof NoEffect) return false;
+          throw error;
+        },
+      ),
     notifications,
     close: async () => {
       await writes.finish();

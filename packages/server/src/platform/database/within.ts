@@ -1,3 +1,4 @@
+import { requiringEffect } from './combine.ts';
 import type { Database, Executor } from './executor.ts';
 import { LocalNotifications } from './notifications.ts';
 
@@ -10,7 +11,10 @@ export const databaseWithin = (tx: Executor): Database => ({
   read: tx,
   single: tx,
   transaction: (work) => work(tx),
-  batch: (writes) => writes(tx),
+  batch: async (writes) => {
+    await writes(requiringEffect(tx));
+    return true;
+  },
   notifications: new LocalNotifications(),
   close: async () => undefined,
 });

@@ -84,7 +84,7 @@ async function sweepLog(
   }
   const head_mac = macBeforeNext(ctx.logKeys, chain);
   const next = { ...chain, base_seq: last.seq, base_mac: last.mac, head_mac, oldest_at };
-  await store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next) });
+  await store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next), seen: chain.seal });
   return store.deleteEvents(tx, { user_id: userId, up_to_seq: last.seq });
 }
 

@@ -48,6 +48,13 @@ export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): 
   await append(ctx, tx, await requireChain(tx, event.userId), event, null);
 }
 
+/** The state of an account's log, which changes with every event. */
+export type LogState = ChainRow;
+
+/** Records an event in a batch, which has no effect if the log has another state by then. Nobody needs to lock the log. */
+export const recordNextEvent = (ctx: Context, on: Executor, log: LogState, event: NewEvent): Promise<void> =>
+  append(ctx, on, log, event, null);
+
 /** Rolls back what a repetition wrote before the lock on the log revealed it as one. */
 class AlreadyRecorded extends Error {}
 
@@ -92,7 +99,7 @@ async function amend(
   if (!amended) return false;
   await Promise.all([
     ...amended.events.map(({ id, detail, mac }) => store.updateEvent(tx, { id, detail, mac })),
-    store.updateChain(tx, { ...amended.chain, seal: sealChain(ctx.keys, amended.chain) }),
+    store.updateChain(tx, { ...amended.chain, seal: sealChain(ctx.keys, amended.chain), seen: chain.seal }),
   ]);
   return true;
 }
@@ -273,9 +280,6 @@ async function append(
     head_at: row.created_at,
     oldest_at: chain.oldest_at ?? row.created_at,
   };
-  // Pipelined: one round trip for both.
-  await Promise.all([
-    store.insertEvent(tx, { ...row, mac }),
-    store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next) }),
-  ]);
+  await store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next), seen: chain.seal });
+  await store.insertEvent(tx, { ...row, mac });
 }

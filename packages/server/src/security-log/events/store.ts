@@ -113,7 +113,7 @@ export const insertChain = statement<{ user_id: string }>()((db, p, dialect) =>
     .onConflict((c) => c.column('user_id').doNothing()),
 );
 
-/** Updates both ends of a locked chain. */
+/** Updates both ends of a chain, unless they have changed since its `seen` seal was read. */
 export const updateChain = statement<{
   user_id: string;
   base_seq: number;
@@ -123,6 +123,7 @@ export const updateChain = statement<{
   head_at: number;
   oldest_at: number | null;
   seal: string;
+  seen: string;
 }>()((db, p) =>
   db
     .updateTable('event_chains')
@@ -135,7 +136,8 @@ export const updateChain = statement<{
       oldest_at: p.oldest_at,
       seal: p.seal,
     })
-    .where('user_id', '=', p.user_id),
+    .where('user_id', '=', p.user_id)
+    .where('seal', '=', p.seen),
 );
 
 /** Sets the time from which the sweep looks for expired events in a chain. */

@@ -15,7 +15,12 @@ import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient } from '../../platform/rate-limits/keys.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
-import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/sessions.ts';
+import {
+  type SignInOrigin,
+  type StartedSession,
+  startAtOnce,
+  startSession,
+} from '../../sessions/sessions.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import { maxCodeAttempts } from './settings.ts';
@@ -104,7 +109,8 @@ export async function previewMagicLink(ctx: Context, token: string, client: Clie
   return { preview: { expires_in: Math.ceil((link.expires_at - now) / 1000) }, headers };
 }
 
-const isUsable = (link: MagicLink, now: number): boolean => link.spent_at === null && link.expires_at > now;
+const isUsable = (link: Pick<MagicLink, 'spent_at' | 'expires_at'>, now: number): boolean =>
+  link.spent_at === null && link.expires_at > now;
 
 /**
  * Signs a user in with the token of a link. With `email`, the link must have been sent to that address; a mismatch does
@@ -121,8 +127,11 @@ export async function signInWithLink(
     const handle = readHandle(ctx.keys, 'magicLink', token);
     if (!handle) throw refused('malformed');
     await ctx.limiter.take(byClient('link_logins', origin.client));
+    const id = handle.subject.toString('base64url');
+    const atOnce = await completeAtOnce(ctx, id, email, origin);
+    if (atOnce) return atOnce;
     const started = await ctx.db.transaction(async (tx) => {
-      const [link] = await store.lockMagicLink(tx, { id: handle.subject.toString('base64url') });
+      const [link] = await store.lockMagicLink(tx, { id });
       if (!link || !isUsable(link, ctx.clock())) return undefined;
       if (email !== undefined && emailKeyOf(email) !== link.email_key) return undefined;
       return completeSignIn(ctx, tx, link, 'magic_link', origin);
@@ -201,6 +210,25 @@ async function recordRefusedCode(
 /** Compares with the code under every key of the ring: the mail may be older than the newest key. */
 const isCodeOf = (ctx: Context, link: MagicLink, code: string): boolean =>
   ctx.keys.all.filter((key) => sameCode(emailCodeOf(key, link.id), code)).length > 0;
+
+/** Spends all links of the address of an account and starts a session; undefined unless that is as usual (`startAtOnce`). */
+async function completeAtOnce(
+  ctx: Context,
+  id: string,
+  email: string | undefined,
+  origin: SignInOrigin,
+): Promise<StartedSession | undefined> {
+  const [link] = await store.findLinkWithAccount(ctx.db.read, { id });
+  const now = ctx.clock();
+  if (!link || !isUsable(link, now)) return undefined;
+  const { email_key, user_id: userId } = link;
+  if (email !== undefined && emailKeyOf(email) !== email_key) return undefined;
+  return startAtOnce(
+    ctx,
+    { userId, emailKey: email_key, kind: 'browser', method: 'magic_link', ...origin },
+    (on) => store.spendLinksIfFree(on, { email_key, now }),
+  );
+}
 
 /** Spends all links of the address and starts a session; undefined when another sign-in spent this link first. */
 async function completeSignIn(

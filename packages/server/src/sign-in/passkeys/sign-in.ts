@@ -4,7 +4,12 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
-import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/sessions.ts';
+import {
+  type SignInOrigin,
+  type StartedSession,
+  startAtOnce,
+  startSession,
+} from '../../sessions/sessions.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import {
   type Challenge,
@@ -57,7 +62,10 @@ export async function signInWithPasskey(
       const result = await spendingOnRefusal(ctx, challenge, async () => {
         verifyClientData(ctx.config, clientData, 'webauthn.get');
         const assertion = await verifyAssertion(ctx, authentication);
-        return ctx.db.transaction((tx) => completeSignIn(ctx, tx, challenge, assertion, origin));
+        return (
+          (await completeAtOnce(ctx, challenge, assertion, origin)) ??
+          ctx.db.transaction((tx) => completeSignIn(ctx, tx, challenge, assertion, origin))
+        );
       });
       if (result === 'removed') throw unknownCredential();
       if (result === 'replay' || result === 'clone') throw ceremonyRefused(result);
@@ -100,6 +108,29 @@ async function verifyAssertion(
   return { passkeyId: passkey.id, userId: passkey.user_id, counter, backedUp };
 }
 
+/** Spends the challenge, records the use and starts the session; undefined unless that is as usual (`startAtOnce`). */
+const completeAtOnce = (
+  ctx: Context,
+  challenge: Challenge,
+  assertion: VerifiedAssertion,
+  origin: SignInOrigin,
+): Promise<StartedSession | undefined> =>
+  startAtOnce(ctx, newSessionOf(assertion, origin), async (on) => {
+    await spendChallenge(on, challenge);
+    await store.advanceCounter(on, useOf(ctx, assertion));
+  });
+
+const newSessionOf = ({ userId, passkeyId }: VerifiedAssertion, origin: SignInOrigin) =>
+  ({ userId, kind: 'browser', method: 'passkey', passkeyId, ...origin }) as const;
+
+const useOf = (ctx: Context, { passkeyId, userId, counter, backedUp }: VerifiedAssertion) => ({
+  id: passkeyId,
+  user_id: userId,
+  counter,
+  backed_up: backedUp ? 1 : 0,
+  now: ctx.clock(),
+});
+
 /** Spends the challenge, records the use and starts the session. Refusals are returned, so that they commit, too. */
 async function completeSignIn(
   ctx: Context,
@@ -115,13 +146,7 @@ async function completeSignIn(
     await recordSuspectedClone(ctx, tx, assertion, origin.client, use.passkeyName, 'refused');
     return 'clone';
   }
-  const session = await startSession(ctx, tx, {
-    userId: assertion.userId,
-    kind: 'browser',
-    method: 'passkey',
-    passkeyId: assertion.passkeyId,
-    ...origin,
-  });
+  const session = await startSession(ctx, tx, newSessionOf(assertion, origin));
   if (use.verdict === 'clone_accepted') {
     await recordSuspectedClone(ctx, tx, assertion, origin.client, use.passkeyName, 'accepted');
   }
@@ -135,13 +160,7 @@ async function completeSignIn(
  * @see WebAuthn Level 3 section 6.1.1
  */
 async function recordUse(ctx: Context, tx: Executor, assertion: VerifiedAssertion): Promise<PasskeyUse> {
-  const use = {
-    id: assertion.passkeyId,
-    user_id: assertion.userId,
-    counter: assertion.counter,
-    backed_up: assertion.backedUp ? 1 : 0,
-    now: ctx.clock(),
-  };
+  const use = useOf(ctx, assertion);
   const [advanced] = await store.advanceCounter(tx, use);
   if (advanced) return { verdict: 'regular' };
   const [replaced] = await store.replaceCounter(tx, use);
