@@ -126,15 +126,28 @@ export const markRefused = statement<{ id: string; now: number; last_error: stri
       .where('sent_at', 'is', null),
 );
 
-/** When the next waiting mail of a lane is due. Null when none is waiting. */
-export const findNextDue = statement<Lane>()((db, p) =>
-  db
-    .selectFrom('outbox')
-    .select((e) => e.fn.min('next_attempt_at').as('due'))
-    .where('sent_at', 'is', null)
-    .where('dead_at', 'is', null)
-    .where('priority', '=', p.priority)
-    .where(wasSlow, '=', p.slow),
+/** The lanes in the order in which their mails are claimed. */
+export const lanes = [
+  { priority: urgentPriority, slow: 0 },
+  { priority: urgentPriority, slow: 1 },
+  { priority: ordinaryPriority, slow: 0 },
+  { priority: ordinaryPriority, slow: 1 },
+] as const satisfies readonly Lane[];
+
+/** When the next waiting mail of each lane is due, under the number of the lane. Null when none is waiting. */
+export const findNextDue = statement<Record<never, never>>()((db) =>
+  db.selectNoFrom((e) =>
+    lanes.map(({ priority, slow }, index) =>
+      e
+        .selectFrom('outbox')
+        .select((f) => f.fn.min('next_attempt_at').as('due'))
+        .where('sent_at', 'is', null)
+        .where('dead_at', 'is', null)
+        .where('priority', '=', e.lit(priority))
+        .where(wasSlow, '=', e.lit(slow))
+        .as(`${index as 0 | 1 | 2 | 3}`),
+    ),
+  ),
 );
 
 /** The number of waiting mails up to a limit, read from their index alone. */

@@ -133,43 +133,34 @@ class OutboxWorker implements MailWorker {
   /** Starts sending due mails in the free slots, urgent ones first. Returns how long to wait before the next look. */
   async #fillSlots(): Promise<number> {
     this.#isAwake = false;
-    const urgentPauseMs = await this.#fillPriority(store.urgentPriority, () => this.#freeSlots());
-    const ordinaryPauseMs = await this.#fillPriority(store.ordinaryPriority, () =>
-      Math.min(this.#freeSlots(), ordinarySlots - this.#ordinarySending),
-    );
-    return Math.min(urgentPauseMs, ordinaryPauseMs);
-  }
-
-  #freeSlots(): number {
-    return slots - (this.#sending.size - this.#extraSending);
-  }
-
-  /** Fills free slots with mails of one priority, last with those that were slow before. */
-  async #fillPriority(priority: number, free: () => number): Promise<number> {
-    const pauseMs = await this.#claim({ priority, slow: 0 }, free());
-    const slowPauseMs = await this.#claim(
-      { priority, slow: 1 },
-      Math.min(free(), slowSlots - this.#slowSending),
-    );
-    return Math.min(pauseMs, slowPauseMs);
-  }
-
-  /** Claims mails of one lane and starts sending them. Returns the milliseconds until the next one is due. */
-  async #claim(lane: store.Lane, free: number): Promise<number> {
-    if (free <= 0) return idlePollMs;
     const { clock, db } = this.#ctx;
-    const now = clock();
-    const mails = await store.claimMails(db.single, {
-      ...lane,
-      now,
-      lease_until: now + leaseMs,
-      limit: free,
-    });
+    const [due] = await store.findNextDue(db.read, {});
+    let pauseMs = idlePollMs;
+    for (const [index, lane] of store.lanes.entries()) {
+      const dueAt = due![index as 0 | 1 | 2 | 3];
+      const free = this.#freeSlots(lane);
+      if (dueAt === null || free <= 0) continue;
+      const now = clock();
+      const dueMs = dueAt - now;
+      const claimed = dueMs > 0 ? 0 : await this.#claim(lane, now, free);
+      pauseMs = Math.min(pauseMs, claimed > 0 ? 0 : Math.max(dueMs, 1));
+    }
+    return pauseMs;
+  }
+
+  /** How many more mails of a lane may be in progress. */
+  #freeSlots({ priority, slow }: store.Lane): number {
+    const free = slots - (this.#sending.size - this.#extraSending);
+    const ordinary = priority === store.urgentPriority ? free : ordinarySlots - this.#ordinarySending;
+    return Math.min(free, ordinary, slow === 0 ? free : slowSlots - this.#slowSending);
+  }
+
+  /** Claims mails of one lane and starts sending them. Returns how many. */
+  async #claim(lane: store.Lane, now: number, limit: number): Promise<number> {
+    const claim = { ...lane, now, lease_until: now + leaseMs, limit };
+    const mails = await store.claimMails(this.#ctx.db.single, claim);
     for (const mail of mails) this.#start(mail);
-    if (mails.length > 0) return 0;
-    const [next] = await store.findNextDue(db.read, lane);
-    const dueMs = next?.due === null || next?.due === undefined ? idlePollMs : Number(next.due) - clock();
-    return Math.min(Math.max(dueMs, 1), idlePollMs);
+    return mails.length;
   }
 
   #start(mail: OutboxMail): void {
