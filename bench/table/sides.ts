@@ -29,6 +29,8 @@ import { Passkeys } from './people.ts';
 /** Not a loopback address, so that no email is composed: sending them is no part of a request. */
 const baseUrl = 'https://auth.example.com';
 const passkeyAccounts = 1000;
+/** Where people of the service, as an application, come back to. */
+export const applicationUri = 'https://app.example/callback';
 /** The longest that the requests of a round which are sent once may take. */
 const onceSeconds = 30;
 
@@ -107,7 +109,8 @@ export async function openSides(
   await filling.transaction((tx) => passkeys.add(tx, passkeyAccounts));
   await filling.close();
   const operator = { DATABASE_URL: stores.service, LATCHKEY_KEYS: keys };
-  const { stdout, stderr } = await runOperator(operator, 'services', 'create', 'boards');
+  const registered = ['boards', '--redirect', applicationUri, '--trusted'];
+  const { stdout, stderr } = await runOperator(operator, 'services', 'create', ...registered);
   const credentials = stdout.trim().split('\n').at(-1)!;
   if (!credentials.startsWith('svc_')) throw new Error(`services create: ${stderr}`);
   const floorUrl = await stores.copy();
