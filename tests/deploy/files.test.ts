@@ -172,6 +172,11 @@ test('the compose file refers only to what it declares, and trusts the address o
   expect(services['proxy']?.environment?.['LATCHKEY_UPSTREAM']).toBe(`latchkey:${portOfTheImage}`);
 });
 
+test('an approval of a device from another network needs a code', async () => {
+  for (const file of ['compose.yaml', 'kubernetes.yaml'])
+    expect(await read(file)).toMatch(/^ +LATCHKEY_DEVICE_LOGIN: confirm$/m);
+});
+
 test('systemd can reload the service, which the guide says', async () => {
   expect(await read('latchkey-server.service')).toContain('\nExecReload=/bin/kill -HUP $MAINPID\n');
 });

@@ -143,12 +143,12 @@ function statusOf(error: LatchkeyError): number {
 
 /** The error's message, or another one where the service's is for developers. */
 function messageOf(
-  { code, message, requestId }: LatchkeyError,
+  { code, message, requestId, status }: LatchkeyError,
   { server = 'The server', credential }: Invocation,
 ): string {
   switch (code) {
     case 'access_denied':
-      return 'The request was denied in the browser.';
+      return status === undefined ? message : 'The request was denied in the browser.';
     case 'expired_token':
       return 'The code expired before it was approved.';
     case 'account_disabled':

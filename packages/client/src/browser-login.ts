@@ -190,7 +190,7 @@ async function finish(waiting: Waiting, { parameters, respond }: Arrival): Promi
 
 const refused = (error: string, description: string | null): LatchkeyError =>
   error === 'access_denied'
-    ? new LatchkeyError('access_denied', 'The request was denied.')
+    ? new LatchkeyError('access_denied', 'The request was denied in the browser.')
     : new LatchkeyError('invalid_request', description ?? 'The service refused the request.');
 
 /** Repeats the request after a lost response: the service then repeats its own. @see RFC 6749 section 4.1.3 */

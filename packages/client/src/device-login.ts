@@ -2,7 +2,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
 import { checkedTokens, newIdempotencyKey } from './credentials.ts';
-import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
+import { hasCode, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import type { Answer } from './operations.ts';
 import { revokeToken } from './revoke-token.ts';
 
@@ -199,8 +199,12 @@ async function pollOnce(
   try {
     return await requestTokens(polling, signal, holdSeconds, confirmationCode);
   } catch (error) {
-    if (!(error instanceof LatchkeyError) || !canPollAgain(error)) throw error;
-    return error;
+    if (error instanceof LatchkeyError && canPollAgain(error)) return error;
+    if (confirmationCode !== undefined && hasCode(error, 'access_denied'))
+      throw new LatchkeyError('access_denied', 'The code was wrong too often, so the request was refused.', {
+        cause: error,
+      });
+    throw error;
   }
 }
 
