@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
 import { spawn } from 'bun';
@@ -147,6 +148,16 @@ test('wrong settings are status 2, and an agent or a service out of reach is 4',
     4,
     `latchkey: The agent at ${address} does not answer.\nCheck that the agent runs and reaches the server, and try again.\n`,
   ]);
+});
+
+test('an agent that ends in the middle of an answer is 4', async () => {
+  const path = join(home.path, 'dying');
+  const dying = createServer((socket) => {
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"server"'));
+  });
+  await new Promise<void>((resolve) => dying.listen(path, resolve));
+  expect((await tokenIn({ LATCHKEY_AGENT: path })).code).toBe(4);
+  dying.close();
 });
 
 test('credential helpers ask it, too', async () => {

@@ -185,9 +185,13 @@ function ask(
 
 async function receive(response: IncomingMessage, name: string): Promise<unknown> {
   let text = '';
-  for await (const chunk of response) {
-    text += chunk;
-    if (text.length > maxAnswerBytes) break;
+  try {
+    for await (const chunk of response) {
+      text += chunk;
+      if (text.length > maxAnswerBytes) break;
+    }
+  } catch (cause) {
+    throw new LatchkeyError('unreachable', `The agent at ${name} did not finish its answer.`, { cause });
   }
   let answer: unknown;
   try {
