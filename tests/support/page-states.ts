@@ -1,7 +1,7 @@
 // Every page in every state worth checking, for axe-core and for screenshots.
 
 import type { Page } from 'playwright-core';
-import { startGallery } from './gallery.ts';
+import { startGallery } from './gallery/gallery.ts';
 import { mailTo, request } from './http.ts';
 import { declareTickets } from './keys.ts';
 import { accountStates, fillAccount } from './page-states/account.ts';

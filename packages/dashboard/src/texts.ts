@@ -1,12 +1,15 @@
 import { fillText, type Plural, pluralText } from '@latchkey/contract/texts';
 import type { ComponentChildren } from 'preact';
 import type { PageTexts } from './languages/type.ts';
-import { productName } from './product.ts';
 
 declare global {
   /** Set by the script with the texts, which runs before the page's own script. */
   var latchkeyTexts: PageTexts;
 }
+
+/** What the service is called here. The service writes it into every page; unit tests have no page. */
+const productName: string =
+  globalThis.document?.querySelector('meta[name="application-name"]')?.getAttribute('content') ?? 'Latchkey';
 
 /** What this page says, in the language that the service chose for it. */
 export const texts: PageTexts = globalThis.latchkeyTexts;

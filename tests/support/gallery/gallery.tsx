@@ -3,20 +3,20 @@
 
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { Countdown } from '../ui/countdown.tsx';
-import { Details } from '../ui/details.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { EmailField, NameField, UserCodeField } from '../ui/field.tsx';
-import { Heading } from '../ui/heading.tsx';
-import { Icon } from '../ui/icon.tsx';
-import * as icons from '../ui/icons.ts';
-import { Placeholder } from '../ui/loading.tsx';
-import { ErrorMessage, StatusMessage, Warning } from '../ui/messages.tsx';
-import { mount } from '../ui/mount.tsx';
-import { Question } from '../ui/question.tsx';
-import { Empty, Row } from '../ui/row.tsx';
-import { RelativeTime, Timestamp } from '../ui/timestamp.tsx';
-import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
+import { Countdown } from '../../../packages/dashboard/src/ui/countdown.tsx';
+import { Details } from '../../../packages/dashboard/src/ui/details.tsx';
+import { Dialog } from '../../../packages/dashboard/src/ui/dialog.tsx';
+import { EmailField, NameField, UserCodeField } from '../../../packages/dashboard/src/ui/field.tsx';
+import { Heading } from '../../../packages/dashboard/src/ui/heading.tsx';
+import { Icon } from '../../../packages/dashboard/src/ui/icon.tsx';
+import * as icons from '../../../packages/dashboard/src/ui/icons.ts';
+import { Placeholder } from '../../../packages/dashboard/src/ui/loading.tsx';
+import { ErrorMessage, StatusMessage, Warning } from '../../../packages/dashboard/src/ui/messages.tsx';
+import { mount } from '../../../packages/dashboard/src/ui/mount.tsx';
+import { Question } from '../../../packages/dashboard/src/ui/question.tsx';
+import { Empty, Row } from '../../../packages/dashboard/src/ui/row.tsx';
+import { RelativeTime, Timestamp } from '../../../packages/dashboard/src/ui/timestamp.tsx';
+import { Untrusted, UntrustedHint } from '../../../packages/dashboard/src/ui/untrusted.tsx';
 
 const isDialogOpen = signal(location.hash === '#dialog');
 

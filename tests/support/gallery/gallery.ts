@@ -1,10 +1,10 @@
 // Serves the page with every part of the design, which the product does not have, under the product's policy for pages.
 
 import { join } from 'node:path';
-import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
-import { pageHeaders } from '../../packages/server/src/platform/http/pages.ts';
+import { allTexts } from '../../../packages/dashboard/src/languages/all.ts';
+import { pageHeaders } from '../../../packages/server/src/platform/http/pages.ts';
 
-const source = join(import.meta.dir, '../../packages/dashboard/src');
+const source = join(import.meta.dir, '../../../packages/dashboard/src');
 
 const html = `<!doctype html>
 <html lang="en">
@@ -30,7 +30,7 @@ interface Gallery {
 /** Builds the page and serves it on a free port. */
 export async function startGallery(): Promise<Gallery> {
   const { outputs } = await Bun.build({
-    entrypoints: [join(source, 'gallery/gallery.tsx'), join(source, 'style.css')],
+    entrypoints: [join(import.meta.dir, 'gallery.tsx'), join(source, 'style.css')],
     target: 'browser',
     naming: '[name].[ext]',
     define: { 'process.env.NODE_ENV': '"production"' },
