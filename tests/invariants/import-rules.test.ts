@@ -87,10 +87,10 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
   sessions: [
     'sessions.ts',
+    'access-keys.ts',
     'active-tokens.ts',
     'authentication-claims.ts',
     'ending.ts',
-    'keys.ts',
     'listing.ts',
     'policy.ts',
     'revocation.ts',

@@ -8,7 +8,7 @@ import type { ServiceRight } from '@latchkey/contract/services';
 import { tokenSet } from '@latchkey/contract/tokens';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
 import type { Config } from '../../packages/server/src/platform/config/config.ts';
-import { readLogKeys } from '../../packages/server/src/platform/config/keys.ts';
+import { readLogKeys } from '../../packages/server/src/platform/config/server-keys.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { systemRandom } from '../../packages/server/src/platform/crypto/random.ts';

@@ -86,7 +86,7 @@ const spentToken = token.meta({
   examples: [examples.refreshToken],
 });
 
-/** Only a new login can have another scope or resource: if present here, they must be the login's own. */
+/** Only a new sign-in can have another scope or resource: if present here, they must be those of the first. */
 const unchangedAccess = {
   scope: scopeText
     .meta({ description: "Must be the session's own scope, in any order.", examples: ['profile email'] })

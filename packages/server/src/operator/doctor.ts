@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Config } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
-import { keyFilePath } from '../platform/config/keys.ts';
+import { keyFilePath } from '../platform/config/server-keys.ts';
 import { type Inspection, inspectDatabase } from '../platform/database/inspect.ts';
 import { canWorkWith } from '../platform/database/migrate.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';

@@ -1,14 +1,14 @@
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { hasConfiguredKeys } from '../platform/config/keys.ts';
+import { hasConfiguredKeys } from '../platform/config/server-keys.ts';
 import type { Context } from '../platform/context.ts';
 import { backupCommands, type RunWithRestored } from './backup.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventCommands } from './events.ts';
 import { healthCommand } from './health.ts';
-import { keyCommands } from './keys.ts';
 import { organizationCommands } from './organizations.ts';
 import { outboxCommand } from './outbox.ts';
+import { keyCommands } from './server-keys.ts';
 import { serviceCommands } from './services.ts';
 import { userCommands } from './users.ts';
 

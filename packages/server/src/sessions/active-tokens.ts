@@ -26,7 +26,7 @@ export interface ActiveToken {
   readonly actors: readonly string[];
   /** The application that it was issued to, if any. */
   readonly clientId: string | null;
-  /** The ids of a run's ancestors, nearest first. Empty for logins and keys. */
+  /** The ids of a run's ancestors, nearest first. Empty for sign-ins and keys. */
   readonly within: readonly string[];
   readonly method: Tables['sessions']['method'];
   readonly startedAt: number;

@@ -3,8 +3,8 @@ import type { Executor } from '../platform/database/executor.ts';
 import { noClient } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
+import { recordRemovedKey } from './access-keys.ts';
 import { announceEnd } from './announcements.ts';
-import { recordRemovedKey } from './keys.ts';
 import { recordEndedRun } from './runs/starting.ts';
 import * as store from './store.ts';
 

@@ -130,7 +130,7 @@ export async function refresh(
     countOutcome(ctx, 'malformed');
     throw refused('malformed');
   }
-  await ctx.limiter.take({ limit: 'refreshes', key: read.sessionId });
+  await ctx.limiter.take({ limit: 'refreshes', subject: read.sessionId });
   const service = await readService(ctx, call.authorization);
   const clientId =
     service === undefined && call.body.client_id !== undefined

@@ -5,7 +5,7 @@ export interface SessionState {
   readonly user_epoch: number | null;
   readonly revoked_at: number | null;
   readonly idle_expires_at: number;
-  /** For a run, the earliest end of the run and its ancestors. Null for logins and keys. */
+  /** For a run, the earliest end of the run and its ancestors. Null for sign-ins and keys. */
   readonly path_ends_at: number | null;
 }
 

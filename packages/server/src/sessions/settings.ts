@@ -40,7 +40,7 @@ export const sessionSettings = {
       seconds(0, 600),
       10,
       'How long reuse of the refresh token spent last counts as a race and not as a theft. 0 is strict.',
-      'programs share a login without a lock',
+      'programs share a stored login without a lock',
     ),
   ),
   runIdleTtlSeconds: declare(

@@ -11,7 +11,7 @@ import { sha256 } from '../platform/crypto/hash.ts';
 export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'): string =>
   `${prefix}${sha256('session id', secret).subarray(0, subjectBytes).toString('base64url')}`;
 
-/** Whether an id belongs to a key, not to a login. */
+/** Whether an id belongs to a key, not to a sign-in. */
 export const isKeyId = (id: string): boolean => id.startsWith('key_');
 
 /** The columns of a session that its current tokens are derived from. */
@@ -19,7 +19,7 @@ export interface Rotation {
   readonly generation: number;
   readonly rotated_at: number;
   readonly expires_at: number;
-  /** The lifetime of each access token of a run. Null for logins, where a setting says it. */
+  /** The lifetime of each access token of a run. Null for sign-ins, where a setting says it. */
   readonly token_ttl_seconds: number | null;
   /** A JSON array, if any. */
   readonly authorization_details: string | null;

@@ -1,4 +1,4 @@
-// What other rooms may do with accounts. The profile that `/me` shows is in profile.ts, the sign-up rules are in
+// What other modules may do with accounts. The profile that `/me` shows is in profile.ts, the sign-up rules are in
 // sign-up.ts.
 
 import type { Profile } from '@latchkey/contract/account';
@@ -59,7 +59,7 @@ export async function limitingChanges<Changed>(
   change: () => Promise<Changed>,
 ): Promise<{ changed: Changed; headers: Record<string, string> }> {
   const counted = await recordingRateLimits(ctx, { ...caller, client }, () =>
-    ctx.limiter.take({ limit: 'account_changes', key: caller.userId, isReported: true }),
+    ctx.limiter.take({ limit: 'account_changes', subject: caller.userId, isReported: true }),
   );
   try {
     return { changed: await change(), headers: counted.headers };

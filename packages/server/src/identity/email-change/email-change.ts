@@ -4,7 +4,7 @@ import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, accountDisabled, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail, type MailKeys } from '../../platform/mail/outbox.ts';
-import { byClient } from '../../platform/rate-limits/keys.ts';
+import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
@@ -35,7 +35,7 @@ export async function requestEmailChange(ctx: Context, caller: Caller, email: st
   requireAllowedDomain(ctx, email);
   const counted = await recordingRateLimits(ctx, { ...caller, client }, () =>
     ctx.limiter.take(
-      { limit: 'email_changes', key: caller.userId, isReported: true },
+      { limit: 'email_changes', subject: caller.userId, isReported: true },
       ...mailLimits(emailKeyOf(email), client),
     ),
   );

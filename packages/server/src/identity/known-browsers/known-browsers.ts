@@ -1,7 +1,7 @@
 import type { Context } from '../../platform/context.ts';
 import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
-import type { RateLimitKey } from '../../platform/rate-limits/limiter.ts';
+import type { RateLimitSubject } from '../../platform/rate-limits/limiter.ts';
 import { addressKey, networkKey } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { knownBrowserTtlSeconds } from '../../platform/values/lifetimes.ts';
@@ -130,20 +130,20 @@ const mailboxOf = (emailKey: string): string => emailKey.replace(/\+.*@/s, '@');
  * The limits of a requested mail. Responses report them only with a refusal: otherwise they would reveal how many mails
  * others request, or whether the browser is known.
  */
-export const mailLimits = (emailKey: string, client: ClientInfo): RateLimitKey[] => [
-  { limit: 'mails_by_client', key: addressKey(client.ipAddress) },
-  { limit: 'mails_by_pair', key: `${networkKey(client.ipAddress)} ${mailboxOf(emailKey)}` },
-  { limit: 'mails_by_recipient', key: mailboxOf(emailKey) },
+export const mailLimits = (emailKey: string, client: ClientInfo): RateLimitSubject[] => [
+  { limit: 'mails_by_client', subject: addressKey(client.ipAddress) },
+  { limit: 'mails_by_pair', subject: `${networkKey(client.ipAddress)} ${mailboxOf(emailKey)}` },
+  { limit: 'mails_by_recipient', subject: mailboxOf(emailKey) },
 ];
 
 /**
  * The limit of a mail requested by a browser that signed in to the address before. It replaces `mailLimits`, so strangers
  * cannot exhaust it. A refusal looks the same as for an unknown browser.
  */
-export const mailByKnownBrowser = (emailKey: string, browser: string): RateLimitKey[] => [
+export const mailByKnownBrowser = (emailKey: string, browser: string): RateLimitSubject[] => [
   {
     limit: 'mails_by_known_browser',
-    key: `${browser} ${mailboxOf(emailKey)}`,
+    subject: `${browser} ${mailboxOf(emailKey)}`,
     reportedAs: 'mails_by_pair',
   },
 ];

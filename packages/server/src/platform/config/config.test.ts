@@ -8,7 +8,7 @@ import { rateLimitNames, readConfig, unknownSettings } from '../../settings.ts';
 import { generateKey, parseKeyRing } from '../crypto/key-ring.ts';
 import type { Config } from './config.ts';
 import { ConfigError } from './config-error.ts';
-import { readKeys, readLogKeys } from './keys.ts';
+import { readKeys, readLogKeys } from './server-keys.ts';
 
 function refusal(work: () => unknown): string {
   try {
@@ -297,7 +297,7 @@ describe('keys', () => {
     const env = sqlite(directory);
     const importOf = (name: string, file: string) =>
       `import { ${name} } from ${JSON.stringify(join(import.meta.dir, file))};`;
-    const program = `${importOf('readConfig', '../../settings.ts')} ${importOf('readKeys', 'keys.ts')}
+    const program = `${importOf('readConfig', '../../settings.ts')} ${importOf('readKeys', 'server-keys.ts')}
       process.stdout.write(readKeys(readConfig(), { create: true }).signing.id.toString('hex'));`;
     const started = Array.from({ length: 6 }, () =>
       spawn([process.execPath, '-e', program], { env: { PATH: '', ...env }, cwd: directory, stdout: 'pipe' }),

@@ -166,7 +166,7 @@ export const settings = {
   ),
 };
 
-/** The key rings, which `keys.ts` reads. */
+/** The key rings, which `server-keys.ts` reads. */
 export const keySettings = {
   LATCHKEY_KEYS: {
     format: { syntax: 'a comma-separated list of keys of 32 random bytes in base64url, newest first' },

@@ -2,7 +2,7 @@
 // account → its log. Every transaction takes the locks it needs in this order, several of one kind by ascending id, so that
 // no two transactions wait for each other. SQLite has a single writer and needs none.
 //
-// The locks are here and not in the account's folder, whose row they lock, because sessions, passkeys, device logins,
+// The locks are here and not in the account's folder, whose row they lock, because sessions, passkeys, device sign-ins,
 // organizations and the log take them too, and the account imports some of these. They change nothing. Code above the
 // account calls `lockAccount` of `account/account.ts`, which also refuses a missing account.
 //

@@ -2,20 +2,29 @@ import { sha256 } from '../crypto/hash.ts';
 import type { Database } from '../database/executor.ts';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { addressKey } from '../values/client-address.ts';
+import type { ClientInfo } from '../values/client-info.ts';
 import { type Counted, type Counter, memoryCounter, sharedCounter } from './counter.ts';
 import { type RateLimitState, rateLimitFields, secondsLeft } from './fields.ts';
 import type { Quota, RateLimitName, RateLimitRules } from './rules.ts';
 
-/** A limit that a request counts against, and the key it is counted by. */
-export interface RateLimitKey {
+/** A limit that a request counts against, and what it is counted by, such as an address or an account. */
+export interface RateLimitSubject {
   readonly limit: RateLimitName;
   /** Hashed before it is stored, so that no address is kept. */
-  readonly key: string;
-  /** Report this limit in successful responses. Only for keys that no other person counts against. */
+  readonly subject: string;
+  /** Report this limit in successful responses. Only for subjects that no other person counts against. */
   readonly isReported?: boolean;
   /** The limit to name in responses, if its own name would reveal too much. */
   readonly reportedAs?: RateLimitName;
 }
+
+/** Counts by client address. Responses may report the count, because only this client contributes to it. */
+export const byClient = (limit: RateLimitName, client: ClientInfo): RateLimitSubject => ({
+  limit,
+  subject: addressKey(client.ipAddress),
+  isReported: true,
+});
 
 /** The result of counting a request before handling it. */
 export interface Reservation {
@@ -31,7 +40,7 @@ export interface RateLimiter {
    * any number of nodes, then never exceed the quota.
    * @throws {AuthError} `rate_limited`; `temporarily_unavailable` when the database of a shared limit is unreachable
    */
-  take(...keys: readonly RateLimitKey[]): Promise<Reservation>;
+  take(...subjects: readonly RateLimitSubject[]): Promise<Reservation>;
 }
 
 interface Taken {
@@ -44,7 +53,7 @@ const unlimited: RateLimiter = {
   take: async () => ({ headers: {}, refund: async () => undefined }),
 };
 
-const keyOf = (key: string): string => sha256('rate limit', key).toString('base64url').slice(0, 22);
+const hashOf = (subject: string): string => sha256('rate limit', subject).toString('base64url').slice(0, 22);
 
 /** Counts shared limits in PostgreSQL, and all others in memory. On SQLite all limits are counted in memory. */
 export function createRateLimiter({
@@ -79,13 +88,12 @@ export function createRateLimiter({
     }
   };
 
-  const take: RateLimiter['take'] = async (...keys) => {
+  const take: RateLimiter['take'] = async (...subjects) => {
     const taken: (Taken & { limit: RateLimitName })[] = [];
     const reported: RateLimitState[] = [];
-    for (const limitKey of keys) {
-      const { limit } = limitKey;
+    for (const { limit, subject, isReported, reportedAs = limit } of subjects) {
       const counter = counters[limit];
-      const key = keyOf(limitKey.key);
+      const key = hashOf(subject);
       let counted: Counted;
       try {
         counted = await counter.count(key);
@@ -96,7 +104,7 @@ export function createRateLimiter({
       }
       taken.push({ limit, counter, key, counted });
       const state = {
-        limit: limitKey.reportedAs ?? limit,
+        limit: reportedAs,
         quota: quotas[limit],
         ...counted,
       };
@@ -105,7 +113,7 @@ export function createRateLimiter({
         await refund(taken);
         throw rateLimited(limit, state);
       }
-      if (limitKey.isReported) reported.push(state);
+      if (isReported) reported.push(state);
     }
     return { headers: rateLimitFields(reported), refund: () => refund(taken) };
   };

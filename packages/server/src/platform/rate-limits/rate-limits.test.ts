@@ -191,7 +191,7 @@ onBothDatabases('limits', (open, dialect) => {
   });
 
   test('a correct code that completes after its window does not change the next window', async () => {
-    const counter = { limit: 'user_codes_by_user', key: freshEmail() } as const;
+    const counter = { limit: 'user_codes_by_user', subject: freshEmail() } as const;
     const late = await t.ctx.limiter.take(counter);
     wait(601);
     await t.ctx.limiter.take(counter);

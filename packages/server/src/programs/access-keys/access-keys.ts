@@ -8,7 +8,7 @@ import { type PageRequest, paginate, parseCursor } from '../../platform/database
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
-import { startKey } from '../../sessions/keys.ts';
+import { startKey } from '../../sessions/access-keys.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
 import { requireTrustworthy } from '../federation/federation.ts';
 import * as store from './store.ts';

@@ -50,7 +50,7 @@ export async function exchangeToken(
 
   const owner = { userId: session.user_id, sessionId: session.id, client };
   await recordingRateLimits(ctx, owner, () =>
-    ctx.limiter.take({ limit: 'runs', key: session.root_session_id ?? session.id }),
+    ctx.limiter.take({ limit: 'runs', subject: session.root_session_id ?? session.id }),
   );
   const tokens = await startRun(ctx, {
     subject,

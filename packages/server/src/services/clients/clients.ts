@@ -4,7 +4,7 @@
 import type { Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { FetchError, fetchDocument, type Resolve } from '../../platform/outgoing/fetch-document.ts';
-import { byClient } from '../../platform/rate-limits/keys.ts';
+import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { allowsRedirect, isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
 import { findServiceClient, identifyService } from '../service-keys/service-keys.ts';

@@ -107,22 +107,22 @@ export async function holdAccess(tx: Executor, { scope, resource }: RequestedAcc
   if (resource !== null && !held.some(({ kind }) => kind === 'resource')) throw undeclaredResource();
 }
 
-/** A scope and resource that a token request repeats. Neither can change after the login has started. */
+/** A scope and resource that a token request repeats. Neither can change after the sign-in has started. */
 export interface RepeatedAccess {
   readonly scope?: string | undefined;
   readonly resource?: string | undefined;
 }
 
 /**
- * Refuses a scope or resource that is not the login's own: the client would get other tokens than it expects.
+ * Refuses a scope or resource that is not that of the sign-in: the client would get other tokens than it expects.
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
 export function requireOwnAccess({ scope, resource }: RepeatedAccess, own: RequestedAccess): void {
   const names = scope === undefined ? undefined : parseScope(scope)?.join(' ');
   if (scope !== undefined && !(names && isSameScope(names, own.scope ?? everything)))
-    throw new AuthError('invalid_scope', "scope: must be the login's own scope, in any order");
+    throw new AuthError('invalid_scope', 'scope: must be the scope of the sign-in, in any order');
   if (resource !== undefined && !isSameResource(resource, own.resource))
-    throw new AuthError('invalid_target', "resource: must be the login's own resource");
+    throw new AuthError('invalid_target', 'resource: must be the resource of the sign-in');
 }
 
 /** The scope of tokens that may do everything is left out, unless the request names it. @see RFC 6749 section 5.1 */

@@ -35,7 +35,7 @@ export async function issueServiceToken(
 ): Promise<IssuedToken> {
   const { resource, id: owner } = await requireReachable(ctx, service, requested.resource);
   const scope = await requireScopeOf(ctx, owner, requested.scope);
-  await ctx.limiter.take({ limit: 'service_tokens', key: service.id });
+  await ctx.limiter.take({ limit: 'service_tokens', subject: service.id });
   const secret = ctx.random(subjectBytes);
   const now = ctx.clock();
   const expiresAt = now + expiresInSeconds * 1000;

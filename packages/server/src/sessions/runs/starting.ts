@@ -8,8 +8,8 @@ import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHourIn } from '../../security-log/events/events.ts';
 import { holdAccess } from '../../services/scopes/scopes.ts';
+import { recordUsedKey } from '../access-keys.ts';
 import { announceEnd } from '../announcements.ts';
-import { recordUsedKey } from '../keys.ts';
 import { recordUse } from '../last-use.ts';
 import * as sessions from '../store.ts';
 import { runTokensOf, sessionIdOf } from '../tokens.ts';
@@ -48,7 +48,7 @@ const subjectEnded = () =>
 
 /**
  * Where the run goes, read again under the account's lock, since the session may have ended or its run may have moved to
- * another login. If the run takes the place of another one, that ends here.
+ * another sign-in. If the run takes the place of another one, that ends here.
  * @throws {AuthError} `invalid_request` if the subject has ended; `conflict` if the run would be too deep
  */
 async function findPlace(ctx: Context, tx: Executor, { subject, isReplacement }: NewRun): Promise<Place> {
@@ -78,7 +78,7 @@ async function requireRoom(ctx: Context, tx: Executor, { parent, path }: Place):
   if (counted?.below == null || counted.below < fieldLimits.runsBelow) return;
   const [exact] = await store.countActiveRunsBelow(tx, { root_session_id, now });
   if (exact && exact.below >= fieldLimits.runsBelow)
-    throw tooManyRuns(fieldLimits.runsBelow, 'below this login or key');
+    throw tooManyRuns(fieldLimits.runsBelow, 'below this sign-in or key');
 }
 
 const tooManyRuns = (max: number, where: string) =>

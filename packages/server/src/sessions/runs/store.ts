@@ -6,7 +6,7 @@ import { sweepStatement } from '../../platform/database/sweep.ts';
 
 /**
  * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone or is acted in
- * by a revoked service. Null for logins and keys, which have no path, and whose lookups cost nothing more for it. Since
+ * by a revoked service. Null for sign-ins and keys, which have no path, and whose lookups cost nothing more for it. Since
  * every lookup compares it, the end of a session ends all runs within it, at any depth, without writing to them.
  */
 export const pathEndsAt = (table: 'sessions' | 'parent', dialect: Dialect) => {
@@ -101,7 +101,7 @@ export const insertRun = statement<{
 });
 
 /**
- * How many active runs are directly within a session or key, and how many below a login or key at any depth. The second
+ * How many active runs are directly within a session or key, and how many below a sign-in or key at any depth. The second
  * number also counts runs within a run that has ended.
  */
 export const countRuns = statement<{ within_session_id: string; root_session_id: string; now: number }>()(
@@ -122,7 +122,7 @@ export const countRuns = statement<{ within_session_id: string; root_session_id:
     ]),
 );
 
-/** How many active runs are below a login or key, exactly. */
+/** How many active runs are below a sign-in or key, exactly. */
 export const countActiveRunsBelow = statement<{ root_session_id: string; now: number }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
@@ -132,7 +132,7 @@ export const countActiveRunsBelow = statement<{ root_session_id: string; now: nu
     .where(isPathActive('sessions', p.now, dialect)),
 );
 
-/** Puts all active runs below one login below another one of the same account. */
+/** Puts all active runs below one sign-in below another one of the same account. */
 export const moveRuns = statement<{ from: string; to: string; now: number }>()((db, p) =>
   db
     .updateTable('sessions')
@@ -169,7 +169,7 @@ export const endRunsOfService = statement<{ service_id: string; user_id: string;
 
 /**
  * Deletes up to `limit` runs that ended before a moment. Nothing else comes from a run, so none is kept for as long as a
- * login.
+ * sign-in.
  */
 export const sweepRuns = sweepStatement()('sessions', 'id', (e, p) =>
   e.and([e('kind', '=', sql.lit('run')), e('idle_expires_at', '<', p.before)]),

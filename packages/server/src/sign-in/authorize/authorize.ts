@@ -263,7 +263,7 @@ export async function approveRequest(
   const { client, target, request, scope, resource } = checked;
   const maxAgeSeconds = maxSignInAge(ctx, checked);
   if (maxAgeSeconds !== undefined) requireSignInWithin(ctx, caller, maxAgeSeconds);
-  await ctx.limiter.take({ limit: 'authorizations', key: caller.userId });
+  await ctx.limiter.take({ limit: 'authorizations', subject: caller.userId });
   const secret = ctx.random(subjectBytes);
   const now = ctx.clock();
   const expires_at = now + codeTtlSeconds * 1000;

@@ -11,7 +11,7 @@ import { randomUserCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { byClient } from '../../platform/rate-limits/keys.ts';
+import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
@@ -111,7 +111,7 @@ async function findByUserCode<Row>(
 ): Promise<{ code: string; row: Row }> {
   const attempt = await recordingRateLimits(ctx, { ...caller, client }, () =>
     ctx.limiter.take(
-      { limit: 'user_codes_by_user', key: caller.userId },
+      { limit: 'user_codes_by_user', subject: caller.userId },
       byClient('user_codes_by_client', client),
     ),
   );

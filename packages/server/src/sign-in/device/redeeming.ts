@@ -101,7 +101,7 @@ export async function redeemDeviceCode(
         : idempotencyHash(handle.subject, JSON.stringify([idempotencyKey, confirmationCode])),
     wait,
   };
-  await ctx.limiter.take({ limit: 'device_polls', key: poll.authorizationId });
+  await ctx.limiter.take({ limit: 'device_polls', subject: poll.authorizationId });
   await checkRepeatedAccess(ctx, poll, repeated);
   const redeemed = wait
     ? await pollAndHold(ctx, heldPolls, poll, wait)

@@ -3,7 +3,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Call } from '../../platform/http/call.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { byClient } from '../../platform/rate-limits/keys.ts';
+import { byClient } from '../../platform/rate-limits/limiter.ts';
 import {
   type Grant,
   refuseAuthorizationDetails,

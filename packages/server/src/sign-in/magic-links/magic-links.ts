@@ -12,7 +12,7 @@ import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/hand
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
-import { byClient } from '../../platform/rate-limits/keys.ts';
+import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import {

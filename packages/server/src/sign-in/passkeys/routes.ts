@@ -4,7 +4,7 @@ import { limitingChanges, signInResponse } from '../../identity/account/account.
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { documentStaticPath } from '../../platform/http/static-path.ts';
-import { byClient } from '../../platform/rate-limits/keys.ts';
+import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { listPasskeys, passkeyPages, relatedOrigins, removePasskey, renamePasskey } from './passkeys.ts';
 import { registerPasskey, startRegistration } from './registration.ts';
 import { signInWithPasskey, startSignIn } from './sign-in.ts';

@@ -5,7 +5,7 @@ import {
   readKeyList,
   readRetiredKeyList,
   writeKeyFile,
-} from '../platform/config/keys.ts';
+} from '../platform/config/server-keys.ts';
 import type { Context } from '../platform/context.ts';
 import { keyIdOf, withNewKey, withoutKey, withSigningKey } from '../platform/crypto/key-list.ts';
 import { parseKeyRing } from '../platform/crypto/key-ring.ts';
