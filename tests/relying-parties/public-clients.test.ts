@@ -1,0 +1,88 @@
+// Clients without a secret, which use oauth4webapi: an application that the operator registered as public, and one that describes
+// itself at a URL of a listed host.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import * as oauth from 'oauth4webapi';
+import { loginByMail, request } from '../support/http.ts';
+import { startProgram, type TestProgram } from '../support/program.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
+
+setDefaultTimeout(30_000);
+
+const insecure = { [oauth.allowInsecureRequests]: true };
+let program: TestProgram;
+let service: TestService;
+let server: oauth.AuthorizationServer;
+let token: string;
+
+beforeAll(async () => {
+  program = startProgram();
+  service = await startService({ env: { LATCHKEY_CLIENT_HOSTS: program.host } });
+  const issuer = new URL(service.url);
+  server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
+  token = (await loginByMail(service.url, 'ada@example.com')).access_token;
+});
+afterAll(async () => {
+  await Promise.all([service.stop(), program.stop()]);
+});
+
+const clients: Readonly<Record<string, () => Promise<string>>> = {
+  'a public application': async () => {
+    const options = ['--redirect', program.redirectUri, '--public'];
+    const { stdout } = await runOperator(service.env, 'services', 'create', 'Notes', ...options);
+    return stdout.trim().split('\n').at(-1) ?? '';
+  },
+  'an external client': async () => program.clientId,
+};
+
+describe.each(Object.keys(clients))('%s', (name) => {
+  test('signs in by form post, refreshes, reads the user, and is revoked', async () => {
+    const client: oauth.Client = { client_id: await clients[name]!() };
+    const [verifier, state, nonce] = [
+      oauth.generateRandomCodeVerifier(),
+      oauth.generateRandomState(),
+      oauth.generateRandomNonce(),
+    ];
+    const parameters = {
+      client_id: client.client_id,
+      response_type: 'code',
+      response_mode: 'form_post',
+      redirect_uri: program.redirectUri,
+      scope: 'openid email',
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      ...{ state, nonce },
+    };
+    const json = { ...parameters, scope: 'email openid' };
+    const { body } = await request(service.url, 'POST', '/authorize/approve', { json, token });
+    const callback = new URLSearchParams(body.form_post.fields);
+    const grant = await oauth.authorizationCodeGrantRequest(
+      server,
+      client,
+      oauth.None(),
+      oauth.validateAuthResponse(server, client, callback, state),
+      ...[program.redirectUri, verifier],
+      insecure,
+    );
+    const checks = { expectedNonce: nonce, requireIdToken: true };
+    const tokens = await oauth.processAuthorizationCodeResponse(server, client, grant, checks);
+    await oauth.validateApplicationLevelSignature(server, grant, insecure);
+
+    const renewal = await oauth.refreshTokenGrantRequest(
+      server,
+      client,
+      oauth.None(),
+      tokens.refresh_token!,
+      insecure,
+    );
+    const renewed = await oauth.processRefreshTokenResponse(server, client, renewal);
+    const { sub } = oauth.getValidatedIdTokenClaims(renewed)!;
+    const userinfo = () => oauth.userInfoRequest(server, client, renewed.access_token, insecure);
+    const user = await oauth.processUserInfoResponse(server, client, sub, await userinfo());
+    expect(user).toEqual({ sub, email: 'ada@example.com', email_verified: true });
+    await oauth.processRevocationResponse(
+      await oauth.revocationRequest(server, client, oauth.None(), renewed.refresh_token!, insecure),
+    );
+    expect((await userinfo()).status).toBe(401);
+  });
+});
