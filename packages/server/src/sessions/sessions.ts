@@ -4,6 +4,7 @@ import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
 import { recordEvent, recordNextEvent } from '../security-log/events/events.ts';
+import { notify, notifyAtOnce } from '../security-log/notices/notices.ts';
 import type { Authentication } from './authentication-claims.ts';
 import { findLogWithOrigins } from './origins/store.ts';
 import { moveRuns } from './runs/store.ts';
@@ -16,10 +17,10 @@ import {
   type NewSession,
   needsNotice,
   newSession,
+  noticeOf,
   recordReplacement,
   type SignInOrigin,
   type StartedSession,
-  sendSignInNotice,
   signInEvent,
 } from './starting.ts';
 import * as store from './store.ts';
@@ -37,7 +38,7 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     needsNotice(tx, session),
     insertSession(ctx, tx, session, previousId),
   ]);
-  if (isNoticeDue) await sendSignInNotice(ctx, tx, session, started.id);
+  if (isNoticeDue) await notify(ctx, tx, noticeOf(session, started.id));
   await recordEvent(ctx, tx, signInEvent(session, started.id));
   if (isReplaced) {
     await moveRuns(tx, { from: previousId, to: started.id, now: ctx.clock() });
@@ -47,30 +48,31 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
 }
 
 /**
- * Starts a session in a browser like `startSession`, in one batch with `proof`, which is spent in the same moment. Undefined if that
- * needs a transaction, and then nothing has happened: the place is new, the browser has an earlier session, the account is locked,
- * disabled or gone, another event is recorded at the same time, or `proof` has no effect.
+ * Starts a session in a browser or on a device like `startSession`, in one batch with `proof`, which is spent in the same moment.
+ * Undefined if that needs a transaction, and then nothing has happened: the browser has an earlier session, the notice belongs into a
+ * digest, the account is locked, disabled or gone, another event is recorded at the same time, or `proof` has no effect.
  */
 export async function startAtOnce(
   ctx: Context,
-  session: NewSession,
+  session: NewSession & { readonly kind: 'browser' | 'device' },
   proof: (on: Executor) => Promise<unknown>,
 ): Promise<StartedSession | undefined> {
   if (session.replacesCookie) return undefined;
   const [found] = await findLogWithOrigins(ctx.db.read, { id: session.userId });
   if (!found) return undefined;
-  const { origins, ...log } = found;
+  const { origins, email: recipient, ...log } = found;
   const places = (JSON.parse(origins) as [string | null, string | null][]).map(
     ([ip_address, user_agent]) => ({
       ip_address,
       user_agent,
     }),
   );
-  if (!isKnownPlace(session.client, places)) return undefined;
+  const isNoticeDue = session.kind === 'device' || !isKnownPlace(session.client, places);
   const { started, row } = newSession(ctx, session, undefined);
   const isStarted = await ctx.db.batch(async (on) => {
     await proof(on);
     await store.insertSession(on, row);
+    if (isNoticeDue) await notifyAtOnce(ctx, on, { ...noticeOf(session, started.id), recipient });
     await recordNextEvent(ctx, on, log, signInEvent(session, started.id));
   });
   return isStarted ? started : undefined;

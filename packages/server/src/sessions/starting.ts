@@ -11,7 +11,7 @@ import { sameNetwork } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { programOf } from '../platform/values/user-agent.ts';
 import { type NewEvent, recordEvent } from '../security-log/events/events.ts';
-import { notify } from '../security-log/notices/notices.ts';
+import type { Notice } from '../security-log/notices/notices.ts';
 import { announceEnd } from './announcements.ts';
 import * as origins from './origins/store.ts';
 import * as store from './store.ts';
@@ -183,21 +183,15 @@ export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthE
 /** The security notice about a new session of each kind. */
 const noticeKindOf = { browser: 'new_browser', device: 'new_device', app: 'new_app' } as const;
 
-/** Sends the security notice about a new device or application, or a browser at a new place. */
-export const sendSignInNotice = (
-  ctx: Context,
-  tx: Executor,
-  session: NewSession,
-  sessionId: string,
-): Promise<void> =>
-  notify(ctx, tx, {
-    kind: noticeKindOf[session.kind],
-    userId: session.userId,
-    sessionId,
-    client: session.client,
-    clientName: session.clientName ?? null,
-    deviceName: session.deviceName ?? null,
-  });
+/** The security notice about a new device or application, or a browser at a new place. */
+export const noticeOf = (session: NewSession, sessionId: string): Notice => ({
+  kind: noticeKindOf[session.kind],
+  userId: session.userId,
+  sessionId,
+  client: session.client,
+  clientName: session.clientName ?? null,
+  deviceName: session.deviceName ?? null,
+});
 
 export const signInEvent = ({ method, kind, userId, client }: NewSession, sessionId: string): NewEvent => ({
   type: 'login',

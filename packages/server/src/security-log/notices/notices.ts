@@ -42,28 +42,45 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
     notice.recipient ?? (await store.findAddress(tx, { user_id: notice.userId })).at(0)?.email;
   if (recipient === undefined) return;
   const now = notice.at ?? ctx.clock();
-  await send(ctx, tx, recipient, now, {
-    user_id: notice.userId,
-    kind: notice.kind,
-    session_id: notice.sessionId,
-    email_change_id: notice.emailChange?.id ?? null,
-    // A key is the program that uses it.
-    client_name: notice.clientName ?? notice.keyName ?? null,
-    device_name: notice.deviceName ?? null,
-    passkey_name: notice.passkeyName ?? null,
-    new_email: notice.emailChange?.newEmail ?? null,
-    ip_address: notice.client.ipAddress,
-    user_agent: notice.client.userAgent,
-    created_at: now,
-  });
+  await send(ctx, tx, recipient, now, contentOf(notice, now));
 }
+
+/** Mails a security notice in a batch, which has no effect if the notice belongs into a digest. */
+export async function notifyAtOnce(
+  ctx: Context,
+  on: Executor,
+  notice: Notice & { readonly recipient: string },
+): Promise<void> {
+  const now = ctx.clock();
+  const content = contentOf(notice, now);
+  await store.countNotice(on, windowOf(ctx, content, now, ctx.config.rateLimitQuotas.notices.quota));
+  await storeNotice(ctx, on, notice.recipient, now, content, null);
+}
+
+const contentOf = (notice: Notice, now: number): Content => ({
+  user_id: notice.userId,
+  kind: notice.kind,
+  session_id: notice.sessionId,
+  email_change_id: notice.emailChange?.id ?? null,
+  // A key is the program that uses it.
+  client_name: notice.clientName ?? notice.keyName ?? null,
+  device_name: notice.deviceName ?? null,
+  passkey_name: notice.passkeyName ?? null,
+  new_email: notice.emailChange?.newEmail ?? null,
+  ip_address: notice.client.ipAddress,
+  user_agent: notice.client.userAgent,
+  created_at: now,
+});
 
 type Content = Omit<
   Parameters<typeof store.insertNotice>[1],
   'id' | 'email_key' | 'expires_at' | 'digest_id'
 >;
 
-/** Stores a notice under a new id and enqueues its mail, or the digest that lists it. */
+/** The largest number of its column. */
+const maxNoticesCounted = 2 ** 31 - 1;
+
+/** Stores a notice and enqueues its mail, or the digest that lists it. */
 async function send(
   ctx: Context,
   tx: Executor,
@@ -71,30 +88,12 @@ async function send(
   now: number,
   content: Content,
 ): Promise<void> {
-  const id = ctx.random(subjectBytes).toString('base64url');
-  const expiresAt = now + noticeTtlSeconds * 1000;
-  const { quota, windowSeconds } = ctx.config.rateLimitQuotas.notices;
-  const [window] = await store.countNotice(tx, {
-    user_id: content.user_id,
-    kind: content.kind,
-    id: ctx.random(subjectBytes).toString('base64url'),
-    now,
-    ends_at: now + windowSeconds * 1000,
-  });
+  const [window] = await store.countNotice(tx, windowOf(ctx, content, now, maxNoticesCounted));
   if (!window) throw new Error('a notice was not counted');
-  const digestId = window.notices > quota ? digestIdOf(window.id, recipient) : null;
-  await store.insertNotice(tx, {
-    ...content,
-    id,
-    email_key: emailKeyOf(recipient),
-    expires_at: expiresAt,
-    digest_id: digestId,
-  });
-  if (digestId === null) {
-    const mail = { template: noticeTemplate, recipient, userId: content.user_id, reference: id, expiresAt };
-    await enqueueMail(ctx, tx, mail);
-    return;
-  }
+  const isDigested = window.notices > ctx.config.rateLimitQuotas.notices.quota;
+  const digestId = isDigested ? digestIdOf(window.id, recipient) : null;
+  await storeNotice(ctx, tx, recipient, now, content, digestId);
+  if (digestId === null) return;
   ctx.metrics.limitsHit.inc({ limit: 'notices' });
   await enqueueMail(ctx, tx, {
     id: digestId,
@@ -105,6 +104,29 @@ async function send(
     due: window.ends_at,
     expiresAt: window.ends_at + noticeTtlSeconds * 1000,
   });
+}
+
+const windowOf = (ctx: Context, { user_id, kind }: Content, now: number, max_notices: number) => ({
+  ...{ user_id, kind, now, max_notices },
+  id: ctx.random(subjectBytes).toString('base64url'),
+  ends_at: now + ctx.config.rateLimitQuotas.notices.windowSeconds * 1000,
+});
+
+/** Stores a notice under a new id, and enqueues its mail unless a digest lists it. */
+async function storeNotice(
+  ctx: Context,
+  on: Executor,
+  recipient: string,
+  now: number,
+  content: Content,
+  digest_id: string | null,
+): Promise<void> {
+  const id = ctx.random(subjectBytes).toString('base64url');
+  const expiresAt = now + noticeTtlSeconds * 1000;
+  const email_key = emailKeyOf(recipient);
+  await store.insertNotice(on, { ...content, id, email_key, expires_at: expiresAt, digest_id });
+  const mail = { template: noticeTemplate, recipient, userId: content.user_id, reference: id, expiresAt };
+  if (digest_id === null) await enqueueMail(ctx, on, mail);
 }
 
 /** A notice whose link has not expired, used or not. */

@@ -21,7 +21,7 @@ const newestBrowsers = (db: Kysely<Tables>, userId: Expression<string>) =>
 /** The origins of the user's newest browser sign-ins, ended sessions included, stolen and disowned ones excluded. */
 export const listBrowserOrigins = statement<{ user_id: string }>()((db, p) => newestBrowsers(db, p.user_id));
 
-/** The state of the log of a user, with these origins at that moment: a JSON array of addresses and user agents. */
+/** The state of the log of a user, with the user's address and these origins (a JSON array of pairs) at that moment. */
 export const findLogWithOrigins = lookup((db, p, dialect) => {
   const list =
     dialect === 'postgres'
@@ -33,11 +33,13 @@ export const findLogWithOrigins = lookup((db, p, dialect) => {
     .distinct();
   return db
     .selectFrom('event_chains')
-    .selectAll()
+    .innerJoin('users', 'users.id', 'event_chains.user_id')
+    .selectAll('event_chains')
+    .select('users.email')
     .select(
       db.selectFrom(places.as('places')).select(list.as('origins')).$asScalar().$notNull().as('origins'),
     )
-    .where('user_id', '=', p.id);
+    .where('event_chains.user_id', '=', p.id);
 });
 
 /** The origins of the user's newest sign-ins to an application, ended ones included, stolen and disowned ones excluded. */

@@ -2,6 +2,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { idempotencyHash } from '../../platform/crypto/hash.ts';
+import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import type { WaitPreference } from '../../platform/values/wait-preference.ts';
@@ -11,7 +12,7 @@ import {
   requireOwnAccess,
   withRequestedScope,
 } from '../../services/scopes/scopes.ts';
-import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/sessions.ts';
+import { repeatFirstTokens, startAtOnce, startSession, tokensOf } from '../../sessions/sessions.ts';
 import { confirmationHashes, maxConfirmationTries } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls, Watch } from './held-polls.ts';
@@ -272,40 +273,41 @@ type Authorization = Awaited<ReturnType<typeof store.findAuthorization>>[number]
  * Spends an approved authorization and starts its session in one transaction; undefined when another poll won.
  * @throws {AuthError} `invalid_scope`, `invalid_target` if what the user approved is not declared any more
  */
-const redeem = (
-  ctx: Context,
-  poll: Poll,
-  { user_id, scope, resource, confirmation_hash }: Authorization,
-): Promise<TokenSet | undefined> =>
-  ctx.db.transaction(async (tx) => {
-    if (scope !== null || resource !== null) {
+async function redeem(ctx: Context, poll: Poll, approved: Authorization): Promise<TokenSet | undefined> {
+  const { user_id, scope, resource, confirmation_hash } = approved;
+  const { authorizationId: id, idempotencyHash: idempotency_hash } = poll;
+  const spend = (on: Executor) =>
+    store.redeem(on, { id, now: ctx.clock(), idempotency_hash, confirmation_hash });
+  const session = {
+    userId: user_id!,
+    sinceEpoch: approved.session_epoch!,
+    kind: 'device',
+    method: 'device_code',
+    clientName: approved.client_name,
+    deviceName: approved.device_name,
+    approvedBy: approved.approved_by,
+    scope,
+    resource,
+    client: { ipAddress: approved.ip_address, userAgent: approved.user_agent },
+    secret: sessionSecretOf(poll.secret),
+  } as const;
+  const isNarrow = scope !== null || resource !== null;
+  if (!isNarrow && !poll.wait) {
+    const started = await startAtOnce(ctx, session, spend);
+    if (started) return tokensOf(ctx, started);
+  }
+  return ctx.db.transaction(async (tx) => {
+    if (isNarrow) {
       await lockAccountRow(tx, { id: user_id! });
       await holdAccess(tx, { scope, resource });
     }
-    const [redeemed] = await store.redeem(tx, {
-      id: poll.authorizationId,
-      now: ctx.clock(),
-      idempotency_hash: poll.idempotencyHash,
-      confirmation_hash,
-    });
-    if (!redeemed) return undefined;
-    const session = await startSession(ctx, tx, {
-      userId: redeemed.user_id!,
-      sinceEpoch: redeemed.session_epoch!,
-      kind: 'device',
-      method: 'device_code',
-      clientName: redeemed.client_name,
-      deviceName: redeemed.device_name,
-      approvedBy: redeemed.approved_by,
-      scope: redeemed.scope,
-      resource: redeemed.resource,
-      client: { ipAddress: redeemed.ip_address, userAgent: redeemed.user_agent },
-      secret: sessionSecretOf(poll.secret),
-    });
+    if ((await spend(tx)).length === 0) return undefined;
+    const started = await startSession(ctx, tx, session);
     // Rolls back: the tokens would be lost, and the device could not sign in with this code any more.
     if (poll.wait?.clientGone.aborted) throw pendingAuthorization('client_gone');
-    return tokensOf(ctx, session);
+    return tokensOf(ctx, started);
   });
+}
 
 /** Turns the result of a poll into its tokens or the error that RFC 8628 names for it. */
 function answerPoll(ctx: Context, result: PollResult): RedeemedCode {

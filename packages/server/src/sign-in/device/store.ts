@@ -226,17 +226,7 @@ export const redeem = statement<{
       e.or([e('confirmation_hash', 'is', null), e('confirmation_hash', '=', p.confirmation_hash)]),
     )
     .where('expires_at', '>', p.now)
-    .returning([
-      'user_id',
-      'session_epoch',
-      'approved_by',
-      'scope',
-      'resource',
-      'client_name',
-      'device_name',
-      'ip_address',
-      'user_agent',
-    ]),
+    .returning('id'),
 );
 
 /** Pending becomes cancelled, unless a decision came first. */
