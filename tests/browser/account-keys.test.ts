@@ -153,6 +153,7 @@ test('a key without a secret trusts a job that its claims identify, and the list
   link.append('claim', 'repository_id=784120233');
   await page.goto(`${service.url}/account?${link}`);
   const error = page.locator('#new-key-error');
+  await section(page).getByText('Any job with these claims can act as you.').waitFor();
   await button(page, 'Create key').click();
   await error.getByText('trust.claims: must have repository_owner_id').waitFor();
   await page.getByLabel('Required claims').fill('');

@@ -272,6 +272,7 @@ function TrustFields() {
       </label>
       {isSecretless.value ? (
         <>
+          <Warning>{words.jobsActAsYou}</Warning>
           <PlainField
             id="key-issuer"
             label={words.issuer}

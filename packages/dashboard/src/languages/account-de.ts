@@ -170,6 +170,8 @@ export const accountDe: AccountTexts = {
       'Ihr Browser hat das Kopieren nicht erlaubt. Der Schlüssel ist markiert: Kopieren Sie ihn mit der Tastatur.',
     stored: 'Ich habe ihn gespeichert',
     secretless: 'Ohne Geheimnis: für Jobs, denen ein CI-System oder Cluster Token ausstellt',
+    jobsActAsYou:
+      'Jeder Job mit diesen Claims kann in Ihrem Namen handeln. Erstellen Sie den Schlüssel nur, wenn es Ihre Jobs sind.',
     issuer: 'Aussteller',
     issuerHint: 'Die Adresse, die in den Token der Jobs als iss steht.',
     claims: 'Verlangte Claims',

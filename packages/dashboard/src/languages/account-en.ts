@@ -159,6 +159,7 @@ export const accountEn = {
     notCopied: "Your browser didn't allow copying. The key is selected: copy it with your keyboard.",
     stored: "I've stored it",
     secretless: 'No secret: for jobs whose CI system or cluster issues tokens to them',
+    jobsActAsYou: 'Any job with these claims can act as you. Create the key only if these jobs are yours.',
     issuer: 'Issuer',
     issuerHint: 'The address that the tokens of the jobs have as iss.',
     claims: 'Required claims',

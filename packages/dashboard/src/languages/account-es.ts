@@ -174,6 +174,8 @@ export const accountEs: AccountTexts = {
     notCopied: 'Tu navegador no ha permitido copiar. La clave está seleccionada: cópiala con el teclado.',
     stored: 'He guardado la clave',
     secretless: 'Sin secreto: para trabajos cuyo sistema de CI o clúster les emite tokens',
+    jobsActAsYou:
+      'Cualquier trabajo con estos claims puede actuar en tu nombre. Crea la clave solo si los trabajos son tuyos.',
     issuer: 'Emisor',
     issuerHint: 'La dirección que los tokens de los trabajos llevan en iss.',
     claims: 'Claims exigidos',

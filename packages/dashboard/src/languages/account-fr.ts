@@ -177,6 +177,8 @@ export const accountFr: AccountTexts = {
       "Votre navigateur n'a pas autorisé la copie. La clé est sélectionnée : copiez-la avec votre clavier.",
     stored: "J'ai conservé la clé",
     secretless: 'Sans secret : pour les jobs auxquels un système de CI ou un cluster délivre des jetons',
+    jobsActAsYou:
+      'Tout job avec ces claims peut agir en votre nom. Ne créez la clé que si ces jobs sont les vôtres.',
     issuer: 'Émetteur',
     issuerHint: "L'adresse que les jetons des jobs contiennent dans iss.",
     claims: 'Claims exigés',

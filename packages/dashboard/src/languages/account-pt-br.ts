@@ -171,6 +171,8 @@ export const accountPtBr: AccountTexts = {
     notCopied: 'Seu navegador não permitiu copiar. A chave está selecionada: copie-a com o teclado.',
     stored: 'Já guardei a chave',
     secretless: 'Sem segredo: para jobs que recebem tokens de um sistema de CI ou cluster',
+    jobsActAsYou:
+      'Qualquer job com estas claims pode agir em seu nome. Crie a chave somente se os jobs forem seus.',
     issuer: 'Emissor',
     issuerHint: 'O endereço que os tokens dos jobs trazem em iss.',
     claims: 'Claims exigidas',
