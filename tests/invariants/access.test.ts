@@ -73,6 +73,7 @@ deleteAccount                    token   in      login   login   scope   scope  
 requestEmailChange               token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
 verifyEmailChange                in      in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      in      in
 previewEmailChange               token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+previewNotice                    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 disownNotice                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 listEvents                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
 createKey                        token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
@@ -177,6 +178,7 @@ const tries: Readonly<Record<string, Try>> = {
   requestEmailChange: { json: { email: 'new@example.com' } },
   verifyEmailChange: { json: { token: 'lk_ec_unknown' }, ...noGrant },
   previewEmailChange: { json: { token: 'lk_ec_unknown' }, ...noGrant },
+  previewNotice: { json: { token: 'lk_nm_unknown' }, ...noGrant },
   disownNotice: { json: { token: 'lk_nm_unknown' }, ...noGrant },
   createKey: { json: { name: 'build', scope: '*', expires_in: 3_600 } },
   removeKey: noSuch,

@@ -187,6 +187,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
     status: 200,
     leaves: event('email_changed'),
   },
+  previewNotice: 'reads',
   disownNotice: {
     run: post('/notices/disown', ({ noticeToken: token }) => ({ json: { token } })),
     status: 200,

@@ -38,6 +38,7 @@ export const operations = {
   requestEmailChange: { method: 'post', path: '/api/v1/auth/me/email' },
   verifyEmailChange: { method: 'post', path: '/api/v1/auth/me/email/verify' },
   previewEmailChange: { method: 'post', path: '/api/v1/auth/me/email/preview' },
+  previewNotice: { method: 'post', path: '/api/v1/auth/notices/preview' },
   disownNotice: { method: 'post', path: '/api/v1/auth/notices/disown' },
   listOrganizations: { method: 'get', path: '/api/v1/auth/organizations' },
   putOrganization: { method: 'put', path: '/api/v1/auth/organizations/{slug}' },

@@ -32,6 +32,21 @@ export const noticeDisowning = z.object({
     }),
 });
 
+export const noticeToken = noticeDisowning.pick({ token: true });
+
+export const noticePreview = z
+  .object({
+    kind: z.enum(noticeKinds).meta({ description: 'What the notice is about.', examples: ['new_device'] }),
+    subject: z.string().meta({
+      description: 'The subject of the email, in the language that the user reads.',
+      examples: ['A new device signed in to your Latchkey account'],
+    }),
+    created_at: time.meta({ description: 'When it happened.' }),
+    ip_address: ipAddress,
+  })
+  .meta({ id: 'NoticePreview', description: 'What a security notice is about.' });
+export type NoticePreview = z.infer<typeof noticePreview>;
+
 export const disownedNotice = z
   .object({
     kind: z.enum(noticeKinds).meta({ description: 'What the notice was about.', examples: ['new_device'] }),

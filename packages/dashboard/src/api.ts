@@ -165,6 +165,9 @@ export const verifyEmailChange = (token: string, currentEmail?: string) =>
       : apiWithoutCookie.call('verifyEmailChange', { body: { token, current_email: currentEmail } }),
   );
 
+/** Returns what a security notice is about. Requires no session. Changes nothing. */
+export const previewNotice = (token: string) => resultOf(api.call('previewNotice', { body: { token } }));
+
 /** Ends the session a security notice is about. Requires no session. */
 export const disownNotice = (token: string) => resultOf(api.call('disownNotice', { body: { token } }));
 

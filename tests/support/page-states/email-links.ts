@@ -62,8 +62,14 @@ export const emailLinkStates = (url: string): PageState[] => [
   {
     name: 'not-me',
     open: async (page) => {
-      await page.goto(`${url}/not-me#token=lk_nm_some`);
-      await headed(page, 'Was this you?');
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { access_token: token } = await loginByMail(url, email);
+      await request(url, 'POST', '/keys', {
+        token,
+        json: { name: 'build', scope: 'profile', expires_in: 86_400 },
+      });
+      await page.goto(await linkTo(url, email, 'A key was created'));
+      await page.locator('#about').getByText('A key was created for your Latchkey account').waitFor();
     },
   },
   {

@@ -9,7 +9,7 @@ import {
 import { auth, define } from '../endpoint.ts';
 import { eventList } from '../events.ts';
 import { pagination } from '../fields.ts';
-import { disownedNotice, noticeDisowning } from '../notices.ts';
+import { disownedNotice, noticeDisowning, noticePreview, noticeToken } from '../notices.ts';
 
 export const accountEndpoints = {
   getProfile: define({
@@ -116,6 +116,21 @@ export const accountEndpoints = {
     errorMeanings: {
       invalid_grant: 'The link is unknown, expired, already used, or for another account.',
     },
+  }),
+  previewNotice: define({
+    id: 'previewNotice',
+    title: 'Look at a security notice',
+    group: 'security-log',
+    method: 'post',
+    path: `${auth}/notices/preview`,
+    summary: 'Returns what a security notice is about',
+    notes: 'Changes nothing.',
+    access: 'anyone',
+    body: noticeToken,
+    status: 200,
+    response: noticePreview,
+    errors: ['invalid_request', 'invalid_grant'],
+    errorMeanings: { invalid_grant: 'The link is unknown or expired.' },
   }),
   disownNotice: define({
     id: 'disownNotice',

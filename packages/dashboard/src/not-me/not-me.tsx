@@ -1,6 +1,7 @@
-import type { DisownedNotice } from '@latchkey/contract/notices';
-import { signal } from '@preact/signals';
-import { disownApprover, disownNotice } from '../api.ts';
+import type { DisownedNotice, NoticePreview } from '@latchkey/contract/notices';
+import { computed, signal } from '@preact/signals';
+import { disownApprover, disownNotice, previewNotice } from '../api.ts';
+import { tokenFromLink } from '../email-link.ts';
 import { explain } from '../error-messages.ts';
 import { partsOfList } from '../format.ts';
 import { home } from '../next.ts';
@@ -17,9 +18,13 @@ import { doneText, errorMessages, isDisownedNotice } from './messages.ts';
 
 const { notMe } = texts;
 
+const prefix = 'lk_nm_';
+
 const error = signal('');
 const status = signal('');
 const busy = busyState();
+/** What the notice is about: undefined while it loads, null if that fails, and the page asks without it. */
+const preview = signal<NoticePreview | null | undefined>(undefined);
 
 /** A count, followed by the names. */
 const Named = ({ text, names }: { text: string; names: readonly string[] }) => (
@@ -143,10 +148,26 @@ const Done = (props: DoneProps<DisownedNotice>) => (
   </>
 );
 
+/** The event as the subject of its email says it, when it was and from where. */
+function About() {
+  const shown = preview.value;
+  if (!shown) return null;
+  return (
+    <div id="about" class="way">
+      <strong>{shown.subject}</strong>
+      <p class="quiet">
+        <Timestamp at={shown.created_at} /> · {shown.ip_address ?? texts.common.unknown}
+      </p>
+    </div>
+  );
+}
+
 mountEmailLinkPage({
-  prefix: 'lk_nm_',
+  prefix,
   heading: notMe.heading,
+  about: <About />,
   text: notMe.text,
+  isReady: computed(() => preview.value !== undefined),
   decline: notMe.decline,
   declinedText: notMe.declined,
   confirm: notMe.confirm,
@@ -155,3 +176,10 @@ mountEmailLinkPage({
   errorMessages: () => errorMessages,
   Done,
 });
+
+const token = tokenFromLink(prefix);
+if (token !== undefined) {
+  void previewNotice(token).then((result) => {
+    preview.value = result.ok ? result.value : null;
+  });
+}

@@ -33,6 +33,8 @@ interface EmailLinkPage<T> {
   /** Prefix of the tokens the link may carry. */
   readonly prefix: string;
   readonly heading: string;
+  /** What the question is about. */
+  readonly about?: ComponentChildren;
   readonly text: ComponentChildren;
   /** Fields of the form, given the error to show. */
   readonly fields?: (error: string) => ComponentChildren;
@@ -138,6 +140,7 @@ function questionStep<T>(
   return ({ token }) => (
     <>
       <Heading key="question">{page.heading}</Heading>
+      {page.about ?? null}
       <p>{page.text}</p>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => confirm(token)}>

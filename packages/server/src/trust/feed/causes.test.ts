@@ -288,6 +288,7 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
     },
   ],
   previewEmailChange: nothing,
+  previewNotice: nothing,
   disownNotice: [
     // A browser with a passkey and a key of its own, and a device.
     async ({ t, email }) => {

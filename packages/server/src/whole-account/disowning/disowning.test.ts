@@ -77,6 +77,31 @@ onBothDatabases('disowning', (open) => {
     await app.close();
   });
 
+  test('the link of a notice tells what it is about, and telling so uses nothing up', async () => {
+    const app = await open();
+    await app.login(ada);
+    await signInElsewhere(app);
+    const token = tokenIn((await mailsTo(app, ada, subjects.newBrowser)).at(0));
+    for (const at of [1, 2]) {
+      const { status, body } = await app.ask('POST', '/notices/preview', { json: { token } });
+      expect([at, status, body]).toEqual([
+        at,
+        200,
+        {
+          kind: 'new_browser',
+          subject: subjects.newBrowser,
+          created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+          ip_address: elsewhere.peer,
+        },
+      ]);
+    }
+    expect((await disown(app, ada, subjects.newBrowser)).status).toBe(200);
+    expect((await app.ask('POST', '/notices/preview', { json: { token } })).status).toBe(200);
+    expect(outcome(await app.ask('POST', '/notices/preview', { json: { token: 'lk_nm_x' } }))).toBe(
+      '400 invalid_grant',
+    );
+  });
+
   test('disowning a session restores the address that it changed, with the link of any of its notices', async () => {
     const app = await open();
     const own = await app.login(ada);

@@ -1,4 +1,4 @@
-import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
+import type { DisownedNotice, NoticeKind, NoticePreview } from '@latchkey/contract/notices';
 import { announceEndOfAll, endAllSessions, lockAccount } from '../../identity/account/account.ts';
 import {
   announceEmailChange,
@@ -11,10 +11,12 @@ import { readHandle } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
+import { writerFor } from '../../platform/mail/writer.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import {
   findOpenNotice,
+  findReader,
   spendNotice,
   spendNoticeForApprover,
   storeOutcome,
@@ -51,9 +53,7 @@ export async function disownNotice(
   link: { readonly token: string; readonly approver?: boolean | undefined },
   client: ClientInfo,
 ): Promise<DisownedNotice> {
-  const handle = readHandle(ctx.keys, 'notice', link.token);
-  if (!handle) throw refused('malformed');
-  const id = handle.subject.toString('base64url');
+  const id = noticeIdOf(ctx, link.token);
   const response = await ctx.db.transaction(async (tx) => {
     const notice = await findOpenNotice(ctx, tx, id);
     if (!notice) throw refused('ended');
@@ -77,6 +77,25 @@ export async function disownNotice(
   });
   ctx.wakeMailWorker();
   return response;
+}
+
+/**
+ * What the notice of a link is about, used or not, for the page that asks about it. Changes nothing.
+ * @throws {AuthError} `invalid_grant`
+ */
+export async function previewNotice(ctx: Context, token: string): Promise<NoticePreview> {
+  const notice = await findOpenNotice(ctx, ctx.db.read, noticeIdOf(ctx, token));
+  if (!notice) throw refused('ended');
+  const { kind, created_at, ip_address, user_id } = notice;
+  const { fill, texts } = writerFor(ctx.config.product, await findReader(ctx.db.read, user_id));
+  const subject = fill(texts.notices[kind].subject);
+  return { kind, subject, created_at: new Date(created_at).toISOString(), ip_address };
+}
+
+function noticeIdOf(ctx: Context, token: string): string {
+  const handle = readHandle(ctx.keys, 'notice', token);
+  if (!handle) throw refused('malformed');
+  return handle.subject.toString('base64url');
 }
 
 /**
