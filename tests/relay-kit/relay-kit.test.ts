@@ -141,7 +141,7 @@ test('in a browser, the way back to a computer where nothing listens shows no co
   await signedIn(page, service.url, newAddress());
   const shown: string[] = [];
   page.on('framenavigated', (frame) => shown.push(frame.url()));
-  const failed = page.waitForEvent('requestfailed', (request) => request.method() === 'POST');
+  const failed = page.waitForEvent('requestfailed', (request) => request.isNavigationRequest());
   await page.goto(`${service.url}${authorizePath(commandLineRequest())}`);
   await page.locator('#approve[aria-disabled=false]').click();
   expect((await failed).postData()).toContain('lk_ac_');
