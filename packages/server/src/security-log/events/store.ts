@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 import { lowestWriterOf } from '../../platform/database/writer-locks.ts';
@@ -114,17 +115,7 @@ export const insertChain = statement<{ user_id: string }>()((db, p, dialect) =>
 );
 
 /** Updates both ends of a chain, unless they have changed since its `seen` seal was read. */
-export const updateChain = statement<{
-  user_id: string;
-  base_seq: number;
-  base_mac: string;
-  head_seq: number;
-  head_mac: string;
-  head_at: number;
-  oldest_at: number | null;
-  seal: string;
-  seen: string;
-}>()((db, p) =>
+export const updateChain = statement<Tables['event_chains'] & { seen: string }>()((db, p) =>
   db
     .updateTable('event_chains')
     .set({

@@ -1,5 +1,6 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
 import { type Expression, sql } from 'kysely';
+import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
@@ -62,23 +63,9 @@ export const sweepNoticeWindows = sweepStatement()('notice_windows', 'id', (e, p
   e('ends_at', '<', p.before),
 );
 
-export const insertNotice = statement<{
-  id: string;
-  user_id: string;
-  kind: NoticeKind;
-  email_key: string;
-  session_id: string | null;
-  email_change_id: string | null;
-  client_name: string | null;
-  device_name: string | null;
-  passkey_name: string | null;
-  new_email: string | null;
-  ip_address: string | null;
-  user_agent: string | null;
-  created_at: number;
-  expires_at: number;
-  digest_id: string | null;
-}>()((db, p) =>
+export const insertNotice = statement<
+  Omit<Tables['notices'], 'disowned_at' | 'restored_email' | 'outcome' | 'approver_disowned_at'>
+>()((db, p) =>
   db.insertInto('notices').values({
     id: p.id,
     user_id: p.user_id,

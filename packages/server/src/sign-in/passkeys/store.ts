@@ -39,20 +39,9 @@ const latestEmailChange = (db: Kysely<Tables>, userId: Expression<string>) =>
     .limit(1);
 
 /** Adds a passkey; no row when its credential is already registered, to any user. */
-export const insertPasskey = statement<{
-  id: string;
-  user_id: string;
-  credential_id: string;
-  public_key: string;
-  counter: number;
-  name: string;
-  aaguid: string;
-  device_type: 'single_device' | 'multi_device';
-  backed_up: number;
-  transports: string;
-  session_id: string | null;
-  now: number;
-}>()((db, p) =>
+export const insertPasskey = statement<
+  Omit<Tables['passkeys'], 'created_at' | 'last_used_at' | 'email_change_id'> & { now: number }
+>()((db, p) =>
   db
     .insertInto('passkeys')
     .values({

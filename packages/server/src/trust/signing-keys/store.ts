@@ -1,3 +1,4 @@
+import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 
 /** All signing keys, newest first. */
@@ -9,13 +10,7 @@ export const listKeys = statement<Record<never, never>>()((db) =>
 );
 
 /** Adds the key with this sequence number; a row for exactly one caller. */
-export const insertKey = statement<{
-  sequence: number;
-  kid: string;
-  public_jwk: string;
-  sealed_private: string;
-  signs_from: number;
-}>()((db, p) =>
+export const insertKey = statement<Tables['signing_keys']>()((db, p) =>
   db
     .insertInto('signing_keys')
     .values({
