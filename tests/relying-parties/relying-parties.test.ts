@@ -155,7 +155,7 @@ test.skipIf(!apache?.isInstalled)('a person signs in at Apache in a browser, and
   await page.context().close();
 });
 
-test('one sign-in in a browser opens two applications, and signing out everywhere closes both', async () => {
+test('one sign-in in a browser opens two applications, of which the account page ends one, and signing out everywhere the other', async () => {
   const [openidClient, authJs] = [parties.get('openid-client')!, parties.get('Auth.js')!];
   const page = await newPage(phone);
   const person = newAddress();
@@ -173,13 +173,21 @@ test('one sign-in in a browser opens two applications, and signing out everywher
   await page.getByText(person).waitFor();
 
   await page.goto(`${service.url}/account`);
+  const sessions = page.locator('#sessions > li');
+  await sessions.filter({ hasText: 'openid-client' }).waitFor();
+  await sessions.filter({ hasText: 'Auth.js' }).getByRole('button', { name: 'End' }).click();
+  await sessions.filter({ hasText: 'Auth.js' }).waitFor({ state: 'detached' });
+  await page.goto(`${authJs.address}/auth/session`);
+  await page.getByText('null').waitFor();
+  await page.goto(openidClient.address);
+  await page.getByText('"sub":"usr_').waitFor();
+
+  await page.goto(`${service.url}/account`);
   await button(page, 'Sign out everywhere').click();
   await button(page, 'Yes, sign out everywhere').click();
   await page.waitForURL(/\/login/);
   await page.goto(openidClient.address);
   await page.getByText('A program is waiting for you to sign in').waitFor();
-  await page.goto(`${authJs.address}/auth/session`);
-  await page.getByText('null').waitFor();
   await page.context().close();
 });
 
