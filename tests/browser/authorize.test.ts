@@ -1,6 +1,8 @@
 // Signing in to programs in the browser: who is asked what, and where the answer goes.
 
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf } from '../support/authorize.ts';
 import { newPage } from '../support/browser.ts';
@@ -80,6 +82,20 @@ test('the command line gets its code in a form, and the address bar never shows 
   await page.goBack();
   await headed(page, 'Approved');
   expect(program.received).toHaveLength(1);
+  await page.context().close();
+});
+
+test('a request that the service could not look at can be tried again on the page', async () => {
+  const page = await signedInPage();
+  const database = new Database(join(service.directory, 'latchkey.db'));
+  const rename = (from: string, to: string) => database.run(`ALTER TABLE ${from} RENAME TO ${to}`);
+  rename('service_keys', 'out_of_reach');
+  expect((await open(page, of(application)))?.status()).toBe(500);
+  await page.getByText('Something went wrong').waitFor();
+  rename('out_of_reach', 'service_keys');
+  await button(page, 'Try again').click();
+  await headed(page, 'Let Grafana use your Latchkey account?');
+  database.close();
   await page.context().close();
 });
 

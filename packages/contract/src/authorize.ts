@@ -167,16 +167,3 @@ export interface AuthorizationSource {
   readonly client: z.infer<typeof authorizationClient>;
   readonly redirect_host: string | null;
 }
-
-/**
- * What the HTML of the page for an authorization request says about it, before anybody has signed in: `unknown` is for no
- * client that could get a response, `refused` for one that gets an error.
- */
-export type AuthorizationPage =
-  | { readonly outcome: 'unknown'; readonly message: string }
-  | (AuthorizationSource & {
-      readonly outcome: 'refused';
-      readonly message: string;
-      readonly response: AuthorizationResponse;
-    })
-  | (AuthorizationSource & { readonly outcome: 'valid' });

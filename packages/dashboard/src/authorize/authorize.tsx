@@ -1,9 +1,9 @@
 import type {
-  AuthorizationPage,
   AuthorizationResponse,
   AuthorizationSource,
   PendingAuthorization,
 } from '@latchkey/contract/authorize';
+import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import { signal } from '@preact/signals';
 import { decideAuthorization, getProfile, type Problem, verifyAuthorization } from '../api.ts';
 import { Review as ReviewView } from '../approval/review.tsx';
@@ -67,15 +67,18 @@ function refuse(message: string, response: AuthorizationResponse, source: Author
   else leave(response);
 }
 
+/** Says why the request could not be looked at, with a button that tries again. */
+function unavailable(problem: Problem): void {
+  error.value = explain(problem, { unreachable });
+  if (step.value.at !== 'review') step.value = { at: 'unavailable' };
+}
+
 function failed(problem: Problem, source: AuthorizationSource): void {
   const response = responseIn(problem);
   if (response !== undefined) refuse(problem.message ?? '', response, source);
   else if (problem.code === 'invalid_token') location.replace(loginPath(here));
   else if (problem.code === 'invalid_request') step.value = { at: 'unknown', message: problem.message ?? '' };
-  else {
-    error.value = explain(problem, { unreachable });
-    if (step.value.at !== 'review') step.value = { at: 'unavailable' };
-  }
+  else unavailable(problem);
 }
 
 const decide = (decision: Decision, pending: PendingAuthorization) =>
@@ -102,6 +105,7 @@ async function start(): Promise<void> {
   const made = decisionMade();
   if (made !== undefined) step.value = { at: 'decided', decision: made };
   else if (page.outcome === 'unknown') step.value = { at: 'unknown', message: page.message };
+  else if (page.outcome === 'failed') unavailable(page.problem);
   else if (page.outcome === 'refused') refuse(page.message, page.response, page);
   else await lookUp(page);
 }
@@ -210,7 +214,11 @@ function CurrentStep() {
         <>
           <Heading key="unavailable">{texts.authorize.heading}</Heading>
           <ErrorMessage text={error.value} />
-          <button type="button" class="primary wide-button" onClick={() => void start()}>
+          <button
+            type="button"
+            class="primary wide-button"
+            onClick={() => (page.outcome === 'failed' ? location.reload() : void start())}
+          >
             {texts.common.tryAgain}
           </button>
         </>

@@ -38,6 +38,8 @@ export class Exchange {
   params = noParams;
   outcome = 'ok';
   detail: ErrorDetail | ReplyDetail | undefined;
+  /** Takes the place of the error object. */
+  errorPage: ((error: AuthError) => Response) | undefined;
   readonly #cors: Readonly<Record<string, string>> | undefined;
   #hasCommonHeaders = false;
 
@@ -62,11 +64,14 @@ export class Exchange {
     return this.#withOwnHeaders(response);
   }
 
-  /** The error object of a refused request. */
+  /** The error object of a refused request, or the page that takes its place. */
   refuse(error: AuthError): Response {
     this.outcome = error.code;
     this.detail = error.detail;
-    return this.json(error.toBody(this.requestId), error.status, error.headers);
+    if (!this.errorPage) return this.json(error.toBody(this.requestId), error.status, error.headers);
+    const page = this.withCommonHeaders(this.errorPage(error));
+    for (const name in error.headers) page.headers.set(name, error.headers[name]!);
+    return page;
   }
 
   /** Adds the headers of every response, unless the response already has its own. */

@@ -174,7 +174,7 @@ const requestPages = ['authorize', 'sign-out'] as const;
 type RequestPage = (typeof requestPages)[number];
 
 interface RequestPageContent<Data> {
-  readonly status: 200 | 400;
+  readonly status: number;
   /** Where its form goes, if it has one. */
   readonly formOrigin?: string | undefined;
   readonly data: Data;

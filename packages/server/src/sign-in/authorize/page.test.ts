@@ -1,8 +1,7 @@
 // GET and POST /authorize, as a browser gets them before anybody has signed in.
 
 import { expect, test } from 'bun:test';
-import type { AuthorizationPage } from '@latchkey/contract/authorize';
-import { pageDataId } from '@latchkey/contract/page-data';
+import { type AuthorizationPage, pageDataId } from '@latchkey/contract/page-data';
 import { type Answer, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { commandLineRequest, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
 import { authorizePath, startProgram } from '../../../../../tests/support/program.ts';
@@ -92,6 +91,37 @@ test('an external client gets its error from the page, which names it', async ()
     response: { redirect: expect.stringContaining('error=invalid_scope') },
   });
   expect(answer.text).not.toContain('<b>');
+  await t.close();
+  await program.stop();
+});
+
+test('a browser gets a page, and a program the error object, when the service cannot look at the request', async () => {
+  const program = startProgram();
+  const t = await openApp('sqlite', {
+    settings: { LATCHKEY_CLIENT_HOSTS: program.host, LATCHKEY_RATE_LIMITS: 'on' },
+  });
+  const html = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+  const clientsFetched = 30;
+  const request = requestOf(program.clientId, { redirect_uri: program.redirectUri, scope: 'profile' });
+  for (let n = 0; n < clientsFetched; n++) await open(t, requestOf(`http://${program.host}/none/${n}`));
+  const path = authorizePath(request).slice(1);
+  const limited = await t.ask('GET', path, { headers: html });
+  expect([limited.status, limited.headers.get('Content-Type')]).toEqual([429, 'text/html; charset=utf-8']);
+  const retryAfterSeconds = Number(limited.headers.get('Retry-After'));
+  expect(retryAfterSeconds).toBeGreaterThan(0);
+  const problem = { code: 'rate_limited', retryAfterSeconds } as const;
+  expect(saidBy(limited)).toEqual({ outcome: 'failed', problem });
+  expect(formActionOf(limited)).toBe("'self'");
+  expect((await t.ask('GET', path)).body.error).toBe('rate_limited');
+
+  await t.ctx.db.single.run('ALTER TABLE service_keys RENAME TO out_of_reach', []);
+  const registered = authorizePath(requestOf('svc_8A4kLhJtvSfHu7ZNT1sFZg')).slice(1);
+  const broken = await t.ask('GET', registered, { headers: html });
+  expect([broken.status, saidBy(broken)]).toEqual([
+    500,
+    { outcome: 'failed', problem: { code: 'server_error' } },
+  ]);
+  expect((await t.ask('GET', registered)).body.error).toBe('server_error');
   await t.close();
   await program.stop();
 });

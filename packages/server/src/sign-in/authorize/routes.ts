@@ -1,9 +1,11 @@
-import type { AuthorizationPage } from '@latchkey/contract/authorize';
 import { endpoints } from '@latchkey/contract/endpoints';
+import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
+import { prefersHtml } from '../../platform/http/accept.ts';
 import { receiveFormAsQuery } from '../../platform/http/body.ts';
 import { readClientInfo } from '../../platform/http/client-info.ts';
+import type { Exchange } from '../../platform/http/exchange.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
@@ -47,12 +49,24 @@ const formOriginOf = ({ redirectUri, responseMode }: ResponseTarget): string | u
 
 /**
  * The page for an authorization request. A request that names no client and redirect URI of one is reported on the page;
- * any other error goes to the client, by itself unless the client is an external one.
+ * any other error goes to the client, by itself unless the client is an external one. A browser is also told on the page that the
+ * service could not look at the request.
  */
 export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOptions): void {
   const pageFor = requestPage<AuthorizationPage>('authorize', ctx.config);
 
+  const failWithPage = (exchange: Exchange): void => {
+    const { request } = exchange;
+    if (!prefersHtml(request.headers.get('Accept'))) return;
+    exchange.errorPage = ({ code, status, headers }) => {
+      const seconds = headers['Retry-After'];
+      const retry = seconds === undefined ? {} : { retryAfterSeconds: Number(seconds) };
+      return pageFor(request, { status, data: { outcome: 'failed', problem: { code, ...retry } } });
+    };
+  };
+
   routes.get(path, async (exchange) => {
+    failWithPage(exchange);
     const { request } = exchange;
     const sent = readParameters(new URL(request.url).searchParams);
     const assessed = await assessRequest(ctx, options, sent, readClientInfo(ctx.config, exchange));
@@ -81,9 +95,12 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
     return pageFor(request, { status: 200, formOrigin, data });
   });
 
-  routes.on('POST', path, async (exchange) =>
-    exchange.json(undefined, 303, { Location: `${path}?${await receiveFormAsQuery(exchange.request)}` }),
-  );
+  routes.on('POST', path, async (exchange) => {
+    failWithPage(exchange);
+    return exchange.json(undefined, 303, {
+      Location: `${path}?${await receiveFormAsQuery(exchange.request)}`,
+    });
+  });
 }
 
 export function authorizeRoutes(api: Api, ctx: Context, options: AuthorizeOptions): void {
