@@ -3,7 +3,7 @@
 
 import { Database } from 'bun:sqlite';
 import postgres from 'postgres';
-import { combined } from '../../packages/server/src/platform/database/combine.ts';
+import { combined, requiringEffect } from '../../packages/server/src/platform/database/combine.ts';
 import type { Executor, Value } from '../../packages/server/src/platform/database/executor.ts';
 import { int8AsNumber } from '../../packages/server/src/platform/database/postgres.ts';
 
@@ -16,9 +16,8 @@ export interface FloorDatabase {
   readonly read: Executor;
   /** A statement that is a transaction of its own. */
   readonly single: Executor;
-  transaction<T>(work: Work<T>): Promise<T>;
-  /** Writes that are one transaction, without rows. */
-  batch(writes: Work<void>): Promise<void>;
+  /** Writes that are one transaction, without rows. False if one of them has no effect. */
+  batch(writes: Work<void>): Promise<boolean>;
 }
 
 export const openDatabase = (url: string): FloorDatabase =>
@@ -69,24 +68,33 @@ function openSqlite(path: string): FloorDatabase {
     dialect: 'sqlite',
     run: <Row>(text: string, values: readonly Value[]) => transaction((tx) => tx.run<Row>(text, values)),
   } as const;
-  return { read: reader.executor, single, transaction, batch: transaction };
+  const batch = (writes: Work<void>): Promise<boolean> =>
+    transaction((tx) =>
+      writes(requiringEffect(tx)).then(
+        () => true,
+        () => false,
+      ),
+    );
+  return { read: reader.executor, single, batch };
 }
 
 function openPostgres(url: string): FloorDatabase {
   const sql = postgres(url, { max: connections, types: { int8: int8AsNumber }, onnotice: () => undefined });
-  const executorOn = (on: postgres.Sql | postgres.TransactionSql): Executor => ({
+  const pool: Executor = {
     dialect: 'postgres',
+    gathers: true,
     run: async <Row>(text: string, values: readonly Value[]) =>
-      (await on.unsafe(text, values as Value[], { prepare: true })) as unknown as Row[],
-  });
-  const pool = { ...executorOn(sql), gathers: true };
+      (await sql.unsafe(text, values as Value[], { prepare: true })) as unknown as Row[],
+  };
   return {
     read: pool,
     single: pool,
-    transaction: async <T>(work: Work<T>) => (await sql.begin((tx) => work(executorOn(tx)))) as T,
     batch: async (writes) => {
       const { text, values } = await combined(writes);
-      await pool.run(text, values);
+      return pool.run(text, values).then(
+        () => true,
+        () => false,
+      );
     },
   };
 }

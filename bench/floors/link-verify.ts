@@ -2,10 +2,12 @@
 // token, spends every link of the address and starts the session in one commit, on SQLite together with all requests that have
 // arrived, and answers once that is on disk. No sign-up, limits, metrics or other endpoints.
 
-import { lockUserByAddress } from '../../packages/server/src/identity/account/store.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { lockMagicLink, spendLinksFor } from '../../packages/server/src/sign-in/magic-links/store.ts';
+import {
+  findLinkWithAccount,
+  spendLinksIfFree,
+} from '../../packages/server/src/sign-in/magic-links/store.ts';
 import { openDatabase } from './database.ts';
 import { json, serve } from './server.ts';
 import { signIn } from './sign-in.ts';
@@ -13,18 +15,15 @@ import { signIn } from './sign-in.ts';
 const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
 const db = openDatabase(process.env['DATABASE_URL'] ?? '');
 
-const tokensOf = (id: string, userAgent: string | null): Promise<object | undefined> =>
-  db.transaction(async (tx) => {
-    const now = Date.now();
-    const [link] = await lockMagicLink(tx, { id });
-    if (!link || link.spent_at !== null || link.expires_at <= now) return undefined;
-    const { email_key } = link;
-    const [user] = await lockUserByAddress(tx, { email_key });
-    if (!user || user.disabled_at !== null) return undefined;
-    const spent = await spendLinksFor(tx, { email_key, now });
-    if (!spent.some((row) => row.id === id)) return undefined;
-    return signIn(tx, keys, { userId: user.id, method: 'magic_link', emailKey: email_key, userAgent });
-  });
+async function tokensOf(id: string, userAgent: string | null): Promise<object | undefined> {
+  const now = Date.now();
+  const [link] = await findLinkWithAccount(db.read, { id });
+  if (!link || link.spent_at !== null || link.expires_at <= now) return undefined;
+  const { email_key, user_id: userId } = link;
+  return signIn(db, keys, { userId, method: 'magic_link', emailKey: email_key, userAgent }, (on) =>
+    spendLinksIfFree(on, { email_key, now }),
+  );
+}
 
 serve(async (request) => {
   const { token = '' } = await json(request);

@@ -41,16 +41,15 @@ async function verify({ id, response }: Assertion) {
   return { challenge, passkey, counter: data.counter, backed_up: data.flags.bs ? 1 : 0 };
 }
 
-const tokensOf = (verified: Awaited<ReturnType<typeof verify>>, userAgent: string | null) =>
-  db.transaction(async (tx) => {
-    if (!verified) return undefined;
-    const { challenge, passkey, counter, backed_up } = verified;
-    const spending = { id: challenge.subject.toString('base64url'), expires_at: challenge.value };
-    if ((await spendChallenge(tx, spending)).length === 0) return undefined;
-    const use = { id: passkey.id, user_id: passkey.user_id, counter, backed_up, now: Date.now() };
-    if ((await advanceCounter(tx, use)).length === 0) return undefined;
-    return signIn(tx, keys, { userId: passkey.user_id, method: 'passkey', passkeyId: passkey.id, userAgent });
+async function tokensOf(verified: Awaited<ReturnType<typeof verify>>, userAgent: string | null) {
+  if (!verified) return undefined;
+  const { challenge, passkey, counter, backed_up } = verified;
+  const { id: passkeyId, user_id: userId } = passkey;
+  return signIn(db, keys, { userId, method: 'passkey', passkeyId, userAgent }, async (on) => {
+    await spendChallenge(on, { id: challenge.subject.toString('base64url'), expires_at: challenge.value });
+    await advanceCounter(on, { id: passkeyId, user_id: userId, counter, backed_up, now: Date.now() });
   });
+}
 
 serve(async (request) => {
   const verified = await verify((await request.json()) as Assertion);

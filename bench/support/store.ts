@@ -9,6 +9,7 @@ import { openDatabase } from '../../packages/server/src/platform/database/databa
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { statement } from '../../packages/server/src/platform/database/statement.ts';
 import { textsOf } from '../../packages/server/src/platform/database/texts.ts';
+import { insertChain } from '../../packages/server/src/security-log/events/store.ts';
 import { insertSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 
@@ -52,6 +53,7 @@ async function addUser(tx: Executor, index: number, now: number): Promise<void> 
     webauthn_user_handle: userHandleAt(index),
     now,
   });
+  await insertChain(tx, { user_id: userIdAt(index) });
 }
 
 async function addSession(tx: Executor, index: number, now: number): Promise<void> {
