@@ -51,6 +51,10 @@ export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): 
 /** The state of an account's log, which changes with every event. */
 export type LogState = ChainRow;
 
+/** Undefined when the account is gone, or has no log yet. */
+export const findLog = async (ctx: Context, userId: string): Promise<LogState | undefined> =>
+  (await store.findChain(ctx.db.read, { user_id: userId })).at(0);
+
 /** Records an event in a batch, which has no effect if the log has another state by then. Nobody needs to lock the log. */
 export const recordNextEvent = (ctx: Context, on: Executor, log: LogState, event: NewEvent): Promise<void> =>
   append(ctx, on, log, event, null);

@@ -14,7 +14,13 @@ import { AuthError } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
+import {
+  findLog,
+  type NewEvent,
+  recordEvent,
+  recordingRateLimits,
+  recordNextEvent,
+} from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 import { sessionIdFor } from '../../sessions/sessions.ts';
@@ -190,10 +196,12 @@ export async function decideDevice(
   typed: string,
   approver: Approver,
 ): Promise<DeviceConfirmation | undefined> {
-  const { caller, client } = approver;
+  const { caller } = approver;
   let confirmation_code: string | undefined;
-  const { row: decided } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
-    ctx.db.transaction(async (tx) => {
+  const { row: decided } = await findByUserCode(ctx, typed, approver, async (user_code_hash) => {
+    const atOnce = decision === 'approve' && (await approveAtOnce(ctx, user_code_hash, approver));
+    if (atOnce) return [atOnce];
+    return ctx.db.transaction(async (tx) => {
       await lockAccount(tx, caller.userId);
       let confirmation_hash: string | null = null;
       if (decision === 'approve') {
@@ -208,22 +216,49 @@ export async function decideDevice(
       const deciding = { user_code_hash, session_id: caller.sessionId, now: ctx.clock() };
       const rows =
         decision === 'approve'
-          ? await store.approve(tx, { ...deciding, confirmation_hash })
+          ? await store.approve(tx, { ...deciding, user_id: caller.userId, confirmation_hash })
           : await store.deny(tx, deciding);
-      for (const { id: _, ...device } of rows) {
-        await recordEvent(ctx, tx, {
-          type: decision === 'approve' ? 'device_approved' : 'device_denied',
-          userId: caller.userId,
-          sessionId: caller.sessionId,
-          client,
-          detail: withoutNulls(device),
-        });
-      }
+      for (const row of rows) await recordEvent(ctx, tx, decisionEvent(decision, row, approver));
       return rows;
-    }),
-  );
+    });
+  });
   heldPolls.announce(decided.id);
   return confirmation_code === undefined ? undefined : { confirmation_code };
+}
+
+type DecidedDevice = Awaited<ReturnType<typeof store.approve>>[number];
+
+const decisionEvent = (
+  decision: 'approve' | 'deny',
+  { client_name, device_name, ip_address, scope, resource }: DecidedDevice,
+  { caller, client }: Approver,
+): NewEvent => ({
+  type: decision === 'approve' ? 'device_approved' : 'device_denied',
+  userId: caller.userId,
+  sessionId: caller.sessionId,
+  client,
+  detail: withoutNulls({ client_name, device_name, ip_address, scope, resource }),
+});
+
+/** Approves a device in one batch. Undefined if that needs a transaction, and then nothing has happened. */
+async function approveAtOnce(
+  ctx: Context,
+  user_code_hash: string,
+  approver: Approver,
+): Promise<DecidedDevice | undefined> {
+  const { userId: user_id, sessionId: session_id } = approver.caller;
+  const now = ctx.clock();
+  const [log, [pending]] = await Promise.all([
+    findLog(ctx, user_id),
+    store.findPending(ctx.db.read, { user_code_hash, now }),
+  ]);
+  if (!log || !pending || pending.scope !== null || pending.resource !== null) return undefined;
+  if (confirmationOf(ctx, pending, approver) !== 'none') return undefined;
+  const isApproved = await ctx.db.batch(async (on) => {
+    await store.approve(on, { user_code_hash, user_id, session_id, now, confirmation_hash: null });
+    await recordNextEvent(ctx, on, log, decisionEvent('approve', pending, approver));
+  });
+  return isApproved ? pending : undefined;
 }
 
 /**

@@ -163,16 +163,17 @@ export const growInterval = statement<{ id: string; by_seconds: number }>()((db,
 );
 
 /**
- * Approves a pending authorization for the user of a session that is active now; a row for exactly one decision. The
+ * Locks the account and approves a pending authorization for its session, if that is active now; a row for exactly one decision. The
  * authorization takes the session's epoch, so that revoking all sessions also revokes this approval, whichever commits
  * first.
  */
 export const approve = statement<{
   user_code_hash: string;
+  user_id: string;
   session_id: string;
   now: number;
   confirmation_hash: string | null;
-}>()((db, p) =>
+}>()((db, p, dialect) =>
   db
     .updateTable('device_authorizations')
     .set((e) => ({
@@ -182,6 +183,7 @@ export const approve = statement<{
       user_id: e.selectFrom('sessions').select('user_id').where('id', '=', p.session_id),
       session_epoch: e.selectFrom('sessions').select('session_epoch').where('id', '=', p.session_id),
     }))
+    .where((e) => e(e.cast<string>(p.user_id, 'text'), '=', lockedAccountId(db, p.user_id, dialect)))
     .where((e) => isSessionActive(e, p.session_id))
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
