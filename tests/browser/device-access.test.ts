@@ -47,7 +47,7 @@ test('each scope is shown by its sentence and its service, and the resource by i
   const access = { scope: 'tickets:write openid email', resource: tickets };
   const { page } = await review('narrow-review@example.com', access);
   expect(await asked(page).allInnerTexts()).toEqual([
-    'Create, change and close tickets in your name Tickets',
+    'Create, change and close tickets in your name\nTickets',
     'See your email address',
   ]);
   expect(await page.locator('#requested-resource').innerText()).toBe(`Only with Tickets, at ${tickets}`);
