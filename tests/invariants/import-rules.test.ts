@@ -94,8 +94,8 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
     'listing.ts',
     'policy.ts',
     'revocation.ts',
-    'runs/starting.ts',
-    'runs/subject.ts',
+    'starting-runs.ts',
+    'run-subject.ts',
   ],
 };
 

@@ -5,7 +5,7 @@ import { recordEvent } from '../security-log/events/events.ts';
 import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
 import { recordRemovedKey } from './access-keys.ts';
 import { announceEnd } from './announcements.ts';
-import { recordEndedRun } from './runs/starting.ts';
+import { recordEndedRun } from './starting-runs.ts';
 import * as store from './store.ts';
 
 /**

@@ -9,8 +9,8 @@ import { endServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { recordRemovedKey } from './access-keys.ts';
 import { announceEnd } from './announcements.ts';
 import * as apps from './apps/store.ts';
-import { recordEndedRun } from './runs/starting.ts';
 import * as runStore from './runs/store.ts';
+import { recordEndedRun } from './starting-runs.ts';
 import * as store from './store.ts';
 import { isKeyId, readToken } from './tokens.ts';
 

@@ -5,7 +5,7 @@ import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { findTrustingKey, type RunSubject } from '../../sessions/runs/subject.ts';
+import { findTrustingKey, type RunSubject } from '../../sessions/run-subject.ts';
 import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
 import { assertionError, readClaims } from './assertion.ts';
 import type { Issuers } from './issuers.ts';

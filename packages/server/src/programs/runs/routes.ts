@@ -10,7 +10,7 @@ import {
   requireRunParameters,
 } from '../../platform/token-endpoint/grant.ts';
 import { identifyService, requireDelegation } from '../../services/service-keys/service-keys.ts';
-import { findRunSubject, type RunSubject } from '../../sessions/runs/subject.ts';
+import { findRunSubject, type RunSubject } from '../../sessions/run-subject.ts';
 import { exchangeToken } from './runs.ts';
 
 /** The token exchange grant. @see RFC 8693 section 2.1 */

@@ -9,8 +9,8 @@ import { isSameResource } from '../../platform/values/resource.ts';
 import { holdsEverything, isWithin } from '../../platform/values/scope.ts';
 import { recordingRateLimits } from '../../security-log/events/events.ts';
 import { checkAuthorizationDetails, resolveAccess } from '../../services/scopes/scopes.ts';
-import { startRun } from '../../sessions/runs/starting.ts';
-import type { RunSubject } from '../../sessions/runs/subject.ts';
+import type { RunSubject } from '../../sessions/run-subject.ts';
+import { startRun } from '../../sessions/starting-runs.ts';
 import { areDetailsWithin } from './details.ts';
 
 /** The requested run. Without a service, a program narrows its own token. */
