@@ -4,7 +4,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { commandLineRequest, requestOf } from '../support/authorize.ts';
+import { commandLineRequest, requestOf, verifier } from '../support/authorize.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, mailTo } from '../support/http.ts';
 import { button, changesBy, headed, newAddress, phone, signedIn } from '../support/people.ts';
@@ -205,6 +205,29 @@ test('an external client is named by its host, and its own name stands in quotes
   expect(await page.locator('#client-name').innerText()).toBe('Notebook');
   expect(await page.locator('#client-name q').count()).toBe(1);
   await page.getByText('Text in quotes is self-reported').waitFor();
+  await page.context().close();
+});
+
+test('the account page names the session of a registered application as the administrator does, without quotes', async () => {
+  const id = await register('Whiteboard', '--public');
+  const page = await signedInPage();
+  const response = program.next();
+  await open(page, of(id));
+  await approve(page);
+  const code = new URLSearchParams((await response).search).get('code') ?? '';
+  const sent = { code, code_verifier: verifier, client_id: id, redirect_uri: program.redirectUri };
+  const { status } = await fetch(`${service.url}/api/v1/auth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'authorization_code', ...sent }),
+  });
+  expect(status).toBe(200);
+  await page.goto(`${service.url}/account`);
+  const item = page.locator('#sessions > li', { hasText: 'Whiteboard' });
+  await item.waitFor();
+  expect(await item.locator('.title q').count()).toBe(0);
+  await item.getByRole('button', { name: 'End session' }).click();
+  await page.locator('#sessions-done').getByText('Session ended').waitFor();
+  expect(await item.count()).toBe(0);
   await page.context().close();
 });
 

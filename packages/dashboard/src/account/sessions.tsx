@@ -108,15 +108,20 @@ const iconOf = ({ kind, user_agent }: Session): string => {
   return /Mobile|Android/.test(user_agent ?? '') ? phoneIcon : browserIcon;
 };
 
-/** What a device or application says it is called. */
-const quotedName = ({ kind, device_name, client_name }: Session): string | null =>
-  kind === 'browser' || kind === 'run' ? null : (device_name ?? client_name);
+/** A service that the administrator registered and named. */
+const isOfService = ({ kind, client_id }: Session): boolean =>
+  kind === 'run' || (kind === 'app' && client_id?.startsWith('svc_') === true);
+
+/** What a device or external application says it is called. */
+const quotedName = (session: Session): string | null =>
+  session.kind === 'browser' || isOfService(session) ? null : (session.device_name ?? session.client_name);
 
 /** A browser is named in words, a device as it names itself, and a run by the service that acts in it. */
 function Name({ session }: { session: Session }) {
   const { kind, user_agent, client_name } = session;
   if (kind === 'browser') return browserText(user_agent ?? '') ?? words.browser;
-  if (kind === 'run') return client_name === null ? words.run : <bdi>{escapeInvisible(client_name)}</bdi>;
+  if (isOfService(session))
+    return client_name === null ? words.run : <bdi>{escapeInvisible(client_name)}</bdi>;
   const name = quotedName(session);
   return name === null ? texts.common.device : <Untrusted text={name} />;
 }
