@@ -80,6 +80,8 @@ class OutboxWorker implements MailWorker {
   readonly #templates: Templates;
   readonly #transport: Transport;
   readonly #sending = new Set<Promise<void>>();
+  /** The lanes that had as many mails as the last claim could take, and so may have more: those are claimed without a look. */
+  readonly #fullLanes = new Set<store.Lane>();
   #ordinarySending = 0;
   #slowSending = 0;
   #extraSending = 0;
@@ -133,16 +135,15 @@ class OutboxWorker implements MailWorker {
   /** Starts sending due mails in the free slots, urgent ones first. Returns how long to wait before the next look. */
   async #fillSlots(): Promise<number> {
     this.#isAwake = false;
-    const { clock, db } = this.#ctx;
-    const [due] = await store.findNextDue(db.read, {});
+    for (const lane of this.#fullLanes) if ((await this.#claim(lane)) > 0) return 0;
+    if (store.lanes.every((lane) => this.#freeSlots(lane) <= 0)) return idlePollMs;
+    const [due] = await store.findNextDue(this.#ctx.db.read, {});
     let pauseMs = idlePollMs;
     for (const [index, lane] of store.lanes.entries()) {
       const dueAt = due![index as 0 | 1 | 2 | 3];
-      const free = this.#freeSlots(lane);
-      if (dueAt === null || free <= 0) continue;
-      const now = clock();
-      const dueMs = dueAt - now;
-      const claimed = dueMs > 0 ? 0 : await this.#claim(lane, now, free);
+      if (dueAt === null || this.#freeSlots(lane) <= 0) continue;
+      const dueMs = dueAt - this.#ctx.clock();
+      const claimed = dueMs > 0 ? 0 : await this.#claim(lane);
       pauseMs = Math.min(pauseMs, claimed > 0 ? 0 : Math.max(dueMs, 1));
     }
     return pauseMs;
@@ -155,10 +156,15 @@ class OutboxWorker implements MailWorker {
     return Math.min(free, ordinary, slow === 0 ? free : slowSlots - this.#slowSending);
   }
 
-  /** Claims mails of one lane and starts sending them. Returns how many. */
-  async #claim(lane: store.Lane, now: number, limit: number): Promise<number> {
+  /** Claims mails of one lane for its free slots and starts sending them. Returns how many. */
+  async #claim(lane: store.Lane): Promise<number> {
+    const limit = this.#freeSlots(lane);
+    if (limit <= 0) return 0;
+    const now = this.#ctx.clock();
     const claim = { ...lane, now, lease_until: now + leaseMs, limit };
     const mails = await store.claimMails(this.#ctx.db.single, claim);
+    if (mails.length === limit) this.#fullLanes.add(lane);
+    else this.#fullLanes.delete(lane);
     for (const mail of mails) this.#start(mail);
     return mails.length;
   }
