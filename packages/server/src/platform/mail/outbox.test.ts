@@ -61,7 +61,7 @@ onBothDatabases('outbox', (open) => {
     const worker = startMailWorker(t.ctx, templates, transport);
     await request(t, 'bob@example.com');
     worker.wake();
-    await until(() => transport.delivered.length === 1);
+    await until(async () => (await unsent(t)).length === 1);
     expect(transport.delivered).toEqual(['bob@example.com']);
     t.pass(9);
     worker.wake();
