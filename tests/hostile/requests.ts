@@ -4,6 +4,7 @@ import { authorizationParameters } from '@latchkey/contract/authorize';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { endSessionPath, signOutParameters } from '@latchkey/contract/openid';
+import { grantTypes } from '@latchkey/contract/tokens';
 import { z } from 'zod';
 import type { Random } from './random.ts';
 import { hostileJson, hostileText, jsonText, marker } from './values.ts';
@@ -181,7 +182,7 @@ function encoded(random: Random, text: string): Buffer {
 
 function formBody(random: Random, { members }: Target): Buffer {
   const names = [...members, 'grant_type', 'token', marker];
-  const grants = ['refresh_token', 'urn:ietf:params:oauth:grant-type:device_code', 'password', marker];
+  const grants = [...grantTypes, 'password', marker];
   const pairs = Array.from({ length: random.below(6) }, () => {
     const name = random.pick(names);
     const value = name === 'grant_type' ? random.pick(grants) : percent(random, hostileText(random, 5_000));
@@ -243,7 +244,7 @@ function pageRequest(random: Random, credentials: Credentials): HostileRequest {
     `${method} ${path}${method === 'POST' ? '' : `?${query}`} HTTP/1.1`,
     'Host: localhost',
     ...(method === 'POST'
-      ? [`Content-Type: application/x-www-form-urlencoded`, `Content-Length: ${body.length}`]
+      ? [`Content-Type: application/x-www-form-urlencoded`, `Content-Length: ${Buffer.byteLength(body)}`]
       : []),
     ...otherHeaders(random),
   ];

@@ -28,7 +28,10 @@ const texts: readonly string[] = [
   `org.${marker}.__proto__`,
 ];
 
-const tokenPrefixes = ['lk_at_', 'lk_rt_', 'lk_dc_', 'lk_ml_', 'lk_mr_', 'lk_ec_', 'lk_ak_', 'ses_', 'usr_'];
+const tokenPrefixes = [
+  ...['lk_at_', 'lk_rt_', 'lk_dc_', 'lk_ml_', 'lk_mr_', 'lk_ec_', 'lk_ak_', 'lk_ac_', 'lk_nm_', 'lk_sk_'],
+  ...['ses_', 'usr_', 'svc_', 'key_', 'pk_', 'org_'],
+];
 
 /** A text of any length up to `maxLength`, more often short than long. */
 export function hostileText(random: Random, maxLength = 70_000): string {
