@@ -22,7 +22,9 @@ const actorOf = (type: EventType, detail: Record<string, string>) =>
 
 test('the actor is who acted: the operator, a service or the user', () => {
   const operator = { app_name: 'latchkey-server' };
-  expect(actorOf('account_disabled', {})).toEqual(operator);
+  expect(actorOf('account_disabled', { by: 'operator' })).toEqual(operator);
+  expect(actorOf('account_disabled', { by: 'svc_1' })).toEqual({ app_uid: 'svc_1' });
+  expect(actorOf('session_revoked', { reason: 'operator', by: 'svc_1' })).toEqual({ app_uid: 'svc_1' });
   expect(actorOf('all_sessions_revoked', { by: 'operator' })).toEqual(operator);
   expect(actorOf('key_removed', { reason: 'taken_over' })).toEqual(operator);
   expect(actorOf('run_ended', { reason: 'service_revoked' })).toEqual(operator);

@@ -99,20 +99,15 @@ const mappings: Readonly<Record<EventType, Mapping>> = {
   account_enabled: account('Enable'),
 };
 
-/** Events that only the operator causes, although their detail does not say so. */
-const typesOfOperator: readonly EventType[] = ['account_disabled', 'account_enabled'];
+/** Why something ended that only the operator can end, although the detail does not name the operator. */
 const reasonsOfOperator: readonly (string | undefined)[] = ['taken_over', 'service_revoked'];
 
 /** Who acted: the operator, a service, or else the holder of the session. */
-function actorOf({ type, detail, user_id }: PositionedEvent, session: object): object {
-  if (
-    detail['by'] === 'operator' ||
-    typesOfOperator.includes(type) ||
-    reasonsOfOperator.includes(detail['reason'])
-  ) {
-    return { app_name: 'latchkey-server' };
-  }
-  if (detail['by'] === 'service') return { app_uid: detail['service_id'] };
+function actorOf({ detail, user_id }: PositionedEvent, session: object): object {
+  const { by, reason, service_id } = detail;
+  if (by === 'operator' || reasonsOfOperator.includes(reason)) return { app_name: 'latchkey-server' };
+  if (by === 'service') return { app_uid: service_id };
+  if (by?.startsWith('svc_')) return { app_uid: by };
   return { user: { uid: user_id }, ...session };
 }
 

@@ -282,17 +282,17 @@ export async function* allAccounts(ctx: Context, pageSize = accountPageSize): As
  * @throws {AuthError} `not_found`
  */
 export const setDisabled = async (ctx: Context, email: string, disabled: boolean): Promise<boolean> =>
-  changeDisabled(ctx, await findAccountByEmail(ctx, email), disabled);
+  changeDisabled(ctx, await findAccountByEmail(ctx, email), disabled, 'operator');
 
 /**
- * Disables or enables an account, for the operator or the service `by`. Disabling ends all its sessions; enabling does not bring them
+ * Disables or enables an account, for `operator` or the service `by`. Disabling ends all its sessions; enabling does not bring them
  * back. Returns whether anything changed; nothing does if the account is gone.
  */
 export const changeDisabled = (
   ctx: Context,
   userId: string,
   disabled: boolean,
-  by?: string,
+  by: string,
 ): Promise<boolean> =>
   ctx.db.transaction(async (tx) => {
     const [changed] = disabled
@@ -300,14 +300,14 @@ export const changeDisabled = (
       : await store.enableUser(tx, { id: userId });
     if (!changed) return false;
     const type = disabled ? 'account_disabled' : 'account_enabled';
-    await recordEvent(ctx, tx, { type, userId, ...(by === undefined ? {} : { detail: { by } }) });
+    await recordEvent(ctx, tx, { type, userId, detail: { by } });
     const announced = disabled ? 'account-disabled' : 'account-enabled';
     await writeFeedEvent(ctx, tx, { type: announced, userId });
     return true;
   });
 
 /**
- * For the operator: every account whose address or name contains the text, by address. The case of ASCII letters is
+ * For the operator: every account whose address or name contains the text, by address. Case is
  * ignored. Reads one page at a time.
  */
 export async function* searchUsers(
