@@ -38,8 +38,7 @@ export const userSearch = pagination.extend({
   search: text(fieldLimits.search)
     .optional()
     .meta({
-      description:
-        'Only users with this text in their email address or name. The case of A-Z does not matter.',
+      description: 'Only users with this text in their email address or name. Case does not matter.',
       examples: ['lovelace'],
     }),
 });

@@ -69,7 +69,7 @@ function addReadingCommands(users: Command, run: Run): void {
     .description('list accounts by email address')
     .option(
       '--search <text>',
-      'only those with this text anywhere in the address or name; the case of A-Z does not matter',
+      'only those with this text anywhere in the address or name; case does not matter',
     )
     .option(...asJson)
     .action(({ search = '', ...options }: { search?: string; json?: true }) =>

@@ -50,46 +50,6 @@ export const listUsers = statement<{ after: string; limit: number }>()((db, p) =
     .limit(p.limit),
 );
 
-/** The address that so many accounts further ends a part of the list; no row if the list ends before. Reads the index alone. */
-export const findEndOfPart = statement<{ after: string; others: number }>()((db, p) =>
-  db
-    .selectFrom('users')
-    .select('email_key')
-    .where('email_key', '>', p.after)
-    .orderBy('email_key')
-    .limit(1)
-    .offset(p.others),
-);
-
-/**
- * The accounts in a part of the list whose address or name contains a text, by ascending address. ASCII letters of the text must be in
- * lower case; in addresses and names their case is ignored.
- */
-export const searchUsers = statement<{
-  text: string;
-  after: string;
-  up_to: string | null;
-  limit: number;
-}>()((db, p, dialect) => {
-  const contains = (column: Expression<string>) =>
-    dialect === 'postgres'
-      ? sql<boolean>`strpos(${column}, ${p.text}) > 0`
-      : sql<boolean>`instr(${column}, ${p.text}) > 0`;
-  // In both databases of A-Z only: for PostgreSQL this is what the collation says.
-  const lower = (column: Expression<string>) =>
-    dialect === 'postgres' ? sql<string>`lower(${column} collate "C")` : sql<string>`lower(${column})`;
-  return db
-    .selectFrom('users')
-    .select(userColumns)
-    .where('email_key', '>', p.after)
-    .where((e) => e.or([sql<boolean>`cast(${p.up_to} as text) is null`, e('email_key', '<=', p.up_to)]))
-    .where((e) =>
-      e.or([contains(e.ref('email_key')), contains(lower(e.ref('email'))), contains(lower(e.ref('name')))]),
-    )
-    .orderBy('email_key')
-    .limit(p.limit);
-});
-
 /** Locks the row until the transaction ends, so that changes to one profile wait for each other. */
 export const lockUser = statement<{ id: string }>()((db, p, dialect) =>
   db

@@ -60,13 +60,14 @@ onBothDatabases('users for services', (open) => {
     const t = await open();
     for (const email of ['ada@example.com', 'BOB@example.com', 'eve_100@example.org']) await t.login(email);
     const { access_token: accessToken } = await t.login('carol@example.com');
-    await t.api.call('updateProfile', { accessToken, body: { name: 'Ada’s Sister' } });
+    await t.api.call('updateProfile', { accessToken, body: { name: 'Ada’s Sister Éva' } });
     const found = async (text: string, pageSize?: number) =>
       (await Array.fromAsync(searchUsers(t.ctx, text, pageSize))).map(({ email }) => email);
     expect(await found('ADA')).toEqual(['ada@example.com', 'carol@example.com']);
     expect(await found('bob@')).toEqual(['BOB@example.com']);
     expect(await found('example.org')).toEqual(['eve_100@example.org']);
-    expect(await found('’s s')).toEqual(['carol@example.com']);
+    for (const text of ['’s s', 'éva', 'Éva', 'ÉVA'])
+      expect(await found(text)).toEqual(['carol@example.com']);
     // Neither is a placeholder.
     expect(await found('%')).toEqual([]);
     expect(await found('_')).toEqual(['eve_100@example.org']);

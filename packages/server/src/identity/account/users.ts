@@ -3,7 +3,6 @@ import type { User } from '@latchkey/contract/users';
 import type { Context } from '../../platform/context.ts';
 import type { PageRequest } from '../../platform/database/pagination.ts';
 import { AuthError, resourceNotFound } from '../../platform/errors.ts';
-import { lowerAscii } from '../../platform/values/email-key.ts';
 import * as store from './store.ts';
 
 type Row = Awaited<ReturnType<typeof store.findUserRecord>>[number];
@@ -42,8 +41,8 @@ const maxParts = 50;
 let lastSearch: Promise<unknown> = Promise.resolve();
 
 /**
- * One page of the accounts, by address; with `search`, of those whose address or name contains it, in any case of A-Z. No index finds a
- * part of a text, so a search reads on in the list until the page is full or has examined 100,000 accounts. Then the page is short, or
+ * One page of the accounts, by address; with `search`, of those whose address or name contains it, in any case. No index finds a part of
+ * a text, so a search reads on in the list until the page is full or has examined 100,000 accounts. Then the page is short, or
  * empty, and the next one reads on.
  */
 export async function listUsers(
@@ -53,7 +52,7 @@ export async function listUsers(
 ): Promise<{ users: User[]; next_cursor: string | null }> {
   const after = parseAddressCursor(cursor);
   if (search === '') return pageOf(await store.listUsers(ctx.db.read, { after, limit: limit + 1 }), limit);
-  const page = lastSearch.then(() => searchUsers(ctx, { text: lowerAscii(search), limit, after }, part));
+  const page = lastSearch.then(() => searchUsers(ctx, { text: search.toLowerCase(), limit, after }, part));
   lastSearch = page.catch(() => undefined);
   return page;
 }
@@ -65,13 +64,15 @@ async function searchUsers(
 ): Promise<{ users: User[]; next_cursor: string | null }> {
   const found: Row[] = [];
   for (let parts = 1; ; parts++) {
-    const [end] = await store.findEndOfPart(ctx.db.read, { after, others: part.size - 1 });
-    const up_to = end?.email_key ?? null;
-    const rest = limit + 1 - found.length;
-    found.push(...(await store.searchUsers(ctx.db.read, { text, after, up_to, limit: rest })));
-    if (up_to === null || found.length > limit) return pageOf(found, limit);
-    if (parts === part.max) return { users: found.map(userOf), next_cursor: addressCursor(up_to) };
-    after = up_to;
+    const rows = await store.listUsers(ctx.db.read, { after, limit: part.size });
+    // Not in SQL: SQLite ignores the case of A-Z only.
+    const matches = ({ email, email_key, name }: Row) =>
+      [email, email_key, name].some((value) => value.toLowerCase().includes(text));
+    found.push(...rows.filter(matches));
+    const last = rows.at(-1);
+    if (!last || rows.length < part.size || found.length > limit) return pageOf(found, limit);
+    if (parts === part.max) return { users: found.map(userOf), next_cursor: addressCursor(last.email_key) };
+    after = last.email_key;
     await nextTurn();
   }
 }

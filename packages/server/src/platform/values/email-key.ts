@@ -10,4 +10,4 @@ export function emailKeyOf(email: string): string {
   return lowerAscii(email.slice(0, at)) + (asciiDomainOf(domain) ?? lowerAscii(domain));
 }
 
-export const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
