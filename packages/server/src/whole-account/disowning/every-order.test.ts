@@ -15,7 +15,7 @@ const actors = [...thieves, 'owner'] as const;
 type Actor = (typeof actors)[number];
 
 /**
- * `moves` changes the address. `adds` adds a passkey, signs in with it from a place of its own, makes a key and signs a device
+ * `moves` changes the address, and signs in by email to the new one from a place of its own. `adds` adds a passkey, signs in with it from a place of its own, makes a key and signs a device
  * in. `disowns` uses the notice about a sign-in of the thief, or about the sign-in with the passkey that it added.
  */
 type Step = `${Actor} ${'moves' | 'adds'}` | `disowns ${(typeof thieves)[number]}${'' | ' passkey'}`;
@@ -218,6 +218,8 @@ class Walk {
     const link = await linkFrom(app, 'emailChange', `email_changes WHERE new_email = '${email}'`);
     expect(outcome(await app.ask('POST', '/me/email/verify', { token, json: { token: link } }))).toBe('200');
     model.move(login, email);
+    const { body } = await signIn(app, email, placeOf(`${actor} email`, 5 + actors.indexOf(actor)));
+    model.startLogin('browser', body, login);
   }
 
   async adds(actor: Actor, name: string = actor): Promise<void> {
