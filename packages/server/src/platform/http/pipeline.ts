@@ -4,6 +4,7 @@ import { everything } from '@latchkey/contract/scopes';
 import type { ServiceRight } from '@latchkey/contract/services';
 import type { Caller, CallingService, Context } from '../context.ts';
 import { AuthError, insufficientScope, invalidSlug, resourceNotFound } from '../errors.ts';
+import type { ClientInfo } from '../values/client-info.ts';
 import { includesAny } from '../values/scope.ts';
 import {
   type BodyDialect,
@@ -53,11 +54,15 @@ export interface Access<Credential> {
 
 export interface Api {
   readonly routes: Routes;
-  /** Serves and describes an endpoint. One with a form dialect takes the handler of its form third. */
+  /**
+   * Serves and describes an endpoint. One with a form dialect takes the handler of its form third, and may take one that
+   * learns of each form that is refused before that, whatever the form holds.
+   */
   on<const E extends Endpoint>(
     endpoint: E,
     handler: CallHandler<E>,
     formHandler?: CallHandler<FormOf<E>, FormResponseOf<E>>,
+    onRefusedForm?: (form: URLSearchParams, client: ClientInfo) => Promise<void>,
   ): void;
 }
 
@@ -76,7 +81,7 @@ export function createApi<Credential>(
   access: Access<Credential>,
   version: string,
 ): Api {
-  const on: Api['on'] = (endpoint, handler, formHandler) => {
+  const on: Api['on'] = (endpoint, handler, formHandler, onRefusedForm) => {
     const asJson = dialectWith(endpoint, handler);
     const asForm = formHandler && dialectWith(formOf(endpoint), formHandler);
     const dialects: BodyDialect[] = [];
@@ -95,15 +100,26 @@ export function createApi<Credential>(
         : undefined;
       if (credential instanceof AuthError) return exchange.refuse(credential);
       const caller = credential && (await identifyCaller(access, credential, dialect, request));
-      const query = checkQuery(ctx, dialect, request);
-      const body = checkBody(dialect, request, received, dialects);
-      if (caller && dialect.endpoint.endsOwnSession && !endsOwnSession(caller, params, query, body))
-        requireScope(caller, dialect.endpoint);
-      requireNames(endpoint, params);
       const client = dialect.endpoint.method === 'get' ? undefined : readClientInfo(ctx.config, exchange);
-      const { arrivedAt } = exchange;
-      const checked = { caller, service, client, params, query, body, arrivedAt };
-      const reply = await dialect.handle(completeCall(ctx.config, dialect.endpoint, request, checked));
+      const checkCall = (): Call<Endpoint> => {
+        const query = checkQuery(ctx, dialect, request);
+        const body = checkBody(dialect, request, received, dialects);
+        if (caller && dialect.endpoint.endsOwnSession && !endsOwnSession(caller, params, query, body))
+          requireScope(caller, dialect.endpoint);
+        requireNames(endpoint, params);
+        const { arrivedAt } = exchange;
+        const checked = { caller, service, client, params, query, body, arrivedAt };
+        return completeCall(ctx.config, dialect.endpoint, request, checked);
+      };
+      let call: Call<Endpoint>;
+      try {
+        call = checkCall();
+      } catch (error) {
+        if (onRefusedForm && dialect === asForm && client && !(received instanceof AuthError))
+          await onRefusedForm(new URLSearchParams(new TextDecoder().decode(received)), client);
+        throw error;
+      }
+      const reply = await dialect.handle(call);
       const response = respond(ctx, exchange, dialect, reply, caller);
       if (isCommandLine(request, caller)) response.headers.set(serverVersion.name, version);
       return response;

@@ -25,6 +25,8 @@ export interface GrantCall
  */
 export interface Grant<Tokens extends TokenSet | IssuedToken = TokenSet | IssuedToken> {
   redeem(ctx: Context, call: GrantCall): Promise<Reply<Tokens>>;
+  /** Learns of each `code` in a request that is refused before it reaches a grant. */
+  onRefused?(ctx: Context, code: string, client: ClientInfo): Promise<void>;
 }
 
 /** @throws {AuthError} `invalid_request` if the parameter is missing */

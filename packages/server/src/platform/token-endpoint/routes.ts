@@ -10,6 +10,7 @@ import type { Context } from '../context.ts';
 import { AuthError } from '../errors.ts';
 import type { Reply } from '../http/call.ts';
 import type { Api } from '../http/pipeline.ts';
+import type { ClientInfo } from '../values/client-info.ts';
 import { clientAuthorization } from './client.ts';
 import type { Grant, GrantCall, GrantParameters } from './grant.ts';
 
@@ -22,7 +23,16 @@ interface Grants extends Readonly<Record<GrantType, Grant>> {
 /** The token endpoint takes every grant as a form, and a device code also as JSON. `/refresh` takes refresh tokens, as both. */
 export function tokenRoutes(api: Api, ctx: Context, grants: Grants): void {
   const { [deviceCodeGrantType]: deviceCode, [refreshGrantType]: refresh } = grants;
-  api.on(endpoints.redeemDeviceCode, (call) => deviceCode.redeem(ctx, call), redeemForm(ctx, grants));
+  const onRefusedForm = async (form: URLSearchParams, client: ClientInfo) => {
+    for (const grant of Object.values(grants))
+      for (const code of new Set(form.getAll('code'))) await grant.onRefused?.(ctx, code, client);
+  };
+  api.on(
+    endpoints.redeemDeviceCode,
+    (call) => deviceCode.redeem(ctx, call),
+    redeemForm(ctx, grants),
+    onRefusedForm,
+  );
   api.on(
     endpoints.refresh,
     (call) => refresh.redeem(ctx, call),
@@ -45,7 +55,13 @@ function redeemForm<Tokens extends TokenSet | IssuedToken>(
   ): Promise<Reply<Tokens>> => {
     const grant = byType.get(call.body.grant_type);
     if (!grant) throw new AuthError('unsupported_grant_type', 'grant_type: not supported by this endpoint');
-    const authorization = clientAuthorization(call);
+    let authorization = call.authorization;
+    try {
+      authorization = clientAuthorization(call);
+    } catch (error) {
+      await grant.onRefused?.(ctx, call.body.code ?? '', call.client);
+      throw error;
+    }
     try {
       return await grant.redeem(ctx, { ...call, authorization });
     } catch (error) {

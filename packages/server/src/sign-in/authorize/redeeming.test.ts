@@ -164,6 +164,13 @@ onBothDatabases('the authorization code grant', (open) => {
     'with a wrong verifier': (code) => redeem(app, code, { ...asPublic, code_verifier: 'wrong' }),
     'without a verifier': (code) => redeem(app, code, { ...asPublic, code_verifier: undefined }),
     'by another client': (code) => redeem(app, code, {}, asService()),
+    'with the code twice': (code) =>
+      app.ask('POST', '/token', { form: `grant_type=authorization_code&code=${code}&code=${code}` }),
+    'with a parameter that is too long': (code) =>
+      redeem(app, code, { ...asPublic, redirect_uri: 'x'.repeat(9_000) }),
+    'with a wrong idempotency key': (code) =>
+      redeem(app, code, asPublic, { headers: { 'Idempotency-Key': '' } }),
+    'with two keys': (code) => redeem(app, code, { ...asPublic, client_secret: 'x' }, asService()),
     'for another resource': (code) => redeem(app, code, { ...asPublic, resource: 'https://x.example' }),
     'after ten minutes less a second': (code) => {
       app.pass(599);

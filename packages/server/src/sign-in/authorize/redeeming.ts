@@ -77,9 +77,9 @@ const refused = (detail: ErrorDetail) =>
  */
 export async function redeemCode(ctx: Context, request: CodeRequest): Promise<RedeemedCode> {
   const { body, client } = request;
-  const code = readCode(ctx, request);
+  const code = readCode(ctx, body.code, repeatedRequest(request));
   // First, because a second use counts whatever else is wrong with it.
-  if (code) await noticeReplay(ctx, code, client);
+  await noticeReplay(ctx, code, client);
   required(request, 'code');
   const verifier = required(request, 'code_verifier');
   if (body.authorization_details !== undefined)
@@ -111,15 +111,16 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
   return repeat(ctx, code, current);
 }
 
-function readCode(ctx: Context, request: CodeRequest): PresentedCode | undefined {
-  const handle = readHandle(ctx.keys, 'authorizationCode', request.body.code ?? '');
+function readCode(ctx: Context, text = '', request?: string): PresentedCode | undefined {
+  const handle = readHandle(ctx.keys, 'authorizationCode', text);
   if (!handle) return undefined;
-  return {
-    handle,
-    id: codeIdOf(handle.subject),
-    requestHash: idempotencyHash(handle.subject, repeatedRequest(request)),
-  };
+  const { subject } = handle;
+  return { handle, id: codeIdOf(subject), requestHash: idempotencyHash(subject, request) };
 }
+
+/** Ends the session of a code that is in a request which is refused for its form. It counts as a use of a redeemed code. */
+export const noticeRefused = (ctx: Context, text: string, client: ClientInfo): Promise<void> =>
+  noticeReplay(ctx, readCode(ctx, text), client);
 
 /** What makes two requests the same one, besides the code. */
 const repeatedRequest = ({
@@ -139,7 +140,12 @@ const isRepetition = ({ requestHash }: PresentedCode, row: CodeRow, now: number)
   now - row.spent_at! <= repeatWindowMs;
 
 /** Ends the session of a code that is used a second time. */
-async function noticeReplay(ctx: Context, code: PresentedCode, client: ClientInfo): Promise<void> {
+async function noticeReplay(
+  ctx: Context,
+  code: PresentedCode | undefined,
+  client: ClientInfo,
+): Promise<void> {
+  if (!code) return;
   const [row] = await store.findCode(ctx.db.read, { id: code.id });
   const now = ctx.clock();
   if (!row || row.redeemed === 0 || isRepetition(code, row, now)) return;

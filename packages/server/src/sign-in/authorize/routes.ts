@@ -19,7 +19,7 @@ import {
   sourceOf,
   verifyRequest,
 } from './authorize.ts';
-import { redeemCode } from './redeeming.ts';
+import { noticeRefused, redeemCode } from './redeeming.ts';
 import type { ResponseTarget, SentParameters } from './request.ts';
 
 /** The authorization code grant of the OAuth token endpoint. @see RFC 6749 section 4.1.3 */
@@ -29,6 +29,7 @@ export const authorizationCodeGrant = (issueIdentityToken: IssueIdentityToken): 
     const id_token = await issueIdentityToken(sessionId, tokens, nonce);
     return { body: id_token === undefined ? tokens : { ...tokens, id_token }, detail };
   },
+  onRefused: noticeRefused,
 });
 
 const path = '/authorize';
