@@ -190,6 +190,18 @@ onBothDatabases('the authorization code grant', (open) => {
       expect(refusal(refreshed)).toEqual([400, 'invalid_grant']);
     });
 
+  test('a wrong use that races the right one spends the code or ends the session', async () => {
+    for (let milliseconds = 0; milliseconds < 24; milliseconds += 0.5) {
+      const code = await publicCode();
+      const [right, wrong] = await Promise.all([
+        redeem(app, code, asPublic),
+        Bun.sleep(milliseconds).then(() => redeem(app, code, { ...asPublic, code_verifier: 'wrong' })),
+      ]);
+      expect(refusal(wrong)).toEqual([400, 'invalid_grant']);
+      if (right.status === 200) expect(await isActive(right.body.access_token)).toBe(false);
+    }
+  });
+
   test('a second use after ten minutes ends nothing', async () => {
     const code = await publicCode();
     const { body } = await redeem(app, code, asPublic);

@@ -79,7 +79,7 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
   const { body, client } = request;
   const code = readCode(ctx, body.code, repeatedRequest(request));
   // First, because a second use counts whatever else is wrong with it.
-  await noticeReplay(ctx, code, client);
+  const row = code && (await findNoticingReplay(ctx, code, client));
   required(request, 'code');
   const verifier = required(request, 'code_verifier');
   if (body.authorization_details !== undefined)
@@ -87,7 +87,6 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
   const clientId = await proveClient(ctx, request);
   if (!code) throw refused('malformed');
 
-  const [row] = await store.findCode(ctx.db.read, { id: code.id });
   if (!row) throw refused(code.handle.value <= ctx.clock() ? 'expired' : 'unknown');
   if (row.spent_at !== null) return repeat(ctx, code, row);
   requireOwnAccess(body, row);
@@ -105,8 +104,7 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
   const [spent] = await store.spend(ctx.db.single, { id: code.id, now: ctx.clock() });
   if (spent) throw refused(isRight ? 'gone' : 'unproven');
   // Another request was faster.
-  await noticeReplay(ctx, code, client);
-  const [current] = await store.findCode(ctx.db.read, { id: code.id });
+  const current = await findNoticingReplay(ctx, code, client);
   if (!current) throw refused('expired');
   return repeat(ctx, code, current);
 }
@@ -119,8 +117,10 @@ function readCode(ctx: Context, text = '', request?: string): PresentedCode | un
 }
 
 /** Ends the session of a code that is in a request which is refused for its form. It counts as a use of a redeemed code. */
-export const noticeRefused = (ctx: Context, text: string, client: ClientInfo): Promise<void> =>
-  noticeReplay(ctx, readCode(ctx, text), client);
+export async function noticeRefused(ctx: Context, text: string, client: ClientInfo): Promise<void> {
+  const code = readCode(ctx, text);
+  if (code) await findNoticingReplay(ctx, code, client);
+}
 
 /** What makes two requests the same one, besides the code. */
 const repeatedRequest = ({
@@ -139,18 +139,19 @@ const isRepetition = ({ requestHash }: PresentedCode, row: CodeRow, now: number)
   requestHash === row.request_hash &&
   now - row.spent_at! <= repeatWindowMs;
 
-/** Ends the session of a code that is used a second time. */
-async function noticeReplay(
+/** The row of a code, while that is kept. If this is a second use of the code, its session ends. */
+async function findNoticingReplay(
   ctx: Context,
-  code: PresentedCode | undefined,
+  code: PresentedCode,
   client: ClientInfo,
-): Promise<void> {
-  if (!code) return;
+): Promise<CodeRow | undefined> {
   const [row] = await store.findCode(ctx.db.read, { id: code.id });
   const now = ctx.clock();
-  if (!row || row.redeemed === 0 || isRepetition(code, row, now)) return;
-  if (now - row.spent_at! > replayWindowMs) return;
-  await endStolenSession(ctx, { userId: row.user_id, sessionId: row.session_id, client }, 'code_replayed');
+  const isReplay =
+    row?.redeemed === 1 && !isRepetition(code, row, now) && now - row.spent_at! <= replayWindowMs;
+  if (isReplay)
+    await endStolenSession(ctx, { userId: row.user_id, sessionId: row.session_id, client }, 'code_replayed');
+  return row;
 }
 
 /** @throws {AuthError} `invalid_grant` unless the spent code was spent by this very request */
