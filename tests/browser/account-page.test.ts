@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { signIn as signInAt } from '../support/people.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -18,15 +19,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-async function signIn(page: Page, email: string, seen = 0): Promise<void> {
-  await page.goto(`${service.url}/login`);
-  await page.getByLabel('Email address').fill(email);
-  await page.getByRole('button', { name: 'Email me a link' }).click();
-  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, seen)));
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL(`${service.url}/account`);
-  await page.getByRole('heading', { name: 'Your account', exact: true }).waitFor();
-}
+const signIn = (page: Page, email: string) => signInAt(page, service.url, email);
 
 /** Makes all sessions an hour older, so that none counts as recent. */
 function ageSessions(): void {
@@ -92,7 +85,7 @@ test('the page never loads the picture of a profile, whose host would learn who 
   await request(service.url, 'PATCH', '/me', { token, json: { avatar_url: picture } });
   const hosts = new Set<string>();
   page.on('request', (sent) => void hosts.add(new URL(sent.url()).host));
-  await signIn(page, email, 1);
+  await signIn(page, email);
   await page.getByRole('button', { name: 'Edit profile' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Ada');
   await page.getByRole('button', { name: 'Save' }).click();
@@ -184,7 +177,7 @@ test('the activity list describes events newest first, loads more on request, an
   const texts = await rows(page).allInnerTexts();
   expect(texts).toHaveLength(15);
   expect(texts.at(-1)).toContain('Account created');
-  expect(texts.at(-2)).toContain('Signed in with an email code');
+  expect(texts.at(-2)).toContain('Signed in with an email link');
   expect(texts.at(-2)).toContain('This session');
   expect(await page.locator('#more-events').count()).toBe(0);
   // New events appear at the top, and those already shown stay.
@@ -308,7 +301,7 @@ test('when the session has ended, a dialog offers to sign in again and the page 
   await page.getByRole('button', { name: 'Save' }).click();
   await dialog.getByRole('link', { name: 'Sign in again' }).click();
   await page.waitForURL(`${service.url}/login?next=%2Faccount`);
-  await signIn(page, email, 2);
+  await signIn(page, email);
   await page.goBack();
   await page.goForward();
   await page.getByRole('heading', { name: 'Your account', exact: true }).waitFor();

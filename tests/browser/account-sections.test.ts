@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { signIn } from '../support/people.ts';
+import { signIn, signInByCode } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -219,7 +219,7 @@ test('the passkey offer after an email sign-in does not wait for other sections,
   const page = await newPage();
   const held = Promise.withResolvers<void>();
   await page.route(addressOf('sessions'), (route) => held.promise.then(() => route.continue()));
-  await signIn(page, service.url, 'offered@example.com');
+  await signInByCode(page, service.url, 'offered@example.com');
   await page.getByText('Skip the email next time').waitFor();
   const button = await page.locator('#add-passkey').elementHandle();
   held.resolve();

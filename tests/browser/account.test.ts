@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { codeIn, linkIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { linkIn, loginByMail, request } from '../support/http.ts';
+import { signIn as signInAt } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -34,15 +35,7 @@ async function mailAbout(to: string, subject: string): Promise<AnyMail> {
   throw new Error(`no email about ${subject} to ${to}`);
 }
 
-async function signIn(page: Page, email: string): Promise<void> {
-  await page.goto(`${service.url}/login`);
-  await page.getByLabel('Email address').fill(email);
-  await page.getByRole('button', { name: 'Email me a link' }).click();
-  const code = codeIn(await mailTo(service.url, email));
-  await page.getByLabel('Code from the email').fill(code);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL(`${service.url}/account`);
-}
+const signIn = (page: Page, email: string) => signInAt(page, service.url, email);
 
 async function loginOfDevice(access_token: string, names: object = {}) {
   const { body } = await request(service.url, 'POST', '/device', { json: names });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { changesBy, phone, signedIn, signIn } from '../support/people.ts';
+import { changesBy, giveSession, phone, signedIn, signInByCode } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -45,7 +45,7 @@ async function press(page: Page, button: 'Approve' | 'Deny', device: Device): Pr
 /** A page that has approved a device and is waiting for it to sign in. */
 async function waitingPage(email: string, page?: Page): Promise<{ page: Page; device: Device }> {
   const of = page ?? (await newPage());
-  await signIn(of, service.url, email);
+  await giveSession(of, service.url, email);
   const device = await startDevice();
   await press(of, 'Approve', device);
   await says(of, waiting);
@@ -92,7 +92,7 @@ test('a click on a window without the focus approves nothing, so that a double c
 
 test('a screen reader announces the code, the warning and both choices of the device page', async () => {
   const page = await newPage();
-  await signIn(page, service.url, 'reader@example.com');
+  await giveSession(page, service.url, 'reader@example.com');
   const device = await startDevice();
   await page.goto(device.verification_uri_complete);
   await page.locator('#approve').waitFor();
@@ -260,7 +260,7 @@ test('of two devices approved in two tabs, only the tab of the device that signe
 
 test('after a decision in one tab, another tab with the same code says that no device is waiting', async () => {
   const page = await newPage();
-  await signIn(page, service.url, 'tabs@example.com');
+  await giveSession(page, service.url, 'tabs@example.com');
   const other = await page.context().newPage();
   const device = await startDevice();
   for (const tab of [page, other]) {
@@ -316,7 +316,7 @@ test('opening the link again after approving is not an error to worry about, and
 
 test('reloading after denying still says so, and opening the link again is not an error to worry about', async () => {
   const page = await newPage();
-  await signIn(page, service.url, 'deny@example.com');
+  await giveSession(page, service.url, 'deny@example.com');
   const device = await startDevice();
   await press(page, 'Deny', device);
   await page.reload();
@@ -331,7 +331,7 @@ test('a decision is not shown to another user who signs in afterwards', async ()
   const { page } = await waitingPage('first@example.com');
   const url = page.url();
   const other = await page.context().newPage();
-  await signIn(other, service.url, 'next@example.com');
+  await signInByCode(other, service.url, 'next@example.com');
   await says(page, 'This browser is now signed in to a different account');
   await page.reload();
   await page.getByRole('alert').getByText('No device is waiting with this code').waitFor();
@@ -464,7 +464,7 @@ test('a lost connection is shown while it lasts, and when the code expires the p
 
 test('when the response to an approval is lost, approving again says that the device may already be signed in', async () => {
   const page = await newPage();
-  await signIn(page, service.url, 'doubt@example.com');
+  await giveSession(page, service.url, 'doubt@example.com');
   const device = await startDevice();
   await page.route('**/device/approve', async (route) => {
     await route.fetch();

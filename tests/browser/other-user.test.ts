@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, denyDevice, loginByMail, mailTo, request } from '../support/http.ts';
-import { signIn } from '../support/people.ts';
+import { giveSession, signIn, signInByCode } from '../support/people.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -26,7 +26,7 @@ const bearer = async (email: string) => (await loginByMail(service.url, email)).
 /** Signs a user in in another tab of the same browser. */
 async function signInBeside(page: Page, email: string): Promise<void> {
   const tab = await page.context().newPage();
-  await signIn(tab, service.url, email);
+  await signInByCode(tab, service.url, email);
   await tab.close();
 }
 
@@ -253,7 +253,7 @@ test('a device that one user reviews is neither looked up, approved nor denied a
     );
   const [looking, since] = [someone('looking'), someone('since')];
   const page = await newPage();
-  await signIn(page, service.url, looking);
+  await giveSession(page, service.url, looking);
   await page.goto(`${service.url}/device`);
   await page.getByText(`Signed in as ${looking}`).waitFor();
   const review = await page.context().newPage();
@@ -278,7 +278,7 @@ test("a page that waits for a device does not mistake another user's session for
   const device = (await request(service.url, 'POST', '/device')).body;
   const [waiting, since] = [someone('waiting'), someone('since')];
   const page = await newPage();
-  await signIn(page, service.url, waiting);
+  await giveSession(page, service.url, waiting);
   await page.goto(device.verification_uri_complete);
   await press(page, 'Approve');
   await page.getByText('Waiting for your device').waitFor();

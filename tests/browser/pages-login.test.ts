@@ -9,10 +9,12 @@ import {
   changesBy,
   cookiesBlocked,
   disableCookies,
+  giveSession,
   newAddress,
   phone,
   requestEmail,
   signIn,
+  signInByCode,
   signInLink,
   titled,
 } from '../support/people.ts';
@@ -203,7 +205,7 @@ describe('/login', () => {
   test('shows who is already signed in, and offers to continue or to use a different account', async () => {
     const email = newAddress();
     const page = await newPage(phone);
-    await signIn(page, service.url, email);
+    await giveSession(page, service.url, email);
     const changes = changesBy(page.context());
     await page.goto(`${service.url}/login?next=%2Fdevice%3Fuser_code%3DBBBB-BBBB`);
     await titled(page, "You're signed in");
@@ -280,7 +282,7 @@ describe('/login', () => {
     const page = await newPage(phone);
     await requestEmail(page, service.url, first, '/login');
     const other = await page.context().newPage();
-    await signIn(other, service.url, second);
+    await signInByCode(other, service.url, second);
     await page.getByText(`You signed in as ${second} in another tab`).waitFor();
     await page.context().close();
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { signIn, startDevice } from '../support/people.ts';
+import { giveSession, signIn, startDevice } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -98,7 +98,7 @@ test('a time zone with the time of this browser is not named', async () => {
 test('the device page follows the profile, and writes other scripts in isolation', async () => {
   const page = await newPage(inNewYork);
   const email = 'device@example.com';
-  await signIn(page, service.url, email);
+  await giveSession(page, service.url, email);
   const { verification_uri_complete: link } = await startDevice(service.url);
   storePreferences(email, 'de', 'Asia/Kolkata');
   await page.goto(link);

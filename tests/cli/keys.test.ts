@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
 import { latchkey, newHome, runIn, storeLogin } from '../support/cli.ts';
-import { signIn } from '../support/people.ts';
+import { giveSession } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -26,7 +26,7 @@ test('the printed address opens the account page with the key filled in, and the
   expect(await list()).toEqual([]);
 
   const page = await newPage();
-  await signIn(page, service.url, email);
+  await giveSession(page, service.url, email);
   await page.goto(stdout.trim());
   const section = page.getByRole('region', { name: 'Keys', exact: true });
   await section.getByRole('button', { name: 'Create key', exact: true }).click();

@@ -12,20 +12,39 @@ export const phone = {
   colorScheme: 'dark',
 } satisfies BrowserContextOptions;
 
+/** Signs a browser in without using its pages, with its own user agent and language. */
+export async function giveSession(page: Page, url: string, email: string): Promise<void> {
+  const [agent, language] = await page.evaluate(() => [navigator.userAgent, navigator.language] as const);
+  const headers = { Origin: url, 'User-Agent': agent, 'Accept-Language': language };
+  const seen = await emailsSoFar(url, email);
+  const api = apiAt(url);
+  await api.call('requestMagicLink', { headers, body: { email } });
+  const { headers: answered } = await api.callWithHeaders('verifyMagicLink', {
+    query: { session: 'cookie' },
+    headers,
+    body: { token: linkTokenIn(await mailTo(url, email, seen)) },
+  });
+  const cookies = answered.getSetCookie().map((line) => {
+    const [pair = ''] = line.split(';');
+    const at = pair.indexOf('=');
+    const sameSite = /SameSite=Strict/i.test(line) ? ('Strict' as const) : ('Lax' as const);
+    return { name: pair.slice(0, at), value: pair.slice(at + 1), url, httpOnly: true, sameSite };
+  });
+  await page.context().addCookies(cookies);
+}
+
 /** Signs a browser in without using its pages; returns the access token of a second session. */
 export async function signedIn(page: Page, url: string, email: string): Promise<string> {
   const { access_token: token } = await loginByMail(url, email);
-  const api = apiAt(url);
-  await api.call('requestMagicLink', { body: { email } });
-  const { headers } = await api.callWithHeaders('verifyMagicLink', {
-    query: { session: 'cookie' },
-    headers: { Origin: url },
-    body: { token: linkTokenIn(await mailTo(url, email, 1)) },
-  });
-  const [cookie = ''] = (headers.get('Set-Cookie') ?? '').split(';');
-  const [name = '', value = ''] = cookie.split('=');
-  await page.context().addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
+  await giveSession(page, url, email);
   return token;
+}
+
+/** Signs a browser in and opens its account page. Tests of signing in itself use the pages. */
+export async function signIn(page: Page, url: string, email: string): Promise<void> {
+  await giveSession(page, url, email);
+  await page.goto(`${url}/account`);
+  await headed(page, 'Passkeys');
 }
 
 /** The button with exactly this name. */
@@ -67,8 +86,8 @@ export async function requestEmail(
   await headed(page, 'Check your email');
 }
 
-/** Signs a browser in by typing the code from the mail. */
-export async function signIn(page: Page, url: string, email: string): Promise<void> {
+/** Signs a browser in by typing the code from the email. Other tabs of the browser notice. */
+export async function signInByCode(page: Page, url: string, email: string): Promise<void> {
   const seen = await emailsSoFar(url, email);
   await requestEmail(page, url, email);
   await page.getByLabel('Code from the email').fill(codeIn(await mailTo(url, email, seen)));

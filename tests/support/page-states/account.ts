@@ -4,7 +4,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../authenticator.ts';
 import { apiAt, loginByMail } from '../http.ts';
-import { headed, pressed, signIn, startDevice, startRun } from '../people.ts';
+import { headed, pressed, signIn, signInByCode, startDevice, startRun } from '../people.ts';
 import { longName, type PageState, rightToLeft } from './page-state.ts';
 
 const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
@@ -43,7 +43,7 @@ export const accountStates = (url: string): PageState[] => [
   {
     name: 'account-new',
     open: async (page) => {
-      await seeAccount(page, url, 'new@example.com');
+      await signInByCode(page, url, 'new@example.com');
       await page.getByText('Skip the email next time').waitFor();
     },
   },
@@ -142,7 +142,7 @@ export const accountStates = (url: string): PageState[] => [
     open: async (page) => {
       await signIn(page, url, 'new@example.com');
       const tab = await page.context().newPage();
-      await signIn(tab, url, 'someone.else@example.com');
+      await signInByCode(tab, url, 'someone.else@example.com');
       await tab.close();
       await pressed(page, 'Sign out');
       await page.getByRole('dialog', { name: "You're signed in to a different account" }).waitFor();

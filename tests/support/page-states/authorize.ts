@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf } from '../authorize.ts';
-import { headed, pressed, signIn } from '../people.ts';
+import { giveSession, headed, pressed } from '../people.ts';
 import { authorizePath, type TestProgram } from '../program.ts';
 import type { PageState } from './page-state.ts';
 
@@ -11,7 +11,7 @@ export const authorizeStates = (url: string, program: TestProgram): PageState[] 
   const open = (page: Page, request: Record<string, string>) => page.goto(`${url}${authorizePath(request)}`);
   const external = (changed: object = {}) => requestOf(client_id, { redirect_uri, ...changed });
   const openSignedIn = async (page: Page, request: Record<string, string>) => {
-    await signIn(page, url, 'authorize@example.com');
+    await giveSession(page, url, 'authorize@example.com');
     await open(page, request);
     await headed(page, 'use your Latchkey account?');
   };
@@ -61,7 +61,7 @@ export const authorizeStates = (url: string, program: TestProgram): PageState[] 
     {
       name: 'sign-out',
       open: async (page) => {
-        await signIn(page, url, 'authorize@example.com');
+        await giveSession(page, url, 'authorize@example.com');
         await page.goto(`${url}/api/v1/auth/end_session`);
         await page.getByText('Signed in as').waitFor();
       },

@@ -3,7 +3,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { request } from '../http.ts';
-import { headed, pressed, signIn, startDevice } from '../people.ts';
+import { giveSession, headed, pressed, startDevice } from '../people.ts';
 import { longName, type PageState, rightToLeft } from './page-state.ts';
 
 const longUri = `https://tickets.example/${'resource/'.repeat(20)}`;
@@ -21,7 +21,7 @@ const manyScopes = Array.from({ length: fieldLimits.scopes }, (_, index) => ({
 export const deviceStates = (url: string): PageState[] => {
   const openPending = async (page: Page, names: object) => {
     const device = await startDevice(url, names);
-    await signIn(page, url, 'device@example.com');
+    await giveSession(page, url, 'device@example.com');
     await page.goto(device.verification_uri_complete);
     await headed(page, 'Let this device sign in as you?');
     return device;
@@ -31,7 +31,7 @@ export const deviceStates = (url: string): PageState[] => {
     {
       name: 'device-empty',
       open: async (page) => {
-        await signIn(page, url, 'device@example.com');
+        await giveSession(page, url, 'device@example.com');
         await page.goto(`${url}/device`);
         await headed(page, 'Device sign-in');
       },
@@ -39,7 +39,7 @@ export const deviceStates = (url: string): PageState[] => {
     {
       name: 'device-wrong-code',
       open: async (page) => {
-        await signIn(page, url, 'device@example.com');
+        await giveSession(page, url, 'device@example.com');
         await page.goto(`${url}/device?user_code=BBBB-BBBB`);
         await page.getByText('No device is waiting with this code').waitFor();
       },

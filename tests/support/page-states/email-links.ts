@@ -1,7 +1,7 @@
 // The pages behind the links in emails about an email change and in security notices.
 
 import { loginByMail, request } from '../http.ts';
-import { headed, linkTo, pressed, signIn, startDevice } from '../people.ts';
+import { giveSession, headed, linkTo, pressed, startDevice } from '../people.ts';
 import type { PageState } from './page-state.ts';
 
 export const emailLinkStates = (url: string): PageState[] => [
@@ -25,7 +25,7 @@ export const emailLinkStates = (url: string): PageState[] => [
     name: 'verify-email-signed-in',
     open: async (page) => {
       const email = `${crypto.randomUUID()}@example.com`;
-      await signIn(page, url, `former-${email}`);
+      await giveSession(page, url, `former-${email}`);
       const { access_token: token } = await loginByMail(url, `former-${email}`);
       await request(url, 'POST', '/me/email', { token, json: { email } });
       await page.goto(await linkTo(url, email, 'Confirm your new address'));

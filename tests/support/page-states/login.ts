@@ -1,7 +1,7 @@
 // The sign-in page and the page behind a magic link.
 
 import { linkTokenIn, mailTo, request } from '../http.ts';
-import { emailsSoFar, headed, pressed, requestEmail, signIn } from '../people.ts';
+import { emailsSoFar, giveSession, headed, pressed, requestEmail, signIn } from '../people.ts';
 import type { PageState } from './page-state.ts';
 
 /** A link that nobody has used, requested by another browser. */
@@ -94,7 +94,7 @@ export const loginStates = (url: string): PageState[] => [
   {
     name: 'login-signed-in',
     open: async (page) => {
-      await signIn(page, url, 'new@example.com');
+      await giveSession(page, url, 'new@example.com');
       await page.goto(`${url}/login`);
       await headed(page, "You're signed in");
     },
