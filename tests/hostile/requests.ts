@@ -48,17 +48,7 @@ const targets: readonly Target[] = (Object.values(endpoints) as Endpoint[]).map(
 }));
 
 const otherPaths = [
-  ...[
-    '/',
-    '/docs',
-    '/docs/keys',
-    '/openapi.json',
-    '/healthz',
-    '/readyz',
-    '/metrics',
-    '/dev/mailbox',
-    '/dev/mailbox.json',
-  ],
+  ...['/', '/docs', '/openapi.json', '/healthz', '/readyz', '/metrics', '/dev/mailbox', '/dev/mailbox.json'],
   ...['/login', '/device', '/account', '/magic-link', '/.well-known/jwks.json', '/.well-known/webauthn'],
   ...[
     `/${marker}`,

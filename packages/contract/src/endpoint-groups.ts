@@ -47,11 +47,6 @@ export const endpointGroups = {
     description:
       'Long-lived credentials for programs without a person, such as a nightly build. A key is sent wherever an access token goes, and allows only what its scope says.',
   },
-  runs: {
-    title: 'Runs',
-    description:
-      'A run is a session within another session or a key, for one piece of work (RFC 8693). It allows no more than what it is within, lasts at most an hour, and ends with it.',
-  },
   organizations: {
     title: 'Organizations',
     description:

@@ -1,7 +1,6 @@
-// The script of the API reference. Without it the pages can be read; it adds the search, copying and small comforts.
+// The script of the API reference. Without it the pages can be read; it adds copying and small comforts.
 
 import { addCopyButtons, rememberLanguage } from './code.ts';
-import { startFinder } from './finder.ts';
 
 /** Opens the lists that the target of the address is in. */
 function showTarget(): void {
@@ -23,8 +22,11 @@ function followSections(navigation: HTMLElement): void {
   const observer = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) {
-        if (isIntersecting) links.get(target.id)?.setAttribute('aria-current', 'location');
-        else links.get(target.id)?.removeAttribute('aria-current');
+        const link = links.get(target.id);
+        if (isIntersecting) {
+          link?.setAttribute('aria-current', 'location');
+          link?.scrollIntoView({ block: 'nearest' });
+        } else link?.removeAttribute('aria-current');
       }
     },
     // A line below the header.
@@ -35,7 +37,6 @@ function followSections(navigation: HTMLElement): void {
 
 addCopyButtons();
 rememberLanguage();
-startFinder();
 showTarget();
 addEventListener('hashchange', showTarget);
 

@@ -406,7 +406,7 @@ test('several workers need PostgreSQL, and auto is one for each core there and o
   expect(workers('1', 'sqlite:x.db')).toBe(1);
   expect(workers('auto', 'sqlite:x.db')).toBe(1);
   expect(() => workers('2', 'sqlite:x.db')).toThrow('LATCHKEY_WORKERS must be 1 with SQLite');
-  expect(() => workers('0')).toThrow('LATCHKEY_WORKERS must be at least 1.');
+  expect(() => workers('0')).toThrow('LATCHKEY_WORKERS must be a whole number from 1 to 256, or auto.');
   expect(() => workers('many')).toThrow('LATCHKEY_WORKERS must be a whole number from 1 to 256, or auto.');
   if (process.platform === 'linux') {
     expect(workers('3')).toBe(3);

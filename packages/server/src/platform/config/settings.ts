@@ -48,7 +48,7 @@ export const settings = {
     'the port is taken, or the platform assigns one',
   ),
   HOST: setting(
-    { ...format.anyText, syntax: 'an IP address or a host name' },
+    format.anyText('an IP address or a host name'),
     '127.0.0.1',
     'Address to listen on. The service speaks plain HTTP: TLS ends at a proxy.',
     'a proxy on another machine or in another container connects to it',
@@ -129,7 +129,7 @@ export const settings = {
     'a dashboard of your own is at another origin',
   ),
   LATCHKEY_RP_ID: optional(
-    { ...format.anyText, syntax: 'a domain' },
+    format.anyText('a domain'),
     'The domain that passkeys belong to: the host of the base URL or a parent domain of it. Changing it makes all passkeys unusable.',
     'before the first passkey, so that passkeys work on other hosts of the domain',
     'the host of the base URL',
@@ -191,9 +191,9 @@ export const keySettings = {
 export function readSetting<T>(name: string, { format, default: fallback }: Setting<T>, env: Environment): T {
   const text = env[name]?.trim() ? env[name] : fallback;
   if (text === undefined) return undefined as T;
-  const result = format.schema.safeParse(text);
-  if (result.success) return result.data;
-  throw new ConfigError(`${name} ${result.error.issues[0]?.message}.`);
+  const value = format.parse(text);
+  if (value === undefined) throw new ConfigError(`${name} must be ${format.syntax}.`);
+  return value;
 }
 
 type Values = {

@@ -4,7 +4,9 @@ import { sessionCookieName } from './cookie.ts';
 import { once } from './once.ts';
 import { openApiDocument } from './openapi.ts';
 import { pageHeaders } from './pages.ts';
-import { referenceRoutes } from './reference/routes.ts';
+import { withProduct } from './product-pages.ts';
+import { referenceOf } from './reference/document.ts';
+import { referencePage } from './reference/page.ts';
 import type { Routes } from './routing.ts';
 import { documentStaticPath } from './static-path.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
@@ -42,6 +44,9 @@ export function documentationRoutes(routes: Routes, ctx: Context, version: strin
   routes.get('/openapi.json', ({ request }) =>
     fileResponse(json(), request.headers, { 'Content-Type': 'application/json' }),
   );
-  const source = () => ({ document: document(), operations: routes.operations });
-  referenceRoutes(routes, source, product, pageHeaders(ctx.config));
+  const page = once(() =>
+    storeFile(withProduct(referencePage(referenceOf(document(), routes.operations)), product)),
+  );
+  const headers = pageHeaders(ctx.config);
+  routes.get('/docs', ({ request }) => fileResponse(page(), request.headers, headers));
 }

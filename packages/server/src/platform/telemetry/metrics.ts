@@ -27,34 +27,8 @@ function flush({ count, duration, seconds }: PendingRequests): void {
 const refreshOutcomes = ['rotated', 'retry', 'race', 'theft', 'ended', 'disabled', 'unknown', 'malformed'];
 const mailOutcomes = ['sent', 'failed', 'given_up'];
 
-/** A counter with one label. Every value starts at 0, because a rate cannot see the first hit of a missing series. */
-function counterBy<Label extends string>(
-  registry: Registry,
-  [name, help]: readonly [string, string],
-  label: Label,
-  values: readonly string[],
-): Counter<Label> {
-  const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
-  for (const value of values) counter.labels(value).inc(0);
-  return counter;
-}
-
 /** Why sign-ins are refused, by method. */
 type Reasons = Readonly<Record<string, readonly string[]>>;
-
-/** Every reason starts at 0, too. */
-function signInFailures(registry: Registry, reasonsByMethod: Reasons): Counter<'method' | 'reason'> {
-  const counter = new Counter({
-    name: 'latchkey_sign_in_failures_total',
-    help: 'Refused sign-ins by method and reason, whether or not the account exists. Rate limits count separately.',
-    labelNames: ['method', 'reason'],
-    registers: [registry],
-  });
-  for (const [method, reasons] of Object.entries(reasonsByMethod)) {
-    for (const reason of reasons) counter.labels(method, reason).inc(0);
-  }
-  return counter;
-}
 
 /** Requests and their durations, counted in batches. */
 function requestMetrics(registry: Registry) {
@@ -101,123 +75,96 @@ function requestMetrics(registry: Registry) {
   };
 }
 
-const sessionMetrics = (registry: Registry, signInFailureReasons: Reasons) => ({
-  logins: counterBy(
-    registry,
-    ['latchkey_logins_total', 'Sessions started by method'],
-    'method',
-    loginMethods,
-  ),
-  signInFailures: signInFailures(registry, signInFailureReasons),
-  refreshes: counterBy(
-    registry,
-    ['latchkey_refreshes_total', `Token refreshes by outcome: ${refreshOutcomes.join(', ')}`],
-    'outcome',
-    refreshOutcomes,
-  ),
-});
-
-const rateLimitMetrics = (registry: Registry, rateLimitNames: readonly string[]) => ({
-  limitsHit: counterBy(
-    registry,
-    [
-      'latchkey_limits_hit_total',
-      'Rate limits reached, by limit. Security notices over the limit go into a digest.',
-    ],
-    'limit',
-    rateLimitNames,
-  ),
-  limiterFailures: counterBy(
-    registry,
-    [
-      'latchkey_limiter_failures_total',
-      'Requests that could not be counted against a rate limit because its store was unreachable',
-    ],
-    'limit',
-    rateLimitNames,
-  ),
-});
-
-const mailMetrics = (registry: Registry) => ({
-  mails: counterBy(
-    registry,
-    ['latchkey_mails_total', 'Email delivery attempts by outcome: sent, failed (will be retried), given_up'],
-    'outcome',
-    mailOutcomes,
-  ),
-  mailsWaiting: new Gauge({
-    name: 'latchkey_mails_waiting',
-    help: 'Emails waiting in the outbox, counted up to 10000; NaN while the database is unreachable',
-    aggregator: 'first',
-    registers: [registry],
-  }),
-});
-
-/** A number that a census finds, the same in all processes. */
-function counted(registry: Registry, name: string, help: string): Gauge {
-  const gauge = new Gauge({ name, help, aggregator: 'first', registers: [registry] });
-  gauge.set(Number.NaN);
-  return gauge;
-}
-
-const censusMetrics = (registry: Registry) => ({
-  accounts: counted(
-    registry,
-    'latchkey_accounts',
-    'Accounts, counted every minute or, if there are many, less often',
-  ),
-  activeSessions: counted(
-    registry,
-    'latchkey_active_sessions',
-    'Active sign-ins in browsers, on devices and to applications, counted together with the accounts',
-  ),
-});
-
-const feedMetrics = (registry: Registry) => ({
-  feedEvents: new Counter({
-    name: 'latchkey_feed_events_total',
-    help: 'Events handed out to services, each time to each reader',
-    registers: [registry],
-  }),
-  feedWaiting: new Gauge({
-    name: 'latchkey_feed_waiting_requests',
-    help: 'Requests of services that wait for events',
-    registers: [registry],
-  }),
-});
-
-const deploymentMetrics = (registry: Registry) => ({
-  untrustedForwards: new Counter({
-    name: 'latchkey_untrusted_forwards_total',
-    help: 'Requests with forwarding headers from a peer that LATCHKEY_TRUSTED_PROXIES does not name',
-    registers: [registry],
-  }),
-  build: new Gauge({
-    name: 'latchkey_build_info',
-    help: 'Always 1; the labels describe the build',
-    labelNames: ['version', 'runtime', 'database'],
-    aggregator: 'first',
-    registers: [registry],
-  }),
-  workers: new Gauge({
-    name: 'latchkey_workers',
-    help: 'Processes that share the port, and whose metrics these are',
-    registers: [registry],
-  }),
-});
-
 /** The service's metrics. Label values are fixed names, never input from a client. */
 export function createMetrics(rateLimitNames: readonly string[], signInFailureReasons: Reasons) {
   const registry = new Registry();
+  const registers = [registry];
+  /** A counter with one label. Every value starts at 0, because a rate cannot see the first hit of a missing series. */
+  const counterBy = <Label extends string>(
+    label: Label,
+    values: readonly string[],
+    name: string,
+    help: string,
+  ): Counter<Label> => {
+    const counter = new Counter({ name, help, labelNames: [label], registers });
+    for (const value of values) counter.labels(value).inc(0);
+    return counter;
+  };
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
+  /** A number that every process reads from the database, so that it is not summed. */
+  const counted = (name: string, help: string): Gauge => {
+    const found = new Gauge({ name, help, aggregator: 'first', registers });
+    found.set(Number.NaN);
+    return found;
+  };
+  const signInFailures = new Counter({
+    name: 'latchkey_sign_in_failures_total',
+    help: 'Refused sign-ins by method and reason, whether or not the account exists. Rate limits count separately.',
+    labelNames: ['method', 'reason'],
+    registers,
+  });
+  for (const [method, reasons] of Object.entries(signInFailureReasons))
+    for (const reason of reasons) signInFailures.labels(method, reason).inc(0);
   return {
     registry,
     ...requestMetrics(registry),
-    ...sessionMetrics(registry, signInFailureReasons),
-    ...rateLimitMetrics(registry, rateLimitNames),
-    ...mailMetrics(registry),
-    ...censusMetrics(registry),
-    ...feedMetrics(registry),
-    ...deploymentMetrics(registry),
+    logins: counterBy('method', loginMethods, 'latchkey_logins_total', 'Sessions started by method'),
+    signInFailures,
+    refreshes: counterBy(
+      'outcome',
+      refreshOutcomes,
+      'latchkey_refreshes_total',
+      `Token refreshes by outcome: ${refreshOutcomes.join(', ')}`,
+    ),
+    limitsHit: counterBy(
+      'limit',
+      rateLimitNames,
+      'latchkey_limits_hit_total',
+      'Rate limits reached, by limit. Security notices over the limit go into a digest.',
+    ),
+    limiterFailures: counterBy(
+      'limit',
+      rateLimitNames,
+      'latchkey_limiter_failures_total',
+      'Requests that could not be counted against a rate limit because its store was unreachable',
+    ),
+    mails: counterBy(
+      'outcome',
+      mailOutcomes,
+      'latchkey_mails_total',
+      'Email delivery attempts by outcome: sent, failed (will be retried), given_up',
+    ),
+    mailsWaiting: counted(
+      'latchkey_mails_waiting',
+      'Emails waiting in the outbox, counted up to 10000; NaN while the database is unreachable',
+    ),
+    accounts: counted(
+      'latchkey_accounts',
+      'Accounts, counted every minute or, if there are many, less often',
+    ),
+    activeSessions: counted(
+      'latchkey_active_sessions',
+      'Active sign-ins in browsers, on devices and to applications, counted together with the accounts',
+    ),
+    feedEvents: new Counter({
+      name: 'latchkey_feed_events_total',
+      help: 'Events handed out to services, each time to each reader',
+      registers,
+    }),
+    feedWaiting: gauge('latchkey_feed_waiting_requests', 'Requests of services that wait for events'),
+    untrustedForwards: new Counter({
+      name: 'latchkey_untrusted_forwards_total',
+      help: 'Requests with forwarding headers from a peer that LATCHKEY_TRUSTED_PROXIES does not name',
+      registers,
+    }),
+    build: new Gauge({
+      name: 'latchkey_build_info',
+      help: 'Always 1; the labels describe the build',
+      labelNames: ['version', 'runtime', 'database'],
+      aggregator: 'first',
+      registers,
+    }),
+    workers: gauge('latchkey_workers', 'Processes that share the port, and whose metrics these are'),
   };
 }
 

@@ -1,21 +1,12 @@
-import { z } from 'zod';
-import { type Format, seconds } from '../../platform/config/formats.ts';
+import { oneOf, seconds } from '../../platform/config/formats.ts';
 import { type ConfigOf, day, declare, setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
-
-const deviceLogins = ['open', 'confirm', 'off'] as const;
-type DeviceLogin = (typeof deviceLogins)[number];
-
-const deviceLogin: Format<DeviceLogin> = {
-  syntax: 'open, confirm or off',
-  schema: z.enum(deviceLogins, 'must be open, confirm or off') as z.ZodType<DeviceLogin, string>,
-};
 
 export const deviceSettings = {
   deviceLogin: declare(
     'LATCHKEY_DEVICE_LOGIN',
     setting(
-      deviceLogin,
+      oneOf('open', 'confirm', 'off'),
       'open',
       'Who can approve a device: with `confirm`, an approval from another network is confirmed by a code that the user enters on the device; with `off`, nobody.',
       'people are tricked into approving the devices of others',

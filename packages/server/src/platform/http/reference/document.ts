@@ -1,4 +1,4 @@
-import { type EndpointGroup, endpointGroups } from '@latchkey/contract/endpoint-groups';
+import type { EndpointGroup } from '@latchkey/contract/endpoint-groups';
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { Schema } from '../openapi.ts';
 import type { DescribedError, Operation, SecurityRequirement } from '../operations.ts';
@@ -58,7 +58,7 @@ interface ErrorOfOperation extends DescribedError {
 export const jsonType = 'application/json';
 export const formType = 'application/x-www-form-urlencoded';
 
-/** What a group of pages is made from. */
+/** What the page is made from. */
 export interface Reference {
   readonly title: string;
   readonly version: string;
@@ -116,12 +116,3 @@ function withSchemas(document: ReferenceDocument, operation: Operation): Referen
     ),
   };
 }
-
-export const groups = Object.keys(endpointGroups) as EndpointGroup[];
-
-export const groupPath = (group: EndpointGroup): string => `/docs/${group}`;
-
-export const operationsIn = (
-  { operations }: Reference,
-  group: EndpointGroup,
-): readonly ReferenceOperation[] => operations.filter((operation) => operation.group === group);

@@ -42,19 +42,6 @@ export function alternativesOf(schema: Schema, id: string, resolve: Resolve): re
   }));
 }
 
-/** Fields and their members at any depth, each with its id on the page. */
-export function* fieldsWithIds(
-  fields: readonly Field[],
-  start: string,
-  resolve: Resolve,
-): Generator<Field & { readonly id: string }> {
-  for (const field of fields) {
-    const id = `${start}.${field.name}`;
-    yield { ...field, id };
-    yield* fieldsWithIds(innerFieldsOf(field.schema, resolve), id, resolve);
-  }
-}
-
 interface ListOptions {
   readonly resolve: Resolve;
   /** The start of the ids of the fields. */

@@ -45,6 +45,9 @@ export interface Code {
 export const codeBlock = ({ code, language, caption }: Code): string =>
   `<figure class="code"><figcaption>${escapeHtml(caption)}</figcaption><pre tabindex="0"><code>${highlight(code, language)}</code></pre></figure>`;
 
+export const example = (caption: string, code: string, language: Language): string =>
+  codeBlock({ code, language, caption });
+
 export interface Tab {
   readonly title: string;
   /** What the choice is remembered by: choosing it once chooses it everywhere on the pages. */

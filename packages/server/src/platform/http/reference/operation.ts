@@ -1,7 +1,7 @@
 import { escapeHtml } from '../../values/html.ts';
 import type { Schema } from '../openapi.ts';
 import { formType, jsonType, type Reference, type ReferenceOperation } from './document.ts';
-import { bodyExamples } from './example-values.ts';
+import { bodyExamples } from './examples.ts';
 import { alternativesOf, type Field, fieldList } from './fields.ts';
 import { breakable, codeBlock, prose, tabs, verb } from './markup.ts';
 import { formSamples, isSame, samplesOf } from './samples.ts';
@@ -11,7 +11,7 @@ export function operationSection(operation: ReferenceOperation, reference: Refer
   const { id, title, method, path } = operation;
   return `<section class="operation" id="${id}" aria-labelledby="${id}-title">
 <div class="text">
-<h2 id="${id}-title"><a href="#${id}">${escapeHtml(title)}</a></h2>
+<h3 id="${id}-title"><a href="#${id}">${escapeHtml(title)}</a></h3>
 <p class="route">${verb(method)} <code>${breakable(path)}</code></p>
 ${words(operation)}
 ${request(operation, reference)}
@@ -79,13 +79,13 @@ function bodyFields(schema: Schema | undefined, options: ListOptions): string {
   return alternativesOf(schema, options.id, options.resolve)
     .filter(({ fields }) => fields.length > 0)
     .map(({ title, id, fields }) => {
-      const heading = title === undefined ? '' : `<h4>${escapeHtml(title)}</h4>`;
+      const heading = title === undefined ? '' : `<h5>${escapeHtml(title)}</h5>`;
       return heading + fieldList(fields, { ...options, id });
     })
     .join('');
 }
 
-const withHeading = (heading: string, list: string): string => list && `<h3>${heading}</h3>${list}`;
+const withHeading = (heading: string, list: string): string => list && `<h4>${heading}</h4>${list}`;
 
 /** Responses with the same body share a list of fields. */
 function results({ id, results: all }: ReferenceOperation, { resolve }: Reference): string {
@@ -97,7 +97,7 @@ function results({ id, results: all }: ReferenceOperation, { resolve }: Referenc
   const bodies = shown.map(({ content }) =>
     bodyFields(content[jsonType]?.schema, { resolve, id: `${id}.response`, of: 'response' }),
   );
-  return `<h3>Response</h3><p class="note">${escapeHtml(statuses)}${otherTypes(all)}</p>${bodies.join('')}`;
+  return `<h4>Response</h4><p class="note">${escapeHtml(statuses)}${otherTypes(all)}</p>${bodies.join('')}`;
 }
 
 function otherTypes(all: ReferenceOperation['results']): string {
@@ -113,12 +113,12 @@ function otherTypes(all: ReferenceOperation['results']): string {
 function errors({ errors: all }: ReferenceOperation): string {
   const rows = all.map(
     ({ status, code, meaning }) =>
-      `<tr><td>${status}</td><th scope="row"><a href="/docs#error-${code}"><code>${breakable(code)}</code></a></th><td>${prose(meaning)}</td></tr>`,
+      `<tr><td>${status}</td><th scope="row"><a href="#error-${code}"><code>${breakable(code)}</code></a></th><td>${prose(meaning)}</td></tr>`,
   );
-  return `<h3>Errors</h3><table class="errors"><tbody>${rows.join('')}</tbody></table>`;
+  return `<h4>Errors</h4><table class="errors"><tbody>${rows.join('')}</tbody></table>`;
 }
 
-const sampleLanguages = { curl: 'shell', SDK: 'script', fetch: 'script' } as const;
+const sampleLanguages = { curl: 'shell', SDK: 'script' } as const;
 
 function requestExamples(operation: ReferenceOperation, reference: Reference): string {
   const { id, method, path } = operation;
@@ -134,8 +134,8 @@ function requestExamples(operation: ReferenceOperation, reference: Reference): s
     html: codeBlock({ code: String(value), language: 'shell', caption }),
   }));
   return [
-    `<h3>Request</h3>${tabs(`${id}-request`, 'Language of the example', samples)}`,
-    ...(forms.length === 0 ? [] : [`<h3>As a form</h3>${tabs(`${id}-form`, 'Kind of request', forms)}`]),
+    `<h4>Request</h4>${tabs(`${id}-request`, 'Language of the example', samples)}`,
+    ...(forms.length === 0 ? [] : [`<h4>As a form</h4>${tabs(`${id}-form`, 'Kind of request', forms)}`]),
   ].join('\n');
 }
 
@@ -147,11 +147,11 @@ function responseExamples({ id, results: all }: ReferenceOperation, { resolve }:
   if (schema === undefined)
     return Object.keys(found.content).length > 0
       ? ''
-      : `<h3>Response</h3>${codeBlock({ code: 'No body', language: 'text', caption })}`;
+      : `<h4>Response</h4>${codeBlock({ code: 'No body', language: 'text', caption })}`;
   const examples = bodyExamples(schema, resolve).map(({ title = 'Response', value }) => ({
     title,
     value: title,
     html: codeBlock({ code: JSON.stringify(value, null, 2), language: 'json', caption }),
   }));
-  return `<h3>Response</h3>${tabs(`${id}-response`, 'Kind of response', examples)}`;
+  return `<h4>Response</h4>${tabs(`${id}-response`, 'Kind of response', examples)}`;
 }

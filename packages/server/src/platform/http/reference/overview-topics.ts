@@ -1,7 +1,27 @@
 import { type ErrorCode, errorMeanings, errorStatus } from '@latchkey/contract/errors';
 import { everything, ownScopes } from '@latchkey/contract/scopes';
-import { breakable, prose } from './markup.ts';
-import { example, paragraphs, type Topic, table } from './topics.ts';
+import { breakable, example, prose } from './markup.ts';
+
+/** A section that is not about one endpoint. */
+export interface Topic {
+  readonly id: string;
+  readonly title: string;
+  /** Paragraphs and tables, as HTML. */
+  readonly text: string;
+  readonly examples?: string;
+}
+
+const paragraphs = (...texts: readonly string[]): string =>
+  texts.map((text) => `<p>${prose(text)}</p>`).join('\n');
+
+function table(caption: string, columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const head = columns.map((column) => `<th scope="col">${column}</th>`).join('');
+  const body = rows.map(
+    ([first = '', ...rest]) =>
+      `<tr><th scope="row">${prose(first)}</th>${rest.map((cell) => `<td>${prose(cell)}</td>`).join('')}</tr>`,
+  );
+  return `<table><caption class="visually-hidden">${caption}</caption><thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`;
+}
 
 /** What holds for every endpoint. */
 export const overviewTopics = (server: string): readonly Topic[] => [

@@ -1,13 +1,11 @@
 import type { Schema } from '../openapi.ts';
 import { formType, jsonType, type Reference, type ReferenceOperation } from './document.ts';
-import { type ExampleRequest, exampleRequest } from './example-request.ts';
-import { type BodyExample, bodyExamples } from './example-values.ts';
-import { literal } from './literal.ts';
+import { type BodyExample, bodyExamples, type ExampleRequest, exampleRequest } from './examples.ts';
 import { sdkSample } from './sdk-samples.ts';
 
 /** An example request in one way of sending it. */
 interface Sample {
-  readonly language: 'curl' | 'SDK' | 'fetch';
+  readonly language: 'curl' | 'SDK';
   readonly code: string;
 }
 
@@ -18,7 +16,6 @@ export function samplesOf(operation: ReferenceOperation, reference: Reference): 
   return [
     { language: 'curl', code: curl(request) },
     ...(sdk === undefined ? [] : [{ language: 'SDK', code: sdk } as const]),
-    { language: 'fetch', code: fetchCall(request) },
   ];
 }
 
@@ -46,29 +43,6 @@ function curlCredential({ credential }: ExampleRequest): string[] {
 }
 
 const quotedForShell = (text: string): string => text.replaceAll("'", "'\\''");
-
-const fetchCredentials = {
-  // biome-ignore-start lint/suspicious/noTemplateCurlyInString: these are code
-  'access-token': 'Authorization: `Bearer ${accessToken}`',
-  'service-key': 'Authorization: `Basic ${btoa(serviceKey)}`',
-  // biome-ignore-end lint/suspicious/noTemplateCurlyInString: these are code
-};
-
-function fetchCall(request: ExampleRequest): string {
-  const { method, credential, body } = request;
-  const headers = [
-    ...(credential ? [fetchCredentials[credential]] : []),
-    ...(body ? ["'Content-Type': 'application/json'"] : []),
-  ];
-  const options = [
-    ...(method === 'GET' ? [] : [`method: '${method}'`]),
-    ...(headers.length === 0 ? [] : [`headers: {\n${headers.map((line) => `    ${line},\n`).join('')}  }`]),
-    ...(body ? [`body: JSON.stringify(${literal(body, '  ')})`] : []),
-  ];
-  const url = `'${urlOf(request)}'`;
-  const call = options.length === 0 ? url : `${url}, {\n${options.map((line) => `  ${line},\n`).join('')}}`;
-  return `const response = await fetch(${call});`;
-}
 
 /** The example requests with a form, for an operation whose form is not the same as its JSON. */
 export function formSamples(
