@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { sessionCookieName } from './cookie.ts';
 import { once } from './once.ts';
-import { openApiDocument } from './openapi.ts';
+import { describeApi, openApiDocument } from './openapi.ts';
 import { pageHeaders } from './pages.ts';
 import { withProduct } from './product-pages.ts';
 import { referenceOf } from './reference/document.ts';
@@ -39,14 +39,12 @@ export function documentationRoutes(routes: Routes, ctx: Context, version: strin
   });
   const { baseUrl, product } = ctx.config;
   const options = { title: product.name, version, server: baseUrl, cookie: sessionCookieName(ctx.config) };
-  const document = once(() => openApiDocument(routes.operations, options));
-  const json = once(() => storeFile(JSON.stringify(document())));
+  const api = once(() => describeApi(routes.operations));
+  const json = once(() => storeFile(JSON.stringify(openApiDocument(api(), options))));
   routes.get('/openapi.json', ({ request }) =>
     fileResponse(json(), request.headers, { 'Content-Type': 'application/json' }),
   );
-  const page = once(() =>
-    storeFile(withProduct(referencePage(referenceOf(document(), routes.operations)), product)),
-  );
+  const page = once(() => storeFile(withProduct(referencePage(referenceOf(api(), options)), product)));
   const headers = pageHeaders(ctx.config);
   routes.get('/docs', ({ request }) => fileResponse(page(), request.headers, headers));
 }

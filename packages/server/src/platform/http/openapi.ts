@@ -49,15 +49,17 @@ export interface Schema {
   readonly not?: Schema;
 }
 
-/** Looks up the JSON Schema of a converted Zod schema. */
-type SchemaOf = (schema: z.ZodType) => Schema;
+/** Operations with their schemas as JSON Schema, and the schemas that they share. */
+export interface DescribedApi {
+  readonly operations: readonly Operation<Schema>[];
+  readonly schemas: Readonly<Record<string, Schema>>;
+}
 
 /**
  * Generates the OpenAPI document. Every GET has a HEAD with the same responses, without a body.
  * @see https://spec.openapis.org/oas/v3.1.0
  */
-export function openApiDocument(operations: readonly Operation[], options: DocumentOptions) {
-  const { schemaOf, components } = convert(operations);
+export function openApiDocument({ operations, schemas }: DescribedApi, options: DocumentOptions) {
   return {
     openapi: '3.1.0',
     info: {
@@ -68,35 +70,35 @@ export function openApiDocument(operations: readonly Operation[], options: Docum
     },
     servers: [{ url: options.server }],
     tags: tagsOf(operations),
-    paths: describePaths(schemaOf, operations),
+    paths: describePaths(operations),
     components: {
-      schemas: components,
+      schemas,
       headers: Object.fromEntries(headersOf(operations).map(headerComponent)),
-      responses: sharedResponses(schemaOf),
+      responses: sharedResponses(),
       securitySchemes: securitySchemes(options.cookie),
     },
   };
 }
 
-function tagsOf(operations: readonly Operation[]) {
+function tagsOf(operations: readonly Operation<Schema>[]) {
   const used = new Set(operations.map(({ group }) => endpointGroups[group]));
   return Object.values(endpointGroups)
     .filter((group) => used.has(group))
     .map(({ title, description }) => ({ name: title, description }));
 }
 
-function describePaths(schemaOf: SchemaOf, operations: readonly Operation[]) {
+function describePaths(operations: readonly Operation<Schema>[]) {
   const paths: Record<string, Record<string, ReturnType<typeof describeOperation>>> = {};
   for (const operation of operations) {
     paths[operation.path] ??= {};
     const path = paths[operation.path]!;
-    path[operation.method] = describeOperation(schemaOf, operation, true);
-    if (operation.method === 'get') path['head'] = describeOperation(schemaOf, operation, false);
+    path[operation.method] = describeOperation(operation, true);
+    if (operation.method === 'get') path['head'] = describeOperation(operation, false);
   }
   return paths;
 }
 
-const describeOperation = (schemaOf: SchemaOf, operation: Operation, hasBody: boolean) => ({
+const describeOperation = (operation: Operation<Schema>, hasBody: boolean) => ({
   operationId: hasBody ? operation.id : `${operation.id}Head`,
   tags: [endpointGroups[operation.group].title],
   summary: operation.summary,
@@ -107,7 +109,7 @@ const describeOperation = (schemaOf: SchemaOf, operation: Operation, hasBody: bo
         parameters: operation.parameters.map(({ schema, ...parameter }) => ({
           ...parameter,
           ...(schema.description ? { description: schema.description } : {}),
-          schema: schemaOf(schema),
+          schema,
         })),
       }
     : {}),
@@ -115,35 +117,32 @@ const describeOperation = (schemaOf: SchemaOf, operation: Operation, hasBody: bo
     ? {
         requestBody: {
           required: operation.body.required,
-          content: describeContent(schemaOf, operation.body.content),
+          content: describeContent(operation.body.content),
         },
       }
     : {}),
-  responses: mapValues(operation.responses, (response) => describeResponse(schemaOf, response, hasBody)),
+  responses: mapValues(operation.responses, (response) => describeResponse(response, hasBody)),
 });
 
-const descriptionOf = ({ access = '', notes = '' }: Operation) =>
+const descriptionOf = ({ access = '', notes = '' }: Operation<Schema>) =>
   access || notes ? { description: `${access} ${notes}`.trim() } : {};
 
 const describeResponse = (
-  schemaOf: SchemaOf,
-  { description, headers = [], content, errors }: ResponseDescription,
+  { description, headers = [], content, errors }: ResponseDescription<Schema>,
   hasBody: boolean,
 ) => ({
   description,
   headers: Object.fromEntries([requestId, cacheControl, ...headers].map(headerReference)),
-  ...(hasBody && content ? { content: describeContent(schemaOf, content) } : {}),
+  ...(hasBody && content ? { content: describeContent(content) } : {}),
   ...(hasBody && errors ? { content: { 'application/json': { schema: errorSchema(errors) } } } : {}),
 });
 
-const describeContent = (schemaOf: SchemaOf, content: Content) =>
-  mapValues(content, (schema) => ({ schema: schemaOf(schema) }));
+const describeContent = (content: Content<Schema>) => mapValues(content, (schema) => ({ schema }));
 
 /** The responses to an unknown path or method. */
-const sharedResponses = (schemaOf: SchemaOf) => ({
-  NotFound: describeResponse(schemaOf, errorResponse(['not_found'], 'No such path'), true),
+const sharedResponses = () => ({
+  NotFound: describeResponse(errorResponse(['not_found'], 'No such path'), true),
   MethodNotAllowed: describeResponse(
-    schemaOf,
     errorResponse(['method_not_allowed'], 'The path exists, but not with this method'),
     true,
   ),
@@ -181,7 +180,7 @@ const headerComponent = (header: Header) => {
   return [componentOf(header), { ...rest, schema }] as const;
 };
 
-const headersOf = (operations: readonly Operation[]): Header[] => [
+const headersOf = (operations: readonly Operation<Schema>[]): Header[] => [
   requestId,
   cacheControl,
   allow,
@@ -203,7 +202,7 @@ const errorSchema = (errors: readonly DescribedError[]): Schema => ({
 });
 
 /** Converts every schema to JSON Schema: requests as input, responses as output. */
-function convert(operations: readonly Operation[]) {
+export function describeApi(operations: readonly Operation[]): DescribedApi {
   const requests = operations.flatMap(({ parameters = [], body }) => [
     ...parameters.map(({ schema }) => schema),
     ...Object.values(body?.content ?? {}),
@@ -211,20 +210,31 @@ function convert(operations: readonly Operation[]) {
   const results = operations.flatMap(({ responses }) =>
     Object.values(responses).flatMap(({ content = {} }) => Object.values(content)),
   );
-  const components: Record<string, Schema> = {};
+  const schemas: Record<string, Schema> = {};
   const converted = new Map<z.ZodType, Schema>();
-  const add = (schemas: readonly z.ZodType[], io: 'input' | 'output') => {
-    const unique = [...new Set(schemas)];
+  const add = (all: readonly z.ZodType[], io: 'input' | 'output') => {
+    const unique = [...new Set(all)];
     const { prefixItems = [], $defs = {} } = toJsonSchema(z.tuple(unique as [z.ZodType]), io);
     unique.forEach((schema, index) => {
       converted.set(schema, prefixItems[index]!);
     });
-    Object.assign(components, $defs);
+    Object.assign(schemas, $defs);
   };
   add(requests, 'input');
   add([...results, errorBody], 'output');
-  const schemaOf: SchemaOf = (schema) => converted.get(schema)!;
-  return { schemaOf, components };
+  const inContent = (content: Content) => mapValues(content, (schema) => converted.get(schema)!);
+  return {
+    schemas,
+    operations: operations.map(({ parameters = [], body, responses, ...operation }) => ({
+      ...operation,
+      parameters: parameters.map((parameter) => ({ ...parameter, schema: converted.get(parameter.schema)! })),
+      ...(body ? { body: { ...body, content: inContent(body.content) } } : {}),
+      responses: mapValues(responses, ({ content, ...response }) => ({
+        ...response,
+        ...(content ? { content: inContent(content) } : {}),
+      })),
+    })),
+  };
 }
 
 function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Tuple {

@@ -6,8 +6,8 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { everything } from '@latchkey/contract/scopes';
 import { z } from 'zod';
 
-/** One operation of the API in the terms of OpenAPI, with the schemas that validate it. */
-export interface Operation {
+/** One operation of the API in the terms of OpenAPI, with the schemas that validate it, or the same as JSON Schema. */
+export interface Operation<Schema = z.ZodType> {
   readonly id: string;
   readonly method: Endpoint['method'];
   /** Parameters are written `{name}`. */
@@ -23,30 +23,30 @@ export interface Operation {
   readonly notes?: string;
   /** The alternatives, each with its schemes and the scopes that they need. Empty if anyone may call. */
   readonly security: readonly SecurityRequirement[];
-  readonly parameters?: readonly Parameter[];
-  readonly body?: { readonly required: boolean; readonly content: Content };
-  readonly responses: Readonly<Record<number, ResponseDescription>>;
+  readonly parameters?: readonly Parameter<Schema>[];
+  readonly body?: { readonly required: boolean; readonly content: Content<Schema> };
+  readonly responses: Readonly<Record<number, ResponseDescription<Schema>>>;
 }
 
 export type SecurityRequirement = Partial<Record<SecurityScheme, readonly string[]>>;
 export type SecurityScheme = 'bearer' | 'cookie' | 'serviceKey' | 'metricsToken';
 
-interface Parameter {
+interface Parameter<Schema = z.ZodType> {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
-  readonly schema: z.ZodType;
+  readonly schema: Schema;
 }
 
 /** Schemas by media type. */
-export type Content = Readonly<Record<string, z.ZodType>>;
+export type Content<Schema = z.ZodType> = Readonly<Record<string, Schema>>;
 
 /** The response with one status. Its body, if any, is described by either `content` or `errors`. */
-export interface ResponseDescription {
+export interface ResponseDescription<Schema = z.ZodType> {
   readonly description: string;
   /** Besides those of every response. */
   readonly headers?: readonly Header[];
-  readonly content?: Content;
+  readonly content?: Content<Schema>;
   /** The error codes that have this status, with what they mean for this operation. */
   readonly errors?: readonly DescribedError[];
 }

@@ -16,13 +16,13 @@ export function exampleRequest(
   operation: ReferenceOperation,
   { server, resolve }: Reference,
 ): ExampleRequest {
-  const { method, path, body, parameters, security } = operation;
-  const schema = body?.content[jsonType]?.schema;
+  const { method, path, body, parameters = [], security } = operation;
+  const schema = body?.content[jsonType];
   const example = schema && bodyExamples(schema, resolve)[0]?.value;
   const schemes = Object.keys(security[0] ?? {});
   const hasBody = typeof example === 'object' && example !== null && Object.keys(example).length > 0;
   return {
-    method,
+    method: method.toUpperCase(),
     server,
     path,
     params: Object.fromEntries(

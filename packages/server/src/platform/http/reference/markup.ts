@@ -7,7 +7,7 @@ export const prose = (text: string): string =>
 /** A path or name that can wrap at its slashes, dots and underscores. */
 export const breakable = (text: string): string => escapeHtml(text).replace(/(?<=.)([/_.])/g, '<wbr>$1');
 
-export const verb = (method: string): string => `<span class="verb ${method.toLowerCase()}">${method}</span>`;
+export const verb = (method: string): string => `<span class="verb ${method}">${method.toUpperCase()}</span>`;
 
 /** A language that the examples are written in. `text` is shown as it is. */
 export type Language = 'json' | 'shell' | 'script' | 'text';

@@ -1,6 +1,6 @@
 import { escapeHtml } from '../../values/html.ts';
 import type { Schema } from '../openapi.ts';
-import { formType, jsonType, type Reference, type ReferenceOperation } from './document.ts';
+import { formType, jsonType, type Reference, type ReferenceOperation, resultsOf } from './document.ts';
 import { bodyExamples } from './examples.ts';
 import { alternativesOf, type Field, fieldList } from './fields.ts';
 import { breakable, codeBlock, prose, tabs, verb } from './markup.ts';
@@ -48,8 +48,8 @@ function request(operation: ReferenceOperation, { resolve }: Reference): string 
     ),
   );
   if (body === undefined) return lists.join('\n');
-  const asJson = body.content[jsonType]?.schema;
-  const asForm = body.content[formType]?.schema;
+  const asJson = body.content[jsonType];
+  const asForm = body.content[formType];
   const options = { resolve, of: 'request' } as const;
   return [
     ...lists,
@@ -63,10 +63,10 @@ function request(operation: ReferenceOperation, { resolve }: Reference): string 
   ].join('\n');
 }
 
-const parametersIn = ({ parameters }: ReferenceOperation, place: string): readonly Field[] =>
+const parametersIn = ({ parameters = [] }: ReferenceOperation, place: string): readonly Field[] =>
   parameters
     .filter((parameter) => parameter.in === place)
-    .map(({ name, required = false, schema }) => ({ name, required, schema }));
+    .map(({ name, required, schema }) => ({ name, required, schema }));
 
 type ListOptions = Parameters<typeof fieldList>[1];
 
@@ -88,19 +88,21 @@ function bodyFields(schema: Schema | undefined, options: ListOptions): string {
 const withHeading = (heading: string, list: string): string => list && `<h4>${heading}</h4>${list}`;
 
 /** Responses with the same body share a list of fields. */
-function results({ id, results: all }: ReferenceOperation, { resolve }: Reference): string {
+function results(operation: ReferenceOperation, { resolve }: Reference): string {
+  const { id } = operation;
+  const all = resultsOf(operation);
   const shown = all.filter(({ content }, index) => {
-    const schema = content[jsonType]?.schema;
-    return !all.slice(0, index).some((earlier) => isSame(schema, earlier.content[jsonType]?.schema));
+    const schema = content[jsonType];
+    return !all.slice(0, index).some((earlier) => isSame(schema, earlier.content[jsonType]));
   });
   const statuses = all.map(({ status, reason }) => `${status} ${reason}`).join(', ');
   const bodies = shown.map(({ content }) =>
-    bodyFields(content[jsonType]?.schema, { resolve, id: `${id}.response`, of: 'response' }),
+    bodyFields(content[jsonType], { resolve, id: `${id}.response`, of: 'response' }),
   );
   return `<h4>Response</h4><p class="note">${escapeHtml(statuses)}${otherTypes(all)}</p>${bodies.join('')}`;
 }
 
-function otherTypes(all: ReferenceOperation['results']): string {
+function otherTypes(all: ReturnType<typeof resultsOf>): string {
   const types = new Set(all.flatMap(({ content }) => Object.keys(content)));
   if (types.size === 0) return '. No body.';
   const others = [...types]
@@ -110,10 +112,12 @@ function otherTypes(all: ReferenceOperation['results']): string {
   return `. ${types.has(jsonType) ? 'Also available as' : 'Media type'} ${others.join(', ')}.`;
 }
 
-function errors({ errors: all }: ReferenceOperation): string {
-  const rows = all.map(
-    ({ status, code, meaning }) =>
-      `<tr><td>${status}</td><th scope="row"><a href="#error-${code}"><code>${breakable(code)}</code></a></th><td>${prose(meaning)}</td></tr>`,
+function errors({ responses }: ReferenceOperation): string {
+  const rows = Object.entries(responses).flatMap(([status, { errors: all = [] }]) =>
+    all.map(
+      ({ code, meaning }) =>
+        `<tr><td>${status}</td><th scope="row"><a href="#error-${code}"><code>${breakable(code)}</code></a></th><td>${prose(meaning)}</td></tr>`,
+    ),
   );
   return `<h4>Errors</h4><table class="errors"><tbody>${rows.join('')}</tbody></table>`;
 }
@@ -122,7 +126,7 @@ const sampleLanguages = { curl: 'shell', SDK: 'script' } as const;
 
 function requestExamples(operation: ReferenceOperation, reference: Reference): string {
   const { id, method, path } = operation;
-  const caption = `${method} ${path}`;
+  const caption = `${method.toUpperCase()} ${path}`;
   const samples = samplesOf(operation, reference).map(({ language, code }) => ({
     title: language,
     value: language,
@@ -140,10 +144,12 @@ function requestExamples(operation: ReferenceOperation, reference: Reference): s
 }
 
 /** The body of the first response that has one, or the status of a response without a body. */
-function responseExamples({ id, results: all }: ReferenceOperation, { resolve }: Reference): string {
+function responseExamples(operation: ReferenceOperation, { resolve }: Reference): string {
+  const { id } = operation;
+  const all = resultsOf(operation);
   const found = all.find(({ content }) => content[jsonType]) ?? all[0]!;
   const caption = `${found.status} ${found.reason}`;
-  const schema = found.content[jsonType]?.schema;
+  const schema = found.content[jsonType];
   if (schema === undefined)
     return Object.keys(found.content).length > 0
       ? ''

@@ -49,13 +49,16 @@ export function formSamples(
   { method, path, body }: ReferenceOperation,
   { server, resolve }: Reference,
 ): readonly BodyExample[] {
-  const schema = body?.content[formType]?.schema;
-  if (schema === undefined || isSame(schema, body?.content[jsonType]?.schema)) return [];
+  const schema = body?.content[formType];
+  if (schema === undefined || isSame(schema, body?.content[jsonType])) return [];
   return bodyExamples(schema, resolve).map(({ title, value }) => {
     const fields = Object.entries(value as Record<string, string>);
     const credential = fields.some(([, text]) => text === 'client_credentials') ? ['-u "$SERVICE_KEY"'] : [];
     const data = fields.map(([name, text]) => `--data-urlencode '${name}=${text}'`);
-    return { title, value: [`curl -X ${method} '${server}${path}'`, ...credential, ...data].join(' \\\n  ') };
+    return {
+      title,
+      value: [`curl -X ${method.toUpperCase()} '${server}${path}'`, ...credential, ...data].join(' \\\n  '),
+    };
   });
 }
 
