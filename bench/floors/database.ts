@@ -5,7 +5,7 @@ import { Database } from 'bun:sqlite';
 import postgres from 'postgres';
 import { combined, requiringEffect } from '../../packages/server/src/platform/database/combine.ts';
 import type { Executor, Value } from '../../packages/server/src/platform/database/executor.ts';
-import { int8AsNumber } from '../../packages/server/src/platform/database/postgres.ts';
+import { int8AsNumber } from '../../packages/server/src/platform/database/postgres-primary.ts';
 
 /** As many as the service opens. */
 const connections = 16;

@@ -181,7 +181,7 @@ const rules: Rule[] = [
   {
     name: 'only stores and platform/database/ contain SQL',
     complaints: (files) =>
-      packageImports(files, ['kysely', 'kysely-postgres-js', 'postgres', 'bun:sqlite'])
+      packageImports(files, ['kysely', 'postgres', 'bun:sqlite'])
         .filter(
           ({ from }) =>
             !/\/(store|outbox-store|tables)\.ts$/.test(from) && moduleOf(from) !== 'platform/database',

@@ -1,11 +1,8 @@
 import { Database as Connection } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
-import postgres from 'postgres';
 import { appliedMigrations, migrationNames } from './migrate.ts';
-import { findPrimary } from './postgres-primary.ts';
+import { withConnection, withoutPreparation } from './postgres-primary.ts';
 import { whenFree } from './sqlite.ts';
-
-const connectTimeoutSeconds = 2;
 
 /** How long another process may keep the file busy, for example to recover it. */
 const busyDeadlineMs = 5_000;
@@ -64,11 +61,8 @@ function inspectSqlite(path: string) {
   }
 }
 
-async function inspectPostgres(url: string) {
-  // Without prepared statements, because DATABASE_URL may point to a pooler.
-  const connection = { max: 1, connect_timeout: connectTimeoutSeconds, prepare: false, fetch_types: false };
-  const sql = postgres(await findPrimary(url), { ...connection, onnotice: () => undefined });
-  try {
+const inspectPostgres = (url: string) =>
+  withConnection(url, withoutPreparation, async (sql) => {
     const [{ name } = { name: null }] = await sql.unsafe<{ name: string | null }[]>(
       "SELECT to_regclass('kysely_migration')::text AS name",
     );
@@ -88,7 +82,4 @@ async function inspectPostgres(url: string) {
       maxConnections: limit!.connections,
       openToPublic: open?.name ?? null,
     };
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
-}
+  });

@@ -1,4 +1,19 @@
-import { type Kysely, type Migration, Migrator, PostgresAdapter, sql } from 'kysely';
+import {
+  type CompiledQuery,
+  type Dialect,
+  Kysely,
+  type Migration,
+  Migrator,
+  type NoMigrations,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely';
+import type { Executor, Value } from './executor.ts';
 import { up as schema } from './migrations/0001-first.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
@@ -30,34 +45,62 @@ export const newerStore = (cause?: unknown): Error =>
 
 /**
  * Lets one program at a time migrate PostgreSQL. The lock is a row, because Kysely's own is an advisory lock, which any role that
- * may connect can hold. It lasts for the transaction of the migration, which begins here; Kysely's own BEGIN changes nothing.
+ * may connect can hold.
  */
-export class MigrationAdapter extends PostgresAdapter {
+class LockingAdapter extends PostgresAdapter {
   override async acquireMigrationLock(db: Kysely<unknown>): Promise<void> {
-    await sql`BEGIN`.execute(db);
     await sql`SELECT FROM kysely_migration_lock FOR UPDATE`.execute(db);
   }
   override async releaseMigrationLock(): Promise<void> {}
 }
 
+/** Everything runs in the transaction of the executor. */
+function dialectOn(tx: Executor): Dialect {
+  const connection = {
+    executeQuery: async <Row>({ sql: text, parameters }: CompiledQuery) => ({
+      rows: await tx.run<Row>(text, parameters as readonly Value[]),
+    }),
+    streamQuery: () => {
+      throw new Error('a migration streams no rows');
+    },
+  };
+  const nothing = async (): Promise<void> => undefined;
+  const isPostgres = tx.dialect === 'postgres';
+  return {
+    createAdapter: () => (isPostgres ? new LockingAdapter() : new SqliteAdapter()),
+    createDriver: () => ({
+      init: nothing,
+      acquireConnection: async () => connection,
+      beginTransaction: nothing,
+      commitTransaction: nothing,
+      rollbackTransaction: nothing,
+      releaseConnection: nothing,
+      destroy: nothing,
+    }),
+    createIntrospector: (db) => (isPostgres ? new PostgresIntrospector(db) : new SqliteIntrospector(db)),
+    createQueryCompiler: () => (isPostgres ? new PostgresQueryCompiler() : new SqliteQueryCompiler()),
+  };
+}
+
 /**
- * Brings the schema up to date in one transaction, under a lock that a crash releases. Any number of nodes may start at
- * the same time, and one that is killed halfway leaves no partial schema. That of a newer release stays as it is.
+ * Brings the schema up to date in a transaction: the caller commits it, and a crash leaves no partial schema. Any number of nodes may
+ * start at the same time. The schema of a newer release stays as it is.
  * @param last the migration to stop after; all of them by default
  * @throws {Error} when a migration fails, or this program cannot work on the schema of a newer release
  */
 export async function migrate(
-  db: Kysely<unknown>,
+  tx: Executor,
   all: Migrations = migrations,
-  last?: string,
+  last?: string | NoMigrations,
 ): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => all } });
+  const db = new Kysely<unknown>({ dialect: dialectOn(tx) });
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...all }) } });
   const { error } = await (last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(last));
   if (!error) return;
   if (!(error instanceof Error) || !/previously executed migration .* is missing/.test(error.message))
     throw error;
   // Migrations are only appended, so a schema with later ones has all of this program.
-  const { rows } = await sql.raw<{ name: string }>(appliedMigrations).execute(db);
+  const rows = await tx.run<{ name: string }>(appliedMigrations, []);
   const later = rows.filter(({ name }) => !Object.hasOwn(all, name));
   if (!later.every(({ name }) => canWorkWith(name))) throw newerStore(error);
 }

@@ -13,6 +13,42 @@ const readOnly = '25006';
 /** A connection to a standby is refused: what it reads may be of the past. The driver's `read-write` would accept it. */
 export const onlyPrimary = { target_session_attrs: 'primary' } as const;
 
+/** For a few statements, through a pooler, too. */
+export const withoutPreparation = { prepare: false, fetch_types: false } as const;
+
+const int8Type = 20;
+
+/** Reads BIGINT as a number: no value that is stored needs more than 53 bits. */
+export const int8AsNumber = { to: int8Type, from: [int8Type], serialize: String, parse: Number };
+
+type Options = postgres.Options<Record<string, postgres.PostgresType>>;
+
+/** Lets `work` use a connection of its own to the primary, without the time limits of the service. */
+export const withConnection = async <T>(
+  url: string,
+  options: Options,
+  work: (sql: postgres.Sql) => Promise<T>,
+): Promise<T> => withServer(await findPrimary(url), options, work);
+
+async function withServer<T>(
+  server: string,
+  options: Options,
+  work: (sql: postgres.Sql) => Promise<T>,
+): Promise<T> {
+  const sql = postgres(server, {
+    max: 1,
+    connect_timeout: connectTimeoutSeconds,
+    onnotice: () => undefined,
+    types: { int8: int8AsNumber },
+    ...options,
+  });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end({ timeout: closeTimeoutSeconds });
+  }
+}
+
 /**
  * The address of the primary among the servers that a URL names. A single server is not looked at.
  * @throws {Error} when none of several servers is a primary that accepts writes
@@ -26,26 +62,15 @@ export async function findPrimary(url: string): Promise<string> {
   });
 }
 
-async function requirePrimary(server: string): Promise<string> {
-  const sql = postgres(server, {
-    ...onlyPrimary,
-    max: 1,
-    connect_timeout: connectTimeoutSeconds,
-    prepare: false,
-    fetch_types: false,
-    onnotice: () => undefined,
-  });
-  try {
+const requirePrimary = (server: string): Promise<string> =>
+  withServer(server, { ...onlyPrimary, ...withoutPreparation }, async (sql) => {
     const [row] = await sql.unsafe<{ read_only: string }[]>(
       "SELECT current_setting('transaction_read_only') AS read_only",
     );
     // A former primary that was cut off from its standby may be set so.
     if (row?.read_only !== 'off') throw new Error('it accepts reads only');
     return server;
-  } finally {
-    await sql.end({ timeout: 0 });
-  }
-}
+  });
 
 /** The connections to the primary. After a failure it looks whether another server has become that. */
 export class PrimaryPool {

@@ -1,13 +1,11 @@
-import { Kysely } from 'kysely';
-import { PostgresJSDialect } from 'kysely-postgres-js';
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
 import { combined, isWithoutEffect } from './combine.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
-import { MigrationAdapter, migrate } from './migrate.ts';
+import { migrate } from './migrate.ts';
 import { PostgresNotifications } from './postgres-notifications.ts';
-import { findPrimary, onlyPrimary, PrimaryPool } from './postgres-primary.ts';
+import { findPrimary, int8AsNumber, onlyPrimary, PrimaryPool, withConnection } from './postgres-primary.ts';
 
 const defaultPoolSize = 16;
 const connectTimeoutSeconds = 2;
@@ -19,10 +17,6 @@ const reconnectPauseSeconds = 0.05;
 
 /** How long after its own timeout the server counts as unreachable. */
 const responseGraceMs = 2_000;
-const int8Type = 20;
-
-/** Reads BIGINT as a number: no value that is stored needs more than 53 bits. */
-export const int8AsNumber = { to: int8Type, from: [int8Type], serialize: String, parse: Number };
 
 /** Serialization failure and deadlock: the transaction was rolled back and can run again. */
 const conflicts = new Set(['40001', '40P01']);
@@ -109,6 +103,26 @@ async function withRetries<T>(
 }
 
 /**
+ * Statements on a connection or in a transaction.
+ * @param prepare whether the connection keeps them prepared
+ */
+export const executorOn = (
+  on: postgres.Sql | postgres.TransactionSql,
+  prepare: boolean,
+  onStatement?: DatabaseOptions['onStatement'],
+): Executor => ({
+  dialect: 'postgres',
+  run: async <Row>(text: string, values: readonly Value[]) => {
+    onStatement?.(text);
+    const rows = await on.unsafe(text, values as Value[], { prepare });
+    return [...rows] as unknown as Row[];
+  },
+});
+
+/** Another program created the tables of migrations first, or (25P02) what happened before could not be looked at. */
+const migratedMeanwhile = new Set([...retryable, '42P07', '25P02']);
+
+/**
  * Uses a connection without the pool's timeouts, because a migration may take long. It locks whole tables, so while nodes of the
  * release before serve requests it can end in a deadlock, and then runs again.
  */
@@ -116,29 +130,17 @@ async function migrateOnce(
   url: string,
   { prepare = true, migrations }: Pick<DatabaseOptions, 'prepare' | 'migrations'>,
 ): Promise<void> {
-  const setup = postgres(await findPrimary(url), {
-    ...onlyPrimary,
-    max: 1,
-    connect_timeout: connectTimeoutSeconds,
-    prepare,
-    // The role may have timeouts of its own.
-    connection: { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 },
-    onnotice: () => undefined,
-  });
-  const dialect = new PostgresJSDialect({ postgres: setup });
-  dialect.createAdapter = () => new MigrationAdapter();
-  const kysely = new Kysely<unknown>({ dialect });
-  try {
+  // The role may have timeouts of its own.
+  const connection = { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 };
+  await withConnection(url, { ...onlyPrimary, prepare, connection }, async (sql) => {
     for (let attempts = 1; ; attempts++) {
       try {
-        return await migrate(kysely, migrations);
+        return await sql.begin((tx) => migrate(executorOn(tx, prepare), migrations));
       } catch (error) {
-        if (!conflicts.has(codeOf(error)) || attempts === maxAttempts) throw error;
+        if (!migratedMeanwhile.has(codeOf(error)) || attempts === maxAttempts) throw error;
       }
     }
-  } finally {
-    await setup.end();
-  }
+  });
 }
 
 /** Opens PostgreSQL 14 or later through a connection pool. Transactions are READ COMMITTED. */
@@ -165,14 +167,8 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   if (!options.asIs) await migrateOnce(directUrl, options);
   const pool = new PrimaryPool(url, await findPrimary(url), connect, () => notifications.reconnect());
 
-  const executor = (on: postgres.Sql | postgres.TransactionSql): Executor => ({
-    dialect: 'postgres',
-    run: async <Row>(text: string, values: readonly Value[]) => {
-      options.onStatement?.(text);
-      const rows = await on.unsafe(text, values as Value[], { prepare });
-      return [...rows] as unknown as Row[];
-    },
-  });
+  const executor = (on: postgres.Sql | postgres.TransactionSql) =>
+    executorOn(on, prepare, options.onStatement);
   const single: Executor = {
     dialect: 'postgres',
     gathers: true,

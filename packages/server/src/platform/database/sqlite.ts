@@ -1,8 +1,7 @@
 import { Database as Connection, SQLiteError, type Statement } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Kysely, SqliteAdapter, SqliteDialect, sql } from 'kysely';
-import { temporarilyUnavailable } from '../errors.ts';
+import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
 import { NoEffect, requiringEffect } from './combine.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
@@ -92,15 +91,19 @@ export function connect(path: string, { create }: { create: boolean }): Connecti
   return connection;
 }
 
-/** Leaves no connection open when a step fails, so that `whenFree` can start over. */
+/** Leaves no connection open when a step fails, so that `whenFree` can start over with the cause. */
 async function openMigrated(path: string, migrations: Migrations | undefined): Promise<Connection> {
   const connection = connect(path, { create: true });
   try {
-    await migrate(new Kysely({ dialect: migrationDialect(connection) }), migrations);
+    connection.run('BEGIN IMMEDIATE');
+    await migrate(executorOn(connection, undefined), migrations);
+    connection.run('COMMIT');
     return connection;
   } catch (error) {
+    // Statements that are still prepared would keep a closed connection, and its lock, alive.
+    if (connection.inTransaction) connection.run('ROLLBACK');
     connection.close();
-    throw error;
+    throw error instanceof AuthError ? error.cause : error;
   }
 }
 
@@ -253,38 +256,4 @@ class GroupCommit {
       this.#log.warn('could not roll back a failed batch yet');
     }
   }
-}
-
-/** Runs all migrations in one transaction that starts with the write lock; a crash releases both. */
-export function migrationDialect(connection: Connection): SqliteDialect {
-  class MigrationAdapter extends SqliteAdapter {
-    override get supportsTransactionalDdl(): boolean {
-      return true;
-    }
-    override async acquireMigrationLock(db: Kysely<unknown>): Promise<void> {
-      await sql`UPDATE kysely_migration_lock SET is_locked = 1`.execute(db);
-    }
-    override async releaseMigrationLock(db: Kysely<unknown>): Promise<void> {
-      await sql`UPDATE kysely_migration_lock SET is_locked = 0`.execute(db);
-    }
-  }
-  class MigrationDialect extends SqliteDialect {
-    override createAdapter(): SqliteAdapter {
-      return new MigrationAdapter();
-    }
-  }
-  return new MigrationDialect({
-    database: {
-      close: () => undefined,
-      prepare: (text) => {
-        const prepared = connection.prepare(text);
-        return {
-          reader: prepared.columnNames.length > 0,
-          all: (parameters) => prepared.all(...(parameters as Value[])),
-          run: (parameters) => prepared.run(...(parameters as Value[])),
-          iterate: (parameters) => prepared.iterate(...(parameters as Value[])) as IterableIterator<unknown>,
-        };
-      },
-    },
-  });
 }

@@ -2,7 +2,6 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { Kysely } from 'kysely';
 import type { Database, Executor, Value } from '../executor.ts';
 import { migrations as allMigrations, type Migrations, migrate } from '../migrate.ts';
 import { databaseWithin } from '../within.ts';
@@ -16,7 +15,7 @@ import {
   readBackup,
   type SealCheck,
 } from './format.ts';
-import { dialectOn, inLongTransaction } from './single-connection.ts';
+import { inLongTransaction } from './single-connection.ts';
 
 export interface RestoreOptions {
   readonly url: string;
@@ -65,14 +64,13 @@ export async function restoreBackup(
   const restored = await verify(file, seal, migrations);
   await inLongTransaction(url, async (tx) => {
     await requireEmpty(tx, restored.header);
-    const schema = new Kysely<unknown>({ dialect: dialectOn(tx) });
-    await migrate(schema, migrations, restored.header.schema);
+    await migrate(tx, migrations, restored.header.schema);
     const { feed_position, event_position } = restored.header;
     const tables = new Set(await tablesOf(tx));
     if (tables.has(eventNumbers.table)) await continueNumbers(tx, eventNumbers, event_position + numberGap);
     await load(tx, tables, file, seal);
     await continueNumbers(tx, feedNumbers, feed_position + numberGap);
-    await migrate(schema, migrations);
+    await migrate(tx, migrations);
     await finish(databaseWithin(tx));
   });
   return restored;

@@ -1,24 +1,11 @@
 import type { Database as Connection } from 'bun:sqlite';
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import {
-  type CompiledQuery,
-  type DatabaseConnection,
-  type Dialect as KyselyDialect,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely';
-import postgres from 'postgres';
-import type { Executor, Value } from '../executor.ts';
-import { MigrationAdapter } from '../migrate.ts';
-import { asStoreError as asPostgresError, int8AsNumber } from '../postgres.ts';
-import { findPrimary } from '../postgres-primary.ts';
+import type { Executor } from '../executor.ts';
+import { asStoreError as asPostgresError, executorOn as executorOnPostgres } from '../postgres.ts';
+import { withConnection } from '../postgres-primary.ts';
 import { asStoreError as asSqliteError, connect, executorOn, whenFree } from '../sqlite.ts';
 
-const connectTimeoutSeconds = 2;
 const busyDeadlineMs = 10_000;
 
 /**
@@ -67,52 +54,14 @@ function rollBack(connection: Connection): void {
 }
 
 async function onPostgres<T>(url: string, work: (tx: Executor) => Promise<T>): Promise<T> {
-  const sql = postgres(await findPrimary(url), {
-    max: 1,
-    connect_timeout: connectTimeoutSeconds,
-    onnotice: () => undefined,
-    connection: { application_name: 'latchkey restore' },
-    types: { int8: int8AsNumber },
-  });
+  const connection = { application_name: 'latchkey restore' };
   try {
-    return (await sql.begin((tx) =>
-      work({
-        dialect: 'postgres',
-        run: async <Row>(text: string, values: readonly Value[]) =>
-          [...(await tx.unsafe(text, values as Value[], { prepare: true }))] as unknown as Row[],
-      }),
-    )) as T;
+    return await withConnection(
+      url,
+      { connection },
+      async (sql) => (await sql.begin((tx) => work(executorOnPostgres(tx, true)))) as T,
+    );
   } catch (error) {
     throw asPostgresError(error);
-  } finally {
-    await sql.end({ timeout: 1 });
   }
-}
-
-/** For Kysely's migrations: everything runs on the executor, in the transaction that it is in. */
-export function dialectOn(tx: Executor): KyselyDialect {
-  const connection: DatabaseConnection = {
-    executeQuery: async <Row>({ sql, parameters }: CompiledQuery) => ({
-      rows: await tx.run<Row>(sql, parameters as readonly Value[]),
-    }),
-    streamQuery: () => {
-      throw new Error('a migration streams no rows');
-    },
-  };
-  const nothing = async (): Promise<void> => undefined;
-  const isPostgres = tx.dialect === 'postgres';
-  return {
-    createAdapter: () => (isPostgres ? new MigrationAdapter() : new SqliteAdapter()),
-    createDriver: () => ({
-      init: nothing,
-      acquireConnection: async () => connection,
-      beginTransaction: nothing,
-      commitTransaction: nothing,
-      rollbackTransaction: nothing,
-      releaseConnection: nothing,
-      destroy: nothing,
-    }),
-    createIntrospector: (db) => (isPostgres ? new PostgresIntrospector(db) : new SqliteIntrospector(db)),
-    createQueryCompiler: () => (isPostgres ? new PostgresQueryCompiler() : new SqliteQueryCompiler()),
-  };
 }

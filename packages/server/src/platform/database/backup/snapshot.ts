@@ -1,9 +1,7 @@
 import { Database as Connection } from 'bun:sqlite';
-import postgres from 'postgres';
 import type { Value } from '../executor.ts';
 import { appliedMigrations } from '../migrate.ts';
-import { int8AsNumber } from '../postgres.ts';
-import { findPrimary } from '../postgres-primary.ts';
+import { withConnection } from '../postgres-primary.ts';
 import { whenFree } from '../sqlite.ts';
 import { type BackupRow, backupTables } from './format.ts';
 
@@ -19,8 +17,6 @@ export interface Snapshot {
 }
 
 type Row = Record<string, Value>;
-
-const connectTimeoutSeconds = 2;
 
 /** How many rows of PostgreSQL are in memory at a time. */
 const cursorRows = 500;
@@ -75,14 +71,8 @@ async function ofSqlite<T>(path: string, work: (snapshot: Snapshot) => Promise<T
 }
 
 async function ofPostgres<T>(url: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
-  const sql = postgres(await findPrimary(url), {
-    max: 1,
-    connect_timeout: connectTimeoutSeconds,
-    onnotice: () => undefined,
-    connection: { application_name: 'latchkey backup' },
-    types: { int8: int8AsNumber },
-  });
-  try {
+  const connection = { application_name: 'latchkey backup' };
+  return withConnection(url, { connection }, async (sql) => {
     return (await sql.begin('isolation level repeatable read read only', async (tx) => {
       // The first statement takes the snapshot. A sequence is not part of it, so its number can only be too high.
       await tx.unsafe('SELECT 1 FROM users LIMIT 1');
@@ -107,7 +97,5 @@ async function ofPostgres<T>(url: string, work: (snapshot: Snapshot) => Promise<
         },
       });
     })) as T;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+  });
 }
