@@ -1,5 +1,5 @@
+import type { Migration } from 'kysely';
 import type { Logger } from 'pino';
-import type { Migrations } from './migrate.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
 export type Value = string | number | null;
@@ -71,7 +71,7 @@ export interface DatabaseOptions {
   /** How long PostgreSQL may work on a statement. Default: 10 seconds. */
   readonly statementTimeoutMs?: number;
   /** Default: those of this program. */
-  readonly migrations?: Migrations;
+  readonly migrations?: Readonly<Record<string, Migration>>;
   /** Creates no file and applies no migration. */
   readonly asIs?: boolean;
 }
