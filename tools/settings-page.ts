@@ -57,11 +57,11 @@ const table = (heads: readonly string[], rows: readonly (readonly string[])[]): 
     .replaceAll('| --- ', '|---')
     .replaceAll('--- |', '---|');
 
-const settingsTable = (entries: Readonly<Record<string, SettingText>>): string =>
+const settingsTable = (entries: readonly SettingText[]): string =>
   table(
     ['setting', 'default', 'value', 'meaning', 'set it when'],
-    Object.entries(entries).map(([name, setting]) => [
-      `\`${name}\``,
+    entries.map((setting) => [
+      `\`${setting.name}\``,
       defaultOf(setting),
       acceptedValue(setting),
       setting.description,

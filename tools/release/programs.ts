@@ -5,7 +5,8 @@ import type { Command } from 'commander';
 import { createOutput } from '../../packages/cli/src/output.ts';
 import { createProgram as createCommandLine } from '../../packages/cli/src/program.ts';
 import { createProgram as createServer } from '../../packages/server/src/operator/program.ts';
-import { keySettings, settings } from '../../packages/server/src/platform/config/settings.ts';
+import { keySettings } from '../../packages/server/src/platform/config/settings.ts';
+import { allSettings } from '../../packages/server/src/settings.ts';
 
 const root = join(import.meta.dir, '../..');
 
@@ -100,8 +101,8 @@ export const server: Program = {
     { term: '1', text: 'The command failed; standard error says why.' },
     { term: '2', text: 'Wrong usage.' },
   ],
-  environment: Object.entries({ ...settings, ...keySettings }).map(([term, { description }]) => ({
-    term,
+  environment: [...allSettings, ...keySettings].map(({ name, description }) => ({
+    term: name,
     // Links lead to pages that are not installed with the program.
     text: description.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1'),
   })),

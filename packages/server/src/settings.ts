@@ -4,7 +4,7 @@ import { requestedMailLimits } from './identity/known-browsers/settings.ts';
 import { type Config, type PlatformConfig, readConfigOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import { type Environment, processEnvironment } from './platform/config/environment.ts';
-import { keySettings, type SettingText, settings } from './platform/config/settings.ts';
+import { keySettings, platformSettings, type SettingText } from './platform/config/settings.ts';
 import type { RateLimitName, RateLimitRules } from './platform/rate-limits/rules.ts';
 import { federationSettings } from './programs/federation/settings.ts';
 import { runLimits } from './programs/runs/settings.ts';
@@ -51,18 +51,17 @@ export const rateLimitRules: RateLimitRules = {
 
 export const rateLimitNames = Object.keys(rateLimitRules) as RateLimitName[];
 
-/** Every setting but the keys, by its name. */
-export const allSettings: Readonly<Record<string, SettingText>> = {
-  ...settings,
-  ...Object.fromEntries(Object.values(declaredSettings).map((each) => [each.name, each])),
-};
+/** Every setting but the keys. */
+export const allSettings: readonly SettingText[] = [
+  ...Object.values(platformSettings),
+  ...Object.values(declaredSettings),
+];
 
 /** Settings of the command line. They may be set where the service runs, too. */
 export const commandLineSettings: ReadonlySet<string> = new Set(['LATCHKEY_SERVER', 'LATCHKEY_CREDENTIALS']);
 
 export const settingNames: ReadonlySet<string> = new Set([
-  ...Object.keys(allSettings),
-  ...Object.keys(keySettings),
+  ...[...allSettings, ...keySettings].map(({ name }) => name),
   ...commandLineSettings,
 ]);
 

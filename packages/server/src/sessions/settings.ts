@@ -1,60 +1,56 @@
 import { seconds } from '../platform/config/formats.ts';
-import { type ConfigOf, day, declare, maxTtlSeconds, setting } from '../platform/config/settings.ts';
+import { type ConfigOf, day, maxTtlSeconds, setting } from '../platform/config/settings.ts';
 import type { Rules } from '../platform/rate-limits/rules.ts';
 
 export const sessionSettings = {
-  accessTokenTtlSeconds: declare(
+  accessTokenTtlSeconds: setting(
     'LATCHKEY_ACCESS_TOKEN_TTL',
-    setting(
-      seconds(1, 30 * day),
-      14_400,
-      'Lifetime of an access token.',
-      'your services must drop a leaked token sooner',
-    ),
+    seconds(1, 30 * day),
+    14_400,
+    'Lifetime of an access token.',
+    'your services must drop a leaked token sooner',
   ),
-  refreshIdleTtlSeconds: declare(
+  refreshIdleTtlSeconds: setting(
     'LATCHKEY_REFRESH_IDLE_TTL',
-    setting(
-      seconds(1, maxTtlSeconds),
-      30 * day,
-      'Idle timeout of a session. Must not be longer than `LATCHKEY_SESSION_TTL`.',
-      'your policy says so',
-    ),
+    seconds(1, maxTtlSeconds),
+    30 * day,
+    'Idle timeout of a session. Must not be longer than `LATCHKEY_SESSION_TTL`.',
+    'your policy says so',
   ),
-  sessionTtlSeconds: declare(
+  sessionTtlSeconds: setting(
     'LATCHKEY_SESSION_TTL',
-    setting(seconds(1, maxTtlSeconds), 180 * day, 'Absolute lifetime of a session.', 'your policy says so'),
+    seconds(1, maxTtlSeconds),
+    180 * day,
+    'Absolute lifetime of a session.',
+    'your policy says so',
   ),
-  recentLoginTtlSeconds: declare(
+  recentLoginTtlSeconds: setting(
     'LATCHKEY_RECENT_LOGIN_TTL',
-    setting(
-      seconds(1, 30 * day),
-      900,
-      'How long after signing in a sensitive action needs no new sign-in.',
-      'your policy says so',
-    ),
+    seconds(1, 30 * day),
+    900,
+    'How long after signing in a sensitive action needs no new sign-in.',
+    'your policy says so',
   ),
-  refreshReuseLeewaySeconds: declare(
+  refreshReuseLeewaySeconds: setting(
     'LATCHKEY_REFRESH_REUSE_LEEWAY',
-    setting(
-      seconds(0, 600),
-      10,
-      'How long reuse of the refresh token spent last counts as a race and not as a theft. 0 is strict.',
-      'programs share a stored login without a lock',
-    ),
+    seconds(0, 600),
+    10,
+    'How long reuse of the refresh token spent last counts as a race and not as a theft. 0 is strict.',
+    'programs share a stored login without a lock',
   ),
-  runIdleTtlSeconds: declare(
+  runIdleTtlSeconds: setting(
     'LATCHKEY_RUN_IDLE_TTL',
-    setting(
-      seconds(1, 30 * day),
-      3600,
-      'Idle timeout of a run that a service refreshes, from the last token on. A run does not end before its token expires.',
-      'work pauses for longer than an hour',
-    ),
+    seconds(1, 30 * day),
+    3600,
+    'Idle timeout of a run that a service refreshes, from the last token on. A run does not end before its token expires.',
+    'work pauses for longer than an hour',
   ),
-  runTtlSeconds: declare(
+  runTtlSeconds: setting(
     'LATCHKEY_RUN_TTL',
-    setting(seconds(1, 30 * day), day, 'Absolute lifetime of a run.', 'work takes longer than a day'),
+    seconds(1, 30 * day),
+    day,
+    'Absolute lifetime of a run.',
+    'work takes longer than a day',
   ),
 };
 

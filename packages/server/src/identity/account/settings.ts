@@ -1,16 +1,14 @@
 import { signupPolicy } from '../../platform/config/formats.ts';
-import { type ConfigOf, declare, setting } from '../../platform/config/settings.ts';
+import { type ConfigOf, setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
 export const accountSettings = {
-  signup: declare(
+  signup: setting(
     'LATCHKEY_SIGNUP',
-    setting(
-      signupPolicy,
-      'open',
-      'Who can create an account: everyone, no one, or people with an email address in one of these domains.',
-      'the service is not for everyone',
-    ),
+    signupPolicy,
+    'open',
+    'Who can create an account: everyone, no one, or people with an email address in one of these domains.',
+    'the service is not for everyone',
   ),
 };
 

@@ -1,26 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { Quota, RateLimitName, RateLimitRules } from '../rate-limits/rules.ts';
-import type { LogLevel } from '../telemetry/log.ts';
-import type { CidrRange } from '../values/client-address.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 import { postgresServers } from '../values/postgres-url.ts';
 import { ConfigError } from './config-error.ts';
 import type { Environment } from './environment.ts';
 import { defaultSender, type Product, readProduct } from './product.ts';
-import { type DeclaredSettings, readSetting, readSettings } from './settings.ts';
+import { type ConfigOf, platformSettings, readSettings, type Settings } from './settings.ts';
 
-/** The checked settings of the platform. Durations carry their unit in the name. */
-export interface PlatformConfig {
-  readonly host: string;
-  readonly port: number;
-  readonly databaseUrl: string;
-  /** The database without a pooler. */
-  readonly databaseDirectUrl: string | undefined;
-  /** Whether connections keep prepared statements. */
-  readonly databasePrepare: boolean;
-  /** Connections of one process to PostgreSQL, besides the one that listens. */
-  readonly databasePool: number;
+type Declared = ConfigOf<typeof platformSettings>;
+
+/** The checked settings of the platform, and what follows from them. Durations carry their unit in the name. */
+export interface PlatformConfig extends Declared {
   /** Processes that share the port. */
   readonly workers: number;
   /** Origin of the public address, without a trailing slash. */
@@ -29,18 +20,12 @@ export interface PlatformConfig {
   /** The host of the public address is a loopback one: this is development. */
   readonly isLocal: boolean;
   readonly rpId: string;
-  readonly allowedOrigins: readonly string[];
-  /** Hosts, some with a port, whose programs describe themselves as OAuth clients. */
-  readonly trustedProxies: readonly CidrRange[];
-  readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
   readonly product: Product;
   /** Serve mails at /dev/mailbox. True only without an SMTP server and if host and base URL are loopback addresses. */
   readonly devMailbox: boolean;
   readonly rateLimitsEnabled: boolean;
   readonly rateLimitQuotas: Readonly<Record<RateLimitName, Quota>>;
-  readonly logLevel: LogLevel;
-  readonly metricsToken: string | undefined;
 }
 
 /** All checked settings. Each capability adds its own. */
@@ -50,49 +35,38 @@ export interface Config extends PlatformConfig {}
  * Reads and checks the settings of the platform and those that capabilities declare.
  * @throws {ConfigError} naming the first setting that is not valid
  */
-export function readConfigOf(env: Environment, declared: DeclaredSettings, rules: RateLimitRules): Config {
-  const s = readSettings(env);
-  const values = Object.fromEntries(
-    Object.entries(declared).map(([member, each]) => [member, readSetting(each.name, each, env)]),
-  ) as Omit<Config, keyof PlatformConfig>;
-  const baseUrl = (s.LATCHKEY_BASE_URL ?? `http://localhost:${s.PORT}`).replace(/\/$/, '').toLowerCase();
+export function readConfigOf(env: Environment, declared: Settings, rules: RateLimitRules): Config {
+  const s = readSettings(platformSettings, env);
+  const values = readSettings(declared, env) as Omit<Config, keyof PlatformConfig>;
+  const baseUrl = s.baseUrl ?? `http://localhost:${s.port}`;
   const { hostname, protocol } = new URL(baseUrl);
   const isLocal = isLoopbackHost(hostname);
-  if (protocol === 'http:' && !isLocal && s.LATCHKEY_INSECURE_HTTP === 'off') {
+  if (protocol === 'http:' && !isLocal && !s.insecureHttp) {
     throw new ConfigError(
       'LATCHKEY_BASE_URL must be https, unless its host is a loopback address or LATCHKEY_INSECURE_HTTP is on.',
     );
   }
-  const rpId = s.LATCHKEY_RP_ID ?? hostname;
+  const rpId = s.rpId ?? hostname;
   if (rpId !== hostname && !hostname.endsWith(`.${rpId}`)) {
     throw new ConfigError(
       `LATCHKEY_RP_ID must be ${hostname}, the host of LATCHKEY_BASE_URL, or a parent domain of it.`,
     );
   }
   const product = readProduct(s);
-  const databaseUrl = s.DATABASE_URL.replace(/^sqlite:\/\//, 'sqlite:');
+  const databaseUrl = s.databaseUrl.replace(/^sqlite:\/\//, 'sqlite:');
   return Object.freeze({
-    host: s.HOST,
-    port: s.PORT,
+    ...s,
     databaseUrl,
-    databaseDirectUrl: s.LATCHKEY_DATABASE_DIRECT_URL,
-    databasePrepare: s.LATCHKEY_DATABASE_PREPARE === 'on',
-    databasePool: s.LATCHKEY_DATABASE_POOL,
-    workers: readWorkers(s.LATCHKEY_WORKERS, databaseUrl),
+    workers: readWorkers(s.workers, databaseUrl),
     baseUrl,
     https: protocol === 'https:',
     isLocal,
     rpId,
-    allowedOrigins: s.LATCHKEY_ALLOWED_ORIGINS,
-    trustedProxies: s.LATCHKEY_TRUSTED_PROXIES,
-    smtpUrl: s.LATCHKEY_SMTP_URL,
-    mailFrom: s.LATCHKEY_MAIL_FROM ?? defaultSender(product),
+    mailFrom: s.mailFrom ?? defaultSender(product),
     product,
-    devMailbox: s.LATCHKEY_SMTP_URL === undefined && isLoopbackHost(s.HOST) && isLocal,
-    rateLimitsEnabled: s.LATCHKEY_RATE_LIMITS.enabled,
-    rateLimitQuotas: quotasOf(s.LATCHKEY_RATE_LIMITS.quotas, rules),
-    logLevel: s.LATCHKEY_LOG_LEVEL,
-    metricsToken: s.LATCHKEY_METRICS_TOKEN,
+    devMailbox: s.smtpUrl === undefined && isLoopbackHost(s.host) && isLocal,
+    rateLimitsEnabled: s.rateLimits.enabled,
+    rateLimitQuotas: quotasOf(s.rateLimits.quotas, rules),
     ...values,
   });
 }

@@ -52,7 +52,10 @@ export const workers: Format<number | 'auto'> = {
 };
 
 export const port = integer('a port number', 1, 65_535);
-export const onOff = oneOf('on', 'off');
+export const onOff: Format<boolean> = {
+  syntax: 'on or off',
+  parse: (text) => (text === 'on' || text === 'off' ? text === 'on' : undefined),
+};
 export const logLevel = oneOf(...logLevels);
 
 /** A text that is checked where its meaning is known. */

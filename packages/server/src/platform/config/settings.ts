@@ -10,6 +10,8 @@ const maxPoolSize = 1000;
 
 /** What `docs/settings.md` says about a setting. `tools/settings-page.ts` generates that page. */
 export interface SettingText {
+  /** The environment variable. */
+  readonly name: string;
   readonly format: Pick<format.Format<unknown>, 'syntax' | 'seconds'>;
   /** As an operator would write it. Undefined: the setting has no default of its own. */
   readonly default: string | undefined;
@@ -26,139 +28,170 @@ export interface Setting<T> extends SettingText {
 }
 
 export const setting = <T>(
+  name: string,
   format: format.Format<T>,
   defaultValue: string | number,
   description: string,
   when: string,
-): Setting<T> => ({ format, default: String(defaultValue), description, when });
+): Setting<T> => ({ name, format, default: String(defaultValue), description, when });
 
 const optional = <T>(
+  name: string,
   format: format.Format<T>,
   description: string,
   when: string,
   withoutDefault = 'none',
-): Setting<T | undefined> => ({ format, default: undefined, withoutDefault, description, when });
+): Setting<T | undefined> => ({ name, format, default: undefined, withoutDefault, description, when });
 
-/** The settings of the platform. Capabilities declare their own (`settings.ts` of each). */
-export const settings = {
-  PORT: setting(
+/** Settings by their members of `Config`. */
+export type Settings = Readonly<Record<string, Setting<unknown>>>;
+
+/** What settings add to `Config`. */
+export type ConfigOf<Declared extends Settings> = {
+  readonly [Member in keyof Declared]: Declared[Member] extends Setting<infer T> ? T : never;
+};
+
+/** The settings of the platform, by their members of `Config`. Capabilities declare their own (`settings.ts` of each). */
+export const platformSettings = {
+  port: setting(
+    'PORT',
     format.port,
     8787,
     'TCP port to listen on.',
     'the port is taken, or the platform assigns one',
   ),
-  HOST: setting(
+  host: setting(
+    'HOST',
     format.anyText('an IP address or a host name'),
     '127.0.0.1',
     'Address to listen on. The service speaks plain HTTP: TLS ends at a proxy.',
     'a proxy on another machine or in another container connects to it',
   ),
-  DATABASE_URL: setting(
+  databaseUrl: setting(
+    'DATABASE_URL',
     format.databaseUrl,
     'sqlite:data/latchkey.db',
     'The database. On PostgreSQL (14 or later) any number of nodes can share it, and the URL may name a primary and its standbys (`postgres://…@one,two/latchkey`). SQLite is for one process.',
     'in production',
   ),
-  LATCHKEY_DATABASE_DIRECT_URL: optional(
+  databaseDirectUrl: optional(
+    'LATCHKEY_DATABASE_DIRECT_URL',
     format.postgresUrl,
     'The same database without the pooler of `DATABASE_URL`. Migrations use it, and the connection that listens.',
     '`DATABASE_URL` is that of a pooler',
     '`DATABASE_URL`',
   ),
-  LATCHKEY_DATABASE_PREPARE: setting(
+  databasePrepare: setting(
+    'LATCHKEY_DATABASE_PREPARE',
     format.onOff,
     'on',
     '`off` uses no prepared statements. Required behind a pooler that shares connections between transactions and does not know them, such as PgBouncer before 1.21.',
     'behind such a pooler',
   ),
-  LATCHKEY_DATABASE_POOL: setting(
+  databasePool: setting(
+    'LATCHKEY_DATABASE_POOL',
     format.count(maxPoolSize),
     16,
     'How many connections each process keeps to PostgreSQL, besides one that listens. `doctor` compares the sum with what the database allows.',
     'the database allows few connections, or `doctor` says so',
   ),
-  LATCHKEY_WORKERS: setting(
+  workers: setting(
+    'LATCHKEY_WORKERS',
     format.workers,
     1,
     'How many processes share the port. `auto` is one for each core. More than one needs PostgreSQL and Linux; otherwise `auto` is 1.',
     'one core does not keep up with the requests',
   ),
-  LATCHKEY_BASE_URL: optional(
+  baseUrl: optional(
+    'LATCHKEY_BASE_URL',
     format.origin,
     'The public address: links in emails, cookies and passkeys belong to it. Must be `https` unless its host is a loopback one or `LATCHKEY_INSECURE_HTTP` is `on`.',
     'in production, always',
     '`http://localhost` and the port',
   ),
-  LATCHKEY_SMTP_URL: optional(
+  smtpUrl: optional(
+    'LATCHKEY_SMTP_URL',
     format.smtpUrl,
     'The server that sends the emails. `smtp://` requires STARTTLS unless the host is a loopback one.',
     'in production, always',
     'none: if host and base URL are loopback ones, emails go to the development mailbox; otherwise they stay unsent',
   ),
-  LATCHKEY_MAIL_FROM: optional(
+  mailFrom: optional(
+    'LATCHKEY_MAIL_FROM',
     format.mailSender,
     'The sender of all emails.',
     'in production, always',
     'the product name with the address `no-reply@localhost`',
   ),
-  LATCHKEY_PRODUCT_NAME: setting(
+  productName: setting(
+    'LATCHKEY_PRODUCT_NAME',
     format.displayName,
     'Latchkey',
     'What the service is called on pages, in emails and in the passkey prompt of browsers.',
     'people know the product by its own name',
   ),
-  LATCHKEY_PRODUCT_URL: optional(
+  productUrl: optional(
+    'LATCHKEY_PRODUCT_URL',
     format.link,
     'Website of the product. Pages and emails link to it under the product name.',
     'the product has a website',
   ),
-  LATCHKEY_SUPPORT_URL: optional(
+  supportUrl: optional(
+    'LATCHKEY_SUPPORT_URL',
     format.link,
     'Where people get help. Pages and emails link to it as Help.',
     'there is a support page',
   ),
-  LATCHKEY_LOGO: optional(
+  logoFile: optional(
+    'LATCHKEY_LOGO',
     format.imageFile,
     'A logo of at most 64 KiB, read at start and shown on pages. A PNG is also shown in emails.',
     'the product has a logo',
   ),
-  LATCHKEY_ALLOWED_ORIGINS: setting(
+  allowedOrigins: setting(
+    'LATCHKEY_ALLOWED_ORIGINS',
     format.origins,
     '',
     'Further origins whose pages may call the API, use the session cookie and use passkeys.',
     'a dashboard of your own is at another origin',
   ),
-  LATCHKEY_RP_ID: optional(
+  rpId: optional(
+    'LATCHKEY_RP_ID',
     format.anyText('a domain'),
     'The domain that passkeys belong to: the host of the base URL or a parent domain of it. Changing it makes all passkeys unusable.',
     'before the first passkey, so that passkeys work on other hosts of the domain',
     'the host of the base URL',
   ),
-  LATCHKEY_TRUSTED_PROXIES: setting(
+  trustedProxies: setting(
+    'LATCHKEY_TRUSTED_PROXIES',
     format.addressRanges,
     '',
     'Proxies whose `X-Forwarded-For` determines the address of a client. Without it, all clients behind a proxy share one rate limit.',
     'behind a proxy, always',
   ),
-  LATCHKEY_INSECURE_HTTP: setting(
+  insecureHttp: setting(
+    'LATCHKEY_INSECURE_HTTP',
     format.onOff,
     'off',
     '`on` allows a public base URL without TLS, for tests in a closed network.',
     'testing without TLS',
   ),
-  LATCHKEY_RATE_LIMITS: setting(
+  rateLimits: setting(
+    'LATCHKEY_RATE_LIMITS',
     format.rateLimits,
     'on',
     'Quotas other than [their defaults](#rate-limits), like `mails_by_client=100/3600, notices=5/3600`. `off` turns rate limits off, for load tests. Security notices stay limited.',
     'many people share one address, a service makes more runs, or for a load test',
   ),
-  LATCHKEY_LOG_LEVEL: setting(
+  logLevel: setting(
+    'LATCHKEY_LOG_LEVEL',
     format.logLevel,
     'info',
     'The least level that is logged. Each request is a line of `info`, but of `debug` if it reads the feed and succeeds.',
     'you look for a problem, or only problems matter',
   ),
-  LATCHKEY_METRICS_TOKEN: optional(
+  metricsToken: optional(
+    'LATCHKEY_METRICS_TOKEN',
     format.bearerToken,
     'Bearer token for `/metrics`.',
     'Prometheus runs on another machine',
@@ -167,55 +200,35 @@ export const settings = {
 };
 
 /** The key rings, which `server-keys.ts` reads. */
-export const keySettings = {
-  LATCHKEY_KEYS: {
+export const keySettings: readonly SettingText[] = [
+  {
+    name: 'LATCHKEY_KEYS',
     format: { syntax: 'a comma-separated list of keys of 32 random bytes in base64url, newest first' },
     default: undefined,
     withoutDefault: 'on SQLite a key generated into a file beside the database; required with PostgreSQL',
     when: 'on PostgreSQL, always',
     description: 'The key ring, the same on every node. The first key signs; all of them verify.',
   },
-  LATCHKEY_RETIRED_KEYS: {
+  {
+    name: 'LATCHKEY_RETIRED_KEYS',
     format: { syntax: 'a comma-separated list of keys, as above' },
     default: undefined,
-    withoutDefault: 'none',
     when: 'a key has left the ring',
     description: 'Keys that left the ring. They only verify the security log; no token under them is valid.',
   },
-} satisfies Record<string, SettingText>;
+];
 
 /**
- * The value of one setting, or its default. An empty variable counts as not set.
- * @throws {ConfigError} when the value does not have the format of the setting
+ * The values of settings, or their defaults. An empty variable counts as not set.
+ * @throws {ConfigError} naming the first setting that is not valid
  */
-export function readSetting<T>(name: string, { format, default: fallback }: Setting<T>, env: Environment): T {
-  const text = env[name]?.trim() ? env[name] : fallback;
-  if (text === undefined) return undefined as T;
-  const value = format.parse(text);
-  if (value === undefined) throw new ConfigError(`${name} must be ${format.syntax}.`);
-  return value;
-}
-
-type Values = {
-  readonly [Name in keyof typeof settings]: (typeof settings)[Name] extends Setting<infer T> ? T : never;
-};
-
-/** @throws {ConfigError} naming the first setting that is not valid */
-export const readSettings = (env: Environment): Values =>
+export const readSettings = <S extends Settings>(settings: S, env: Environment): ConfigOf<S> =>
   Object.fromEntries(
-    Object.entries<Setting<unknown>>(settings).map(([name, each]) => [name, readSetting(name, each, env)]),
-  ) as Values;
-
-/** A setting of a capability. The capability lists them by the member of `Config` that holds the value. */
-export interface DeclaredSetting<T> extends Setting<T> {
-  readonly name: string;
-}
-
-export const declare = <T>(name: string, each: Setting<T>): DeclaredSetting<T> => ({ name, ...each });
-
-export type DeclaredSettings = Readonly<Record<string, DeclaredSetting<unknown>>>;
-
-/** What the settings of a capability add to `Config`. */
-export type ConfigOf<Declared extends DeclaredSettings> = {
-  readonly [Member in keyof Declared]: Declared[Member] extends DeclaredSetting<infer T> ? T : never;
-};
+    Object.entries(settings).map(([member, { name, format, default: fallback }]) => {
+      const text = env[name]?.trim() ? env[name] : fallback;
+      if (text === undefined) return [member, undefined];
+      const value = format.parse(text);
+      if (value === undefined) throw new ConfigError(`${name} must be ${format.syntax}.`);
+      return [member, value];
+    }),
+  ) as ConfigOf<S>;

@@ -170,28 +170,11 @@ class GroupCommit {
   #flushing: Promise<void> | undefined;
   readonly #onCommit: () => void;
 
-  readonly #begin: () => void;
-  readonly #commit: () => void;
-  readonly #rollback: () => void;
-  readonly #savepoint: () => void;
-  readonly #release: () => void;
-  readonly #rollbackToSavepoint: () => void;
-
   constructor(writer: Connection, tx: Executor, log: DatabaseOptions['log'], onCommit: () => void) {
     this.#writer = writer;
     this.#tx = tx;
     this.#log = log;
     this.#onCommit = onCommit;
-    const command = (text: string): (() => void) => {
-      const statement = writer.prepare(text);
-      return () => void statement.run();
-    };
-    this.#begin = command('BEGIN IMMEDIATE');
-    this.#commit = command('COMMIT');
-    this.#rollback = command('ROLLBACK');
-    this.#savepoint = command('SAVEPOINT unit');
-    this.#release = command('RELEASE unit');
-    this.#rollbackToSavepoint = command('ROLLBACK TO unit');
   }
 
   add<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
@@ -221,10 +204,10 @@ class GroupCommit {
     const settle: (() => void)[] = [];
     try {
       // Still open only if the disk failed even the rollback of the previous batch.
-      if (this.#writer.inTransaction) this.#rollback();
-      await whenFree(busyDeadlineMs, this.#begin);
+      if (this.#writer.inTransaction) this.#run('ROLLBACK');
+      await whenFree(busyDeadlineMs, () => this.#run('BEGIN IMMEDIATE'));
       for (const unit of batch) settle.push(await this.#runUnit(unit));
-      this.#commit();
+      this.#run('COMMIT');
     } catch (error) {
       for (const unit of batch) unit.reject(asStoreError(error));
       this.#rollbackIfPossible();
@@ -236,22 +219,27 @@ class GroupCommit {
 
   /** Runs a unit in its savepoint. Returns what settles the caller's promise once the batch is committed. */
   async #runUnit(unit: Unit): Promise<() => void> {
-    this.#savepoint();
+    this.#run('SAVEPOINT unit');
     try {
       const value = await unit.run(this.#tx);
-      this.#release();
+      this.#run('RELEASE unit');
       return () => unit.resolve(value);
     } catch (error) {
       if (!this.#writer.inTransaction) throw error;
-      this.#rollbackToSavepoint();
-      this.#release();
+      this.#run('ROLLBACK TO unit');
+      this.#run('RELEASE unit');
       return () => unit.reject(error);
     }
   }
 
+  /** The connection keeps these few commands prepared. */
+  #run(command: string): void {
+    this.#writer.query(command).run();
+  }
+
   #rollbackIfPossible(): void {
     try {
-      if (this.#writer.inTransaction) this.#rollback();
+      if (this.#writer.inTransaction) this.#run('ROLLBACK');
     } catch {
       this.#log.warn('could not roll back a failed batch yet');
     }

@@ -1,15 +1,13 @@
 import { issuers } from '../../platform/config/formats.ts';
-import { type ConfigOf, declare, setting } from '../../platform/config/settings.ts';
+import { type ConfigOf, setting } from '../../platform/config/settings.ts';
 
 export const federationSettings = {
-  trustedIssuers: declare(
+  trustedIssuers: setting(
     'LATCHKEY_TRUSTED_ISSUERS',
-    setting(
-      issuers,
-      '',
-      'OpenID Connect issuers whose tokens keys may trust, so that jobs need no secret. A loopback host needs a loopback base URL.',
-      'jobs of a CI system or cluster act for people',
-    ),
+    issuers,
+    '',
+    'OpenID Connect issuers whose tokens keys may trust, so that jobs need no secret. A loopback host needs a loopback base URL.',
+    'jobs of a CI system or cluster act for people',
   ),
 };
 

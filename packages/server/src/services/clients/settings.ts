@@ -1,16 +1,14 @@
 import { hosts } from '../../platform/config/formats.ts';
-import { type ConfigOf, declare, setting } from '../../platform/config/settings.ts';
+import { type ConfigOf, setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
 export const clientSettings = {
-  clientHosts: declare(
+  clientHosts: setting(
     'LATCHKEY_CLIENT_HOSTS',
-    setting(
-      hosts,
-      '',
-      'Hosts of OAuth clients that describe themselves at the URL that is their `client_id`.',
-      'programs that are not registered here sign people in',
-    ),
+    hosts,
+    '',
+    'Hosts of OAuth clients that describe themselves at the URL that is their `client_id`.',
+    'programs that are not registered here sign people in',
   ),
 };
 

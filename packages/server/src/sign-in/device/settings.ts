@@ -1,29 +1,28 @@
 import { oneOf, seconds } from '../../platform/config/formats.ts';
-import { type ConfigOf, day, declare, setting } from '../../platform/config/settings.ts';
+import { type ConfigOf, day, setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
 export const deviceSettings = {
-  deviceLogin: declare(
+  deviceLogin: setting(
     'LATCHKEY_DEVICE_LOGIN',
-    setting(
-      oneOf('open', 'confirm', 'off'),
-      'open',
-      'Who can approve a device: with `confirm`, an approval from another network is confirmed by a code that the user enters on the device; with `off`, nobody.',
-      'people are tricked into approving the devices of others',
-    ),
+    oneOf('open', 'confirm', 'off'),
+    'open',
+    'Who can approve a device: with `confirm`, an approval from another network is confirmed by a code that the user enters on the device; with `off`, nobody.',
+    'people are tricked into approving the devices of others',
   ),
-  deviceCodeTtlSeconds: declare(
+  deviceCodeTtlSeconds: setting(
     'LATCHKEY_DEVICE_CODE_TTL',
-    setting(seconds(1, day), 600, 'Lifetime of a device code.', 'people take longer to reach a browser'),
+    seconds(1, day),
+    600,
+    'Lifetime of a device code.',
+    'people take longer to reach a browser',
   ),
-  devicePollIntervalSeconds: declare(
+  devicePollIntervalSeconds: setting(
     'LATCHKEY_DEVICE_POLL_INTERVAL',
-    setting(
-      seconds(1, 300),
-      5,
-      'Minimum time between two polls of a device.',
-      'very many devices poll at once',
-    ),
+    seconds(1, 300),
+    5,
+    'Minimum time between two polls of a device.',
+    'very many devices poll at once',
   ),
 };
 

@@ -1,19 +1,17 @@
 import { seconds } from '../../platform/config/formats.ts';
-import { type ConfigOf, day, declare, setting } from '../../platform/config/settings.ts';
+import { type ConfigOf, day, setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
 /** Wrong attempts before an emailed code stops working. The magic link in the same email stays valid. */
 export const maxCodeAttempts = 5;
 
 export const magicLinkSettings = {
-  magicLinkTtlSeconds: declare(
+  magicLinkTtlSeconds: setting(
     'LATCHKEY_MAGIC_LINK_TTL',
-    setting(
-      seconds(1, day),
-      900,
-      'Lifetime of a magic link and of the code in the same email.',
-      'emails arrive late',
-    ),
+    seconds(1, day),
+    900,
+    'Lifetime of a magic link and of the code in the same email.',
+    'emails arrive late',
   ),
 };
 

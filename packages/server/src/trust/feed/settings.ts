@@ -1,15 +1,13 @@
 import { seconds } from '../../platform/config/formats.ts';
-import { type ConfigOf, declare, setting } from '../../platform/config/settings.ts';
+import { type ConfigOf, setting } from '../../platform/config/settings.ts';
 
 export const feedSettings = {
-  feedWaitSeconds: declare(
+  feedWaitSeconds: setting(
     'LATCHKEY_FEED_WAIT',
-    setting(
-      seconds(0, 20),
-      1,
-      'How long a request of the feed waits for the next event. Verifiers of the SDK rely on answers that are at most 2 seconds old: with a longer wait they introspect every token.',
-      'nobody uses the verifier of the SDK and requests cost too much',
-    ),
+    seconds(0, 20),
+    1,
+    'How long a request of the feed waits for the next event. Verifiers of the SDK rely on answers that are at most 2 seconds old: with a longer wait they introspect every token.',
+    'nobody uses the verifier of the SDK and requests cost too much',
   ),
 };
 

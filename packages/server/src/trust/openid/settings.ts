@@ -1,15 +1,13 @@
 import { audiences } from '../../platform/config/formats.ts';
-import { type ConfigOf, declare, setting } from '../../platform/config/settings.ts';
+import { type ConfigOf, setting } from '../../platform/config/settings.ts';
 
 export const identitySettings = {
-  identityAudiences: declare(
+  identityAudiences: setting(
     'LATCHKEY_IDENTITY_AUDIENCES',
-    setting(
-      audiences,
-      '',
-      'Whom the identity tokens of runs may be for, as the other system expects it in `aud`.',
-      'a cloud or another system trusts this service as an OpenID Connect issuer',
-    ),
+    audiences,
+    '',
+    'Whom the identity tokens of runs may be for, as the other system expects it in `aud`.',
+    'a cloud or another system trusts this service as an OpenID Connect issuer',
   ),
 };
 
