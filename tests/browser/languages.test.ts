@@ -7,6 +7,7 @@ import { languages } from '@latchkey/contract/languages';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
+import { mailTexts } from '../../packages/server/src/platform/mail/texts/texts.ts';
 import { newPage } from '../support/browser.ts';
 import { apiAt } from '../support/http.ts';
 import { mainStates } from '../support/page-states/languages.ts';
@@ -100,6 +101,20 @@ test.each([...languages])(
     await page.context().close();
   },
 );
+
+test.each(['es', 'fr'] as const)('in %s pages quote text of a program as emails do', async (language) => {
+  const page = await newPage({ locale: language });
+  for (const [name, open] of mainStates(page, service.url, language)) {
+    await open();
+    if (name === 'device') break;
+  }
+  const quotes = await page
+    .locator('q')
+    .first()
+    .evaluate((element) => getComputedStyle(element).quotes);
+  expect(quotes.replaceAll('"', '').split(' ')).toEqual(mailTexts[language].quoted.split('{text}'));
+  await page.context().close();
+});
 
 test('pages follow the language of the profile, also after signing out, and the browser without it', async () => {
   const page = await newPage({ locale: 'en-US' });

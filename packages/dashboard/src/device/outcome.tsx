@@ -4,7 +4,7 @@ import { signedInByEmail } from '../passkey-offer.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { approvedIcon, cautionIcon, clockIcon, deniedIcon, waitingIcon, withdrawnIcon } from '../ui/icons.ts';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
-import { Outcome } from '../ui/outcome.tsx';
+import { HomeLink, Outcome } from '../ui/outcome.tsx';
 import type { ApprovalStatus } from './approval-status.ts';
 
 interface ApprovedProps {
@@ -89,5 +89,6 @@ export const Denied = () => (
       {texts.device.deniedText}
     </p>
     <p class="quiet">{texts.device.deniedNext}</p>
+    <HomeLink />
   </Outcome>
 );

@@ -30,8 +30,8 @@ export const overviewTopics = (server: string): readonly Topic[] => [
     title: 'Authentication',
     text: `${paragraphs(
       'A program sends its access token or key as a bearer token. A web page of this service uses a session cookie, which no script can read. A service sends its service key by HTTP Basic authentication.',
-      'Each endpoint says what it takes. Where it asks for a recent sign-in, the user must have signed in within the last minutes, in a browser; otherwise the response is `insufficient_user_authentication`.',
-      'On any request with the credential of a user, `Latchkey-User` names the user that the request is meant for. With the credential of another user nothing is done.',
+      'Each endpoint lists the credentials that it accepts. Where it requires a recent sign-in, the user must have signed in within the last minutes, in a browser; otherwise the response is `insufficient_user_authentication`.',
+      'On any request with the credential of a user, `Latchkey-User` names the user that the request is meant for. If the credential belongs to another user, the request fails and changes nothing.',
     )}${credentialTable}`,
     examples: [
       example(
@@ -58,8 +58,8 @@ export const overviewTopics = (server: string): readonly Topic[] => [
     id: 'requests',
     title: 'Requests and responses',
     text: paragraphs(
-      'Bodies are JSON in UTF-8, of at most 64 KiB. OAuth endpoints also take the forms of their RFCs. Unknown members are ignored, and a member that appears twice is an error. What is too long is refused, never cut.',
-      'Timestamps are RFC 3339 in UTC with milliseconds. Durations are whole seconds. Ids are opaque; their prefix says what they are of.',
+      'Bodies are JSON in UTF-8, of at most 64 KiB. OAuth endpoints also take the forms of their RFCs. Unknown members are ignored, and a member that appears twice is an error. Values that are too long are rejected, never truncated.',
+      'Timestamps are RFC 3339 in UTC with milliseconds. Durations are whole seconds. IDs are opaque; their prefix names the type.',
       'Responses may gain members, so ignore those that you do not know. Every response has an `X-Request-Id`: yours, if the request had one. Every GET endpoint also answers HEAD.',
     ),
     examples: example(
@@ -72,7 +72,7 @@ export const overviewTopics = (server: string): readonly Topic[] => [
     id: 'errors',
     title: 'Errors',
     text: `${paragraphs(
-      'Every 4xx and 5xx response has the same members. Decide by the `error` code, which is stable; `error_description` is for a developer. Name the `request_id` when you report a problem: it is in the log.',
+      'Every 4xx and 5xx response has the same members. Switch on `error`, which is stable; `error_description` is for developers. Include the `request_id` in bug reports: it is also in the log.',
     )}${errorTable}`,
     examples: example(
       'An error',
@@ -118,7 +118,7 @@ export const overviewTopics = (server: string): readonly Topic[] => [
     title: 'Rate limits',
     text: paragraphs(
       'A request beyond a limit gets 429 `rate_limited`. `Retry-After` says how many seconds to wait, and `RateLimit` what remains of each limit (`r`) and when it resets (`t`). `RateLimit-Policy` has the limits themselves.',
-      'Responses that succeed carry `RateLimit` where that tells nothing about others. On 503 `temporarily_unavailable`, wait for `Retry-After` too.',
+      'Responses that succeed carry `RateLimit` where it reveals nothing about others. On 503 `temporarily_unavailable`, wait for `Retry-After` too.',
     ),
     examples: example(
       'A limit that was reached',
@@ -163,7 +163,7 @@ const credentialTable = table(
 
 const scopeTable = table(
   'Scopes',
-  ['Scope', 'Allows to'],
+  ['Scope', 'Allows'],
   Object.entries(ownScopes).map(([name, sentence]) => [`\`${name}\``, sentence]),
 );
 
