@@ -11,20 +11,33 @@ type Layout = 'centered' | 'wide';
 
 interface Page {
   readonly layout: Layout;
+  readonly title: (texts: PageTexts) => string;
   /** What its scripts say, besides what all pages say. */
   readonly says: readonly (keyof PageTexts)[];
 }
 
 /** Page name (its folder and entry script) to what is its own. */
 const pages = {
-  login: { layout: 'centered', says: ['login'] },
-  'magic-link': { layout: 'centered', says: ['magicLink'] },
-  device: { layout: 'centered', says: ['device', 'confirm'] },
-  authorize: { layout: 'centered', says: ['authorize', 'device', 'confirm'] },
-  'sign-out': { layout: 'centered', says: ['signOut'] },
-  account: { layout: 'wide', says: ['account', 'confirm'] },
-  'verify-email': { layout: 'centered', says: ['emailLink', 'verifyEmail'] },
-  'not-me': { layout: 'centered', says: ['emailLink', 'notMe'] },
+  login: { layout: 'centered', title: ({ common }) => common.signIn, says: ['login'] },
+  'magic-link': {
+    layout: 'centered',
+    title: ({ common }) => common.signIn,
+    says: ['emailLink', 'magicLink'],
+  },
+  device: { layout: 'centered', title: ({ device }) => device.heading, says: ['device', 'confirm'] },
+  authorize: {
+    layout: 'centered',
+    title: ({ authorize }) => authorize.heading,
+    says: ['authorize', 'device', 'confirm'],
+  },
+  'sign-out': { layout: 'centered', title: ({ common }) => common.signOut, says: ['signOut'] },
+  account: { layout: 'wide', title: ({ account }) => account.heading, says: ['account', 'confirm'] },
+  'verify-email': {
+    layout: 'centered',
+    title: ({ verifyEmail }) => verifyEmail.heading,
+    says: ['emailLink', 'verifyEmail'],
+  },
+  'not-me': { layout: 'centered', title: ({ notMe }) => notMe.heading, says: ['emailLink', 'notMe'] },
 } as const satisfies Record<string, Page>;
 
 const saidByAll = ['common', 'errors'] as const;
@@ -52,7 +65,7 @@ const html = ({ language, title, layout, style, head = '', main }: Parts) => `<!
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <meta name="application-name" content="{{name}}">
-<title>${title} - {{name}}</title>
+<title>${Bun.escapeHTML(title)} - {{name}}</title>
 <link rel="icon" href="{{icon}}">
 <link rel="stylesheet" href="/assets/${style}">
 ${head}</head>
@@ -75,7 +88,7 @@ function scripted(name: keyof typeof pages, language: Language, files: Files): s
   const { frame } = allTexts[language];
   return html({
     language,
-    title: frame.titles[name],
+    title: pages[name].title(allTexts[language]),
     layout: pages[name].layout,
     style: files.style,
     head: `<script type="module" src="/assets/${files.texts}"></script>
@@ -88,7 +101,8 @@ ${files.imported.map((file) => `<link rel="modulepreload" href="/assets/${file}"
 
 /** The 404 page. */
 function notFound(language: Language, style: string): string {
-  const { title, text, account } = allTexts[language].frame.notFound;
+  const { frame, common } = allTexts[language];
+  const { title, text } = frame.notFound;
   return html({
     language,
     title,
@@ -96,7 +110,7 @@ function notFound(language: Language, style: string): string {
     style,
     main: `<h1>${title}</h1>
 <p>${text}</p>
-<p><a class="button wide-button" href="/account">${account}</a></p>`,
+<p><a class="button wide-button" href="/account">${Bun.escapeHTML(common.toAccount)}</a></p>`,
   });
 }
 

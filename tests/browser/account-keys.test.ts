@@ -39,7 +39,7 @@ const asked = (query: Record<string, string>) =>
 test('a key is created with what was ticked, shown once, and works until it is removed', async () => {
   const page = await openAccount('create@example.com');
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await button(page, 'Create a key').click();
+  await button(page, 'Create key').click();
   await page.getByLabel('Name', { exact: true }).fill('night build');
   await page.getByLabel('See your email address').check();
   await page.getByLabel('Read the tickets of your organizations').check();
@@ -81,7 +81,7 @@ test('a key is created with what was ticked, shown once, and works until it is r
 test('a name and something to allow are needed; each error stands at its field', async () => {
   const page = await openAccount('errors@example.com');
   const changes = changesBy(page.context());
-  await button(page, 'Create a key').click();
+  await button(page, 'Create key').click();
   await button(page, 'Create key').click();
   await section(page).getByText('Enter a name.').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid')).toBe('true');
@@ -97,7 +97,7 @@ test('a name and something to allow are needed; each error stands at its field',
 
 test('a key for everything and for one service', async () => {
   const page = await openAccount('everything@example.com');
-  await button(page, 'Create a key').click();
+  await button(page, 'Create key').click();
   await page.getByLabel('Name', { exact: true }).fill('all');
   await page.getByLabel('See your email address').check();
   await page.getByLabel('Everything you can do').check();
@@ -124,7 +124,7 @@ test('a link fills in the form and creates nothing without a click, also after a
   await page.getByRole('button', { name: 'Email me a link' }).click();
   await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, 'linked@example.com')));
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await section(page).getByText('A program or a link filled this in').waitFor();
+  await section(page).getByText('A program or a link filled in this form').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('night build');
   const ticked = page.locator('input[name="key-scope"]:checked');
   expect(await ticked.evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).value))).toEqual([
@@ -179,11 +179,11 @@ test('what a link asks for and nobody offers is shown as unknown, and never beco
   const page = await openAccount('unknown@example.com');
   const resource = 'https://builds.example/api';
   await page.goto(service.url + asked({ name: 'ci', scope: 'email builds:start', resource, expires: '60' }));
-  const unknown = page.getByLabel('Unknown: no service here offers this.');
+  const unknown = page.getByLabel('Unknown: no service offers this.');
   expect(await unknown.isChecked()).toBe(true);
   expect(await page.locator('#key-lifetime > option:checked').innerText()).toBe('30 days');
   await button(page, 'Create key').click();
-  await section(page).getByText('Clear what no service here offers.').waitFor();
+  await section(page).getByText('Clear the entries that no service offers.').waitFor();
   await unknown.uncheck();
   await button(page, 'Create key').click();
   await section(page).getByText("That service isn't known here").waitFor();
@@ -199,7 +199,7 @@ test('names and sentences in a link are text, never markup', async () => {
   const page = await openAccount('markup@example.com');
   const evil = '<img src=x onerror=alert(1)>';
   await page.goto(service.url + asked({ name: evil, scope: evil.replaceAll(' ', ''), resource: evil }));
-  await page.getByLabel('Unknown: no service here offers this.').waitFor();
+  await page.getByLabel('Unknown: no service offers this.').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe(evil);
   expect(await page.locator('main img').count()).toBe(0);
   await page.context().close();
@@ -212,7 +212,7 @@ test('a sign-in that is no longer recent is confirmed first, and what was typed 
   store.run('PRAGMA busy_timeout = 5000');
   store.run('UPDATE sessions SET created_at = created_at - 3600000');
   store.close();
-  await button(page, 'Create a key').click();
+  await button(page, 'Create key').click();
   await page.getByLabel('Name', { exact: true }).fill('kept');
   await page.getByLabel('Everything you can do').check();
   await button(page, 'Create key').click();

@@ -95,7 +95,7 @@ test('a section that fails to load shows its own error and retries alone, while 
   await page.route(addressOf('passkeys'), (route) => route.abort());
   await page.reload();
   const passkeys = section(page, 'Passkeys');
-  const alert = passkeys.getByRole('alert').getByText("Your passkeys couldn't be loaded");
+  const alert = passkeys.getByRole('alert').getByText("Passkeys couldn't be loaded");
   await alert.waitFor();
   expect(await passkeys.getByText('No passkeys yet').count()).toBe(0);
   await page.locator('#sessions > li').getByText('This session').waitFor();

@@ -35,14 +35,14 @@ test('the account page shows ten sessions with the current one first, all of the
   await addTerminals(access_token, 12);
   await page.reload();
   const rows = page.locator('#sessions > li');
-  await page.getByRole('button', { name: 'Show all 14 sessions' }).waitFor();
+  await page.getByRole('button', { name: 'Show all sessions (14)' }).waitFor();
   expect(await rows.count()).toBe(10);
   const mine = rows.first();
   await mine.getByText('This session').waitFor();
   await mine.locator('.title').getByText('Chrome on Linux').waitFor();
   await mine.locator('summary').click();
   await mine.getByText('Mozilla/5.0').waitFor();
-  await page.getByRole('button', { name: 'Show all 14 sessions' }).click();
+  await page.getByRole('button', { name: 'Show all sessions (14)' }).click();
   expect(await rows.count()).toBe(14);
   expect(await rows.nth(10).locator('button:focus').count()).toBe(1);
   await page.reload();

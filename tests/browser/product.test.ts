@@ -55,11 +55,11 @@ const ran = (page: Page) =>
 
 const pages = [
   ['login?prompt=login', 'Sign in'],
-  ['magic-link', 'Sign in with an email link'],
+  ['magic-link', 'Sign in'],
   ['device', 'Device sign-in'],
   ['account', 'Your account'],
   ['verify-email', 'Confirm your new email'],
-  ['not-me', 'Secure your account'],
+  ['not-me', 'Was this you?'],
   ['nowhere', 'Page not found'],
 ] as const;
 

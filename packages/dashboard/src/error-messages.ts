@@ -23,7 +23,7 @@ const common: ErrorMessages = {
   passkeys_unsupported: errors.passkeys.unsupported,
   no_authenticator: errors.passkeys.noAuthenticator,
   passkey_cancelled: errors.passkeys.cancelled,
-  passkey_aborted: errors.passkeys.aborted,
+  passkey_aborted: errors.passkeys.cancelled,
   passkey_failed: errors.passkeys.failed,
   passkey_already_there: errors.passkeys.alreadyThere,
 };
@@ -54,9 +54,7 @@ export const emailCodeErrors = {
 
 /** For signing in with a passkey where email is the alternative. */
 export const passkeySignInErrors = {
-  passkeys_unsupported: errors.passkeySignIn.unsupported,
   no_authenticator: errors.passkeySignIn.noAuthenticator,
-  passkey_cancelled: errors.passkeySignIn.cancelled,
   invalid_grant: errors.passkeySignIn.refused,
   unknown_credential: errors.passkeySignIn.unknown,
 } satisfies ErrorMessages;

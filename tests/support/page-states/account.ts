@@ -178,8 +178,8 @@ export const accountStates = (url: string): PageState[] => [
       const headers = { 'X-Request-Id': 'r', 'Retry-After': '30' };
       await page.route('**/auth/events?*', (route) => route.fulfill({ status: 503, headers, json }));
       await page.reload();
-      await page.getByText("Your activity couldn't be loaded").waitFor();
-      await page.getByText("Your passkeys couldn't be loaded").waitFor();
+      await page.getByText("Activity couldn't be loaded").waitFor();
+      await page.getByText("Passkeys couldn't be loaded").waitFor();
     },
   },
 ];

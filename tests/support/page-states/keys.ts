@@ -57,7 +57,7 @@ export const keyStates = (url: string): PageState[] => [
     name: 'account-key-new',
     open: async (page) => {
       await seeAccount(page, url, 'key-new@example.com');
-      await pressed(page, 'Create a key');
+      await pressed(page, 'Create key');
       await page.getByLabel('Read the tickets of your organizations').check();
     },
   },
@@ -67,7 +67,7 @@ export const keyStates = (url: string): PageState[] => [
       await seeAccount(page, url, 'key-requested@example.com');
       await page.goto(`${url}/account${prefilled}`);
       await pressed(page, 'Create key');
-      await page.getByText('Clear what no service here offers.').waitFor();
+      await page.getByText('Clear the entries that no service offers.').waitFor();
     },
   },
   {
@@ -83,7 +83,7 @@ export const keyStates = (url: string): PageState[] => [
     name: 'account-key-created',
     open: async (page) => {
       await seeAccount(page, url, 'key-created@example.com');
-      await pressed(page, 'Create a key');
+      await pressed(page, 'Create key');
       await page.getByLabel('Name', { exact: true }).fill(longName);
       await page.getByLabel('Everything you can do').check();
       await pressed(page, 'Create key');

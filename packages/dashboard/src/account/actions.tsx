@@ -34,14 +34,14 @@ export function SignedOutDialog() {
     isDismissed.value = true;
   };
   return (
-    <Dialog id="signed-out" title={texts.account.signedOut.title} onClose={dismiss}>
+    <Dialog id="signed-out" title={texts.common.signedOut} onClose={dismiss}>
       <p>{texts.account.signedOut.text}</p>
       <div class="row">
         <a class="button" href={loginPath(home)}>
           {texts.account.signedOut.again}
         </a>
         <button type="button" class="plain" onClick={dismiss}>
-          {texts.account.signedOut.stay}
+          {texts.common.stay}
         </button>
       </div>
     </Dialog>

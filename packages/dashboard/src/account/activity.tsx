@@ -31,7 +31,7 @@ async function loadEvents(): Promise<Problem | undefined> {
   return undefined;
 }
 
-export const activityData = sectionData('events', texts.account.yours.activity, loadEvents);
+export const activityData = sectionData('events', texts.account.sections.activity, loadEvents);
 
 /** Adds new events at the top. If there are more than one page of them, starts over with the newest page. */
 async function catchUp(): Promise<void> {

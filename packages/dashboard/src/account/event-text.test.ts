@@ -42,9 +42,9 @@ test('a renamed passkey is shown with its new name, and several without names', 
 test('a change of a membership says what it means for the person', () => {
   const text = (detail: Event['detail']) =>
     eventText(event('membership_changed', { name: 'Acme', ...detail }));
-  expect(text({ role: 'owner' })).toBe('Added to the organization “\u2068Acme\u2069” as an owner');
+  expect(text({ role: 'owner' })).toBe('Added to the organization “\u2068Acme\u2069” (Owner)');
   expect(text({ role: 'admin', former_role: 'member' })).toBe(
-    'Now an admin of the organization “\u2068Acme\u2069”',
+    'Role in the organization “\u2068Acme\u2069” changed to Admin',
   );
   expect(text({ former_role: 'admin' })).toBe('Removed from the organization “\u2068Acme\u2069”');
   expect(text({ former_role: 'owner', reason: 'organization_deleted' })).toBe(
@@ -56,9 +56,6 @@ test('a change of a membership says what it means for the person', () => {
 test('unknown details are left out of the text', () => {
   expect(eventText(event('session_revoked', { reason: 'moon' }))).toBe('Session ended');
   expect(eventText(event('login', { method: 'moon', kind: 'moon' }))).toBe('Signed in');
-  expect(eventText(event('refresh_retry_elsewhere', { changed: 'moon' }))).toBe(
-    'Session refresh retried from a different place',
-  );
   expect(eventText(event('profile_changed', { fields: 'name moon time_zone' }))).toBe(
     'Profile updated: name and time zone',
   );

@@ -9,12 +9,10 @@ const words = texts.account.events;
 
 // A later release of the service may send values that this page doesn't know.
 const methods: Detail = texts.account.methods;
-const elsewhere: Detail = words.elsewhere;
 const signInFailures: Detail = words.signInFailures;
 const sessionEndings: Detail = words.sessionEndings;
 const profileFields: Detail = words.profileFields;
-const joined: Detail = words.organizationJoined;
-const roles: Detail = words.organizationRole;
+const roles: Detail = texts.account.organizations.roles;
 const keyEndings: Detail = {
   logout: words.keyRemovedByProgram,
   token: words.keyRemovedByProgram,
@@ -25,27 +23,23 @@ const keyEndings: Detail = {
 const quoted = (name: string) => fill(words.quoted, { name: `\u2068${untrustedText(name)}\u2069` });
 
 /** Fills in the quoted name. Without one, the words close up. */
-const named = (text: string, name: string | undefined) =>
-  fill(text, { name: name === undefined ? '' : quoted(name) })
+const named = (text: string, name: string | undefined, values: Detail = {}) =>
+  fill(text, { ...values, name: name === undefined ? '' : quoted(name) })
     .replace('  ', ' ')
     .trim();
 
-const loginText = (text: string, textBy: string, method: string | undefined) =>
-  method === undefined ? text : fill(textBy, { method });
-
-function membershipText({ name, role = '', former_role, reason }: Detail): string {
+function membershipText({ name, role: key, former_role, reason }: Detail): string {
   if (reason === 'organization_deleted') return named(words.organizationDeleted, name);
-  if (role === '') return named(words.organizationLeft, name);
-  const text = (former_role === undefined ? joined : roles)[role];
-  return text === undefined ? words.membership_changed : named(text, name);
+  if (key === undefined) return named(words.organizationLeft, name);
+  const role = roles[key];
+  if (role === undefined) return words.membership_changed;
+  return named(former_role === undefined ? words.organizationJoined : words.organizationRole, name, { role });
 }
 
 /** Texts that depend on the details of the event. All others are among the words, by the type of the event. */
 const detailedTexts: Partial<Record<Event['type'], (detail: Detail) => string>> = {
   login: ({ kind, method = '' }) =>
-    kind === 'device'
-      ? loginText(words.deviceLogin, words.deviceLoginBy, methods[method])
-      : loginText(words.login, words.loginBy, methods[method]),
+    fill(kind === 'device' ? words.deviceLogin : words.login, { method: methods[method] ?? '' }).trim(),
   sign_in_failed: ({ method = '', count = '1' }) => {
     const text = signInFailures[method] ?? words.sign_in_failed;
     return count === '1' ? text : fill(words.repeated, { text, count });
@@ -57,11 +51,8 @@ const detailedTexts: Partial<Record<Event['type'], (detail: Detail) => string>> 
   passkey_clone_suspected: ({ name, login }) =>
     named(login === 'refused' ? words.passkeyCloneRefused : words.passkey_clone_suspected, name),
   key_removed: ({ name, reason = '' }) => named(keyEndings[reason] ?? words.key_removed, name),
-  run_started: ({ service_name: name }) =>
-    name === undefined ? words.run_started : named(words.runStartedOf, name),
-  run_ended: ({ service_name: name }) =>
-    name === undefined ? words.run_ended : named(words.runEndedOf, name),
-  refresh_retry_elsewhere: ({ changed = '' }) => elsewhere[changed] ?? words.refresh_retry_elsewhere,
+  run_started: ({ service_name }) => named(words.run_started, service_name),
+  run_ended: ({ service_name }) => named(words.run_ended, service_name),
   session_revoked: ({ reason = '' }) => sessionEndings[reason] ?? words.session_revoked,
   all_sessions_revoked: ({ by }) =>
     by === undefined ? words.all_sessions_revoked : words.signedOutByAdministrator,

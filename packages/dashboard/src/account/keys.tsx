@@ -33,7 +33,7 @@ async function loadKeys(): Promise<Problem | undefined> {
   return problem;
 }
 
-export const keysData = sectionData('keys', texts.account.yours.keys, loadKeys);
+export const keysData = sectionData('keys', texts.account.sections.keys, loadKeys);
 
 function add({ key, ...created }: CreatedKey): void {
   keys.value = [created, ...keys.value];

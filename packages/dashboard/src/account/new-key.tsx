@@ -338,7 +338,7 @@ export function NewKeyForm({ known, onCreated }: NewKeyProps) {
         <TrustFields />
         <div class="row">
           <button type="submit" class="primary" disabled={busy.now.value}>
-            {busy.label('create', words.submit)}
+            {busy.label('create', words.create)}
           </button>
           <button type="button" disabled={busy.now.value} onClick={closeForm}>
             {texts.common.cancel}

@@ -30,7 +30,7 @@ async function loadOrganizations(): Promise<Problem | undefined> {
 
 export const organizationsData = sectionData(
   'organizations',
-  texts.account.yours.organizations,
+  texts.account.sections.organizations,
   loadOrganizations,
 );
 

@@ -20,7 +20,6 @@ import { Empty, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { hideDone, showDone } from './done.tsx';
-import { describeStorage } from './passkey-storage.ts';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
 /** The passkey whose rename form or removal confirmation is open. */
@@ -66,7 +65,7 @@ async function loadPasskeys(): Promise<Problem | undefined> {
   return undefined;
 }
 
-export const passkeysData = sectionData('passkeys', texts.account.yours.passkeys, loadPasskeys);
+export const passkeysData = sectionData('passkeys', texts.account.sections.passkeys, loadPasskeys);
 
 /** Runs once per recent sign-in: stops offering a passkey, and tells the browser which passkeys exist. */
 export async function afterRecentSignIn(): Promise<void> {
@@ -206,6 +205,13 @@ const Actions = ({ passkey, titleId }: { passkey: Passkey; titleId: string }) =>
   </div>
 );
 
+/** Where a passkey is stored, and so whether losing a device means losing it. */
+function storageOf({ device_type, backed_up }: Passkey): readonly [badge: string, text: string] {
+  if (backed_up) return [words.synced, words.syncedText];
+  if (device_type === 'multi_device') return [words.notBackedUp, words.notBackedUpText];
+  return [words.oneDevice, words.oneDeviceText];
+}
+
 const LastUse = ({ passkey: { created_at, last_used_at } }: { passkey: Passkey }) => (
   <p>
     {last_used_at === null
@@ -228,7 +234,7 @@ function Below({ passkey, now }: { passkey: Passkey; now: Open | undefined }) {
 function Item({ passkey }: { passkey: Passkey }) {
   const titleId = `passkey-${passkey.id}`;
   const now = open.value?.id === passkey.id ? open.value : undefined;
-  const storage = describeStorage(passkey);
+  const [storage, storageText] = storageOf(passkey);
   return (
     <li data-passkey={passkey.id} aria-labelledby={titleId}>
       <Row
@@ -236,14 +242,14 @@ function Item({ passkey }: { passkey: Passkey }) {
         icon={passkeyIcon}
         title={
           <>
-            <bdi>{escapeInvisible(passkey.name)}</bdi> <span class="badge">{storage.badge}</span>
+            <bdi>{escapeInvisible(passkey.name)}</bdi> <span class="badge">{storage}</span>
           </>
         }
         action={now === undefined ? <Actions passkey={passkey} titleId={titleId} /> : null}
         below={<Below passkey={passkey} now={now} />}
       >
         <LastUse passkey={passkey} />
-        <p>{storage.description}</p>
+        <p>{storageText}</p>
       </Row>
     </li>
   );

@@ -4,7 +4,7 @@ import { effect, signal } from '@preact/signals';
 import { listSessions, type Problem, revokeSession } from '../api.ts';
 import { browserText } from '../browser-text.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
-import { explain } from '../error-messages.ts';
+import { explain, unreachable } from '../error-messages.ts';
 import { counted, fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Details } from '../ui/details.tsx';
@@ -42,7 +42,7 @@ async function loadSessions(): Promise<Problem | undefined> {
 
 const isNarrow = ({ scope, resource }: Session): boolean => scope !== everything || resource !== null;
 
-export const sessionsData = sectionData('sessions', texts.account.yours.sessions, loadSessions);
+export const sessionsData = sectionData('sessions', texts.account.sections.sessions, loadSessions);
 
 // Confirming one's identity replaces the current session.
 effect(() => {
@@ -92,7 +92,7 @@ const endOtherSessions = () =>
     }
     if (problem) {
       error.value = explain(problem, {
-        unreachable: fill(words.unreachable),
+        unreachable,
         somebody_else: words.somebodyElse,
       });
       return undefined;
@@ -308,7 +308,7 @@ function List({ all }: { all: readonly Session[] }) {
       </ul>
       {shown.length < ordered.length ? (
         <button type="button" id="all-sessions" class="plain" onClick={showAll}>
-          {counted(words.showAll, ordered.length)}
+          {fill(words.showAll, { count: String(ordered.length) })}
         </button>
       ) : null}
       {shown.some((session) => quotedName(session) !== null) ? <UntrustedHint /> : null}

@@ -12,7 +12,7 @@ import type { ReviewTimer } from './review-timer.ts';
 export const SignedInAs = ({ here }: { here: string }) => (
   <p class="quiet signed-in-as">
     {fillParts(texts.common.signedInAs, { email: <bdi>{pageUser()?.email}</bdi> })} ·{' '}
-    <a href={switchAccountPath(here)}>{texts.device.otherAccount}</a>
+    <a href={switchAccountPath(here)}>{texts.common.otherAccount}</a>
   </p>
 );
 

@@ -164,7 +164,7 @@ function ReviewStep({ review: { pending, timer } }: { review: Review }) {
 }
 
 const Unknown = ({ message }: { message: string }) => (
-  <Outcome key="unknown" tone="caution" icon={cautionIcon} heading={texts.authorize.unknown}>
+  <Outcome key="unknown" tone="caution" icon={cautionIcon} heading={texts.common.unanswerable}>
     <p>{fill(texts.authorize.unknownText)}</p>
     <Reason message={message} />
     <HomeLink />

@@ -175,7 +175,7 @@ function OtherUserDialog({ email }: { email: string }) {
           {texts.confirm.reload}
         </button>
         <button type="button" class="plain" onClick={dismiss}>
-          {texts.confirm.stay}
+          {texts.common.stay}
         </button>
       </div>
     </Dialog>

@@ -2,7 +2,6 @@ import type { AccountTexts } from './type.ts';
 
 export const accountDe: AccountTexts = {
   heading: 'Ihr Konto',
-  signOut: 'Abmelden',
   alwaysByEmail: 'Sie können sich immer mit einem Link oder Code anmelden, den wir Ihnen per E‑Mail senden.',
   lastUsed: 'Zuletzt verwendet: {time}',
   neverUsed: 'Nie verwendet',
@@ -31,18 +30,9 @@ export const accountDe: AccountTexts = {
     organizations: 'Organisationen',
     activity: 'Aktivitäten',
   },
-  yours: {
-    passkeys: 'Ihre Passkeys',
-    sessions: 'Ihre Sitzungen',
-    keys: 'Ihre Schlüssel',
-    organizations: 'Ihre Organisationen',
-    activity: 'Ihre Aktivitäten',
-  },
   signedOut: {
-    title: 'Sie sind abgemeldet',
     text: 'Diese Sitzung ist abgelaufen oder wurde anderswo beendet. Ihre letzte Änderung wurde nicht gespeichert. Melden Sie sich wieder an, um fortzufahren.',
     again: 'Wieder anmelden',
-    stay: 'Auf dieser Seite bleiben',
   },
   profile: {
     edit: 'Profil bearbeiten',
@@ -94,11 +84,7 @@ export const accountDe: AccountTexts = {
     notBackedUpText:
       'In einem Passwortmanager gespeichert, der ihn noch nicht gesichert hat. Wenn Sie dieses Gerät verlieren, verlieren Sie auch diesen Passkey.',
     oneDevice: 'Nur auf einem Gerät',
-    inDeviceText:
-      'Nur auf dem Gerät gespeichert, auf dem Sie ihn erstellt haben. Wenn Sie es verlieren, können Sie sich weiterhin per E‑Mail anmelden.',
-    onSecurityKeyText:
-      'Nur auf einem Sicherheitsschlüssel gespeichert. Wenn Sie ihn verlieren, können Sie sich weiterhin per E‑Mail anmelden.',
-    onOneDeviceText:
+    oneDeviceText:
       'Nur auf einem Gerät gespeichert. Wenn Sie es verlieren, können Sie sich weiterhin per E‑Mail anmelden.',
   },
   sessions: {
@@ -117,8 +103,7 @@ export const accountDe: AccountTexts = {
       one: '{count} Lauf handelt in Ihrem Namen.',
       other: '{count} Läufe handeln in Ihrem Namen.',
     },
-    showAll: { one: 'Alle {count} Sitzungen anzeigen', other: 'Alle {count} Sitzungen anzeigen' },
-    unreachable: '{product} ist nicht erreichbar. Einige Sitzungen sind noch aktiv. Versuchen Sie es erneut.',
+    showAll: 'Alle Sitzungen anzeigen ({count})',
     somebodyElse:
       'Einige Sitzungen sind noch aktiv, weil dieser Browser jetzt mit einem anderen Konto angemeldet ist.',
   },
@@ -150,7 +135,6 @@ export const accountDe: AccountTexts = {
     onlyService: 'Nur {service} ({resource})',
     unknownService: 'Unbekannter Dienst ({resource})',
     lifetime: 'Läuft ab nach',
-    submit: 'Schlüssel erstellen',
     chooseScope: 'Wählen Sie aus, was der Schlüssel darf.',
     untick: 'Wählen Sie ab, was hier kein Dienst anbietet.',
     limit:
@@ -210,10 +194,8 @@ export const accountDe: AccountTexts = {
   events: {
     quoted: '„{name}“',
     account_created: 'Konto erstellt',
-    login: 'Angemeldet',
-    loginBy: 'Angemeldet {method}',
-    deviceLogin: 'Gerät angemeldet',
-    deviceLoginBy: 'Gerät angemeldet {method}',
+    login: 'Angemeldet {method}',
+    deviceLogin: 'Gerät angemeldet {method}',
     sign_in_failed: 'Anmeldung fehlgeschlagen',
     signInFailures: {
       email_code: 'Falscher E‑Mail-Code eingegeben',
@@ -236,18 +218,11 @@ export const accountDe: AccountTexts = {
     keyRemovedByProgram: 'Schlüssel {name} entfernt durch das Programm, das ihn verwendet',
     keyTakenOver:
       'Schlüssel {name} entfernt, weil ein anderer Dienst jetzt das anbietet, worauf er Zugriff hatte',
-    run_started: 'Lauf gestartet',
-    runStartedOf: 'Lauf von {name} gestartet',
-    run_ended: 'Lauf beendet',
-    runEndedOf: 'Lauf von {name} beendet',
+    run_started: 'Lauf {name} gestartet',
+    run_ended: 'Lauf {name} beendet',
     refresh_race: 'Zwei Programme haben dieselbe Sitzung gleichzeitig erneuert',
     refresh_retry: 'Erneuerung der Sitzung nach einer verlorenen Antwort wiederholt',
     refresh_retry_elsewhere: 'Erneuerung der Sitzung von einem anderen Ort wiederholt',
-    elsewhere: {
-      network: 'Erneuerung der Sitzung aus einem anderen Netzwerk wiederholt',
-      program: 'Erneuerung der Sitzung von einem anderen Programm wiederholt',
-      'network program': 'Erneuerung der Sitzung aus einem anderen Netzwerk und Programm wiederholt',
-    },
     refresh_theft: 'Sitzung beendet, weil ihr Token zweimal verwendet und möglicherweise gestohlen wurde',
     code_replayed:
       'Sitzung beendet, weil ihr Anmeldecode zweimal verwendet und möglicherweise gestohlen wurde',
@@ -275,16 +250,8 @@ export const accountDe: AccountTexts = {
     membership_changed: 'Rolle in einer Organisation geändert',
     organizationDeleted: 'Organisation {name} gelöscht',
     organizationLeft: 'Aus der Organisation {name} entfernt',
-    organizationJoined: {
-      owner: 'Als Inhaber zur Organisation {name} hinzugefügt',
-      admin: 'Als Administrator zur Organisation {name} hinzugefügt',
-      member: 'Als Mitglied zur Organisation {name} hinzugefügt',
-    },
-    organizationRole: {
-      owner: 'Jetzt Inhaber der Organisation {name}',
-      admin: 'Jetzt Administrator der Organisation {name}',
-      member: 'Jetzt Mitglied der Organisation {name}',
-    },
+    organizationJoined: 'Zur Organisation {name} hinzugefügt ({role})',
+    organizationRole: 'Rolle in der Organisation {name} geändert: {role}',
     limit_reached: 'Zu viele Versuche; einige wurden blockiert',
     account_disabled: 'Konto von der Administration deaktiviert',
     account_enabled: 'Konto von der Administration aktiviert',

@@ -2,7 +2,6 @@ import type { AccountTexts } from './type.ts';
 
 export const accountEs: AccountTexts = {
   heading: 'Tu cuenta',
-  signOut: 'Cerrar sesión',
   alwaysByEmail: 'Siempre puedes iniciar sesión con un enlace o un código que te enviamos por correo.',
   lastUsed: 'Último uso: {time}',
   neverUsed: 'Nunca usada',
@@ -31,18 +30,9 @@ export const accountEs: AccountTexts = {
     organizations: 'Organizaciones',
     activity: 'Actividad',
   },
-  yours: {
-    passkeys: 'Tus llaves de acceso',
-    sessions: 'Tus sesiones',
-    keys: 'Tus claves de API',
-    organizations: 'Tus organizaciones',
-    activity: 'Tu actividad',
-  },
   signedOut: {
-    title: 'Se ha cerrado tu sesión',
     text: 'Esta sesión ha caducado o se ha finalizado en otro lugar. Tu último cambio no se ha guardado. Vuelve a iniciar sesión para continuar.',
     again: 'Volver a iniciar sesión',
-    stay: 'Seguir en esta página',
   },
   profile: {
     edit: 'Editar perfil',
@@ -94,11 +84,7 @@ export const accountEs: AccountTexts = {
     notBackedUpText:
       'Guardada en un gestor de contraseñas que aún no ha hecho una copia. Si pierdes este dispositivo, pierdes esta llave de acceso.',
     oneDevice: 'Solo en un dispositivo',
-    inDeviceText:
-      'Guardada solo en el dispositivo en el que la creaste. Si lo pierdes, podrás seguir iniciando sesión por correo.',
-    onSecurityKeyText:
-      'Guardada solo en una llave de seguridad. Si la pierdes, podrás seguir iniciando sesión por correo.',
-    onOneDeviceText:
+    oneDeviceText:
       'Guardada solo en un dispositivo. Si lo pierdes, podrás seguir iniciando sesión por correo.',
   },
   sessions: {
@@ -118,13 +104,7 @@ export const accountEs: AccountTexts = {
       many: '{count} de ejecuciones actúan en tu nombre.',
       other: '{count} ejecuciones actúan en tu nombre.',
     },
-    showAll: {
-      one: 'Mostrar la única sesión ({count})',
-      many: 'Mostrar los {count} de sesiones',
-      other: 'Mostrar las {count} sesiones',
-    },
-    unreachable:
-      'No se ha podido conectar con {product}. Algunas sesiones siguen activas. Inténtalo de nuevo.',
+    showAll: 'Mostrar todas las sesiones ({count})',
     somebodyElse:
       'Algunas sesiones siguen activas, porque este navegador tiene ahora la sesión iniciada en otra cuenta.',
   },
@@ -156,7 +136,6 @@ export const accountEs: AccountTexts = {
     onlyService: 'Solo {service} ({resource})',
     unknownService: 'Servicio desconocido ({resource})',
     lifetime: 'Caduca después de',
-    submit: 'Crear clave de API',
     chooseScope: 'Elige qué permite la clave.',
     untick: 'Desmarca lo que ningún servicio ofrece aquí.',
     limit:
@@ -214,10 +193,8 @@ export const accountEs: AccountTexts = {
   events: {
     quoted: '«{name}»',
     account_created: 'Cuenta creada',
-    login: 'Inicio de sesión',
-    loginBy: 'Inicio de sesión {method}',
-    deviceLogin: 'Inicio de sesión de un dispositivo',
-    deviceLoginBy: 'Inicio de sesión de un dispositivo {method}',
+    login: 'Inicio de sesión {method}',
+    deviceLogin: 'Inicio de sesión de un dispositivo {method}',
     sign_in_failed: 'Inicio de sesión fallido',
     signInFailures: {
       email_code: 'Se introdujo un código de correo incorrecto',
@@ -238,22 +215,15 @@ export const accountEs: AccountTexts = {
       'Puede que se haya copiado la llave de acceso {name}; se bloqueó el inicio de sesión',
     key_created: 'Clave de API {name} creada',
     key_removed: 'Clave de API {name} eliminada',
-    key_used: 'Clave de API {name} usada por una tarea',
+    key_used: 'Clave de API {name} usada por un trabajo',
     keyRemovedByProgram: 'Clave de API {name} eliminada por el programa que la usa',
     keyTakenOver:
       'Clave de API {name} eliminada, porque otro servicio ofrece ahora aquello a lo que daba acceso',
-    run_started: 'Ejecución iniciada',
-    runStartedOf: 'Ejecución de {name} iniciada',
-    run_ended: 'Ejecución finalizada',
-    runEndedOf: 'Ejecución de {name} finalizada',
+    run_started: 'Ejecución {name} iniciada',
+    run_ended: 'Ejecución {name} finalizada',
     refresh_race: 'Dos programas renovaron la misma sesión al mismo tiempo',
     refresh_retry: 'Renovación de la sesión repetida tras perderse una respuesta',
     refresh_retry_elsewhere: 'Renovación de la sesión repetida desde otro lugar',
-    elsewhere: {
-      network: 'Renovación de la sesión repetida desde otra red',
-      program: 'Renovación de la sesión repetida desde otro programa',
-      'network program': 'Renovación de la sesión repetida desde otra red y otro programa',
-    },
     refresh_theft: 'Sesión finalizada, porque su token se usó dos veces y puede que lo hayan robado',
     session_revoked: 'Sesión finalizada',
     code_replayed:
@@ -280,16 +250,8 @@ export const accountEs: AccountTexts = {
     membership_changed: 'Rol cambiado en una organización',
     organizationDeleted: 'Organización {name} eliminada',
     organizationLeft: 'Ya no perteneces a la organización {name}',
-    organizationJoined: {
-      owner: 'Te has unido a la organización {name} como propietario',
-      admin: 'Te has unido a la organización {name} como administrador',
-      member: 'Te has unido a la organización {name} como miembro',
-    },
-    organizationRole: {
-      owner: 'Ahora eres propietario de la organización {name}',
-      admin: 'Ahora eres administrador de la organización {name}',
-      member: 'Ahora eres miembro de la organización {name}',
-    },
+    organizationJoined: 'Te has unido a la organización {name} ({role})',
+    organizationRole: 'Rol en la organización {name} cambiado: {role}',
     limit_reached: 'Demasiados intentos; algunos se bloquearon',
     account_disabled: 'Cuenta desactivada por un administrador',
     account_enabled: 'Cuenta activada por un administrador',

@@ -2,7 +2,6 @@ import type { AccountTexts } from './type.ts';
 
 export const accountFr: AccountTexts = {
   heading: 'Votre compte',
-  signOut: 'Se déconnecter',
   alwaysByEmail:
     'Vous pouvez toujours vous connecter avec un lien ou un code que nous vous envoyons par e‑mail.',
   lastUsed: 'Dernière utilisation : {time}',
@@ -32,18 +31,9 @@ export const accountFr: AccountTexts = {
     organizations: 'Organisations',
     activity: 'Activité',
   },
-  yours: {
-    passkeys: "Vos clés d'accès",
-    sessions: 'Vos sessions',
-    keys: "Vos clés d'API",
-    organizations: 'Vos organisations',
-    activity: 'Votre activité',
-  },
   signedOut: {
-    title: 'Vous êtes déconnecté',
     text: "Cette session a expiré ou a été terminée ailleurs. Votre dernière modification n'a pas été enregistrée. Reconnectez-vous pour continuer.",
     again: 'Se reconnecter',
-    stay: 'Rester sur cette page',
   },
   profile: {
     edit: 'Modifier le profil',
@@ -96,11 +86,7 @@ export const accountFr: AccountTexts = {
     notBackedUpText:
       "Conservée dans un gestionnaire de mots de passe qui ne l'a pas encore sauvegardée. Si vous perdez cet appareil, vous perdez cette clé d'accès.",
     oneDevice: 'Sur un seul appareil',
-    inDeviceText:
-      "Conservée uniquement sur l'appareil où vous l'avez créée. Si vous le perdez, vous pourrez toujours vous connecter par e‑mail.",
-    onSecurityKeyText:
-      'Conservée uniquement sur une clé de sécurité. Si vous la perdez, vous pourrez toujours vous connecter par e‑mail.',
-    onOneDeviceText:
+    oneDeviceText:
       'Conservée uniquement sur un appareil. Si vous le perdez, vous pourrez toujours vous connecter par e‑mail.',
   },
   sessions: {
@@ -120,12 +106,7 @@ export const accountFr: AccountTexts = {
       many: "{count} d'exécutions agissent en votre nom.",
       other: '{count} exécutions agissent en votre nom.',
     },
-    showAll: {
-      one: 'Afficher la seule session ({count})',
-      many: 'Afficher les {count} de sessions',
-      other: 'Afficher les {count} sessions',
-    },
-    unreachable: 'Impossible de joindre {product}. Certaines sessions sont encore actives. Réessayez.',
+    showAll: 'Afficher toutes les sessions ({count})',
     somebodyElse:
       'Certaines sessions sont encore actives, car ce navigateur est maintenant connecté à un autre compte.',
   },
@@ -157,7 +138,6 @@ export const accountFr: AccountTexts = {
     onlyService: 'Uniquement {service} ({resource})',
     unknownService: 'Service inconnu ({resource})',
     lifetime: 'Expire après',
-    submit: "Créer la clé d'API",
     chooseScope: 'Choisissez ce que la clé permet.',
     untick: "Décochez ce qu'aucun service ne propose ici.",
     limit:
@@ -217,10 +197,8 @@ export const accountFr: AccountTexts = {
   events: {
     quoted: '« {name} »',
     account_created: 'Compte créé',
-    login: 'Connexion',
-    loginBy: 'Connexion {method}',
-    deviceLogin: "Connexion d'un appareil",
-    deviceLoginBy: "Connexion d'un appareil {method}",
+    login: 'Connexion {method}',
+    deviceLogin: "Connexion d'un appareil {method}",
     sign_in_failed: 'Échec de la connexion',
     signInFailures: {
       email_code: "Saisie d'un code e‑mail incorrect",
@@ -239,22 +217,15 @@ export const accountFr: AccountTexts = {
     passkeyCloneRefused: "La clé d'accès {name} a peut-être été copiée ; la connexion a été bloquée",
     key_created: "Clé d'API {name} créée",
     key_removed: "Clé d'API {name} supprimée",
-    key_used: "Clé d'API {name} utilisée par une tâche",
+    key_used: "Clé d'API {name} utilisée par un job",
     keyRemovedByProgram: "Clé d'API {name} supprimée par le programme qui l'utilise",
     keyTakenOver:
       "Clé d'API {name} supprimée, car un autre service fournit désormais ce à quoi elle donnait accès",
-    run_started: 'Exécution démarrée',
-    runStartedOf: 'Exécution de {name} démarrée',
-    run_ended: 'Exécution terminée',
-    runEndedOf: 'Exécution de {name} terminée',
+    run_started: 'Exécution {name} démarrée',
+    run_ended: 'Exécution {name} terminée',
     refresh_race: 'Deux programmes ont renouvelé la même session en même temps',
     refresh_retry: 'Renouvellement de la session répété après une réponse perdue',
     refresh_retry_elsewhere: 'Renouvellement de la session répété depuis un autre endroit',
-    elsewhere: {
-      network: 'Renouvellement de la session répété depuis un autre réseau',
-      program: 'Renouvellement de la session répété depuis un autre programme',
-      'network program': 'Renouvellement de la session répété depuis un autre réseau et un autre programme',
-    },
     refresh_theft: 'Session terminée, car son jeton a été utilisé deux fois et a peut-être été volé',
     code_replayed:
       'Session terminée, car son code de connexion a été utilisé deux fois et a peut-être été volé',
@@ -281,16 +252,8 @@ export const accountFr: AccountTexts = {
     membership_changed: 'Rôle modifié dans une organisation',
     organizationDeleted: 'Organisation {name} supprimée',
     organizationLeft: "Vous avez été retiré de l'organisation {name}",
-    organizationJoined: {
-      owner: "Vous avez été ajouté à l'organisation {name} comme propriétaire",
-      admin: "Vous avez été ajouté à l'organisation {name} comme administrateur",
-      member: "Vous avez été ajouté à l'organisation {name} comme membre",
-    },
-    organizationRole: {
-      owner: "Vous êtes désormais propriétaire de l'organisation {name}",
-      admin: "Vous êtes désormais administrateur de l'organisation {name}",
-      member: "Vous êtes désormais membre de l'organisation {name}",
-    },
+    organizationJoined: "Vous avez été ajouté à l'organisation {name} ({role})",
+    organizationRole: "Rôle dans l'organisation {name} modifié : {role}",
     limit_reached: 'Trop de tentatives ; certaines ont été bloquées',
     account_disabled: 'Compte désactivé par un administrateur',
     account_enabled: 'Compte activé par un administrateur',

@@ -2,7 +2,6 @@ import type { AccountTexts } from './type.ts';
 
 export const accountPtBr: AccountTexts = {
   heading: 'Sua conta',
-  signOut: 'Sair',
   alwaysByEmail: 'Você sempre pode entrar com um link ou um código que enviamos por e‑mail.',
   lastUsed: 'Último uso: {time}',
   neverUsed: 'Nunca usada',
@@ -31,18 +30,9 @@ export const accountPtBr: AccountTexts = {
     organizations: 'Organizações',
     activity: 'Atividade',
   },
-  yours: {
-    passkeys: 'Suas chaves de acesso',
-    sessions: 'Suas sessões',
-    keys: 'Suas chaves de API',
-    organizations: 'Suas organizações',
-    activity: 'Sua atividade',
-  },
   signedOut: {
-    title: 'Você saiu da conta',
     text: 'Esta sessão expirou ou foi encerrada em outro lugar. Sua última alteração não foi salva. Entre novamente para continuar.',
     again: 'Entrar novamente',
-    stay: 'Ficar nesta página',
   },
   profile: {
     edit: 'Editar perfil',
@@ -94,11 +84,7 @@ export const accountPtBr: AccountTexts = {
     notBackedUpText:
       'Guardada em um gerenciador de senhas que ainda não fez backup dela. Se você perder este dispositivo, perderá esta chave de acesso.',
     oneDevice: 'Só em um dispositivo',
-    inDeviceText:
-      'Guardada somente no dispositivo em que você a criou. Se você o perder, ainda poderá entrar por e‑mail.',
-    onSecurityKeyText:
-      'Guardada somente em uma chave de segurança. Se você a perder, ainda poderá entrar por e‑mail.',
-    onOneDeviceText: 'Guardada somente em um dispositivo. Se você o perder, ainda poderá entrar por e‑mail.',
+    oneDeviceText: 'Guardada somente em um dispositivo. Se você o perder, ainda poderá entrar por e‑mail.',
   },
   sessions: {
     browser: 'Navegador',
@@ -117,12 +103,7 @@ export const accountPtBr: AccountTexts = {
       many: '{count} de execuções agem em seu nome.',
       other: '{count} execuções agem em seu nome.',
     },
-    showAll: {
-      one: 'Mostrar a única sessão ({count})',
-      many: 'Mostrar os {count} de sessões',
-      other: 'Mostrar as {count} sessões',
-    },
-    unreachable: 'Não foi possível acessar {product}. Algumas sessões continuam ativas. Tente novamente.',
+    showAll: 'Mostrar todas as sessões ({count})',
     somebodyElse: 'Algumas sessões continuam ativas, porque este navegador agora está em outra conta.',
   },
   methods: {
@@ -153,7 +134,6 @@ export const accountPtBr: AccountTexts = {
     onlyService: 'Somente {service} ({resource})',
     unknownService: 'Serviço desconhecido ({resource})',
     lifetime: 'Expira depois de',
-    submit: 'Criar chave de API',
     chooseScope: 'Escolha o que a chave permite.',
     untick: 'Desmarque o que nenhum serviço oferece aqui.',
     limit:
@@ -211,10 +191,8 @@ export const accountPtBr: AccountTexts = {
   events: {
     quoted: '“{name}”',
     account_created: 'Conta criada',
-    login: 'Acesso',
-    loginBy: 'Acesso {method}',
-    deviceLogin: 'Dispositivo conectado',
-    deviceLoginBy: 'Dispositivo conectado {method}',
+    login: 'Acesso {method}',
+    deviceLogin: 'Dispositivo conectado {method}',
     sign_in_failed: 'Falha no acesso',
     signInFailures: {
       email_code: 'Código de e‑mail incorreto',
@@ -237,18 +215,11 @@ export const accountPtBr: AccountTexts = {
     keyRemovedByProgram: 'Chave de API {name} removida pelo programa que a usa',
     keyTakenOver:
       'Chave de API {name} removida, porque outro serviço agora oferece aquilo a que ela dava acesso',
-    run_started: 'Execução iniciada',
-    runStartedOf: 'Execução de {name} iniciada',
-    run_ended: 'Execução encerrada',
-    runEndedOf: 'Execução de {name} encerrada',
+    run_started: 'Execução {name} iniciada',
+    run_ended: 'Execução {name} encerrada',
     refresh_race: 'Dois programas renovaram a mesma sessão ao mesmo tempo',
     refresh_retry: 'Renovação da sessão repetida depois de uma resposta perdida',
     refresh_retry_elsewhere: 'Renovação da sessão repetida de outro lugar',
-    elsewhere: {
-      network: 'Renovação da sessão repetida de outra rede',
-      program: 'Renovação da sessão repetida de outro programa',
-      'network program': 'Renovação da sessão repetida de outra rede e de outro programa',
-    },
     refresh_theft: 'Sessão encerrada, porque o token dela foi usado duas vezes e pode ter sido roubado',
     code_replayed:
       'Sessão encerrada, porque o código de acesso dela foi usado duas vezes e pode ter sido roubado',
@@ -275,16 +246,8 @@ export const accountPtBr: AccountTexts = {
     membership_changed: 'Função alterada em uma organização',
     organizationDeleted: 'Organização {name} excluída',
     organizationLeft: 'Você foi removido da organização {name}',
-    organizationJoined: {
-      owner: 'Você foi adicionado à organização {name} como proprietário',
-      admin: 'Você foi adicionado à organização {name} como administrador',
-      member: 'Você foi adicionado à organização {name} como membro',
-    },
-    organizationRole: {
-      owner: 'Agora você é proprietário da organização {name}',
-      admin: 'Agora você é administrador da organização {name}',
-      member: 'Agora você é membro da organização {name}',
-    },
+    organizationJoined: 'Você foi adicionado à organização {name} ({role})',
+    organizationRole: 'Função na organização {name} alterada: {role}',
     limit_reached: 'Muitas tentativas; algumas foram bloqueadas',
     account_disabled: 'Conta desativada por um administrador',
     account_enabled: 'Conta ativada por um administrador',

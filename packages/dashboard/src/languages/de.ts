@@ -5,20 +5,9 @@ export const de: Texts = {
     help: 'Hilfe',
     needsScript: 'Diese Seite benötigt JavaScript.',
     loadError: 'Diese Seite konnte nicht vollständig geladen werden. Laden Sie sie neu.',
-    titles: {
-      login: 'Anmelden',
-      'magic-link': 'Mit einem E‑Mail-Link anmelden',
-      device: 'Geräteanmeldung',
-      authorize: 'Programm anmelden',
-      'sign-out': 'Abmelden',
-      account: 'Ihr Konto',
-      'verify-email': 'Neue E‑Mail-Adresse bestätigen',
-      'not-me': 'Konto schützen',
-    },
     notFound: {
       title: 'Seite nicht gefunden',
       text: 'Unter dieser Adresse gibt es keine Seite. Prüfen Sie die URL auf Tippfehler oder gehen Sie zu Ihrem Konto.',
-      account: 'Zu Ihrem Konto',
     },
   },
   common: {
@@ -30,9 +19,13 @@ export const de: Texts = {
     tryAgain: 'Erneut versuchen',
     continue: 'Weiter',
     cancel: 'Abbrechen',
+    stay: 'Auf dieser Seite bleiben',
+    unanswerable: 'Diese Anfrage kann nicht beantwortet werden',
     showMore: 'Mehr anzeigen',
     signIn: 'Anmelden',
+    signOut: 'Abmelden',
     signedIn: 'Angemeldet.',
+    signedOut: 'Sie sind abgemeldet',
     signedInAs: 'Angemeldet als {email}',
     unknown: 'Unbekannt',
     notProvided: 'Nicht angegeben',
@@ -49,6 +42,8 @@ export const de: Texts = {
     emailCode: 'Code aus der E‑Mail',
     enterEmailCode: 'Geben Sie den Code aus der E‑Mail ein.',
     newEmail: 'Neue E‑Mail senden',
+    otherEmail: 'Andere E‑Mail-Adresse verwenden',
+    otherAccount: 'Anderes Konto verwenden',
     everything: 'Alles, was Sie tun können',
     nothing: 'Nichts in Ihrem Konto',
     scopes: {
@@ -96,20 +91,15 @@ export const de: Texts = {
       unsupported: 'Dieser Browser unterstützt keine Passkeys.',
       noAuthenticator:
         'Auf diesem Gerät ist weder eine Bildschirmsperre noch Fingerabdruck- oder Gesichtserkennung für Passkeys eingerichtet. Versuchen Sie es mit einem Smartphone, einem Sicherheitsschlüssel oder einem Passwortmanager.',
-      cancelled:
-        'Die Anfrage wurde abgebrochen oder hat zu lange gedauert. Es wurde nichts geändert. Sie können es erneut versuchen.',
-      aborted: 'Die Anfrage wurde abgebrochen. Es wurde nichts geändert. Sie können es erneut versuchen.',
+      cancelled: 'Die Passkey-Anfrage wurde abgebrochen oder hat zu lange gedauert. Versuchen Sie es erneut.',
       failed:
         'Ihr Browser konnte hier keinen Passkey verwenden. Versuchen Sie es erneut oder mit einem anderen Browser.',
       alreadyThere:
         'Dieses Gerät hat bereits einen Passkey für dieses Konto. Sie können sich damit anmelden.',
     },
     passkeySignIn: {
-      unsupported: 'Dieser Browser unterstützt keine Passkeys. Verwenden Sie stattdessen E‑Mail.',
       noAuthenticator:
         'Auf diesem Gerät gibt es keinen Passkey, den Sie hier verwenden können. Verwenden Sie Ihr Smartphone, einen Sicherheitsschlüssel oder E‑Mail.',
-      cancelled:
-        'Die Passkey-Anfrage wurde abgebrochen oder hat zu lange gedauert. Versuchen Sie es erneut oder verwenden Sie E‑Mail.',
       refused: 'Dieser Passkey hat nicht funktioniert. Versuchen Sie es erneut oder verwenden Sie E‑Mail.',
       unknown:
         'Dieser Passkey ist nicht mehr registriert. Verwenden Sie einen anderen oder stattdessen E‑Mail.',
@@ -130,8 +120,6 @@ export const de: Texts = {
     expired:
       'Die E‑Mail, die wir an {email} gesendet haben, ist abgelaufen. Ihr Link und ihr Code funktionieren nicht mehr.',
     openWebmail: '{webmail} öffnen',
-    otherEmail: 'Andere E‑Mail-Adresse verwenden',
-    otherAccount: 'Anderes Konto verwenden',
     signedIn: 'Sie sind angemeldet',
     signedInAs: 'Sie sind als {email} angemeldet.',
     signedInElsewhere:
@@ -143,7 +131,6 @@ export const de: Texts = {
   magicLink: {
     requestedHere: 'Sie haben diesen Link in diesem Browser angefordert.',
     signInAs: 'Als {email} anmelden',
-    otherEmail: 'Andere E‑Mail-Adresse verwenden',
     where: 'Wo möchten Sie sich anmelden?',
     here: 'In diesem Browser',
     hereText: 'Geben Sie die E‑Mail-Adresse ein, an die der Link gesendet wurde.',
@@ -153,9 +140,6 @@ export const de: Texts = {
     wrongAddress:
       'Dieser Link wurde nicht an {email} gesendet. Prüfen Sie die Adresse oder fordern Sie einen neuen Link an.',
     newLink: 'Neuen Link anfordern',
-    incomplete: 'Dieser Link ist unvollständig',
-    incompleteText:
-      'Ein Teil des Links fehlt. Öffnen Sie ihn noch einmal aus der E‑Mail oder kopieren Sie den ganzen Link. Jeder Link funktioniert nur einmal.',
     dead: 'Dieser Link funktioniert nicht mehr',
     deadText:
       'Er ist abgelaufen oder wurde verwendet, oder Sie haben sich seither auf andere Weise angemeldet. Jeder Link funktioniert nur einmal.',
@@ -165,7 +149,7 @@ export const de: Texts = {
   emailLink: {
     incomplete: 'Dieser Link ist unvollständig',
     incompleteText:
-      'Ein Teil des Links fehlt. Öffnen Sie ihn noch einmal aus der E‑Mail oder kopieren Sie den ganzen Link. Wenn Sie bereits geantwortet haben, ist nichts weiter zu tun.',
+      'Ein Teil des Links fehlt. Öffnen Sie ihn noch einmal aus der E‑Mail oder kopieren Sie den ganzen Link. Jeder Link funktioniert nur einmal.',
     unchanged: 'Es wurde nichts geändert',
   },
   verifyEmail: {
@@ -203,19 +187,12 @@ export const de: Texts = {
     ended: {
       new_device: 'Das Gerät wurde abgemeldet.',
       new_app: 'Die Anwendung wurde abgemeldet.',
-      new_browser: 'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt.',
-      passkey_added:
-        'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt, auch der Passkey.',
+      session: 'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt.',
       passkey_removed:
-        'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt. Der entfernte Passkey kann nicht wiederhergestellt werden. Sie können ihn auf Ihrer Kontoseite wieder hinzufügen.',
-      key_added:
-        'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt, auch der Schlüssel.',
+        'Der entfernte Passkey kann nicht wiederhergestellt werden. Sie können ihn auf Ihrer Kontoseite wieder hinzufügen.',
       key_removed:
-        'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt. Der entfernte Schlüssel kann nicht wiederhergestellt werden. Sie können auf Ihrer Kontoseite einen neuen erstellen.',
-      email_changed: 'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt.',
+        'Der entfernte Schlüssel kann nicht wiederhergestellt werden. Sie können auf Ihrer Kontoseite einen neuen erstellen.',
       theft_stopped: 'Die Sitzung war bereits beendet. Alles, was sie hinzugefügt hat, wurde entfernt.',
-      refresh_repeated_elsewhere:
-        'Die Sitzung ist beendet, und alles, was sie hinzugefügt hat, wurde entfernt. Melden Sie sich bei Bedarf wieder an.',
     },
     othersEnded: 'Auch alle Ihre anderen Sitzungen sind beendet.',
     undone: 'Was rückgängig gemacht wurde',
@@ -261,7 +238,6 @@ export const de: Texts = {
     codeExpired: 'Dieser Code ist abgelaufen. Beginnen Sie auf Ihrem Gerät von vorn.',
     approvalInDoubt:
       'Dieser Code wartet nicht mehr auf Ihre Erlaubnis. Sehen Sie auf Ihrem Gerät nach: Vielleicht ist es schon angemeldet, oder die Anmeldung wurde dort abgebrochen.',
-    otherAccount: 'Anderes Konto verwenden',
     sessions: 'Ihre Sitzungen ansehen',
     question: 'Darf sich dieses Gerät in Ihrem Konto anmelden?',
     compare: 'Prüfen Sie, ob dieser Code mit dem auf Ihrem Gerät übereinstimmt:',
@@ -332,7 +308,6 @@ export const de: Texts = {
     access: 'Wenn Sie die Anfrage zulassen, kann dieses Programm',
     approvedText: 'Kehren Sie zum Programm zurück. Wenn es noch wartet, beginnen Sie dort von vorn.',
     deniedText: 'Sie haben diese Anfrage abgelehnt. Das Programm ist nicht angemeldet.',
-    unknown: 'Diese Anfrage kann nicht beantwortet werden',
     unknownText:
       '{product} kennt das Programm nicht, das Sie hierher geschickt hat, oder nicht die Adresse, an die die Antwort gehen soll. Es wurde nichts gesendet. Beginnen Sie im Programm von vorn.',
     refused: 'Diese Anfrage kann nicht zugelassen werden',
@@ -344,11 +319,8 @@ export const de: Texts = {
   signOut: {
     question: 'Von {product} abmelden?',
     text: 'Sie werden in diesem Browser und bei der Anwendung abgemeldet, die Sie hierher geschickt hat.',
-    confirm: 'Abmelden',
     stay: 'Angemeldet bleiben',
-    done: 'Sie sind abgemeldet',
     doneText: 'Sie können dieses Fenster schließen.',
-    refused: 'Diese Anfrage kann nicht beantwortet werden',
     refusedText:
       '{product} kennt die Anwendung nicht, die Sie hierher geschickt hat, oder nicht die Adresse, zu der sie zurückführt. Sie sind weiterhin angemeldet.',
   },
@@ -365,6 +337,5 @@ export const de: Texts = {
     otherUserText:
       'Dieser Browser ist jetzt als {email} angemeldet, aber diese Seite zeigt noch das Konto von {shown}. Ihre letzte Änderung wurde nicht vorgenommen.',
     reload: 'Seite neu laden',
-    stay: 'Auf dieser Seite bleiben',
   },
 };

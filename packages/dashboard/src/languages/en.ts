@@ -8,20 +8,9 @@ export const en = {
     help: 'Help',
     needsScript: 'This page needs JavaScript.',
     loadError: "This page couldn't load completely. Try reloading it.",
-    titles: {
-      login: 'Sign in',
-      'magic-link': 'Sign in with an email link',
-      device: 'Device sign-in',
-      authorize: 'Program sign-in',
-      'sign-out': 'Sign out',
-      account: 'Your account',
-      'verify-email': 'Confirm your new email',
-      'not-me': 'Secure your account',
-    },
     notFound: {
       title: 'Page not found',
       text: "There's no page at this address. Check the URL for typos, or go to your account.",
-      account: 'Go to your account',
     },
   },
   common: {
@@ -34,9 +23,13 @@ export const en = {
     tryAgain: 'Try again',
     continue: 'Continue',
     cancel: 'Cancel',
+    stay: 'Stay on this page',
+    unanswerable: "This request can't be answered",
     showMore: 'Show more',
     signIn: 'Sign in',
+    signOut: 'Sign out',
     signedIn: 'Signed in.',
+    signedOut: "You're signed out",
     signedInAs: 'Signed in as {email}',
     unknown: 'Unknown',
     notProvided: 'Not provided',
@@ -53,6 +46,8 @@ export const en = {
     emailCode: 'Code from the email',
     enterEmailCode: 'Enter the code from the email.',
     newEmail: 'Send a new email',
+    otherEmail: 'Use a different email address',
+    otherAccount: 'Use a different account',
     everything: 'Everything you can do',
     nothing: 'Nothing in your account',
     /** The service's own scopes. Other services have their own sentences. */
@@ -96,16 +91,13 @@ export const en = {
       unsupported: "This browser doesn't support passkeys.",
       noAuthenticator:
         'This device has no screen lock, fingerprint, or face recognition set up for passkeys. Try a phone, a security key, or a password manager.',
-      cancelled: 'The request was cancelled or timed out. Nothing was changed. You can try again.',
-      aborted: 'The request was cancelled. Nothing was changed. You can try again.',
+      cancelled: 'The passkey request was cancelled or timed out. Try again.',
       failed: "Your browser couldn't use a passkey here. Try again, or use another browser.",
       alreadyThere: 'This device already has a passkey for this account. You can sign in with it.',
     },
     passkeySignIn: {
-      unsupported: "This browser doesn't support passkeys. Use email instead.",
       noAuthenticator:
         "There's no passkey you can use here on this device. Use your phone or a security key, or use email instead.",
-      cancelled: 'The passkey request was cancelled or timed out. Try again, or use email instead.',
       refused: "That passkey didn't work. Try again, or use email instead.",
       unknown: 'That passkey is no longer registered. Use another one, or use email instead.',
     },
@@ -124,8 +116,6 @@ export const en = {
     sentAgain: 'We sent a new email. Use the code from the latest one.',
     expired: 'The email we sent to {email} has expired. Its link and its code no longer work.',
     openWebmail: 'Open {webmail}',
-    otherEmail: 'Use a different email address',
-    otherAccount: 'Use a different account',
     signedIn: "You're signed in",
     signedInAs: "You're signed in as {email}.",
     signedInElsewhere: 'You signed in as {email} in another tab. Close this one, or continue here.',
@@ -136,7 +126,6 @@ export const en = {
   magicLink: {
     requestedHere: 'You requested this link in this browser.',
     signInAs: 'Sign in as {email}',
-    otherEmail: 'Use a different email address',
     where: 'Where do you want to sign in?',
     here: 'In this browser',
     hereText: 'Enter the email address that the link was sent to.',
@@ -145,9 +134,6 @@ export const en = {
       'Go back to that page and enter the code from the same email there. You can then close this page.',
     wrongAddress: 'This link was not sent to {email}. Check the address, or request a new link.',
     newLink: 'Request a new link',
-    incomplete: 'This link is incomplete',
-    incompleteText:
-      'Part of the link is missing. Open it from the email again, or copy the whole link. Each link works only once.',
     dead: 'This link no longer works',
     deadText:
       'It has expired, it has been used, or you signed in another way since. Each link works only once.',
@@ -158,7 +144,7 @@ export const en = {
   emailLink: {
     incomplete: 'This link is incomplete',
     incompleteText:
-      "Part of the link is missing. Open it from the email again, or copy the whole link. If you've already answered, there's nothing else to do.",
+      'Part of the link is missing. Open it from the email again, or copy the whole link. Each link works only once.',
     unchanged: 'Nothing was changed',
   },
   verifyEmail: {
@@ -196,18 +182,10 @@ export const en = {
     ended: {
       new_device: 'The device has been signed out.',
       new_app: 'The application has been signed out.',
-      new_browser: 'The session has ended, and everything it added has been removed.',
-      passkey_added:
-        'The session has ended, and everything it added has been removed, including the passkey.',
-      passkey_removed:
-        "The session has ended, and everything it added has been removed. The removed passkey can't be restored. You can add it again from your account.",
-      key_added: 'The session has ended, and everything it added has been removed, including the key.',
-      key_removed:
-        "The session has ended, and everything it added has been removed. The removed key can't be restored. You can create a new one from your account.",
-      email_changed: 'The session has ended, and everything it added has been removed.',
+      session: 'The session has ended, and everything it added has been removed.',
+      passkey_removed: "The removed passkey can't be restored. You can add it again from your account.",
+      key_removed: "The removed key can't be restored. You can create a new one from your account.",
       theft_stopped: 'The session had already ended. Everything it added has been removed.',
-      refresh_repeated_elsewhere:
-        'The session has ended, and everything it added has been removed. Sign in again where you need to.',
     },
     othersEnded: 'All your other sessions have ended too.',
     undone: 'What was undone',
@@ -248,7 +226,6 @@ export const en = {
     codeExpired: 'This code has expired. Start again on your device.',
     approvalInDoubt:
       'This code is no longer waiting for approval. Check your device: it may already be signed in, or the sign-in was cancelled there.',
-    otherAccount: 'Use a different account',
     sessions: 'View your sessions',
     question: 'Let this device sign in as you?',
     compare: 'Check that this code matches the one on your device:',
@@ -314,11 +291,10 @@ export const en = {
     thisComputer: 'A program on this computer',
     warningText: 'If someone sent you a link to this page, deny the request.',
     loopbackText: 'Any program on this computer could claim to be {program}.',
-    externalText: 'What is at {host} has not been verified.',
+    externalText: '{host} has not been verified.',
     access: 'If you approve, this program can',
     approvedText: 'Go back to the program. If it is still waiting, start again there.',
     deniedText: "You denied this request. The program isn't signed in.",
-    unknown: "This request can't be answered",
     unknownText:
       "{product} doesn't know the program that sent you here, or the address for its response. Nothing was sent. Start again in the program.",
     refused: "This request can't be approved",
@@ -330,11 +306,8 @@ export const en = {
   signOut: {
     question: 'Sign out of {product}?',
     text: "You'll be signed out in this browser, and of the application that sent you here.",
-    confirm: 'Sign out',
     stay: 'Stay signed in',
-    done: "You're signed out",
     doneText: 'You can close this window.',
-    refused: "This request can't be answered",
     refusedText:
       "{product} doesn't know the application that sent you here, or the address to return to. You're still signed in.",
   },
@@ -351,6 +324,5 @@ export const en = {
     otherUserText:
       "This browser is now signed in as {email}, but this page still shows the account of {shown}. Your last change wasn't made.",
     reload: 'Reload page',
-    stay: 'Stay on this page',
   },
 };

@@ -5,20 +5,9 @@ export const es: Texts = {
     help: 'Ayuda',
     needsScript: 'Esta página necesita JavaScript.',
     loadError: 'Esta página no se ha cargado por completo. Prueba a volver a cargarla.',
-    titles: {
-      login: 'Iniciar sesión',
-      'magic-link': 'Iniciar sesión con un enlace de correo',
-      device: 'Inicio de sesión de un dispositivo',
-      authorize: 'Inicio de sesión de un programa',
-      'sign-out': 'Cerrar sesión',
-      account: 'Tu cuenta',
-      'verify-email': 'Confirmar tu correo nuevo',
-      'not-me': 'Proteger tu cuenta',
-    },
     notFound: {
       title: 'Página no encontrada',
       text: 'No hay ninguna página en esta dirección. Revisa la URL o ve a tu cuenta.',
-      account: 'Ir a tu cuenta',
     },
   },
   common: {
@@ -30,9 +19,13 @@ export const es: Texts = {
     tryAgain: 'Reintentar',
     continue: 'Continuar',
     cancel: 'Cancelar',
+    stay: 'Seguir en esta página',
+    unanswerable: 'No se puede responder a esta solicitud',
     showMore: 'Mostrar más',
     signIn: 'Iniciar sesión',
+    signOut: 'Cerrar sesión',
     signedIn: 'Sesión iniciada.',
+    signedOut: 'Se ha cerrado tu sesión',
     signedInAs: 'Sesión iniciada como {email}',
     unknown: 'Desconocida',
     notProvided: 'No indicado',
@@ -49,6 +42,8 @@ export const es: Texts = {
     emailCode: 'Código del correo',
     enterEmailCode: 'Escribe el código del correo.',
     newEmail: 'Enviar un correo nuevo',
+    otherEmail: 'Usar otro correo electrónico',
+    otherAccount: 'Usar otra cuenta',
     everything: 'Todo lo que tú puedes hacer',
     nothing: 'Nada en tu cuenta',
     scopes: {
@@ -93,20 +88,15 @@ export const es: Texts = {
       unsupported: 'Este navegador no admite llaves de acceso.',
       noAuthenticator:
         'Este dispositivo no tiene configurado el bloqueo de pantalla, la huella digital ni el reconocimiento facial para llaves de acceso. Prueba con un teléfono, una llave de seguridad o un gestor de contraseñas.',
-      cancelled:
-        'La solicitud se ha cancelado o ha caducado. No se ha cambiado nada. Puedes intentarlo de nuevo.',
-      aborted: 'La solicitud se ha cancelado. No se ha cambiado nada. Puedes intentarlo de nuevo.',
+      cancelled: 'La solicitud de la llave de acceso se ha cancelado o ha caducado. Inténtalo de nuevo.',
       failed:
         'Tu navegador no ha podido usar una llave de acceso aquí. Inténtalo de nuevo o usa otro navegador.',
       alreadyThere:
         'Este dispositivo ya tiene una llave de acceso para esta cuenta. Puedes iniciar sesión con ella.',
     },
     passkeySignIn: {
-      unsupported: 'Este navegador no admite llaves de acceso. Usa el correo.',
       noAuthenticator:
         'En este dispositivo no hay ninguna llave de acceso que puedas usar aquí. Usa tu teléfono, una llave de seguridad o el correo.',
-      cancelled:
-        'La solicitud de la llave de acceso se ha cancelado o ha caducado. Inténtalo de nuevo o usa el correo.',
       refused: 'Esa llave de acceso no ha funcionado. Inténtalo de nuevo o usa el correo.',
       unknown: 'Esa llave de acceso ya no está registrada. Usa otra o usa el correo.',
     },
@@ -125,19 +115,16 @@ export const es: Texts = {
     sentAgain: 'Hemos enviado un correo nuevo. Usa el código del último.',
     expired: 'El correo que enviamos a {email} ha caducado. Su enlace y su código ya no funcionan.',
     openWebmail: 'Abrir {webmail}',
-    otherEmail: 'Usar otro correo electrónico',
-    otherAccount: 'Usar otra cuenta',
     signedIn: 'Has iniciado sesión',
     signedInAs: 'Has iniciado sesión como {email}.',
     signedInElsewhere: 'Has iniciado sesión como {email} en otra pestaña. Cierra esta o continúa aquí.',
     signedOut: 'Se ha cerrado tu sesión.',
     signedOutEverywhere: 'Se ha cerrado tu sesión en todas partes, también en tus dispositivos.',
-    deleted: 'Tu cuenta se ha eliminado.',
+    deleted: 'Se ha eliminado tu cuenta.',
   },
   magicLink: {
     requestedHere: 'Has solicitado este enlace en este navegador.',
     signInAs: 'Iniciar sesión como {email}',
-    otherEmail: 'Usar otro correo electrónico',
     where: '¿Dónde quieres iniciar sesión?',
     here: 'En este navegador',
     hereText: 'Escribe la dirección de correo a la que se envió el enlace.',
@@ -146,9 +133,6 @@ export const es: Texts = {
       'Vuelve a la página donde lo solicitaste y escribe allí el código del mismo correo. Después puedes cerrar esta página.',
     wrongAddress: 'Este enlace no se envió a {email}. Revisa la dirección o solicita un enlace nuevo.',
     newLink: 'Solicitar un enlace nuevo',
-    incomplete: 'Este enlace está incompleto',
-    incompleteText:
-      'Falta una parte del enlace. Vuelve a abrirlo desde el correo o copia el enlace completo. Cada enlace funciona una sola vez.',
     dead: 'Este enlace ya no funciona',
     deadText:
       'Ha caducado, se ha usado o has iniciado sesión de otra forma desde entonces. Cada enlace funciona una sola vez.',
@@ -158,7 +142,7 @@ export const es: Texts = {
   emailLink: {
     incomplete: 'Este enlace está incompleto',
     incompleteText:
-      'Falta una parte del enlace. Vuelve a abrirlo desde el correo o copia el enlace completo. Si ya has respondido, no tienes que hacer nada más.',
+      'Falta una parte del enlace. Vuelve a abrirlo desde el correo o copia el enlace completo. Cada enlace funciona una sola vez.',
     unchanged: 'No se ha cambiado nada',
   },
   verifyEmail: {
@@ -195,19 +179,12 @@ export const es: Texts = {
       'Otra cuenta usa ahora tu correo anterior, así que no se ha podido restaurar y no se ha cambiado nada. Ponte en contacto con el administrador.',
     ended: {
       new_device: 'Se ha cerrado la sesión del dispositivo.',
-      new_browser: 'Se ha finalizado la sesión y se ha eliminado todo lo que añadió.',
+      session: 'Se ha finalizado la sesión y se ha eliminado todo lo que añadió.',
       new_app: 'Se ha cerrado la sesión de la aplicación.',
-      passkey_added:
-        'Se ha finalizado la sesión y se ha eliminado todo lo que añadió, incluida la llave de acceso.',
       passkey_removed:
-        'Se ha finalizado la sesión y se ha eliminado todo lo que añadió. La llave de acceso eliminada no se puede restaurar. Puedes volver a añadirla desde tu cuenta.',
-      key_added: 'Se ha finalizado la sesión y se ha eliminado todo lo que añadió, incluida la clave de API.',
-      key_removed:
-        'Se ha finalizado la sesión y se ha eliminado todo lo que añadió. La clave de API eliminada no se puede restaurar. Puedes crear una nueva desde tu cuenta.',
-      email_changed: 'Se ha finalizado la sesión y se ha eliminado todo lo que añadió.',
+        'La llave de acceso eliminada no se puede restaurar. Puedes volver a añadirla desde tu cuenta.',
+      key_removed: 'La clave de API eliminada no se puede restaurar. Puedes crear una nueva desde tu cuenta.',
       theft_stopped: 'La sesión ya estaba finalizada. Se ha eliminado todo lo que añadió.',
-      refresh_repeated_elsewhere:
-        'Se ha finalizado la sesión y se ha eliminado todo lo que añadió. Vuelve a iniciar sesión donde lo necesites.',
     },
     othersEnded: 'También se han finalizado todas tus demás sesiones.',
     undone: 'Qué se ha deshecho',
@@ -265,7 +242,6 @@ export const es: Texts = {
     codeExpired: 'Este código ha caducado. Empieza de nuevo en tu dispositivo.',
     approvalInDoubt:
       'Este código ya no espera aprobación. Revisa tu dispositivo: puede que ya tenga la sesión iniciada o que el inicio de sesión se haya cancelado allí.',
-    otherAccount: 'Usar otra cuenta',
     sessions: 'Ver tus sesiones',
     question: '¿Permitir que este dispositivo inicie sesión en tu cuenta?',
     compare: 'Comprueba que este código coincide con el de tu dispositivo:',
@@ -281,7 +257,7 @@ export const es: Texts = {
     sameNetwork: 'La misma que la tuya',
     differentNetwork: 'Distinta de la tuya',
     details: 'Detalles',
-    requested: 'Solicitado',
+    requested: 'Fecha de la solicitud',
     access: 'Si lo apruebas, este dispositivo puede',
     notOffered: '{scope} (ya no se ofrece)',
     onlyWith: 'Solo con {service}, en {resource}',
@@ -337,7 +313,6 @@ export const es: Texts = {
     access: 'Si apruebas, este programa puede',
     approvedText: 'Vuelve al programa. Si sigue esperando, empieza de nuevo allí.',
     deniedText: 'Has rechazado esta solicitud. El programa no ha iniciado sesión.',
-    unknown: 'No se puede responder a esta solicitud',
     unknownText:
       '{product} no conoce el programa que te ha enviado aquí, o la dirección en la que espera la respuesta. No se ha enviado nada. Empieza de nuevo en el programa.',
     refused: 'No se puede aprobar esta solicitud',
@@ -348,11 +323,8 @@ export const es: Texts = {
   signOut: {
     question: '¿Cerrar la sesión de {product}?',
     text: 'Se cerrará tu sesión en este navegador y en la aplicación que te ha enviado aquí.',
-    confirm: 'Cerrar sesión',
     stay: 'Mantener la sesión',
-    done: 'Se ha cerrado tu sesión',
     doneText: 'Puedes cerrar esta ventana.',
-    refused: 'No se puede responder a esta solicitud',
     refusedText:
       '{product} no conoce la aplicación que te ha enviado aquí, o la dirección a la que vuelve. Tu sesión sigue abierta.',
   },
@@ -368,6 +340,5 @@ export const es: Texts = {
     otherUserText:
       'Este navegador tiene ahora la sesión iniciada como {email}, pero esta página sigue mostrando la cuenta de {shown}. Tu último cambio no se ha hecho.',
     reload: 'Volver a cargar',
-    stay: 'Seguir en esta página',
   },
 };

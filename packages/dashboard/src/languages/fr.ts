@@ -5,20 +5,9 @@ export const fr: Texts = {
     help: 'Aide',
     needsScript: 'Cette page nécessite JavaScript.',
     loadError: "Cette page n'a pas pu être chargée entièrement. Essayez de la recharger.",
-    titles: {
-      login: 'Connexion',
-      'magic-link': 'Connexion avec un lien par e‑mail',
-      device: "Connexion d'un appareil",
-      authorize: "Connexion d'un programme",
-      'sign-out': 'Déconnexion',
-      account: 'Votre compte',
-      'verify-email': 'Confirmer votre nouvelle adresse e‑mail',
-      'not-me': 'Protéger votre compte',
-    },
     notFound: {
       title: 'Page introuvable',
       text: "Il n'y a pas de page à cette adresse. Vérifiez l'URL ou accédez à votre compte.",
-      account: 'Accéder à votre compte',
     },
   },
   common: {
@@ -30,9 +19,13 @@ export const fr: Texts = {
     tryAgain: 'Réessayer',
     continue: 'Continuer',
     cancel: 'Annuler',
+    stay: 'Rester sur cette page',
+    unanswerable: 'Impossible de répondre à cette demande',
     showMore: 'Afficher plus',
     signIn: 'Se connecter',
+    signOut: 'Se déconnecter',
     signedIn: 'Connecté.',
+    signedOut: 'Vous êtes déconnecté',
     signedInAs: 'Connecté en tant que {email}',
     unknown: 'Inconnu',
     notProvided: 'Non indiqué',
@@ -49,6 +42,8 @@ export const fr: Texts = {
     emailCode: "Code de l'e‑mail",
     enterEmailCode: "Saisissez le code de l'e‑mail.",
     newEmail: 'Envoyer un nouvel e‑mail',
+    otherEmail: 'Utiliser une autre adresse e‑mail',
+    otherAccount: 'Utiliser un autre compte',
     everything: 'Tout ce que vous pouvez faire',
     nothing: 'Rien dans votre compte',
     scopes: {
@@ -93,18 +88,15 @@ export const fr: Texts = {
       unsupported: "Ce navigateur ne prend pas en charge les clés d'accès.",
       noAuthenticator:
         "Aucun verrouillage d'écran, aucune empreinte ni reconnaissance faciale n'est configuré sur cet appareil pour les clés d'accès. Essayez avec un téléphone, une clé de sécurité ou un gestionnaire de mots de passe.",
-      cancelled: "La demande a été annulée ou a expiré. Rien n'a été modifié. Vous pouvez réessayer.",
-      aborted: "La demande a été annulée. Rien n'a été modifié. Vous pouvez réessayer.",
+      cancelled: "La demande de clé d'accès a été annulée ou a expiré. Réessayez.",
       failed:
         "Votre navigateur n'a pas pu utiliser de clé d'accès ici. Réessayez, ou utilisez un autre navigateur.",
       alreadyThere:
         "Cet appareil a déjà une clé d'accès pour ce compte. Vous pouvez l'utiliser pour vous connecter.",
     },
     passkeySignIn: {
-      unsupported: "Ce navigateur ne prend pas en charge les clés d'accès. Utilisez plutôt l'e‑mail.",
       noAuthenticator:
         "Il n'y a pas de clé d'accès utilisable ici sur cet appareil. Utilisez votre téléphone, une clé de sécurité ou l'e‑mail.",
-      cancelled: "La demande de clé d'accès a été annulée ou a expiré. Réessayez, ou utilisez l'e‑mail.",
       refused: "Cette clé d'accès n'a pas fonctionné. Réessayez, ou utilisez l'e‑mail.",
       unknown: "Cette clé d'accès n'est plus enregistrée. Utilisez-en une autre, ou l'e‑mail.",
     },
@@ -123,8 +115,6 @@ export const fr: Texts = {
     sentAgain: 'Nous avons envoyé un nouvel e‑mail. Utilisez le code du plus récent.',
     expired: "L'e‑mail envoyé à {email} a expiré. Son lien et son code ne fonctionnent plus.",
     openWebmail: 'Ouvrir {webmail}',
-    otherEmail: 'Utiliser une autre adresse e‑mail',
-    otherAccount: 'Utiliser un autre compte',
     signedIn: 'Vous êtes connecté',
     signedInAs: 'Vous êtes connecté en tant que {email}.',
     signedInElsewhere:
@@ -136,7 +126,6 @@ export const fr: Texts = {
   magicLink: {
     requestedHere: 'Vous avez demandé ce lien dans ce navigateur.',
     signInAs: 'Se connecter en tant que {email}',
-    otherEmail: 'Utiliser une autre adresse e‑mail',
     where: 'Où voulez-vous vous connecter ?',
     here: 'Dans ce navigateur',
     hereText: "Saisissez l'adresse e‑mail à laquelle le lien a été envoyé.",
@@ -145,9 +134,6 @@ export const fr: Texts = {
       'Revenez à la page où vous avez demandé le lien et saisissez-y le code du même e‑mail. Vous pouvez ensuite fermer cette page.',
     wrongAddress: "Ce lien n'a pas été envoyé à {email}. Vérifiez l'adresse, ou demandez un nouveau lien.",
     newLink: 'Demander un nouveau lien',
-    incomplete: 'Ce lien est incomplet',
-    incompleteText:
-      "Une partie du lien manque. Ouvrez-le à nouveau depuis l'e‑mail, ou copiez le lien entier. Chaque lien ne fonctionne qu'une fois.",
     dead: 'Ce lien ne fonctionne plus',
     deadText:
       "Il a expiré, il a été utilisé, ou vous vous êtes connecté autrement depuis. Chaque lien ne fonctionne qu'une fois.",
@@ -157,7 +143,7 @@ export const fr: Texts = {
   emailLink: {
     incomplete: 'Ce lien est incomplet',
     incompleteText:
-      "Une partie du lien manque. Ouvrez-le à nouveau depuis l'e‑mail, ou copiez le lien entier. Si vous avez déjà répondu, il n'y a rien d'autre à faire.",
+      "Une partie du lien manque. Ouvrez-le à nouveau depuis l'e‑mail, ou copiez le lien entier. Chaque lien ne fonctionne qu'une fois.",
     unchanged: "Rien n'a été modifié",
   },
   verifyEmail: {
@@ -195,19 +181,12 @@ export const fr: Texts = {
     ended: {
       new_device: "L'appareil a été déconnecté.",
       new_app: "L'application a été déconnectée.",
-      new_browser: "La session est terminée, et tout ce qu'elle a ajouté a été supprimé.",
-      passkey_added:
-        "La session est terminée, et tout ce qu'elle a ajouté a été supprimé, y compris la clé d'accès.",
+      session: "La session est terminée, et tout ce qu'elle a ajouté a été supprimé.",
       passkey_removed:
-        "La session est terminée, et tout ce qu'elle a ajouté a été supprimé. La clé d'accès supprimée ne peut pas être restaurée. Vous pouvez l'ajouter à nouveau depuis votre compte.",
-      key_added:
-        "La session est terminée, et tout ce qu'elle a ajouté a été supprimé, y compris la clé d'API.",
+        "La clé d'accès supprimée ne peut pas être restaurée. Vous pouvez l'ajouter à nouveau depuis votre compte.",
       key_removed:
-        "La session est terminée, et tout ce qu'elle a ajouté a été supprimé. La clé d'API supprimée ne peut pas être restaurée. Vous pouvez en créer une nouvelle depuis votre compte.",
-      email_changed: "La session est terminée, et tout ce qu'elle a ajouté a été supprimé.",
+        "La clé d'API supprimée ne peut pas être restaurée. Vous pouvez en créer une nouvelle depuis votre compte.",
       theft_stopped: "La session était déjà terminée. Tout ce qu'elle a ajouté a été supprimé.",
-      refresh_repeated_elsewhere:
-        "La session est terminée, et tout ce qu'elle a ajouté a été supprimé. Reconnectez-vous là où c'est nécessaire.",
     },
     othersEnded: 'Toutes vos autres sessions sont également terminées.',
     undone: 'Ce qui a été annulé',
@@ -267,7 +246,6 @@ export const fr: Texts = {
     codeExpired: 'Ce code a expiré. Recommencez sur votre appareil.',
     approvalInDoubt:
       "Ce code n'attend plus d'approbation. Vérifiez votre appareil : il est peut-être déjà connecté, ou la connexion y a été annulée.",
-    otherAccount: 'Utiliser un autre compte',
     sessions: 'Voir vos sessions',
     question: 'Connecter cet appareil à votre compte ?',
     compare: 'Vérifiez que ce code correspond à celui de votre appareil :',
@@ -283,7 +261,7 @@ export const fr: Texts = {
     sameNetwork: 'Le même que le vôtre',
     differentNetwork: 'Différent du vôtre',
     details: 'Détails',
-    requested: 'Demandé',
+    requested: 'Date de la demande',
     access: 'Si vous approuvez, cet appareil peut',
     notOffered: "{scope} (n'est plus proposé)",
     onlyWith: 'Uniquement avec {service}, à {resource}',
@@ -339,7 +317,6 @@ export const fr: Texts = {
     access: 'Si vous approuvez, ce programme peut',
     approvedText: "Retournez au programme. S'il attend encore, recommencez dans le programme.",
     deniedText: "Vous avez refusé cette demande. Le programme n'est pas connecté.",
-    unknown: 'Impossible de répondre à cette demande',
     unknownText:
       "{product} ne connaît pas le programme qui vous a envoyé ici, ou pas l'adresse à laquelle il attend la réponse. Rien n'a été envoyé. Recommencez dans le programme.",
     refused: "Impossible d'approuver cette demande",
@@ -350,11 +327,8 @@ export const fr: Texts = {
   signOut: {
     question: 'Se déconnecter de {product}\u00a0?',
     text: "Vous serez déconnecté de ce navigateur et de l'application qui vous a envoyé ici.",
-    confirm: 'Se déconnecter',
     stay: 'Rester connecté',
-    done: 'Vous êtes déconnecté',
     doneText: 'Vous pouvez fermer cette fenêtre.',
-    refused: 'Impossible de répondre à cette demande',
     refusedText:
       "{product} ne connaît pas l'application qui vous a envoyé ici, ou l'adresse de retour. Vous êtes toujours connecté.",
   },
@@ -371,6 +345,5 @@ export const fr: Texts = {
     otherUserText:
       "Ce navigateur est maintenant connecté en tant que {email}, mais cette page affiche encore le compte de {shown}. Votre dernière modification n'a pas été effectuée.",
     reload: 'Recharger la page',
-    stay: 'Rester sur cette page',
   },
 };

@@ -5,20 +5,9 @@ export const ptBr: Texts = {
     help: 'Ajuda',
     needsScript: 'Esta página precisa de JavaScript.',
     loadError: 'Não foi possível carregar esta página por completo. Tente recarregá-la.',
-    titles: {
-      login: 'Entrar',
-      'magic-link': 'Entrar com um link de e‑mail',
-      device: 'Conectar um dispositivo',
-      authorize: 'Acesso de um programa',
-      'sign-out': 'Sair',
-      account: 'Sua conta',
-      'verify-email': 'Confirmar seu novo e‑mail',
-      'not-me': 'Proteger sua conta',
-    },
     notFound: {
       title: 'Página não encontrada',
       text: 'Não há página neste endereço. Confira a URL ou vá para sua conta.',
-      account: 'Ir para sua conta',
     },
   },
   common: {
@@ -30,9 +19,13 @@ export const ptBr: Texts = {
     tryAgain: 'Tentar novamente',
     continue: 'Continuar',
     cancel: 'Cancelar',
+    stay: 'Ficar nesta página',
+    unanswerable: 'Não é possível responder a esta solicitação',
     showMore: 'Mostrar mais',
     signIn: 'Entrar',
+    signOut: 'Sair',
     signedIn: 'Você entrou.',
+    signedOut: 'Você saiu da conta',
     signedInAs: 'Você entrou como {email}',
     unknown: 'Desconhecido',
     notProvided: 'Não informado',
@@ -49,6 +42,8 @@ export const ptBr: Texts = {
     emailCode: 'Código do e‑mail',
     enterEmailCode: 'Digite o código do e‑mail.',
     newEmail: 'Enviar um novo e‑mail',
+    otherEmail: 'Usar outro endereço de e‑mail',
+    otherAccount: 'Usar outra conta',
     everything: 'Tudo o que você pode fazer',
     nothing: 'Nada na sua conta',
     scopes: {
@@ -92,18 +87,14 @@ export const ptBr: Texts = {
       unsupported: 'Este navegador não oferece suporte a chaves de acesso.',
       noAuthenticator:
         'Este dispositivo não tem bloqueio de tela, impressão digital nem reconhecimento facial configurado para chaves de acesso. Tente com um celular, uma chave de segurança ou um gerenciador de senhas.',
-      cancelled: 'A solicitação foi cancelada ou expirou. Nada foi alterado. Você pode tentar novamente.',
-      aborted: 'A solicitação foi cancelada. Nada foi alterado. Você pode tentar novamente.',
+      cancelled: 'A solicitação da chave de acesso foi cancelada ou expirou. Tente novamente.',
       failed:
         'Seu navegador não conseguiu usar uma chave de acesso aqui. Tente novamente ou use outro navegador.',
       alreadyThere: 'Este dispositivo já tem uma chave de acesso para esta conta. Você pode entrar com ela.',
     },
     passkeySignIn: {
-      unsupported: 'Este navegador não oferece suporte a chaves de acesso. Use o e‑mail.',
       noAuthenticator:
         'Não há neste dispositivo uma chave de acesso que você possa usar aqui. Use seu celular, uma chave de segurança ou o e‑mail.',
-      cancelled:
-        'A solicitação da chave de acesso foi cancelada ou expirou. Tente novamente ou use o e‑mail.',
       refused: 'Essa chave de acesso não funcionou. Tente novamente ou use o e‑mail.',
       unknown: 'Essa chave de acesso não está mais registrada. Use outra ou use o e‑mail.',
     },
@@ -122,8 +113,6 @@ export const ptBr: Texts = {
     sentAgain: 'Enviamos um novo e‑mail. Use o código do mais recente.',
     expired: 'O e‑mail que enviamos para {email} expirou. O link e o código não funcionam mais.',
     openWebmail: 'Abrir {webmail}',
-    otherEmail: 'Usar outro endereço de e‑mail',
-    otherAccount: 'Usar outra conta',
     signedIn: 'Você entrou',
     signedInAs: 'Você entrou como {email}.',
     signedInElsewhere: 'Você entrou como {email} em outra aba. Feche esta ou continue aqui.',
@@ -134,7 +123,6 @@ export const ptBr: Texts = {
   magicLink: {
     requestedHere: 'Você solicitou este link neste navegador.',
     signInAs: 'Entrar como {email}',
-    otherEmail: 'Usar outro endereço de e‑mail',
     where: 'Onde você quer entrar?',
     here: 'Neste navegador',
     hereText: 'Digite o endereço de e‑mail para o qual o link foi enviado.',
@@ -143,9 +131,6 @@ export const ptBr: Texts = {
       'Volte para aquela página e digite lá o código do mesmo e‑mail. Depois, você pode fechar esta página.',
     wrongAddress: 'Este link não foi enviado para {email}. Confira o endereço ou solicite um novo link.',
     newLink: 'Solicitar um novo link',
-    incomplete: 'Este link está incompleto',
-    incompleteText:
-      'Falta uma parte do link. Abra-o novamente a partir do e‑mail ou copie o link inteiro. Cada link funciona uma única vez.',
     dead: 'Este link não funciona mais',
     deadText:
       'Ele expirou, foi usado ou você entrou de outra forma desde então. Cada link funciona uma única vez.',
@@ -155,7 +140,7 @@ export const ptBr: Texts = {
   emailLink: {
     incomplete: 'Este link está incompleto',
     incompleteText:
-      'Falta uma parte do link. Abra-o novamente a partir do e‑mail ou copie o link inteiro. Se você já respondeu, não há mais nada a fazer.',
+      'Falta uma parte do link. Abra-o novamente a partir do e‑mail ou copie o link inteiro. Cada link funciona uma única vez.',
     unchanged: 'Nada foi alterado',
   },
   verifyEmail: {
@@ -192,18 +177,11 @@ export const ptBr: Texts = {
     ended: {
       new_device: 'O dispositivo foi desconectado.',
       new_app: 'O aplicativo foi desconectado.',
-      new_browser: 'A sessão foi encerrada, e tudo o que ela adicionou foi removido.',
-      passkey_added:
-        'A sessão foi encerrada, e tudo o que ela adicionou foi removido, inclusive a chave de acesso.',
+      session: 'A sessão foi encerrada, e tudo o que ela adicionou foi removido.',
       passkey_removed:
-        'A sessão foi encerrada, e tudo o que ela adicionou foi removido. A chave de acesso removida não pode ser restaurada. Você pode adicioná-la novamente na sua conta.',
-      key_added: 'A sessão foi encerrada, e tudo o que ela adicionou foi removido, inclusive a chave de API.',
-      key_removed:
-        'A sessão foi encerrada, e tudo o que ela adicionou foi removido. A chave de API removida não pode ser restaurada. Você pode criar uma nova na sua conta.',
-      email_changed: 'A sessão foi encerrada, e tudo o que ela adicionou foi removido.',
+        'A chave de acesso removida não pode ser restaurada. Você pode adicioná-la novamente na sua conta.',
+      key_removed: 'A chave de API removida não pode ser restaurada. Você pode criar uma nova na sua conta.',
       theft_stopped: 'A sessão já estava encerrada. Tudo o que ela adicionou foi removido.',
-      refresh_repeated_elsewhere:
-        'A sessão foi encerrada, e tudo o que ela adicionou foi removido. Entre novamente onde precisar.',
     },
     othersEnded: 'Todas as suas outras sessões também foram encerradas.',
     undone: 'O que foi desfeito',
@@ -261,7 +239,6 @@ export const ptBr: Texts = {
     codeExpired: 'Este código expirou. Comece novamente no seu dispositivo.',
     approvalInDoubt:
       'Este código não está mais aguardando aprovação. Confira seu dispositivo: talvez ele já esteja conectado ou o acesso tenha sido cancelado lá.',
-    otherAccount: 'Usar outra conta',
     sessions: 'Ver suas sessões',
     question: 'Permitir que este dispositivo acesse sua conta?',
     compare: 'Verifique se este código é igual ao do seu dispositivo:',
@@ -277,7 +254,7 @@ export const ptBr: Texts = {
     sameNetwork: 'A mesma que a sua',
     differentNetwork: 'Diferente da sua',
     details: 'Detalhes',
-    requested: 'Solicitado',
+    requested: 'Data da solicitação',
     access: 'Se você aprovar, este dispositivo pode',
     notOffered: '{scope} (não é mais oferecido)',
     onlyWith: 'Somente com {service}, em {resource}',
@@ -332,7 +309,6 @@ export const ptBr: Texts = {
     access: 'Se você aprovar, este programa poderá',
     approvedText: 'Volte ao programa. Se ele ainda estiver aguardando, comece novamente por lá.',
     deniedText: 'Você negou esta solicitação. O programa não foi conectado.',
-    unknown: 'Não é possível responder a esta solicitação',
     unknownText:
       '{product} não conhece o programa que trouxe você até aqui, ou o endereço em que ele espera a resposta. Nada foi enviado. Comece novamente no programa.',
     refused: 'Não é possível aprovar esta solicitação',
@@ -343,11 +319,8 @@ export const ptBr: Texts = {
   signOut: {
     question: 'Sair de {product}?',
     text: 'Você sairá da conta neste navegador e no aplicativo que trouxe você até aqui.',
-    confirm: 'Sair',
     stay: 'Continuar conectado',
-    done: 'Você saiu da conta',
     doneText: 'Você pode fechar esta janela.',
-    refused: 'Não é possível responder a esta solicitação',
     refusedText:
       '{product} não conhece o aplicativo que trouxe você até aqui, ou o endereço para o qual ele volta. Sua sessão continua ativa.',
   },
@@ -363,6 +336,5 @@ export const ptBr: Texts = {
     otherUserText:
       'Este navegador agora está na conta {email}, mas esta página ainda mostra a conta de {shown}. Sua última alteração não foi feita.',
     reload: 'Recarregar página',
-    stay: 'Ficar nesta página',
   },
 };

@@ -326,7 +326,7 @@ function SentStep({ sent }: { sent: Sent }) {
             showForm();
           }}
         >
-          {texts.login.otherEmail}
+          {texts.common.otherEmail}
         </button>
       </div>
     </>
@@ -349,7 +349,7 @@ function SignedIn({ as, inAnotherTab }: Extract<Step, { at: 'signedIn' }>) {
       </a>
       <div class="links">
         <button type="button" class="plain" onClick={showForm}>
-          {texts.login.otherAccount}
+          {texts.common.otherAccount}
         </button>
       </div>
     </Outcome>

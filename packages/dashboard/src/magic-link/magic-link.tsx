@@ -116,7 +116,7 @@ function OneClickStep({ address }: { address: string }) {
             step.value = { at: 'address' };
           }}
         >
-          {texts.magicLink.otherEmail}
+          {texts.common.otherEmail}
         </button>
       </div>
     </>
@@ -159,8 +159,8 @@ const AddressStep = () => (
 );
 
 const Incomplete = () => (
-  <Outcome key="incomplete" tone="caution" icon={linkIcon} heading={texts.magicLink.incomplete}>
-    <p>{texts.magicLink.incompleteText}</p>
+  <Outcome key="incomplete" tone="caution" icon={linkIcon} heading={texts.emailLink.incomplete}>
+    <p>{texts.emailLink.incompleteText}</p>
     <RequestNewLink isPrimary />
   </Outcome>
 );

@@ -8,11 +8,24 @@ export const errorMessages: ErrorMessages = {
   unreachable,
 };
 
-const { ended }: { readonly ended: Readonly<Record<NoticeKind, string>> } = texts.notMe;
+const { ended, othersEnded } = texts.notMe;
 
 /** What reporting "This wasn't me" did. */
+const endings: Readonly<Record<NoticeKind, readonly string[]>> = {
+  new_device: [ended.new_device],
+  new_app: [ended.new_app],
+  new_browser: [ended.session],
+  passkey_added: [ended.session],
+  passkey_removed: [ended.session, ended.passkey_removed],
+  key_added: [ended.session],
+  key_removed: [ended.session, ended.key_removed],
+  email_changed: [ended.session],
+  theft_stopped: [ended.theft_stopped],
+  refresh_repeated_elsewhere: [ended.session],
+};
+
 export const doneText = ({ kind, email }: DisownedNotice): string =>
-  email === null ? ended[kind] : sentences(ended[kind], texts.notMe.othersEnded);
+  sentences(...endings[kind], ...(email === null ? [] : [othersEnded]));
 
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((text) => typeof text === 'string');
@@ -31,7 +44,7 @@ export function isDisownedNotice(stored: unknown): stored is DisownedNotice {
   const { kind, email } = notice;
   return (
     typeof kind === 'string' &&
-    Object.hasOwn(ended, kind) &&
+    Object.hasOwn(endings, kind) &&
     (email === null || typeof email === 'string') &&
     typeof notice.sessions_ended === 'number' &&
     typeof notice.devices_ended === 'number' &&

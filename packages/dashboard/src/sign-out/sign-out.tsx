@@ -48,7 +48,7 @@ const Question = ({ parameters }: { parameters: SignOutParameters }) => (
     <Form onSubmit={() => signOut(parameters)}>
       <div class="choice">
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? texts.common.busy : texts.signOut.confirm}
+          {busy.now.value ? texts.common.busy : texts.common.signOut}
         </button>
         <button type="button" disabled={busy.now.value} onClick={() => location.assign(home)}>
           {texts.signOut.stay}
@@ -59,7 +59,7 @@ const Question = ({ parameters }: { parameters: SignOutParameters }) => (
 );
 
 const Done = () => (
-  <Outcome key="done" tone="success" icon={approvedIcon} heading={texts.signOut.done} takesFocus>
+  <Outcome key="done" tone="success" icon={approvedIcon} heading={texts.common.signedOut} takesFocus>
     <p>{texts.signOut.doneText}</p>
     <p>
       <a href="/login">{texts.common.signIn}</a>
@@ -68,7 +68,7 @@ const Done = () => (
 );
 
 const Refused = ({ message }: { message: string }) => (
-  <Outcome key="refused" tone="caution" icon={cautionIcon} heading={texts.signOut.refused}>
+  <Outcome key="refused" tone="caution" icon={cautionIcon} heading={texts.common.unanswerable}>
     <p>{fill(texts.signOut.refusedText)}</p>
     <Reason message={message} />
     <HomeLink />
