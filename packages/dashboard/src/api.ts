@@ -184,12 +184,21 @@ const page = (size: number, cursor: string | undefined) => ({
 
 /** Lists one page of the user's organizations. */
 export const listOrganizations = (cursor?: string) =>
-  resultOf(api.call('listOrganizations', page(fieldLimits.defaultPageSize, cursor)));
+  resultOf(
+    api
+      .call('listOrganizations', page(fieldLimits.defaultPageSize, cursor))
+      .then(({ organizations, next_cursor }) => ({ entries: organizations, next_cursor })),
+  );
 
 const eventPageSize = 10;
 
 /** Lists one page of the user's security log, newest first. */
-export const listEvents = (cursor?: string) => resultOf(api.call('listEvents', page(eventPageSize, cursor)));
+export const listEvents = (cursor?: string) =>
+  resultOf(
+    api
+      .call('listEvents', page(eventPageSize, cursor))
+      .then(({ events, next_cursor }) => ({ entries: events, next_cursor })),
+  );
 
 const maxEventPages = 10;
 

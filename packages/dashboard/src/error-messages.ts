@@ -38,13 +38,13 @@ export const emailErrors = {
 } satisfies ErrorMessages;
 
 /**
- * What is wrong with a typed email code, or `''`. What cannot be one is not sent, so that it costs no attempt: neither
+ * What is wrong with a typed email code. What cannot be one is not sent, so that it costs no attempt: neither
  * a slip nor the code of a device.
  */
-export function emailCodeError(typed: string): string {
+export function emailCodeError(typed: string): string | undefined {
   if (typed.trim() === '') return texts.common.enterEmailCode;
   if (normalizeUserCode(typed) !== undefined) return errors.deviceCode;
-  return normalizeEmailCode(typed) === undefined ? errors.notAnEmailCode : '';
+  return normalizeEmailCode(typed) === undefined ? errors.notAnEmailCode : undefined;
 }
 
 /** For sending the code from an email. */

@@ -1,5 +1,6 @@
 import { type Language, languageCookie, languageOf } from '@latchkey/contract/languages';
 import { language } from './texts.ts';
+import { leave } from './ui/busy.ts';
 
 const isSecure = location.protocol === 'https:';
 const cookieName = isSecure ? `__Host-${languageCookie}` : languageCookie;
@@ -32,6 +33,6 @@ export function followLanguage(locale: string | null): boolean {
   if (remembered() === wanted) return false;
   remember(wanted);
   if (remembered() !== wanted || (wanted ?? preferredByBrowser()) === language) return false;
-  location.reload();
+  leave(() => location.reload());
   return true;
 }

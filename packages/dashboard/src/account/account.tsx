@@ -7,7 +7,7 @@ import { followLanguage } from '../follow-language.ts';
 import { home, loginPath } from '../next.ts';
 import { pageUser } from '../page-user.ts';
 import { texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
+import { busyState, leaveTo } from '../ui/busy.ts';
 import { Heading } from '../ui/heading.tsx';
 import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
@@ -25,8 +25,8 @@ import { confirmSaved, loadProfile, ProfileSection, shownProfile } from './profi
 import { Sessions, sessions, sessionsData } from './sessions.tsx';
 
 const view = signal<'loading' | 'unavailable' | 'account'>('loading');
-const error = signal('');
 const busy = busyState();
+const { error } = busy;
 /** The "Try again" button is gone, so the focus moves to the heading. */
 let isRetried = false;
 
@@ -44,10 +44,9 @@ const sections = [passkeysData, sessionsData, keysData, organizationsData, activ
 /** Loads the profile first and alone, so that a signed-out browser sends a single request. */
 const load = () =>
   busy.run(async () => {
-    error.value = '';
     const problem = await loadProfile();
     if (problem === undefined) {
-      if (followLanguage(shownProfile()?.locale ?? null)) return 'leaving';
+      if (followLanguage(shownProfile()?.locale ?? null)) return undefined;
       isRetried = view.value === 'unavailable';
       view.value = 'account';
       confirmSaved();
@@ -57,12 +56,10 @@ const load = () =>
     if (problem.code === 'invalid_token') {
       // A link that requests a key does so again after the sign-in.
       const address = isKeyRequested ? location.pathname + location.search : home;
-      location.replace(loginPath(address + location.hash));
-      return 'leaving';
+      return leaveTo(loginPath(address + location.hash));
     }
-    error.value = explain(problem, { unreachable });
     view.value = 'unavailable';
-    return undefined;
+    return explain(problem, { unreachable });
   });
 
 let hasRunAfterSignIn = false;

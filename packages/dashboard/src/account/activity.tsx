@@ -1,37 +1,20 @@
 import type { Event } from '@latchkey/contract/events';
 import type { Session } from '@latchkey/contract/sessions';
-import { effect, signal, untracked } from '@preact/signals';
-import { listEvents, type Problem } from '../api.ts';
+import { effect, untracked } from '@preact/signals';
+import { listEvents } from '../api.ts';
 import { browserText } from '../browser-text.ts';
-import { explain } from '../error-messages.ts';
 import { fillParts, texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
 import { Details } from '../ui/details.tsx';
-import { ErrorMessage } from '../ui/messages.tsx';
 import { Row } from '../ui/row.tsx';
-import { ShowMore } from '../ui/show-more.tsx';
 import { RelativeTime, Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
-import { changeCount, detectSignOut } from './actions.tsx';
+import { changeCount } from './actions.tsx';
 import { eventIcon } from './event-icon.ts';
 import { eventText, isSuspicious } from './event-text.ts';
-import { Section, SectionContent, sectionData } from './section.tsx';
+import { pagedData, Section, SectionContent, ShowMore } from './section.tsx';
 
-const events = signal<readonly Event[]>([]);
-const cursor = signal<string | null>(null);
-const error = signal('');
-const busy = busyState();
-
-/** Loads the newest page of events and drops the older ones. */
-async function loadEvents(): Promise<Problem | undefined> {
-  const list = detectSignOut(await listEvents());
-  if (!list.ok) return list.problem;
-  events.value = list.value.events;
-  cursor.value = list.value.next_cursor;
-  return undefined;
-}
-
-export const activityData = sectionData('events', texts.account.sections.activity, loadEvents);
+export const activityData = pagedData('events', texts.account.sections.activity, listEvents);
+const { entries: events, cursor } = activityData;
 
 /** Adds new events at the top. If there are more than one page of them, starts over with the newest page. */
 async function catchUp(): Promise<void> {
@@ -39,10 +22,11 @@ async function catchUp(): Promise<void> {
   const list = await listEvents();
   if (!list.ok) return;
   const known = new Set(events.value.map(({ id }) => id));
-  const added = list.value.events.filter(({ id }) => !known.has(id));
-  if (added.length < list.value.events.length) {
+  const { entries } = list.value;
+  const added = entries.filter(({ id }) => !known.has(id));
+  if (added.length < entries.length) {
     // An event shown before may have changed: a similar change within a minute is added to it.
-    const newest = new Map(list.value.events.map((event) => [event.id, event]));
+    const newest = new Map(entries.map((event) => [event.id, event]));
     events.value = [...added, ...events.value.map((event) => newest.get(event.id) ?? event)];
     return;
   }
@@ -53,19 +37,6 @@ async function catchUp(): Promise<void> {
 effect(() => {
   if (changeCount.value > 0) untracked(() => void catchUp());
 });
-
-const showMore = (next: string) =>
-  busy.run(async () => {
-    error.value = '';
-    const list = detectSignOut(await listEvents(next));
-    if (!list.ok) {
-      error.value = explain(list.problem);
-      return undefined;
-    }
-    events.value = [...events.value, ...list.value.events];
-    cursor.value = list.value.next_cursor;
-    return undefined;
-  });
 
 /** The user's sessions, once loaded. */
 type LoadedSessions = readonly Session[] | undefined;
@@ -133,13 +104,7 @@ export const Activity = ({ sessions }: { sessions: LoadedSessions }) => (
           <EventItem key={event.id} event={event} sessions={sessions} />
         ))}
       </ul>
-      <ErrorMessage id="events-error" text={error.value} />
-      <ShowMore
-        id="more-events"
-        cursor={cursor.value}
-        isBusy={busy.now.value}
-        onMore={(next) => void showMore(next)}
-      />
+      <ShowMore data={activityData} />
     </SectionContent>
   </Section>
 );

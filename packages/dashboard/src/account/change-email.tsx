@@ -5,15 +5,15 @@ import { duration } from '../format.ts';
 import { fill, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
-import { Form } from '../ui/form.tsx';
+import { Choice, Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
 
 const isOpen = signal(false);
 const email = signal('');
-const error = signal('');
 const status = signal('');
 const busy = busyState();
+const { error } = busy;
 
 const messages = {
   ...emailErrors,
@@ -28,17 +28,10 @@ function close(): void {
 
 const send = () =>
   busy.run(async () => {
-    error.value = '';
     const address = email.value.trim();
-    if (address === '') {
-      error.value = texts.account.email.enter;
-      return undefined;
-    }
+    if (address === '') return texts.account.email.enter;
     const result = await runAction(() => requestEmailChange(address));
-    if (!result.ok) {
-      error.value = explain(result.problem, messages);
-      return undefined;
-    }
+    if (!result.ok) return explain(result.problem, messages);
     status.value = fill(texts.account.email.sent, {
       email: address,
       duration: duration(result.value.expires_in),
@@ -66,14 +59,7 @@ export function ChangeEmail() {
               takesFocus
               autoComplete="email"
             />
-            <div class="row">
-              <button type="submit" class="primary" disabled={busy.now.value}>
-                {busy.now.value ? texts.common.busy : texts.account.email.send}
-              </button>
-              <button type="button" disabled={busy.now.value} onClick={close}>
-                {texts.common.cancel}
-              </button>
-            </div>
+            <Choice busy={busy} label={texts.account.email.send} onCancel={close} />
           </Form>
         </>
       ) : (

@@ -4,7 +4,7 @@ import { deleteAccount } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
 import { texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
+import { busyState, leaveTo } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
@@ -27,8 +27,7 @@ const remove = () =>
     const result = await runAction(deleteAccount);
     if (result.ok) {
       noteSignOut('deleted');
-      location.replace('/login');
-      return 'leaving';
+      return leaveTo('/login');
     }
     deleteError.value = explain(result.problem, messages);
     return undefined;
@@ -111,7 +110,7 @@ export const DangerZone = () => (
             disabled={signingOut.now.value}
             onClick={() => void signOut('everywhere')}
           >
-            {signingOut.label('everywhere', danger.signOutConfirm)}
+            {signingOut.label(danger.signOutConfirm, 'everywhere')}
           </button>
         }
       />
@@ -124,7 +123,7 @@ export const DangerZone = () => (
         question={danger.deleteWarning}
         confirm={
           <button type="button" class="danger" disabled={deleting.now.value} onClick={() => void remove()}>
-            {deleting.now.value ? texts.common.busy : danger.deleteConfirm}
+            {deleting.label(danger.deleteConfirm)}
           </button>
         }
       />

@@ -34,7 +34,7 @@ export function AccountHead({ takesFocus }: { takesFocus: boolean }) {
           onClick={() => void signOut('session')}
         >
           <Icon path={signOutIcon} />
-          {signingOut.label('session', texts.common.signOut)}
+          {signingOut.label(texts.common.signOut, 'session')}
         </button>
       </div>
       <ErrorMessage id="sign-out-error" text={signOutError.session.value} />

@@ -5,6 +5,7 @@ import { listKeys, type Problem, removeKey } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
+import { Choice } from '../ui/form.tsx';
 import { keyIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Question } from '../ui/question.tsx';
@@ -22,8 +23,8 @@ const words = texts.account.keys;
 const keys = signal<readonly Key[]>([]);
 /** The id of the key whose removal has to be confirmed. */
 const removing = signal<string | undefined>(undefined);
-const error = signal('');
 const busy = busyState();
+const { error } = busy;
 
 async function loadKeys(): Promise<Problem | undefined> {
   const [list, problem] = await Promise.all([listKeys(), loadKnownScopes()]);
@@ -46,14 +47,10 @@ function add({ key, ...created }: CreatedKey): void {
 
 const remove = (removed: Key) =>
   busy.run(async () => {
-    error.value = '';
     hideDone();
     const result = await runAction(() => removeKey(removed.id));
     // A key that is already gone counts as removed.
-    if (!result.ok && result.problem.code !== 'not_found') {
-      error.value = explain(result.problem);
-      return undefined;
-    }
+    if (!result.ok && result.problem.code !== 'not_found') return explain(result.problem);
     keys.value = keys.value.filter(({ id }) => id !== removed.id);
     removing.value = undefined;
     showDone('keys', fill(words.removed, { name: removed.name }));
@@ -69,14 +66,12 @@ function cancelRemoval(id: string): void {
 const RemoveQuestion = ({ item }: { item: Key }) => (
   <div class="question">
     <Question>{fillParts(words.question, { name: <bdi>{escapeInvisible(item.name)}</bdi> })}</Question>
-    <div class="row">
-      <button type="button" class="danger" disabled={busy.now.value} onClick={() => void remove(item)}>
-        {words.remove}
-      </button>
-      <button type="button" disabled={busy.now.value} onClick={() => cancelRemoval(item.id)}>
-        {texts.common.cancel}
-      </button>
-    </div>
+    <Choice
+      busy={busy}
+      label={words.remove}
+      onConfirm={() => remove(item)}
+      onCancel={() => cancelRemoval(item.id)}
+    />
   </div>
 );
 

@@ -12,7 +12,7 @@ import { scopeText } from '../scope-text.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField, PlainField, SelectField } from '../ui/field.tsx';
-import { Form } from '../ui/form.tsx';
+import { Choice, Form } from '../ui/form.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { copyIcon } from '../ui/icons.ts';
 import { ErrorMessage, StatusMessage, Warning } from '../ui/messages.tsx';
@@ -48,10 +48,10 @@ const issuer = signal(requested?.trust?.issuer ?? '');
 const claims = signal(requested?.trust?.claims ?? '');
 /** The key that was just created. Only in memory, and only until the person closes it. */
 const created = signal<CreatedKey | undefined>(undefined);
-const error = signal('');
 const errorField = signal<'name' | 'scope' | 'issuer' | 'claims' | undefined>(undefined);
 const copied = signal('');
-const busy = busyState<'create'>();
+const busy = busyState();
+const { error } = busy;
 
 export const isFormOpen = () => initial.value !== undefined;
 export const isKeyShown = () => created.value !== undefined;
@@ -98,7 +98,6 @@ function closeForm(): void {
 
 const create = (known: ScopeList, onCreated: (key: CreatedKey) => void) =>
   busy.run(async () => {
-    error.value = '';
     errorField.value = undefined;
     const request = {
       name: name.value,
@@ -131,7 +130,7 @@ const create = (known: ScopeList, onCreated: (key: CreatedKey) => void) =>
     if (isRequested) forgetRequest();
     onCreated(result.value);
     return undefined;
-  }, 'create');
+  });
 
 interface OptionProps {
   readonly scope: string;
@@ -336,14 +335,7 @@ export function NewKeyForm({ known, onCreated }: NewKeyProps) {
         <ResourceField known={known} />
         <LifetimeField />
         <TrustFields />
-        <div class="row">
-          <button type="submit" class="primary" disabled={busy.now.value}>
-            {busy.label('create', words.create)}
-          </button>
-          <button type="button" disabled={busy.now.value} onClick={closeForm}>
-            {texts.common.cancel}
-          </button>
-        </div>
+        <Choice busy={busy} label={words.create} onCancel={closeForm} />
       </Form>
     </section>
   );

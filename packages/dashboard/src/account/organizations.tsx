@@ -1,51 +1,20 @@
 import type { Organization } from '@latchkey/contract/organizations';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
-import { signal } from '@preact/signals';
-import { listOrganizations, type Problem } from '../api.ts';
-import { explain } from '../error-messages.ts';
+import { listOrganizations } from '../api.ts';
 import { fillParts, texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
 import { organizationIcon } from '../ui/icons.ts';
-import { ErrorMessage } from '../ui/messages.tsx';
 import { Empty, Row } from '../ui/row.tsx';
-import { ShowMore } from '../ui/show-more.tsx';
 import { DateOnly } from '../ui/timestamp.tsx';
-import { detectSignOut } from './actions.tsx';
-import { Section, SectionContent, sectionData } from './section.tsx';
-
-const organizations = signal<readonly Organization[]>([]);
-const cursor = signal<string | null>(null);
-const error = signal('');
-const busy = busyState();
+import { pagedData, Section, SectionContent, ShowMore } from './section.tsx';
 
 const words = texts.account.organizations;
 
-async function loadOrganizations(): Promise<Problem | undefined> {
-  const list = detectSignOut(await listOrganizations());
-  if (!list.ok) return list.problem;
-  organizations.value = list.value.organizations;
-  cursor.value = list.value.next_cursor;
-  return undefined;
-}
-
-export const organizationsData = sectionData(
+export const organizationsData = pagedData(
   'organizations',
   texts.account.sections.organizations,
-  loadOrganizations,
+  listOrganizations,
 );
-
-const showMore = (next: string) =>
-  busy.run(async () => {
-    error.value = '';
-    const list = detectSignOut(await listOrganizations(next));
-    if (!list.ok) {
-      error.value = explain(list.problem);
-      return undefined;
-    }
-    organizations.value = [...organizations.value, ...list.value.organizations];
-    cursor.value = list.value.next_cursor;
-    return undefined;
-  });
+const { entries: organizations } = organizationsData;
 
 const OrganizationItem = ({ organization }: { organization: Organization }) => {
   const { id, name, slug, role, personal, joined_at } = organization;
@@ -85,13 +54,7 @@ export const Organizations = () => (
           ))}
         </ul>
       )}
-      <ErrorMessage id="organizations-error" text={error.value} />
-      <ShowMore
-        id="more-organizations"
-        cursor={cursor.value}
-        isBusy={busy.now.value}
-        onMore={(next) => void showMore(next)}
-      />
+      <ShowMore data={organizationsData} />
     </SectionContent>
   </Section>
 );

@@ -11,7 +11,7 @@ import { forgetEmailSignIn, signedInByEmail } from '../passkey-offer.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField } from '../ui/field.tsx';
-import { Form } from '../ui/form.tsx';
+import { Choice, Form } from '../ui/form.tsx';
 import { IconBox } from '../ui/icon.tsx';
 import { passkeyIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
@@ -34,8 +34,8 @@ const newName = signal('');
 const nameError = signal('');
 /** Decided before the list loads, so that no button moves under the pointer. */
 const isOffered = signal(passkeysSupported && signedInByEmail());
-const error = signal('');
 const busy = busyState<'add'>();
+const { error } = busy;
 
 const messages = {
   invalid_grant: words.refused,
@@ -49,9 +49,8 @@ function report(problem: Problem): undefined {
 }
 
 /** Runs one action at a time and clears the messages of the previous one. */
-const run = (action: () => Promise<'leaving' | undefined>, progress?: 'add') =>
+const run = (action: () => Promise<string | undefined>, progress?: 'add') =>
   busy.run(() => {
-    error.value = '';
     hideDone();
     nameError.value = '';
     return action();
@@ -81,16 +80,10 @@ async function isFull(): Promise<boolean> {
 
 const add = () =>
   run(async () => {
-    if (passkeys.value.length >= fieldLimits.passkeys && (await isFull())) {
-      error.value = messages.limit;
-      return undefined;
-    }
+    if (passkeys.value.length >= fieldLimits.passkeys && (await isFull())) return messages.limit;
     const added = await runAction(() => resultOf(addPasskey(api)));
     if (!added.ok) {
-      if (added.problem.code === 'conflict' && (await isFull())) {
-        error.value = messages.limit;
-        return undefined;
-      }
+      if (added.problem.code === 'conflict' && (await isFull())) return messages.limit;
       // The device can already sign in with a passkey, so stop offering one.
       if (added.problem.code === 'passkey_already_there') isOffered.value = false;
       return report(added.problem);
@@ -161,14 +154,7 @@ function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
         takesFocus
         maxLength={fieldLimits.passkeyName}
       />
-      <div class="row">
-        <button type="submit" class="primary" disabled={busy.now.value}>
-          {texts.account.save}
-        </button>
-        <button type="button" disabled={busy.now.value} onClick={() => close(now)}>
-          {texts.common.cancel}
-        </button>
-      </div>
+      <Choice busy={busy} label={texts.account.save} onCancel={() => close(now)} />
     </Form>
   );
 }
@@ -176,14 +162,7 @@ function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
 const RemoveQuestion = ({ passkey, now }: { passkey: Passkey; now: Open }) => (
   <div class="question">
     <Question>{fillParts(words.question, { name: <bdi>{escapeInvisible(passkey.name)}</bdi> })}</Question>
-    <div class="row">
-      <button type="button" class="danger" disabled={busy.now.value} onClick={() => void remove(passkey)}>
-        {words.remove}
-      </button>
-      <button type="button" disabled={busy.now.value} onClick={() => close(now)}>
-        {texts.common.cancel}
-      </button>
-    </div>
+    <Choice busy={busy} label={words.remove} onConfirm={() => remove(passkey)} onCancel={() => close(now)} />
   </div>
 );
 
@@ -263,7 +242,7 @@ const AddButton = ({ primary = false }: { primary?: boolean }) => (
     disabled={busy.now.value}
     onClick={() => void add()}
   >
-    {busy.label('add', words.add)}
+    {busy.label(words.add, 'add')}
   </button>
 );
 

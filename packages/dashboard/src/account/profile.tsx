@@ -12,7 +12,7 @@ import { tabNote } from '../tab-note.ts';
 import { fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { NameField, SelectField } from '../ui/field.tsx';
-import { Form } from '../ui/form.tsx';
+import { Choice, Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
 import { ChangeEmail } from './change-email.tsx';
@@ -31,9 +31,9 @@ const typed = Object.fromEntries(fields.map((field) => [field, signal('')])) as 
 let base: Texts;
 /** Stored values that conflict with what was typed. */
 const conflicts = signal<Partial<Texts>>({});
-const error = signal('');
 const isNameWrong = signal(false);
 const busy = busyState();
+const { error } = busy;
 
 /** The profile as it is stored, once loaded. */
 export const shownProfile = (): Profile | undefined => profile.value;
@@ -88,13 +88,11 @@ function close(message: string): void {
 
 const save = () =>
   busy.run(async () => {
-    error.value = '';
     isNameWrong.value = false;
     const texts = currentTexts();
     if (texts.name === '') {
       isNameWrong.value = true;
-      error.value = enterName;
-      return undefined;
+      return enterName;
     }
     const patch = patchOf(texts, base);
     if (Object.keys(patch).length === 0) {
@@ -106,34 +104,30 @@ const save = () =>
       show(saved.value);
       if (followLanguage(saved.value.profile.locale)) {
         savedNote.leave('1');
-        return 'leaving';
+        return undefined;
       }
       close(words.saved);
-    } else if (saved.problem.code === 'precondition_failed') {
-      await mergeStored(texts);
-    } else {
-      const { code, message } = saved.problem;
-      isNameWrong.value = code === 'invalid_request' && message?.startsWith('name:') === true;
-      error.value = isNameWrong.value ? badName : explain(saved.problem, messages);
+      return undefined;
     }
-    return undefined;
+    const { code, message } = saved.problem;
+    if (code === 'precondition_failed') return mergeStored(texts);
+    isNameWrong.value = code === 'invalid_request' && message?.startsWith('name:') === true;
+    return isNameWrong.value ? badName : explain(saved.problem, messages);
   });
 
 /** Merges a concurrent change into the form. Asks about fields changed on both sides. */
-async function mergeStored(texts: Texts): Promise<void> {
+async function mergeStored(texts: Texts): Promise<string | undefined> {
   const problem = await loadProfile();
-  if (problem || !profile.value) {
-    error.value = explain(problem ?? { code: 'server_error' });
-    return;
-  }
+  if (problem || !profile.value) return explain(problem ?? { code: 'server_error' });
   const stored = textsOf(profile.value);
   const merged = mergeEdits(texts, base, stored);
   base = stored;
   for (const field of fields) typed[field].value = merged.texts[field];
   conflicts.value = merged.conflicts;
   // Nothing left to save: an earlier save succeeded but its response was lost.
-  if (Object.keys(patchOf(merged.texts, stored)).length === 0) close(words.saved);
-  else error.value = messages.precondition_failed;
+  if (Object.keys(patchOf(merged.texts, stored)).length > 0) return messages.precondition_failed;
+  close(words.saved);
+  return undefined;
 }
 
 /** A value as people know it: the language `de-CH` as "Deutsch (Schweiz)", the time zone as its cities. */
@@ -192,14 +186,7 @@ function EditForm() {
       <StoredValue field="locale" />
       <Menu field="time_zone" offered={['UTC', ...Intl.supportedValuesOf('timeZone')]} />
       <StoredValue field="time_zone" />
-      <div class="row">
-        <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? texts.common.busy : texts.account.save}
-        </button>
-        <button type="button" disabled={busy.now.value} onClick={() => close('')}>
-          {texts.common.cancel}
-        </button>
-      </div>
+      <Choice busy={busy} label={texts.account.save} onCancel={() => close('')} />
     </Form>
   );
 }

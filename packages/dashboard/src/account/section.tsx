@@ -1,11 +1,12 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import type { Problem } from '../api.ts';
+import type { Problem, Result } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { fill, sentences, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
+import { detectSignOut } from './actions.tsx';
 import { Done } from './done.tsx';
 
 /** A section of the account page that loads on its own, so that one failure leaves the rest usable. */
@@ -32,7 +33,6 @@ export function sectionData(
   const busy = busyState();
   const load = () =>
     busy.run(async () => {
-      error.value = '';
       const problem = await fetchData();
       if (problem !== undefined) {
         error.value = sentences(fill(texts.account.failed, { section: name }), explain(problem, messages));
@@ -47,6 +47,58 @@ export function sectionData(
     });
   return { id, state, error, isBusy: busy.now, load };
 }
+
+/** A page of a list, as the service returns it. */
+interface ListPage<T> {
+  readonly entries: readonly T[];
+  readonly next_cursor: string | null;
+}
+
+/** A section with a list that is loaded page by page. */
+export function pagedData<T>(
+  id: string,
+  name: string,
+  fetchPage: (cursor?: string) => Promise<Result<ListPage<T>>>,
+) {
+  const entries = signal<readonly T[]>([]);
+  const cursor = signal<string | null>(null);
+  const more = busyState();
+  async function read(from?: string): Promise<Problem | undefined> {
+    const page = detectSignOut(await fetchPage(from));
+    if (!page.ok) return page.problem;
+    entries.value = from === undefined ? page.value.entries : [...entries.value, ...page.value.entries];
+    cursor.value = page.value.next_cursor;
+    return undefined;
+  }
+  const showMore = (from: string) =>
+    more.run(async () => {
+      const problem = await read(from);
+      return problem && explain(problem);
+    });
+  return { ...sectionData(id, name, () => read()), entries, cursor, more, showMore };
+}
+
+/** Loads the next page of a list, while there is one. */
+export const ShowMore = ({ data }: { data: ReturnType<typeof pagedData> }) => {
+  const { id, cursor, more, showMore } = data;
+  const next = cursor.value;
+  return (
+    <>
+      <ErrorMessage id={`${id}-error`} text={more.error.value} />
+      {next === null ? null : (
+        <button
+          type="button"
+          id={`more-${id}`}
+          class="show-more"
+          disabled={more.now.value}
+          onClick={() => void showMore(next)}
+        >
+          {texts.common.showMore}
+        </button>
+      )}
+    </>
+  );
+};
 
 // The message already says what failed.
 const messages = { unreachable: texts.account.checkConnection };

@@ -24,8 +24,8 @@ const words = texts.account.sessions;
 /** The user's sessions, newest first, once loaded. */
 export const sessions = signal<readonly Session[] | undefined>(undefined);
 
-const error = signal('');
 const busy = busyState();
+const { error } = busy;
 
 /** Further sessions are shown on request. */
 const initiallyShown = 10;
@@ -49,9 +49,8 @@ effect(() => {
   if (reauthentications.value > 0) void loadSessions();
 });
 
-const run = (action: () => Promise<'leaving' | undefined>) =>
+const run = (action: () => Promise<string | undefined>) =>
   busy.run(() => {
-    error.value = '';
     hideDone();
     return action();
   });
@@ -70,8 +69,7 @@ const endEach = (ended: readonly Session[], done: string) =>
     for (const session of ended) {
       const problem = await end(session);
       if (problem === undefined) continue;
-      error.value = explain(problem);
-      return undefined;
+      return explain(problem);
     }
     showDone('sessions', done);
     focusHeading('sessions');
@@ -90,13 +88,11 @@ const endOtherSessions = () =>
     for (const session of sessions.value?.filter(isOther) ?? []) {
       problem ??= await end(session);
     }
-    if (problem) {
-      error.value = explain(problem, {
+    if (problem)
+      return explain(problem, {
         unreachable,
         somebody_else: words.somebodyElse,
       });
-      return undefined;
-    }
     showDone('sessions', words.othersEnded);
     focusHeading('sessions');
     return undefined;

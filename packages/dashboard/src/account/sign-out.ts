@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { logout } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
-import { busyState } from '../ui/busy.ts';
+import { busyState, leaveTo } from '../ui/busy.ts';
 import { runAction } from './actions.tsx';
 
 /** Why signing out failed, by what was signed out. */
@@ -15,11 +15,7 @@ export const signOut = (scope: 'session' | 'everywhere') =>
     const error = signOutError[scope];
     error.value = '';
     const result = await runAction(() => logout(scope));
-    if (!result.ok) {
-      error.value = explain(result.problem);
-      return undefined;
-    }
+    if (!result.ok) return explain(result.problem);
     noteSignOut(scope);
-    location.replace('/login');
-    return 'leaving';
+    return leaveTo('/login');
   }, scope);

@@ -15,7 +15,7 @@ import { loginPath, switchAccountPath } from '../next.ts';
 import { pageData } from '../page-data.ts';
 import { setPageUser } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
+import { busyState, leave as leavePage } from '../ui/busy.ts';
 import { Heading } from '../ui/heading.tsx';
 import { approvedIcon, cautionIcon, deniedIcon } from '../ui/icons.ts';
 import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
@@ -52,13 +52,12 @@ const prompts = (request['prompt'] ?? '').split(' ');
 const asksForSignIn = prompts.includes('login') || request['max_age'] === '0';
 
 const step = signal<Step>({ at: 'loading' });
-const error = signal('');
 const busy = busyState();
+const { error } = busy;
 
-function leave(response: AuthorizationResponse): 'leaving' {
+function leave(response: AuthorizationResponse): undefined {
   step.value = { at: 'leaving' };
-  goBack(response);
-  return 'leaving';
+  return leavePage(() => goBack(response));
 }
 
 /** A refusal goes to the client, by itself unless the client is an external one. */
@@ -83,7 +82,6 @@ function failed(problem: Problem, source: AuthorizationSource): void {
 
 const decide = (decision: Decision, pending: PendingAuthorization) =>
   busy.run(async () => {
-    error.value = '';
     const decided = { ...request, scope: pending.scope };
     const result = await withRecentSignIn(() => decideAuthorization(decision, decided));
     if (!result.ok) {

@@ -24,7 +24,7 @@ import { duration } from '../format.ts';
 import { otherUserEmail, pageUser } from '../page-user.ts';
 import { forgetSentEmail, rememberSentEmail, sentEmailKey } from '../sign-in-emails.ts';
 import { fill, fillParts, texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
+import { busyState, leave } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { EmailCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -46,10 +46,10 @@ interface SentEmail {
 const pending = signal<{ person: Person; finish: (isConfirmed: boolean) => void } | undefined>(undefined);
 const sent = signal<SentEmail | undefined>(undefined);
 const code = signal('');
-const error = signal('');
 /** Whether the error is about the code. */
 const isCodeError = signal(false);
 const busy = busyState<'passkey' | 'email' | 'code'>();
+const { error } = busy;
 
 /** Counts the confirmations on this page, each of which replaces its session with a new one. */
 export const reauthentications = signal(0);
@@ -83,43 +83,29 @@ async function confirm(person: Person): Promise<boolean> {
 }
 
 /** Accepts a sign-in as the same user. If another user signed in, reloads the page instead of acting as them. */
-function accept(signIn: Answer<'loginWithPasskey'>, person: Person): 'leaving' | undefined {
-  if (!('user' in signIn) || signIn.user.id !== person.id) {
-    location.reload();
-    return 'leaving';
-  }
+function accept(signIn: Answer<'loginWithPasskey'>, person: Person): undefined {
+  if (!('user' in signIn) || signIn.user.id !== person.id) return leave(() => location.reload());
   pending.value?.finish(true);
   return undefined;
 }
 
 const usePasskey = (person: Person) =>
   busy.run(async () => {
-    error.value = '';
     isCodeError.value = false;
     const assertion = await resultOf(askForPasskey(api));
-    if (!assertion.ok) {
-      error.value = explain(assertion.problem, { ...passkeySignInErrors, unreachable });
-      return undefined;
-    }
-    if (!person.credentialIds.includes(assertion.value.response.id)) {
-      error.value = fill(texts.confirm.wrongPasskey, { email: person.email });
-      return undefined;
-    }
+    if (!assertion.ok) return explain(assertion.problem, { ...passkeySignInErrors, unreachable });
+    if (!person.credentialIds.includes(assertion.value.response.id))
+      return fill(texts.confirm.wrongPasskey, { email: person.email });
     const signIn = await resultOf(redeemPasskey(api, assertion.value, byCookie));
     if (signIn.ok) return accept(signIn.value, person);
-    error.value = explain(signIn.problem, { ...passkeySignInErrors, unreachable });
-    return undefined;
+    return explain(signIn.problem, { ...passkeySignInErrors, unreachable });
   }, 'passkey');
 
 const sendEmail = ({ email }: Person) =>
   busy.run(async () => {
-    error.value = '';
     isCodeError.value = false;
     const result = await requestMagicLink(email);
-    if (!result.ok) {
-      error.value = explain(result.problem, { ...emailErrors, unreachable });
-      return undefined;
-    }
+    if (!result.ok) return explain(result.problem, { ...emailErrors, unreachable });
     const { request, expires_in } = result.value;
     const next = location.pathname + location.search;
     rememberSentEmail({ email, until: Date.now() + expires_in * 1000, next });
@@ -130,15 +116,11 @@ const sendEmail = ({ email }: Person) =>
 
 const enterCode = (person: Person, { request }: SentEmail) =>
   busy.run(async () => {
-    error.value = '';
     isCodeError.value = true;
-    error.value = emailCodeError(code.value);
-    if (error.value !== '') return undefined;
+    const mistake = emailCodeError(code.value);
+    if (mistake !== undefined) return mistake;
     const signIn = await verifyMagicLink({ request, code: code.value });
-    if (!signIn.ok) {
-      error.value = explain(signIn.problem, { ...emailCodeErrors, unreachable });
-      return undefined;
-    }
+    if (!signIn.ok) return explain(signIn.problem, { ...emailCodeErrors, unreachable });
     forgetSentEmail();
     return accept(signIn.value, person);
   }, 'code');
@@ -200,7 +182,7 @@ function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
           takesFocus
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.label('code', texts.confirm.confirm)}
+          {busy.label(texts.confirm.confirm, 'code')}
         </button>
       </Form>
     </>
@@ -219,7 +201,7 @@ function Methods({ person, onCancel }: { person: Person; onCancel: () => void })
           disabled={busy.now.value}
           onClick={() => void usePasskey(person)}
         >
-          {busy.label('passkey', texts.confirm.usePasskey)}
+          {busy.label(texts.confirm.usePasskey, 'passkey')}
         </button>
       ) : null}
       <button
@@ -228,7 +210,7 @@ function Methods({ person, onCancel }: { person: Person; onCancel: () => void })
         disabled={busy.now.value}
         onClick={() => void sendEmail(person)}
       >
-        {busy.label('email', isSent ? texts.common.newEmail : texts.confirm.emailCode)}
+        {busy.label(isSent ? texts.common.newEmail : texts.confirm.emailCode, 'email')}
       </button>
       <button type="button" class="plain" onClick={onCancel}>
         {texts.common.cancel}

@@ -6,12 +6,12 @@ import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } f
 import { Review as ReviewView, SignedInAs } from '../approval/review.tsx';
 import { type ReviewTimer, reviewTimer } from '../approval/review-timer.ts';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
-import { explain, unreachable } from '../error-messages.ts';
+import { type ErrorMessages, explain, unreachable } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
 import { loginPath, sessionsPath } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
 import { fillParts, sentences, texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
+import { busyState, leave } from '../ui/busy.ts';
 import { Countdown } from '../ui/countdown.tsx';
 import { UserCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -42,8 +42,8 @@ interface Review {
 const step = signal<Step>({ at: 'loading' });
 let userId = '';
 const code = signal('');
-const error = signal('');
 const busy = busyState();
+const { error } = busy;
 /** An approval got no response, so it may have taken effect. */
 let approvalInDoubt = false;
 
@@ -62,28 +62,24 @@ const here = () => {
     : `/device?${new URLSearchParams({ user_code: formatCode(entered) })}`;
 };
 
-/** Goes to the sign-in page if the session has ended; returns whether it did. */
-function redirectedToSignIn({ code: problem }: Problem): boolean {
-  if (problem !== 'invalid_token') return false;
-  location.assign(loginPath(here()));
-  return true;
-}
+/** What went wrong. If the session has ended, goes to the sign-in page instead. */
+const explainOrSignIn = (problem: Problem, messages?: ErrorMessages): string | undefined =>
+  problem.code === 'invalid_token'
+    ? leave(() => location.assign(loginPath(here())))
+    : explain(problem, messages);
 
 /** Looks up the code, which changes nothing. On failure the field keeps what was typed. */
-async function lookUp(): Promise<'leaving' | undefined> {
-  error.value = '';
+async function lookUp(): Promise<string | undefined> {
   const entered = normalizeUserCode(code.value);
   if (entered === undefined) {
-    error.value = code.value.trim() === '' ? texts.device.enterCode : codeErrors.invalid_request;
     step.value = { at: 'code' };
-    return undefined;
+    return code.value.trim() === '' ? texts.device.enterCode : codeErrors.invalid_request;
   }
   const result = await verifyDevice(formatCode(entered));
   if (!result.ok) {
-    if (redirectedToSignIn(result.problem)) return 'leaving';
-    error.value = explain(result.problem, codeErrors);
-    step.value = { at: 'code', isUnknownCode: result.problem.code === 'invalid_grant' };
-    return undefined;
+    const { code: problem } = result.problem;
+    if (problem !== 'invalid_token') step.value = { at: 'code', isUnknownCode: problem === 'invalid_grant' };
+    return explainOrSignIn(result.problem, codeErrors);
   }
   // Puts a typed code into the URL, so that it survives a reload.
   history.replaceState(null, '', here());
@@ -107,7 +103,6 @@ function backToCode(message: string): void {
 
 const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =>
   busy.run(async () => {
-    error.value = '';
     const result = await withRecentSignIn(() => decideDevice(decision, device.user_code));
     if (!result.ok) return decisionFailed(decision, result.problem);
     const made: Decision =
@@ -126,15 +121,13 @@ const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =
     return undefined;
   });
 
-function decisionFailed(decision: Decision['decision'], problem: Problem): 'leaving' | undefined {
-  if (redirectedToSignIn(problem)) return 'leaving';
+function decisionFailed(decision: Decision['decision'], problem: Problem): string | undefined {
   if (problem.code === 'invalid_grant') {
     backToCode(approvalInDoubt ? texts.device.approvalInDoubt : codeErrors.invalid_grant);
     return undefined;
   }
   approvalInDoubt ||= decision === 'approve' && problem.code === 'unreachable';
-  error.value = explain(problem, { ...codeErrors, unreachable });
-  return undefined;
+  return explainOrSignIn(problem, { ...codeErrors, unreachable });
 }
 
 function showOutcome(made: Decision, confirmationCode?: string): void {
@@ -153,16 +146,11 @@ function showOutcome(made: Decision, confirmationCode?: string): void {
 const withdraw = (sessionId: string | null) =>
   busy.run(async () => {
     if (sessionId === null) return undefined;
-    error.value = '';
     const result = await revokeSession(sessionId);
     if (result.ok)
       step.value = { at: 'approved', status: 'withdrawn', sessionId, confirmationCode: undefined };
     // If the session has already ended, polling the security log shows how.
-    else if (result.problem.code !== 'not_found') {
-      if (redirectedToSignIn(result.problem)) return 'leaving';
-      error.value = explain(result.problem);
-    }
-    return undefined;
+    return result.ok || result.problem.code === 'not_found' ? undefined : explainOrSignIn(result.problem);
   });
 
 async function start(): Promise<void> {
@@ -184,7 +172,7 @@ async function start(): Promise<void> {
   const made = recallDecision(userId);
   if (made !== undefined) showOutcome(made);
   else if (code.value === '') step.value = { at: 'code' };
-  else await lookUp();
+  else error.value = (await lookUp()) ?? '';
 }
 
 function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefined }) {
@@ -198,7 +186,7 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
       <Form onSubmit={() => busy.run(lookUp)}>
         <UserCodeField id="user_code" label={texts.device.code} value={code} error={error.value} takesFocus />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? texts.common.busy : texts.common.continue}
+          {busy.label(texts.common.continue)}
         </button>
       </Form>
       {isUnknownCode ? (

@@ -33,7 +33,7 @@ import {
 } from '../sign-in-emails.ts';
 import { type SignOut, takeSignOut } from '../signed-out.ts';
 import { fill, fillParts, texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
+import { busyState, leaveTo } from '../ui/busy.ts';
 import { Countdown, useRemaining } from '../ui/countdown.tsx';
 import { EmailCodeField, EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -73,13 +73,13 @@ const suggestedEmail = new URL(next, location.origin).searchParams
   ?.slice(0, fieldLimits.emailAddress);
 const email = signal(suggestedEmail ?? earlier?.email ?? '');
 const code = signal('');
-const error = signal('');
 const status = signal('');
 /** What happened before the user came here, such as signing out. */
 const notice = signal('');
 /** Whether the error is about the field, which then takes the focus. */
 const isFieldError = signal(false);
 const busy = busyState<'email' | 'code' | 'passkey'>();
+const { error } = busy;
 
 const signOutMessages = {
   session: texts.login.signedOut,
@@ -92,18 +92,11 @@ const requestEmail = (address: string) =>
   busy.run(async () => {
     const isResend = step.value.at === 'sent';
     notice.value = '';
-    error.value = '';
     isFieldError.value = !isResend;
     status.value = '';
-    if (address === '') {
-      error.value = texts.common.enterEmailAddress;
-      return undefined;
-    }
+    if (address === '') return texts.common.enterEmailAddress;
     const result = await requestMagicLink(address);
-    if (!result.ok) {
-      error.value = explain(result.problem, emailErrors);
-      return undefined;
-    }
+    if (!result.ok) return explain(result.problem, emailErrors);
     const { request, expires_in } = result.value;
     const sent = { email: address, until: Date.now() + expires_in * 1000, next, request };
     rememberPendingSignIn(sent);
@@ -115,59 +108,47 @@ const requestEmail = (address: string) =>
 
 const enterCode = (request: string) =>
   busy.run(async () => {
-    error.value = '';
     isFieldError.value = true;
     status.value = '';
-    error.value = emailCodeError(code.value);
-    if (error.value !== '') return undefined;
+    const mistake = emailCodeError(code.value);
+    if (mistake !== undefined) return mistake;
     const result = await verifyMagicLink({ request, code: code.value });
-    if (!result.ok) {
-      error.value = explain(result.problem, emailCodeErrors);
-      return undefined;
-    }
+    if (!result.ok) return explain(result.problem, emailCodeErrors);
     forgetSentEmail();
     noteEmailSignIn();
     status.value = texts.common.signedIn;
-    location.replace(next);
-    return 'leaving';
+    return leaveTo(next);
   }, 'code');
 
-async function redeem(assertion: Assertion): Promise<'leaving' | undefined> {
-  error.value = '';
+async function redeem(assertion: Assertion): Promise<string | undefined> {
+  isFieldError.value = false;
   const result = await requiringCookies(() => redeemPasskey(api, assertion, byCookie));
-  if (!result.ok) {
-    isFieldError.value = false;
-    error.value = explain(result.problem, passkeySignInErrors);
-    return undefined;
-  }
+  if (!result.ok) return explain(result.problem, passkeySignInErrors);
   forgetPendingSignIn();
   status.value = texts.common.signedIn;
-  location.replace(next);
-  return 'leaving';
+  return leaveTo(next);
 }
 
 const autofill = passkeyAutofill(api, async (assertion) => {
-  let outcome: 'leaving' | undefined;
+  let problem: string | undefined = '';
   await busy.run(async () => {
-    outcome = await redeem(assertion);
-    return outcome;
+    problem = await redeem(assertion);
+    return problem;
   });
-  return outcome === 'leaving';
+  return problem === undefined;
 });
 
 const usePasskey = () =>
   busy.run(async () => {
-    error.value = '';
     notice.value = '';
+    isFieldError.value = false;
     await autofill.stop();
     const assertion = await requiringCookies(() => askForPasskey(api));
-    if (assertion.ok && (await redeem(assertion.value)) === 'leaving') return 'leaving';
-    if (!assertion.ok) {
-      isFieldError.value = false;
-      error.value = explain(assertion.problem, passkeySignInErrors);
-    }
-    autofill.start();
-    return undefined;
+    const problem = assertion.ok
+      ? await redeem(assertion.value)
+      : explain(assertion.problem, passkeySignInErrors);
+    if (problem !== undefined) autofill.start();
+    return problem;
   }, 'passkey');
 
 function showForm(): void {
@@ -184,7 +165,7 @@ const PasskeyButton = () => (
     onClick={() => void usePasskey()}
   >
     <Icon path={passkeyIcon} />
-    {busy.label('passkey', texts.login.withPasskey)}
+    {busy.label(texts.login.withPasskey, 'passkey')}
   </button>
 );
 
@@ -201,7 +182,7 @@ const EmailForm = () => (
     />
     <button type="submit" class={passkeysSupported ? 'wide-button' : 'primary'} disabled={busy.now.value}>
       <Icon path={emailIcon} />
-      {busy.label('email', texts.login.emailLink)}
+      {busy.label(texts.login.emailLink, 'email')}
     </button>
   </Form>
 );
@@ -267,7 +248,7 @@ const EnterCode = ({ sent: { email: address, request, until } }: { sent: Sent })
     <Form onSubmit={() => enterCode(request)}>
       <EmailCodeField id="code" value={code} error={isFieldError.value ? error.value : ''} />
       <button type="submit" class="primary" disabled={busy.now.value}>
-        {busy.label('code', texts.common.signIn)}
+        {busy.label(texts.common.signIn, 'code')}
       </button>
     </Form>
   </>
@@ -313,7 +294,7 @@ function SentStep({ sent }: { sent: Sent }) {
           disabled={busy.now.value}
           onClick={() => void requestEmail(sent.email)}
         >
-          {busy.label('email', texts.common.newEmail)}
+          {busy.label(texts.common.newEmail, 'email')}
         </button>
         <button
           type="button"

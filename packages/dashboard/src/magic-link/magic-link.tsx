@@ -6,7 +6,7 @@ import { home, loginPath, safeNext } from '../next.ts';
 import { noteEmailSignIn } from '../passkey-offer.ts';
 import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
 import { fill, fillParts, texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
+import { busyState, leaveTo } from '../ui/busy.ts';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
@@ -32,9 +32,9 @@ const next = sent?.next ?? home;
 
 const step = signal<Step>(token === '' ? (restoredOutcome() ?? { at: 'incomplete' }) : { at: 'checking' });
 const email = signal('');
-const error = signal('');
 const status = signal('');
 const busy = busyState();
+const { error } = busy;
 
 const question = (): Question =>
   sent === undefined ? { at: 'address' } : { at: 'oneClick', email: sent.email };
@@ -53,31 +53,24 @@ function restoredOutcome(): Ended | undefined {
 
 const signIn = (address: string) =>
   busy.run(async () => {
-    error.value = '';
-    if (address === '') {
-      error.value = texts.common.enterEmailAddress;
-      return undefined;
-    }
+    if (address === '') return texts.common.enterEmailAddress;
     const result = await verifyMagicLink({ token, email: address });
     if (!result.ok) return refused(result.problem, address);
     closeLink({ at: 'used', next } satisfies Ended);
     forgetSentEmail();
     noteEmailSignIn();
     status.value = texts.common.signedIn;
-    location.replace(next);
-    return 'leaving';
+    return leaveTo(next);
   });
 
 /** Tells a link that has ended since the page was opened from an address that is not the link's. */
-async function refused(problem: Problem, address: string): Promise<undefined> {
-  if (problem.code !== 'invalid_grant') {
-    error.value = explain(problem, { invalid_request: emailErrors.invalid_request });
-    return;
-  }
+async function refused(problem: Problem, address: string): Promise<string | undefined> {
+  if (problem.code !== 'invalid_grant')
+    return explain(problem, { invalid_request: emailErrors.invalid_request });
   await check();
-  if (step.value.at === 'dead') return;
+  if (step.value.at === 'dead') return undefined;
   step.value = { at: 'address' };
-  error.value = fill(texts.magicLink.wrongAddress, { email: address });
+  return fill(texts.magicLink.wrongAddress, { email: address });
 }
 
 /** Requests a new link. A primary button unless a form above it may still help. */
@@ -144,7 +137,7 @@ const AddressStep = () => (
           autoComplete="email"
         />
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? texts.common.busy : texts.common.signIn}
+          {busy.label(texts.common.signIn)}
         </button>
       </Form>
     </section>

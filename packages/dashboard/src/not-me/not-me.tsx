@@ -20,9 +20,9 @@ const { notMe } = texts;
 
 const prefix = 'lk_nm_';
 
-const error = signal('');
 const status = signal('');
 const busy = busyState();
+const { error } = busy;
 /** What the notice is about: undefined while it loads, null if that fails, and the page asks without it. */
 const preview = signal<NoticePreview | null | undefined>(undefined);
 
@@ -84,13 +84,11 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
   if (approver === null || approver.disowned) return null;
   const endSession = (spent: string) =>
     busy.run(async () => {
-      error.value = '';
       const result = await disownApprover(spent);
-      if (result.ok) {
-        status.value = notMe.approverEnded;
-        onChange(result.value);
-        document.querySelector('h1')?.focus();
-      } else error.value = explain(result.problem, errorMessages);
+      if (!result.ok) return explain(result.problem, errorMessages);
+      status.value = notMe.approverEnded;
+      onChange(result.value);
+      document.querySelector('h1')?.focus();
       return undefined;
     });
   return (
@@ -121,7 +119,7 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
           <ErrorMessage text={error.value} />
           <Form onSubmit={() => endSession(token)}>
             <button type="submit" id="end-approver" disabled={busy.now.value}>
-              {busy.now.value ? texts.common.busy : notMe.endApprover}
+              {busy.label(notMe.endApprover)}
             </button>
           </Form>
         </>

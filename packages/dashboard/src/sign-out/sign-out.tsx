@@ -5,7 +5,7 @@ import { explain, unreachable } from '../error-messages.ts';
 import { home } from '../next.ts';
 import { pageData } from '../page-data.ts';
 import { fill, fillParts, texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
+import { busyState, leaveTo } from '../ui/busy.ts';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { approvedIcon, cautionIcon } from '../ui/icons.ts';
@@ -17,24 +17,19 @@ const page = pageData<SignOutPage>();
 const isDone = signal(false);
 /** Who is signed in, as far as it is known. */
 const email = signal<string | undefined>(undefined);
-const error = signal('');
 const busy = busyState();
+const { error } = busy;
 
 const signOut = (parameters: SignOutParameters) =>
   busy.run(async () => {
-    error.value = '';
     const result = await confirmSignOut(parameters);
-    if (!result.ok) {
-      error.value = explain(result.problem, { unreachable });
-      return undefined;
-    }
+    if (!result.ok) return explain(result.problem, { unreachable });
     const { redirect } = result.value;
     if (redirect === null) {
       isDone.value = true;
       return undefined;
     }
-    location.replace(redirect);
-    return 'leaving';
+    return leaveTo(redirect);
   });
 
 const Question = ({ parameters }: { parameters: SignOutParameters }) => (
@@ -48,7 +43,7 @@ const Question = ({ parameters }: { parameters: SignOutParameters }) => (
     <Form onSubmit={() => signOut(parameters)}>
       <div class="choice">
         <button type="submit" class="primary" disabled={busy.now.value}>
-          {busy.now.value ? texts.common.busy : texts.common.signOut}
+          {busy.label(texts.common.signOut)}
         </button>
         <button type="button" disabled={busy.now.value} onClick={() => location.assign(home)}>
           {texts.signOut.stay}

@@ -125,15 +125,13 @@ function questionStep<T>(
   page: EmailLinkPage<T>,
   finish: (outcome: Outcome<T>, spent?: string) => void,
 ): ComponentType<{ token: string }> {
-  const error = signal('');
   const busy = busyState();
 
   const confirm = (token: string) =>
     busy.run(async () => {
-      error.value = '';
       const result = await page.onConfirm(token);
-      if (result.ok) finish({ at: 'done', value: result.value }, token);
-      else error.value = explain(result.problem, page.errorMessages());
+      if (!result.ok) return explain(result.problem, page.errorMessages());
+      finish({ at: 'done', value: result.value }, token);
       return undefined;
     });
 
@@ -142,15 +140,15 @@ function questionStep<T>(
       <Heading key="question">{page.heading}</Heading>
       {page.about ?? null}
       <p>{page.text}</p>
-      <ErrorMessage text={error.value} />
+      <ErrorMessage text={busy.error.value} />
       <Form onSubmit={() => confirm(token)}>
-        {page.fields?.(error.value)}
+        {page.fields?.(busy.error.value)}
         <div class="choice">
           <button type="button" disabled={busy.now.value} onClick={() => finish({ at: 'kept' })}>
             {page.decline}
           </button>
           <button type="submit" class="primary" disabled={busy.now.value}>
-            {busy.now.value ? texts.common.busy : page.confirm}
+            {busy.label(page.confirm)}
           </button>
         </div>
       </Form>

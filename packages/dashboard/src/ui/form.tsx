@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact';
+import { texts } from '../texts.ts';
+import type { Busy } from './busy.ts';
 
 /** A form submitted by script: Enter works, without native validation or navigation. */
 export function Form({ onSubmit, children }: { onSubmit: () => Promise<void>; children: ComponentChildren }) {
@@ -15,3 +17,29 @@ export function Form({ onSubmit, children }: { onSubmit: () => Promise<void>; ch
     </form>
   );
 }
+
+interface ChoiceProps {
+  readonly busy: Pick<Busy, 'now' | 'label'>;
+  /** The label of the button that goes on. */
+  readonly label: string;
+  /** What that button does; without it, it submits its form. */
+  readonly onConfirm?: () => Promise<void>;
+  readonly onCancel: () => void;
+}
+
+/** Two buttons: one that submits a form, or removes something, and one that closes the form or the question. */
+export const Choice = ({ busy, label, onConfirm, onCancel }: ChoiceProps) => (
+  <div class="row">
+    <button
+      type={onConfirm ? 'button' : 'submit'}
+      class={onConfirm ? 'danger' : 'primary'}
+      disabled={busy.now.value}
+      {...(onConfirm ? { onClick: () => void onConfirm() } : {})}
+    >
+      {busy.label(label)}
+    </button>
+    <button type="button" disabled={busy.now.value} onClick={onCancel}>
+      {texts.common.cancel}
+    </button>
+  </div>
+);
