@@ -1,6 +1,6 @@
-import { createApi } from '@latchkey/client/api';
+import { type CallInput, createApi } from '@latchkey/client/api';
 import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
-import type { Answer, Body } from '@latchkey/client/operations';
+import type { Answer, Body, OperationId } from '@latchkey/client/operations';
 import type { Profile, ProfileView } from '@latchkey/contract/account';
 import type { DeviceConfirmation } from '@latchkey/contract/device';
 import type { Event } from '@latchkey/contract/events';
@@ -48,6 +48,10 @@ export async function resultOf<T>(work: Promise<T>): Promise<Result<T>> {
   return { ok: false, problem: { code: 'somebody_else' } };
 }
 
+/** Calls an operation for the user that the page shows. */
+export const call = <Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<Result<Answer<Id>>> =>
+  resultOf(api.call(id, input));
+
 /** The profile of the user signed in to this browser, regardless of which user the page shows. */
 export const getSignedInUser = (): Promise<Result<Profile>> =>
   settled(apiForAnyUser.call('getProfile').then(wholeProfile));
@@ -76,17 +80,9 @@ export const requiringCookies = async <T>(work: () => Promise<T>): Promise<Resul
 export const requestMagicLink = (email: string) =>
   requiringCookies(() => api.call('requestMagicLink', { body: { email } }));
 
-/** Tells whether a link still works. Spends nothing. */
-export const previewMagicLink = (token: string) =>
-  resultOf(api.call('previewMagicLink', { body: { token } }));
-
 /** Signs in with the link, or with the code and its request. */
 export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
   requiringCookies(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));
-
-/** Returns the details of a pending device sign-in. Changes nothing. */
-export const verifyDevice = (userCode: string) =>
-  resultOf(api.call('verifyDevice', { body: { user_code: userCode } }));
 
 /** Approves or denies a device sign-in. Works once. An approval may have to be confirmed on the device, with a code. */
 export const decideDevice = (decision: 'approve' | 'deny', userCode: string) => {
@@ -96,43 +92,12 @@ export const decideDevice = (decision: 'approve' | 'deny', userCode: string) => 
   );
 };
 
-/** Returns what an authorization request asks for. Changes nothing. */
-export const verifyAuthorization = (request: Body<'verifyAuthorization'>) =>
-  resultOf(api.call('verifyAuthorization', { body: request }));
-
-/** Approves or denies an authorization request, and returns the response for its client. */
-export const decideAuthorization = (decision: 'approve' | 'deny', request: Body<'approveAuthorization'>) =>
-  resultOf(
-    api.call(decision === 'approve' ? 'approveAuthorization' : 'denyAuthorization', { body: request }),
-  );
-
 /** Ends this browser's session, and the one of the application that asked for it. Signs out the user of this browser, whoever it is. */
 export const confirmSignOut = (parameters: Body<'confirmSignOut'>) =>
   settled(apiForAnyUser.call('confirmSignOut', { body: parameters }));
 
-/** Lists the user's passkeys, newest first. */
-export const listPasskeys = () => resultOf(api.call('listPasskeys'));
-
-/** Renames a passkey. */
-export const renamePasskey = (id: string, name: string) =>
-  resultOf(api.call('renamePasskey', { params: { id }, body: { name } }));
-
-/** Removes a passkey. Requires a recent sign-in. */
-export const removePasskey = (id: string) => resultOf(api.call('removePasskey', { params: { id } }));
-
-const keyPageSize = fieldLimits.keys;
-
 /** Lists the user's keys, newest first: all of them, since a page holds as many as an account may have. */
-export const listKeys = () => resultOf(api.call('listKeys', page(keyPageSize, undefined)));
-
-/** Creates a key. Requires a recent sign-in. */
-export const createKey = (body: Body<'createKey'>) => resultOf(api.call('createKey', { body }));
-
-/** Removes a key. */
-export const removeKey = (id: string) => resultOf(api.call('removeKey', { params: { id } }));
-
-/** Returns the scopes and resources that a key can be limited to. */
-export const listScopes = () => resultOf(api.call('listScopes'));
+export const listKeys = () => call('listKeys', page(fieldLimits.keys, undefined));
 
 /** Returns the user's profile. */
 export const getProfile = () => resultOf(api.call('getProfile').then(wholeProfile));
@@ -149,14 +114,6 @@ const tagged = ({ body, headers }: { body: ProfileView; headers: Headers }) => (
   tag: headers.get('ETag') ?? '*',
 });
 
-/** Sends a confirmation link to a new email address. Requires a recent sign-in. */
-export const requestEmailChange = (email: string) =>
-  resultOf(api.call('requestEmailChange', { body: { email } }));
-
-/** Returns what a confirmation link would change. Requires a session of its account. Changes nothing. */
-export const previewEmailChange = (token: string) =>
-  resultOf(api.call('previewEmailChange', { body: { token } }));
-
 /** Changes the email with the link's token, once. Requires a session of the account or its current email. */
 export const verifyEmailChange = (token: string, currentEmail?: string) =>
   resultOf(
@@ -164,19 +121,6 @@ export const verifyEmailChange = (token: string, currentEmail?: string) =>
       ? api.call('verifyEmailChange', { body: { token } })
       : apiWithoutCookie.call('verifyEmailChange', { body: { token, current_email: currentEmail } }),
   );
-
-/** Returns what a security notice is about. Requires no session. Changes nothing. */
-export const previewNotice = (token: string) => resultOf(api.call('previewNotice', { body: { token } }));
-
-/** Ends the session a security notice is about. Requires no session. */
-export const disownNotice = (token: string) => resultOf(api.call('disownNotice', { body: { token } }));
-
-/** Also ends the browser session that approved the device. Requires no session. */
-export const disownApprover = (token: string) =>
-  resultOf(api.call('disownNotice', { body: { token, approver: true } }));
-
-/** Deletes the account permanently. Requires a recent sign-in. */
-export const deleteAccount = () => resultOf(api.call('deleteAccount'));
 
 const page = (size: number, cursor: string | undefined) => ({
   query: { limit: String(size), ...(cursor === undefined ? {} : { cursor }) },
@@ -245,10 +189,3 @@ async function allSessions(): Promise<Session[]> {
   }
   return sessions;
 }
-
-/** Ends one of the user's sessions. */
-export const revokeSession = (id: string) => resultOf(api.call('revokeSession', { params: { id } }));
-
-/** Ends this session, or all of the user's sessions. */
-export const logout = (scope: 'session' | 'everywhere') =>
-  resultOf(api.call('logout', scope === 'session' ? { query: { scope } } : {}));

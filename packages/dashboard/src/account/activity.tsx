@@ -3,7 +3,7 @@ import type { Session } from '@latchkey/contract/sessions';
 import { effect, untracked } from '@preact/signals';
 import { listEvents } from '../api.ts';
 import { browserText } from '../browser-text.ts';
-import { fillParts, texts } from '../texts.ts';
+import { texts } from '../texts.ts';
 import { Details } from '../ui/details.tsx';
 import { Row } from '../ui/row.tsx';
 import { RelativeTime, Timestamp } from '../ui/timestamp.tsx';
@@ -11,6 +11,7 @@ import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { changeCount } from './actions.tsx';
 import { eventIcon } from './event-icon.ts';
 import { eventText, isSuspicious } from './event-text.ts';
+import { Claim } from './parts.tsx';
 import { pagedData, Section, SectionContent, ShowMore } from './section.tsx';
 
 export const activityData = pagedData('events', texts.account.sections.activity, listEvents);
@@ -72,12 +73,7 @@ function When({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
         <Timestamp at={created_at} />
       </p>
       {name === undefined ? null : <p>{name}</p>}
-      <p>
-        {fillParts(texts.account.labelled, {
-          label: texts.common.userAgent,
-          value: <Untrusted text={user_agent} />,
-        })}
-      </p>
+      <Claim label={texts.common.userAgent} text={user_agent} />
       <UntrustedHint />
     </Details>
   );

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { requestEmailChange } from '../api.ts';
+import { call } from '../api.ts';
 import { emailErrors, explain } from '../error-messages.ts';
 import { duration } from '../format.ts';
 import { fill, texts } from '../texts.ts';
@@ -30,7 +30,7 @@ const send = () =>
   busy.run(async () => {
     const address = email.value.trim();
     if (address === '') return texts.account.email.enter;
-    const result = await runAction(() => requestEmailChange(address));
+    const result = await runAction(() => call('requestEmailChange', { body: { email: address } }));
     if (!result.ok) return explain(result.problem, messages);
     status.value = fill(texts.account.email.sent, {
       email: address,

@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { deleteAccount } from '../api.ts';
+import { call } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
 import { texts } from '../texts.ts';
@@ -24,7 +24,7 @@ const messages = {
 const remove = () =>
   deleting.run(async () => {
     deleteError.value = '';
-    const result = await runAction(deleteAccount);
+    const result = await runAction(() => call('deleteAccount'));
     if (result.ok) {
       noteSignOut('deleted');
       return leaveTo('/login');

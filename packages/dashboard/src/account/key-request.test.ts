@@ -10,8 +10,7 @@ import {
   unknownScopes,
 } from './key-request.ts';
 
-const limits = { name: 100, minSeconds: 3_600, maxSeconds: 31_536_000 };
-const asked = (query: string) => requestedKey(new URLSearchParams(query), limits);
+const asked = (query: string) => requestedKey(new URLSearchParams(query));
 const known: ScopeList = {
   scopes: [
     { name: 'profile', description: 'In another language', service: null },

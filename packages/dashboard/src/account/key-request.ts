@@ -1,4 +1,5 @@
 import { emptyScopes } from '@latchkey/contract/empty-scopes';
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { NewKey, ScopeList } from '@latchkey/contract/keys';
 import type { everything as contractEverything } from '@latchkey/contract/scopes';
 import { scopeText } from '../scope-text.ts';
@@ -33,21 +34,19 @@ export const emptyRequest: KeyRequest = {
   expiresInSeconds: defaultLifetime,
 };
 
-type Limits = { readonly name: number; readonly minSeconds: number; readonly maxSeconds: number };
-
 /**
  * The key that a link to the account page requests with `?new-key=1&name=…&scope=…&resource=…&expires=…`, and
  * `&issuer=…&claim=NAME=VALUE…` for one without a secret, as the command line opens it. Undefined for any other link. Creates nothing: the user decides.
  */
-export function requestedKey(query: URLSearchParams, limits: Limits): KeyRequest | undefined {
+export function requestedKey(query: URLSearchParams): KeyRequest | undefined {
   if (query.get('new-key') !== '1') return undefined;
   const scopes = (query.get('scope') ?? '').split(' ').filter((name) => name !== '');
   const seconds = Number(query.get('expires') ?? '');
   const isPossible =
-    Number.isInteger(seconds) && seconds >= limits.minSeconds && seconds <= limits.maxSeconds;
+    Number.isInteger(seconds) && seconds >= fieldLimits.keyMinSeconds && seconds <= fieldLimits.keyMaxSeconds;
   const issuer = query.get('issuer');
   return {
-    name: (query.get('name') ?? '').trim().slice(0, limits.name),
+    name: (query.get('name') ?? '').trim().slice(0, fieldLimits.keyName),
     scopes: scopes.includes(everything) ? [everything] : [...new Set(scopes)],
     resource: query.get('resource') ?? '',
     expiresInSeconds: isPossible ? seconds : defaultLifetime,

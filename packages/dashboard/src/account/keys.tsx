@@ -1,7 +1,7 @@
 import type { CreatedKey, Key, KeyTrust } from '@latchkey/contract/keys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
-import { listKeys, type Problem, removeKey } from '../api.ts';
+import { call, listKeys, type Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
@@ -13,9 +13,8 @@ import { Empty, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { hideDone, showDone } from './done.tsx';
-import { sentencesOf } from './key-request.ts';
-import { known, loadKnownScopes, serviceOf } from './known-scopes.ts';
 import { CreatedKeyView, isFormOpen, isKeyShown, NewKeyForm, openForm } from './new-key.tsx';
+import { accessText, known, LastUse, loadKnownScopes, OnlyService } from './parts.tsx';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
 const words = texts.account.keys;
@@ -48,7 +47,7 @@ function add({ key, ...created }: CreatedKey): void {
 const remove = (removed: Key) =>
   busy.run(async () => {
     hideDone();
-    const result = await runAction(() => removeKey(removed.id));
+    const result = await runAction(() => call('removeKey', { params: { id: removed.id } }));
     // A key that is already gone counts as removed.
     if (!result.ok && result.problem.code !== 'not_found') return explain(result.problem);
     keys.value = keys.value.filter(({ id }) => id !== removed.id);
@@ -91,9 +90,7 @@ const RemoveButton = ({ item, titleId }: { item: Key; titleId: string }) => (
 
 const Lifetime = ({ item: { created_at, last_used_at, expires_at } }: { item: Key }) => (
   <p>
-    {last_used_at === null
-      ? texts.account.neverUsed
-      : fillParts(texts.account.lastUsed, { time: <RelativeTime at={last_used_at} /> })}
+    <LastUse at={last_used_at} />
     {' · '}
     {fillParts(texts.account.created, { time: <RelativeTime at={created_at} /> })}
     {' · '}
@@ -127,20 +124,13 @@ function Item({ item }: { item: Key }) {
         icon={keyIcon}
         title={
           <>
-            <bdi>{escapeInvisible(item.name)}</bdi>{' '}
-            {item.resource === null ? null : (
-              <span class="badge">
-                {fillParts(texts.account.onlyService, {
-                  service: <bdi>{escapeInvisible(serviceOf(item.resource))}</bdi>,
-                })}
-              </span>
-            )}
+            <bdi>{escapeInvisible(item.name)}</bdi> <OnlyService resource={item.resource} />
           </>
         }
         action={isRemoving ? null : <RemoveButton item={item} titleId={titleId} />}
         below={isRemoving ? <RemoveQuestion item={item} /> : null}
       >
-        <p>{sentencesOf(item.scope, known.value).map(escapeInvisible).join(' · ') || words.nothing}</p>
+        <p>{accessText(item.scope) || words.nothing}</p>
         {item.trust ? <Trust id={item.id} trust={item.trust} /> : null}
         <Lifetime item={item} />
       </Row>

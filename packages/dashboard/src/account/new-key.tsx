@@ -5,7 +5,7 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { createKey } from '../api.ts';
+import { call } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { inUnits } from '../format.ts';
 import { scopeText } from '../scope-text.ts';
@@ -28,11 +28,7 @@ import {
   unknownScopes,
 } from './key-request.ts';
 
-const requested = requestedKey(new URLSearchParams(location.search), {
-  name: fieldLimits.keyName,
-  minSeconds: fieldLimits.keyMinSeconds,
-  maxSeconds: fieldLimits.keyMaxSeconds,
-});
+const requested = requestedKey(new URLSearchParams(location.search));
 
 /** Whether a link with a prefilled key opened the page. */
 export const isRequested = requested !== undefined;
@@ -112,7 +108,7 @@ const create = (known: ScopeList, onCreated: (key: CreatedKey) => void) =>
       errorField.value = problem === 'unknown' ? 'scope' : problem;
       return undefined;
     }
-    const result = await runAction(() => createKey(newKeyOf(request)));
+    const result = await runAction(() => call('createKey', { body: newKeyOf(request) }));
     if (!result.ok) {
       const { code, message = '' } = result.problem;
       const [, untrusted] = /^trust\.(issuer|claims)/.exec(message) ?? [];

@@ -5,7 +5,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
-import { api, listPasskeys, type Problem, removePasskey, renamePasskey, resultOf } from '../api.ts';
+import { api, call, type Problem, resultOf } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { forgetEmailSignIn, signedInByEmail } from '../passkey-offer.ts';
 import { fill, fillParts, texts } from '../texts.ts';
@@ -20,6 +20,7 @@ import { Empty, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { hideDone, showDone } from './done.tsx';
+import { LastUse } from './parts.tsx';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
 /** The passkey whose rename form or removal confirmation is open. */
@@ -57,7 +58,7 @@ const run = (action: () => Promise<string | undefined>, progress?: 'add') =>
   }, progress);
 
 async function loadPasskeys(): Promise<Problem | undefined> {
-  const list = detectSignOut(await listPasskeys());
+  const list = detectSignOut(await call('listPasskeys'));
   if (!list.ok) return list.problem;
   passkeys.value = list.value.passkeys;
   if (passkeys.value.length >= fieldLimits.passkeys) isOffered.value = false;
@@ -102,7 +103,7 @@ const rename = ({ id }: Passkey) =>
       nameError.value = texts.account.enterName;
       return undefined;
     }
-    const renamed = await runAction(() => renamePasskey(id, name));
+    const renamed = await runAction(() => call('renamePasskey', { params: { id }, body: { name } }));
     if (!renamed.ok) {
       if (renamed.problem.code !== 'invalid_request') return report(renamed.problem);
       nameError.value = texts.account.badName;
@@ -117,7 +118,7 @@ const rename = ({ id }: Passkey) =>
 
 const remove = (removed: Passkey) =>
   run(async () => {
-    const result = await runAction(() => removePasskey(removed.id));
+    const result = await runAction(() => call('removePasskey', { params: { id: removed.id } }));
     // A passkey that is already gone counts as removed.
     if (!result.ok && result.problem.code !== 'not_found') return report(result.problem);
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
@@ -191,11 +192,9 @@ function storageOf({ device_type, backed_up }: Passkey): readonly [badge: string
   return [words.oneDevice, words.oneDeviceText];
 }
 
-const LastUse = ({ passkey: { created_at, last_used_at } }: { passkey: Passkey }) => (
+const Use = ({ passkey: { created_at, last_used_at } }: { passkey: Passkey }) => (
   <p>
-    {last_used_at === null
-      ? texts.account.neverUsed
-      : fillParts(texts.account.lastUsed, { time: <RelativeTime at={last_used_at} /> })}
+    <LastUse at={last_used_at} />
     {' · '}
     {fillParts(texts.account.added, { time: <RelativeTime at={created_at} /> })}
   </p>
@@ -227,7 +226,7 @@ function Item({ passkey }: { passkey: Passkey }) {
         action={now === undefined ? <Actions passkey={passkey} titleId={titleId} /> : null}
         below={<Below passkey={passkey} now={now} />}
       >
-        <LastUse passkey={passkey} />
+        <Use passkey={passkey} />
         <p>{storageText}</p>
       </Row>
     </li>

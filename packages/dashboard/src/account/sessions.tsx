@@ -1,7 +1,7 @@
 import type { Session } from '@latchkey/contract/sessions';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { effect, signal } from '@preact/signals';
-import { listSessions, type Problem, revokeSession } from '../api.ts';
+import { call, listSessions, type Problem } from '../api.ts';
 import { browserText } from '../browser-text.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
 import { explain, unreachable } from '../error-messages.ts';
@@ -15,8 +15,8 @@ import { RelativeTime } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { hideDone, showDone } from './done.tsx';
-import { everything, sentencesOf } from './key-request.ts';
-import { known, loadKnownScopes, serviceOf } from './known-scopes.ts';
+import { everything } from './key-request.ts';
+import { accessText, Claim, loadKnownScopes, OnlyService } from './parts.tsx';
 import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
 const words = texts.account.sessions;
@@ -57,7 +57,7 @@ const run = (action: () => Promise<string | undefined>) =>
 
 /** Ends a session. One that has already ended counts as success. */
 async function end(ended: Session): Promise<Problem | undefined> {
-  const result = await runAction(() => revokeSession(ended.id));
+  const result = await runAction(() => call('revokeSession', { params: { id: ended.id } }));
   if (!result.ok && result.problem.code !== 'not_found') return result.problem;
   sessions.value = sessions.value?.filter(({ id, within }) => id !== ended.id && !within?.includes(ended.id));
   return undefined;
@@ -123,20 +123,13 @@ function Name({ session }: { session: Session }) {
 }
 
 /** What a narrow session may do. */
-const accessOf = ({ scope }: Session): string =>
-  sentencesOf(scope, known.value).map(escapeInvisible).join(' · ') || texts.common.nothing;
+const accessOf = ({ scope }: Session): string => accessText(scope) || texts.common.nothing;
 
 const Title = ({ session }: { session: Session }) => (
   <>
     <Name session={session} />{' '}
     {session.current ? <span class="badge current">{texts.account.thisSession}</span> : null}
-    {session.resource ? (
-      <span class="badge">
-        {fillParts(texts.account.onlyService, {
-          service: <bdi>{escapeInvisible(serviceOf(session.resource))}</bdi>,
-        })}
-      </span>
-    ) : null}
+    <OnlyService resource={session.resource} />
   </>
 );
 
@@ -229,19 +222,9 @@ function SessionItem({ session, runs }: { session: Session; runs: readonly Sessi
           })}
         >
           {device_name === null || client_name === null ? null : (
-            <p>
-              {fillParts(texts.account.labelled, {
-                label: texts.common.program,
-                value: <Untrusted text={client_name} />,
-              })}
-            </p>
+            <Claim label={texts.common.program} text={client_name} />
           )}
-          <p>
-            {fillParts(texts.account.labelled, {
-              label: texts.common.userAgent,
-              value: <Untrusted text={user_agent} />,
-            })}
-          </p>
+          <Claim label={texts.common.userAgent} text={user_agent} />
           <UntrustedHint />
         </Details>
       </Row>

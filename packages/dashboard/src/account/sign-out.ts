@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { logout } from '../api.ts';
+import { call } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
@@ -14,7 +14,7 @@ export const signOut = (scope: 'session' | 'everywhere') =>
   signingOut.run(async () => {
     const error = signOutError[scope];
     error.value = '';
-    const result = await runAction(() => logout(scope));
+    const result = await runAction(() => call('logout', scope === 'session' ? { query: { scope } } : {}));
     if (!result.ok) return explain(result.problem);
     noteSignOut(scope);
     return leaveTo('/login');

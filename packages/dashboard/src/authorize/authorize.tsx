@@ -5,7 +5,7 @@ import type {
 } from '@latchkey/contract/authorize';
 import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import { signal } from '@preact/signals';
-import { decideAuthorization, getProfile, type Problem, verifyAuthorization } from '../api.ts';
+import { call, getProfile, type Problem } from '../api.ts';
 import { Review as ReviewView } from '../approval/review.tsx';
 import { type ReviewTimer, reviewTimer } from '../approval/review-timer.ts';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
@@ -83,7 +83,9 @@ function failed(problem: Problem, source: AuthorizationSource): void {
 const decide = (decision: Decision, pending: PendingAuthorization) =>
   busy.run(async () => {
     const decided = { ...request, scope: pending.scope };
-    const result = await withRecentSignIn(() => decideAuthorization(decision, decided));
+    const result = await withRecentSignIn(() =>
+      call(decision === 'approve' ? 'approveAuthorization' : 'denyAuthorization', { body: decided }),
+    );
     if (!result.ok) {
       failed(result.problem, pending);
       return undefined;
@@ -118,7 +120,7 @@ async function lookUp(source: AuthorizationSource): Promise<void> {
   }
   if (followLanguage(me.value.locale)) return;
   setPageUser(me.value);
-  const result = await verifyAuthorization(request);
+  const result = await call('verifyAuthorization', { body: request });
   if (!result.ok) {
     failed(result.problem, source);
     return;

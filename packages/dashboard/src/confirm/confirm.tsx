@@ -5,8 +5,8 @@ import { signal } from '@preact/signals';
 import {
   api,
   byCookie,
+  call,
   getProfile,
-  listPasskeys,
   type Result,
   requestMagicLink,
   resultOf,
@@ -62,7 +62,7 @@ export const reauthentications = signal(0);
 export async function withRecentSignIn<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
   const result = await action();
   if (result.ok || result.problem.code !== 'insufficient_user_authentication') return result;
-  const [me, passkeys] = await Promise.all([getProfile(), listPasskeys()]);
+  const [me, passkeys] = await Promise.all([getProfile(), call('listPasskeys')]);
   if (!me.ok) return me;
   if (!passkeys.ok) return passkeys;
   const credentialIds = passkeys.value.passkeys.map(({ credential_id }) => credential_id);

@@ -2,7 +2,7 @@ import { formatCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { PendingDevice } from '@latchkey/contract/device';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
-import { decideDevice, getProfile, type Problem, revokeSession, verifyDevice } from '../api.ts';
+import { call, decideDevice, getProfile, type Problem } from '../api.ts';
 import { Review as ReviewView, SignedInAs } from '../approval/review.tsx';
 import { type ReviewTimer, reviewTimer } from '../approval/review-timer.ts';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
@@ -75,7 +75,7 @@ async function lookUp(): Promise<string | undefined> {
     step.value = { at: 'code' };
     return code.value.trim() === '' ? texts.device.enterCode : codeErrors.invalid_request;
   }
-  const result = await verifyDevice(formatCode(entered));
+  const result = await call('verifyDevice', { body: { user_code: formatCode(entered) } });
   if (!result.ok) {
     const { code: problem } = result.problem;
     if (problem !== 'invalid_token') step.value = { at: 'code', isUnknownCode: problem === 'invalid_grant' };
@@ -146,7 +146,7 @@ function showOutcome(made: Decision, confirmationCode?: string): void {
 const withdraw = (sessionId: string | null) =>
   busy.run(async () => {
     if (sessionId === null) return undefined;
-    const result = await revokeSession(sessionId);
+    const result = await call('revokeSession', { params: { id: sessionId } });
     if (result.ok)
       step.value = { at: 'approved', status: 'withdrawn', sessionId, confirmationCode: undefined };
     // If the session has already ended, polling the security log shows how.

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { type Problem, previewMagicLink, verifyMagicLink } from '../api.ts';
+import { call, type Problem, verifyMagicLink } from '../api.ts';
 import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
 import { emailErrors, explain } from '../error-messages.ts';
 import { home, loginPath, safeNext } from '../next.ts';
@@ -41,7 +41,7 @@ const question = (): Question =>
 
 /** Without an answer the page asks all the same, and the answer to the question says what is wrong. */
 async function check(): Promise<void> {
-  const result = await previewMagicLink(token);
+  const result = await call('previewMagicLink', { body: { token } });
   step.value = !result.ok && result.problem.code === 'invalid_grant' ? { at: 'dead' } : question();
 }
 

@@ -1,6 +1,6 @@
 import type { DisownedNotice, NoticePreview } from '@latchkey/contract/notices';
 import { computed, signal } from '@preact/signals';
-import { disownApprover, disownNotice, previewNotice } from '../api.ts';
+import { call } from '../api.ts';
 import { tokenFromLink } from '../email-link.ts';
 import { explain } from '../error-messages.ts';
 import { partsOfList } from '../format.ts';
@@ -84,7 +84,7 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
   if (approver === null || approver.disowned) return null;
   const endSession = (spent: string) =>
     busy.run(async () => {
-      const result = await disownApprover(spent);
+      const result = await call('disownNotice', { body: { token: spent, approver: true } });
       if (!result.ok) return explain(result.problem, errorMessages);
       status.value = notMe.approverEnded;
       onChange(result.value);
@@ -169,7 +169,7 @@ mountEmailLinkPage({
   decline: notMe.decline,
   declinedText: notMe.declined,
   confirm: notMe.confirm,
-  onConfirm: disownNotice,
+  onConfirm: (token) => call('disownNotice', { body: { token } }),
   isValue: isDisownedNotice,
   errorMessages: () => errorMessages,
   Done,
@@ -177,7 +177,7 @@ mountEmailLinkPage({
 
 const token = tokenFromLink(prefix);
 if (token !== undefined) {
-  void previewNotice(token).then((result) => {
+  void call('previewNotice', { body: { token } }).then((result) => {
     preview.value = result.ok ? result.value : null;
   });
 }

@@ -1,6 +1,6 @@
 import type { Answer } from '@latchkey/client/operations';
 import { computed, signal } from '@preact/signals';
-import { getSignedInUser, previewEmailChange, type Result, verifyEmailChange } from '../api.ts';
+import { call, getSignedInUser, type Result, verifyEmailChange } from '../api.ts';
 import { tokenFromLink } from '../email-link.ts';
 import { type ErrorMessages, emailErrors, unreachable } from '../error-messages.ts';
 import { inUnits } from '../format.ts';
@@ -26,7 +26,7 @@ const currentEmail = signal('');
 async function identifyVisitor(token: string): Promise<Visitor> {
   const me = await getSignedInUser();
   if (!me.ok) return { is: 'anyone' };
-  const change = await previewEmailChange(token);
+  const change = await call('previewEmailChange', { body: { token } });
   if (!change.ok) return { is: 'anyone' };
   setPageUser(me.value);
   return { is: 'owner', change: change.value };

@@ -1,0 +1,48 @@
+import type { ScopeList } from '@latchkey/contract/keys';
+import { escapeInvisible } from '@latchkey/contract/untrusted-text';
+import { signal } from '@preact/signals';
+import { call, type Problem } from '../api.ts';
+import { fillParts, texts } from '../texts.ts';
+import { RelativeTime } from '../ui/timestamp.tsx';
+import { Untrusted } from '../ui/untrusted.tsx';
+import { detectSignOut } from './actions.tsx';
+import { sentencesOf } from './key-request.ts';
+
+/** The scopes and resources that keys and sessions can be limited to, once loaded. */
+export const known = signal<ScopeList>({ scopes: [], resources: [] });
+
+export async function loadKnownScopes(): Promise<Problem | undefined> {
+  const list = detectSignOut(await call('listScopes'));
+  if (!list.ok) return list.problem;
+  known.value = list.value;
+  return undefined;
+}
+
+/** What a scope allows, in one line; empty if that is nothing. */
+export const accessText = (scope: string): string =>
+  sentencesOf(scope, known.value).map(escapeInvisible).join(' · ');
+
+/** Names the only service that accepts a key or session. A URI stands for one that is no longer declared. */
+export function OnlyService({ resource }: { resource: string | null }) {
+  if (resource === null) return null;
+  const service = known.value.resources.find((one) => one.resource === resource)?.service ?? resource;
+  return (
+    <span class="badge">
+      {fillParts(texts.account.onlyService, { service: <bdi>{escapeInvisible(service)}</bdi> })}
+    </span>
+  );
+}
+
+/** When a key or passkey was last used, if ever. */
+export const LastUse = ({ at }: { at: string | null }) => (
+  <>
+    {at === null
+      ? texts.account.neverUsed
+      : fillParts(texts.account.lastUsed, { time: <RelativeTime at={at} /> })}
+  </>
+);
+
+/** A line with text that a program supplied. */
+export const Claim = ({ label, text }: { label: string; text: string | null }) => (
+  <p>{fillParts(texts.account.labelled, { label, value: <Untrusted text={text} /> })}</p>
+);
