@@ -58,7 +58,7 @@ test('editing the profile shows errors at their field and keeps what was typed',
   await page.context().setOffline(true);
   await name.fill('Ada Lovelace');
   await name.press('Enter');
-  await page.getByRole('alert').getByText('What you entered is still here').waitFor();
+  await page.getByRole('alert').getByText('Check your connection and try again').waitFor();
   await page.context().setOffline(false);
   await name.press('Enter');
   await page.getByText('Profile saved.').waitFor();

@@ -345,7 +345,7 @@ test('when the browser is signed out while waiting, the page says so and stops p
   await page.reload();
   await says(page, waiting);
   await page.context().clearCookies();
-  await says(page, "You've been signed out in this browser");
+  await says(page, "This page can't tell whether your device signed in");
   const requests: string[] = [];
   page.on('request', (sent) => void requests.push(sent.url()));
   await page.clock.runFor(60_000);
@@ -445,7 +445,7 @@ test('a lost connection is shown while it lasts, and when the code expires the p
   await page.clock.install();
   await waitingPage('end@example.com', page);
   await page.context().setOffline(true);
-  await says(page, "Latchkey isn't responding right now. This page will keep trying.");
+  await says(page, "Latchkey isn't available right now.");
   await page.context().setOffline(false);
   await page.getByText("Latchkey isn't responding right now").waitFor({ state: 'detached' });
   await says(page, waiting);

@@ -236,7 +236,7 @@ describe('/magic-link', () => {
     await page.getByLabel('Email address').fill(email);
     await page.context().setOffline(true);
     await page.getByLabel('Email address').press('Enter');
-    await page.getByRole('alert').getByText('What you entered is still here').waitFor();
+    await page.getByRole('alert').getByText('Check your connection and try again').waitFor();
     expect(await page.getByLabel('Email address').inputValue()).toBe(email);
     await page.context().setOffline(false);
     changes.length = 0;

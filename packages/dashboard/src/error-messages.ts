@@ -15,7 +15,7 @@ const common: ErrorMessages = {
   invalid_token: errors.signedOut,
   insufficient_user_authentication: errors.notConfirmed,
   somebody_else: errors.somebodyElse,
-  precondition_failed: errors.brieflySomebodyElse,
+  precondition_failed: errors.somebodyElse,
   account_disabled: errors.disabled,
   signup_disabled: errors.noSignUp,
   origin_not_allowed: fill(errors.wrongUrl),
@@ -27,9 +27,6 @@ const common: ErrorMessages = {
   passkey_failed: errors.passkeys.failed,
   passkey_already_there: errors.passkeys.alreadyThere,
 };
-
-/** For pages where nothing was typed. */
-export const unreachable = fill(errors.unreachableShort);
 
 /** For requests that send an email. */
 export const emailErrors = {

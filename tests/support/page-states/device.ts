@@ -156,7 +156,7 @@ export const deviceStates = (url: string): PageState[] => {
         await pressed(page, 'Approve');
         await page.getByText('Waiting for your device').waitFor();
         await page.context().clearCookies();
-        await page.getByText("You've been signed out in this browser").waitFor();
+        await page.getByText("This page can't tell whether your device signed in").waitFor();
       },
     },
     {

@@ -2,7 +2,7 @@ import type { Session } from '@latchkey/contract/sessions';
 import { computed, effect, signal, untracked } from '@preact/signals';
 import { getSignedInUser } from '../api.ts';
 import { ConfirmDialog } from '../confirm/confirm.tsx';
-import { explain, unreachable } from '../error-messages.ts';
+import { explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
 import { home, loginPath } from '../next.ts';
 import { pageUser } from '../page-user.ts';
@@ -59,7 +59,7 @@ const load = () =>
       return leaveTo(loginPath(address + location.hash));
     }
     view.value = 'unavailable';
-    return explain(problem, { unreachable });
+    return explain(problem);
   });
 
 let hasRunAfterSignIn = false;

@@ -196,7 +196,7 @@ const Use = ({ passkey: { created_at, last_used_at } }: { passkey: Passkey }) =>
   <p>
     <LastUse at={last_used_at} />
     {' · '}
-    {fillParts(texts.account.added, { time: <RelativeTime at={created_at} /> })}
+    {fillParts(texts.account.created, { time: <RelativeTime at={created_at} /> })}
   </p>
 );
 

@@ -35,7 +35,7 @@ export function sectionData(
     busy.run(async () => {
       const problem = await fetchData();
       if (problem !== undefined) {
-        error.value = sentences(fill(texts.account.failed, { section: name }), explain(problem, messages));
+        error.value = sentences(fill(texts.account.failed, { section: name }), explain(problem));
         state.value = 'failed';
         return undefined;
       }
@@ -99,9 +99,6 @@ export const ShowMore = ({ data }: { data: ReturnType<typeof pagedData> }) => {
     </>
   );
 };
-
-// The message already says what failed.
-const messages = { unreachable: texts.account.checkConnection };
 
 /** Moves keyboard and screen reader users to the start of a section. */
 export const focusHeading = (id: string): void => document.getElementById(`${id}-heading`)?.focus();

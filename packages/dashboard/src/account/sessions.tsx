@@ -4,7 +4,7 @@ import { effect, signal } from '@preact/signals';
 import { call, listSessions, type Problem } from '../api.ts';
 import { browserText } from '../browser-text.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
-import { explain, unreachable } from '../error-messages.ts';
+import { explain } from '../error-messages.ts';
 import { counted, fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Details } from '../ui/details.tsx';
@@ -90,7 +90,6 @@ const endOtherSessions = () =>
     }
     if (problem)
       return explain(problem, {
-        unreachable,
         somebody_else: words.somebodyElse,
       });
     showDone('sessions', words.othersEnded);

@@ -9,7 +9,7 @@ import { call, getProfile, type Problem } from '../api.ts';
 import { Review as ReviewView } from '../approval/review.tsx';
 import { type ReviewTimer, reviewTimer } from '../approval/review-timer.ts';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
-import { explain, unreachable } from '../error-messages.ts';
+import { explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
 import { loginPath, switchAccountPath } from '../next.ts';
 import { pageData } from '../page-data.ts';
@@ -68,7 +68,7 @@ function refuse(message: string, response: AuthorizationResponse, source: Author
 
 /** Says why the request could not be looked at, with a button that tries again. */
 function unavailable(problem: Problem): void {
-  error.value = explain(problem, { unreachable });
+  error.value = explain(problem);
   if (step.value.at !== 'review') step.value = { at: 'unavailable' };
 }
 
@@ -193,7 +193,7 @@ const Decided = ({ decision }: { decision: Decision }) =>
     </Outcome>
   ) : (
     <Outcome key="deny" tone="danger" icon={deniedIcon} heading={texts.device.denied}>
-      <p>{texts.authorize.deniedText}</p>
+      <p>{texts.device.deniedText}</p>
       <HomeLink />
     </Outcome>
   );

@@ -18,7 +18,6 @@ import {
   emailErrors,
   explain,
   passkeySignInErrors,
-  unreachable,
 } from '../error-messages.ts';
 import { duration } from '../format.ts';
 import { otherUserEmail, pageUser } from '../page-user.ts';
@@ -93,19 +92,19 @@ const usePasskey = (person: Person) =>
   busy.run(async () => {
     isCodeError.value = false;
     const assertion = await resultOf(askForPasskey(api));
-    if (!assertion.ok) return explain(assertion.problem, { ...passkeySignInErrors, unreachable });
+    if (!assertion.ok) return explain(assertion.problem, passkeySignInErrors);
     if (!person.credentialIds.includes(assertion.value.response.id))
       return fill(texts.confirm.wrongPasskey, { email: person.email });
     const signIn = await resultOf(redeemPasskey(api, assertion.value, byCookie));
     if (signIn.ok) return accept(signIn.value, person);
-    return explain(signIn.problem, { ...passkeySignInErrors, unreachable });
+    return explain(signIn.problem, passkeySignInErrors);
   }, 'passkey');
 
 const sendEmail = ({ email }: Person) =>
   busy.run(async () => {
     isCodeError.value = false;
     const result = await requestMagicLink(email);
-    if (!result.ok) return explain(result.problem, { ...emailErrors, unreachable });
+    if (!result.ok) return explain(result.problem, emailErrors);
     const { request, expires_in } = result.value;
     const next = location.pathname + location.search;
     rememberSentEmail({ email, until: Date.now() + expires_in * 1000, next });
@@ -120,7 +119,7 @@ const enterCode = (person: Person, { request }: SentEmail) =>
     const mistake = emailCodeError(code.value);
     if (mistake !== undefined) return mistake;
     const signIn = await verifyMagicLink({ request, code: code.value });
-    if (!signIn.ok) return explain(signIn.problem, { ...emailCodeErrors, unreachable });
+    if (!signIn.ok) return explain(signIn.problem, emailCodeErrors);
     forgetSentEmail();
     return accept(signIn.value, person);
   }, 'code');

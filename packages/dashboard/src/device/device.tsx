@@ -6,7 +6,7 @@ import { call, decideDevice, getProfile, type Problem } from '../api.ts';
 import { Review as ReviewView, SignedInAs } from '../approval/review.tsx';
 import { type ReviewTimer, reviewTimer } from '../approval/review-timer.ts';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
-import { type ErrorMessages, explain, unreachable } from '../error-messages.ts';
+import { type ErrorMessages, explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
 import { loginPath, sessionsPath } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
@@ -127,7 +127,7 @@ function decisionFailed(decision: Decision['decision'], problem: Problem): strin
     return undefined;
   }
   approvalInDoubt ||= decision === 'approve' && problem.code === 'unreachable';
-  return explainOrSignIn(problem, { ...codeErrors, unreachable });
+  return explainOrSignIn(problem, codeErrors);
 }
 
 function showOutcome(made: Decision, confirmationCode?: string): void {
@@ -161,7 +161,7 @@ async function start(): Promise<void> {
   if (!me.ok) {
     if (me.problem.code === 'invalid_token') location.replace(loginPath(here()));
     else {
-      error.value = explain(me.problem, { unreachable });
+      error.value = explain(me.problem);
       step.value = { at: 'unavailable' };
     }
     return;
@@ -180,7 +180,7 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
     <>
       <div class="intro">
         <Heading key="code">{texts.device.heading}</Heading>
-        <p class="quiet">{texts.device.enterText}</p>
+        <p class="quiet">{texts.device.enterCode}</p>
       </div>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => busy.run(lookUp)}>

@@ -1,7 +1,7 @@
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { securityPath, sessionsPath } from '../next.ts';
 import { signedInByEmail } from '../passkey-offer.ts';
-import { fill, fillParts, texts } from '../texts.ts';
+import { fill, fillParts, sentences, texts } from '../texts.ts';
 import { approvedIcon, cautionIcon, clockIcon, deniedIcon, waitingIcon, withdrawnIcon } from '../ui/icons.ts';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { HomeLink, Outcome } from '../ui/outcome.tsx';
@@ -37,6 +37,12 @@ const looks: Record<ApprovalStatus, Look> = {
   unknown: isUnclear,
 };
 
+function textOf(status: ApprovalStatus): string {
+  const { unknown, waiting, ...others } = texts.device.status;
+  if (status === 'unreachable') return sentences(waiting, fill(texts.errors.unavailable));
+  return { ...others, unknown, waiting, signedOut: unknown, differentUser: unknown }[status];
+}
+
 /** The step after an approval: shows its status, and lets the user withdraw it while the device hasn't signed in. */
 export function Approved({ status, confirmationCode, error, isBusy, onWithdraw }: ApprovedProps) {
   const heading = status === 'withdrawn' ? texts.device.withdrawn : texts.device.approved;
@@ -54,7 +60,7 @@ export function Approved({ status, confirmationCode, error, isBusy, onWithdraw }
         </>
       ) : null}
       <p id="status" role="status">
-        {fill(texts.device.status[status])}
+        {textOf(status)}
       </p>
       <ErrorMessage text={error} />
       {canBeWithdrawn(status) ? (
@@ -88,7 +94,6 @@ export const Denied = () => (
     <p id="status" role="status">
       {texts.device.deniedText}
     </p>
-    <p class="quiet">{texts.device.deniedNext}</p>
     <HomeLink />
   </Outcome>
 );

@@ -6,7 +6,6 @@ export const accountDe: AccountTexts = {
   lastUsed: 'Zuletzt verwendet: {time}',
   neverUsed: 'Nie verwendet',
   created: 'Erstellt: {time}',
-  added: 'Hinzugefügt: {time}',
   expires: 'Läuft ab: {time}',
   joined: 'Mitglied seit {time}',
   started: 'Gestartet: {time}',
@@ -19,7 +18,6 @@ export const accountDe: AccountTexts = {
   save: 'Speichern',
   remove: 'Entfernen',
   failed: '{section} konnten nicht geladen werden.',
-  checkConnection: 'Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.',
   sections: {
     label: 'Konto',
     profile: 'Profil',

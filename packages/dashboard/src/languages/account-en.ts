@@ -5,7 +5,6 @@ export const accountEn = {
   lastUsed: 'Last used {time}',
   neverUsed: 'Never used',
   created: 'Created {time}',
-  added: 'Added {time}',
   expires: 'Expires {time}',
   joined: 'Member since {time}',
   started: 'Started {time}',
@@ -18,7 +17,6 @@ export const accountEn = {
   save: 'Save',
   remove: 'Remove',
   failed: "{section} couldn't be loaded.",
-  checkConnection: 'Check your connection and try again.',
   sections: {
     label: 'Account',
     profile: 'Profile',

@@ -6,7 +6,6 @@ export const accountEs: AccountTexts = {
   lastUsed: 'Último uso: {time}',
   neverUsed: 'Nunca usada',
   created: 'Creada: {time}',
-  added: 'Añadida: {time}',
   expires: 'Caduca: {time}',
   joined: 'Miembro desde el {time}',
   started: 'Inicio: {time}',
@@ -19,7 +18,6 @@ export const accountEs: AccountTexts = {
   save: 'Guardar',
   remove: 'Eliminar',
   failed: '{section}: no se ha podido cargar la lista.',
-  checkConnection: 'Revisa tu conexión e inténtalo de nuevo.',
   sections: {
     label: 'Cuenta',
     profile: 'Perfil',

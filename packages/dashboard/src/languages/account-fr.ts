@@ -7,7 +7,6 @@ export const accountFr: AccountTexts = {
   lastUsed: 'Dernière utilisation : {time}',
   neverUsed: 'Jamais utilisée',
   created: 'Création : {time}',
-  added: 'Ajout : {time}',
   expires: 'Expiration : {time}',
   joined: 'Membre depuis le {time}',
   started: 'Début : {time}',
@@ -20,7 +19,6 @@ export const accountFr: AccountTexts = {
   save: 'Enregistrer',
   remove: 'Supprimer',
   failed: '{section} : impossible de charger la liste.',
-  checkConnection: 'Vérifiez votre connexion et réessayez.',
   sections: {
     label: 'Compte',
     profile: 'Profil',

@@ -6,7 +6,6 @@ export const accountJa: AccountTexts = {
   lastUsed: '最終使用: {time}',
   neverUsed: '未使用',
   created: '作成: {time}',
-  added: '追加: {time}',
   expires: '有効期限: {time}',
   joined: '参加日: {time}',
   started: '開始: {time}',
@@ -19,7 +18,6 @@ export const accountJa: AccountTexts = {
   save: '保存',
   remove: '削除',
   failed: '{section}を読み込めませんでした。',
-  checkConnection: '接続を確認して、もう一度お試しください。',
   sections: {
     label: 'アカウント',
     profile: 'プロフィール',

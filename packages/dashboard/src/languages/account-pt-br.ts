@@ -6,7 +6,6 @@ export const accountPtBr: AccountTexts = {
   lastUsed: 'Último uso: {time}',
   neverUsed: 'Nunca usada',
   created: 'Criada: {time}',
-  added: 'Adicionada: {time}',
   expires: 'Expira: {time}',
   joined: 'Membro desde {time}',
   started: 'Início: {time}',
@@ -19,7 +18,6 @@ export const accountPtBr: AccountTexts = {
   save: 'Salvar',
   remove: 'Remover',
   failed: '{section}: não foi possível carregar a lista.',
-  checkConnection: 'Verifique sua conexão e tente novamente.',
   sections: {
     label: 'Conta',
     profile: 'Perfil',

@@ -28,7 +28,6 @@ export const de: Texts = {
     signedOut: 'Sie sind abgemeldet',
     signedInAs: 'Angemeldet als {email}',
     unknown: 'Unbekannt',
-    notProvided: 'Nicht angegeben',
     quotesExplained: 'Text in Anführungszeichen ist eine ungeprüfte Angabe des Programms.',
     browserOn: '{browser} unter {system}',
     ipAddress: 'IP-Adresse',
@@ -54,18 +53,13 @@ export const de: Texts = {
     },
   },
   errors: {
-    unreachable:
-      '{product} ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut. Ihre Eingaben sind noch da.',
-    unreachableShort:
-      '{product} ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.',
+    unreachable: '{product} ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.',
     unavailable: '{product} ist derzeit nicht verfügbar.',
     tooMany: 'Zu viele Versuche.',
     signedOut: 'Sie sind abgemeldet. Melden Sie sich wieder an, um fortzufahren.',
     notConfirmed: 'Es wurde nichts geändert. Bestätigen Sie Ihre Identität, um diese Änderung vorzunehmen.',
     somebodyElse:
       'Es wurde nichts geändert, weil dieser Browser jetzt mit einem anderen Konto angemeldet ist. Laden Sie die Seite neu, um fortzufahren.',
-    brieflySomebodyElse:
-      'Es wurde nichts geändert, weil dieser Browser kurz mit einem anderen Konto angemeldet war. Versuchen Sie es erneut.',
     disabled:
       'Dieses Konto wurde deaktiviert. Wenden Sie sich an die Administration, um es wieder zu aktivieren.',
     noSignUp:
@@ -151,6 +145,8 @@ export const de: Texts = {
     incompleteText:
       'Ein Teil des Links fehlt. Öffnen Sie ihn noch einmal aus der E‑Mail oder kopieren Sie den ganzen Link. Jeder Link funktioniert nur einmal.',
     unchanged: 'Es wurde nichts geändert',
+    declined:
+      'Sie können diese Seite schließen. Falls Sie es sich anders überlegen: Der Link in der E‑Mail funktioniert, bis er abläuft.',
   },
   verifyEmail: {
     heading: 'Neue E‑Mail-Adresse bestätigen',
@@ -160,14 +156,11 @@ export const de: Texts = {
       'Fahren Sie nur fort, wenn Sie diese Änderung angefordert haben. Um zu bestätigen, dass es Ihr Konto ist, geben Sie seine bisherige E‑Mail-Adresse ein oder öffnen Sie diesen Link in einem Browser, in dem Sie angemeldet sind.',
     currentEmail: 'Bisherige E‑Mail-Adresse',
     decline: 'Nicht ändern',
-    declined:
-      'Sie können diese Seite schließen. Wenn Sie diese Änderung nicht angefordert haben, ist nichts weiter zu tun. Falls Sie es sich anders überlegen: Der Link in der E‑Mail funktioniert, bis er abläuft.',
     confirm: 'Adresse ändern',
     done: 'E‑Mail-Adresse geändert',
     doneText:
       'Ab jetzt gehen Anmelde-E‑Mails an {email}. Wir haben Ihre vorherige Adresse benachrichtigt. Von dort aus kann die Änderung {duration} lang rückgängig gemacht werden.',
     conflict: 'Ein anderes Konto bei {product} verwendet diese E‑Mail-Adresse, daher wurde nichts geändert.',
-    tooMany: 'Zu viele Versuche aus Ihrem Netzwerk.',
     ownerRefused:
       'Dieser Link funktioniert nicht mehr. Er wurde verwendet, ist abgelaufen oder wurde durch einen neueren ersetzt, oder Sie wurden abgemeldet. Ihre Kontoseite zeigt Ihre aktuelle E‑Mail-Adresse.',
     anyoneRefused:
@@ -177,8 +170,6 @@ export const de: Texts = {
     heading: 'Waren Sie das?',
     text: 'Wenn nicht, beenden wir die Sitzung, um die es in der E‑Mail ging, und machen alles rückgängig, was sie hinzugefügt hat: Passkeys, Schlüssel, zugelassene Geräte, eine geänderte E‑Mail-Adresse und alle daraus entstandenen Sitzungen. Wurde die Sitzung mit einem Passkey gestartet, entfernen wir auch ihn und beenden alle damit gestarteten Sitzungen. Ihre anderen Sitzungen bleiben aktiv, außer wenn Ihre E‑Mail-Adresse wiederhergestellt werden muss: Dann enden alle.',
     decline: 'Das war ich',
-    declined:
-      'Sie können diese Seite schließen. Falls Sie es sich anders überlegen: Der Link in der E‑Mail funktioniert, bis er abläuft.',
     confirm: 'Das war ich nicht',
     done: 'Danke für Ihre Meldung',
     refused: 'Dieser Link ist abgelaufen oder unvollständig. Melden Sie sich an und prüfen Sie Ihr Konto.',
@@ -227,8 +218,6 @@ export const de: Texts = {
   },
   device: {
     heading: 'Geräteanmeldung',
-    enterText:
-      'Geben Sie den Code ein, den Ihr Gerät anzeigt. Sie können die Anfrage prüfen, bevor Sie sie zulassen.',
     code: 'Code von Ihrem Gerät',
     enterCode: 'Geben Sie den Code ein, den Ihr Gerät anzeigt.',
     unknownCode:
@@ -270,22 +259,15 @@ export const de: Texts = {
     skipEmail: 'Nächstes Mal ohne E‑Mail: {addPasskey}.',
     addPasskey: 'Passkey hinzufügen',
     denied: 'Abgelehnt',
-    deniedText: 'Sie haben diese Anfrage abgelehnt. Das Gerät ist nicht angemeldet.',
-    deniedNext:
-      'Sie können dieses Fenster schließen. Wenn Sie diese Anmeldung nicht begonnen haben, ist nichts weiter zu tun.',
+    deniedText: 'Sie haben die Anfrage abgelehnt. Es wurde nichts angemeldet.',
     status: {
       waiting: 'Warten auf Ihr Gerät …',
-      unreachable: 'Warten auf Ihr Gerät … {product} antwortet gerade nicht. Diese Seite versucht es weiter.',
       deviceSignedIn: 'Ihr Gerät ist angemeldet. Sie können dieses Fenster schließen.',
       sessionEnded: 'Ihr Gerät war angemeldet, wurde aber inzwischen abgemeldet.',
       withdrawn: 'Ihr Gerät ist nicht angemeldet.',
       cancelled: 'Die Anmeldung wurde auf Ihrem Gerät abgebrochen. Es ist nicht angemeldet.',
       expired:
         'Ihr Gerät hat die Anmeldung nicht abgeschlossen, bevor der Code abgelaufen ist. Beginnen Sie auf Ihrem Gerät von vorn.',
-      signedOut:
-        'Sie wurden in diesem Browser abgemeldet, daher kann diese Seite nicht erkennen, ob sich Ihr Gerät angemeldet hat. Sehen Sie auf Ihrem Gerät nach: Wenn es nicht angemeldet ist, beginnen Sie dort von vorn.',
-      differentUser:
-        'Dieser Browser ist jetzt mit einem anderen Konto angemeldet, daher kann diese Seite nicht erkennen, ob sich Ihr Gerät angemeldet hat. Sehen Sie auf Ihrem Gerät nach: Wenn es nicht angemeldet ist, beginnen Sie dort von vorn.',
       unknown:
         'Diese Seite kann nicht erkennen, ob sich Ihr Gerät angemeldet hat. Sehen Sie auf Ihrem Gerät nach: Wenn es nicht angemeldet ist, beginnen Sie dort von vorn.',
     },
@@ -307,7 +289,6 @@ export const de: Texts = {
     externalText: 'Was sich hinter {host} verbirgt, wurde nicht überprüft.',
     access: 'Wenn Sie die Anfrage zulassen, kann dieses Programm',
     approvedText: 'Kehren Sie zum Programm zurück. Wenn es noch wartet, beginnen Sie dort von vorn.',
-    deniedText: 'Sie haben diese Anfrage abgelehnt. Das Programm ist nicht angemeldet.',
     unknownText:
       '{product} kennt das Programm nicht, das Sie hierher geschickt hat, oder nicht die Adresse, an die die Antwort gehen soll. Es wurde nichts gesendet. Beginnen Sie im Programm von vorn.',
     refused: 'Diese Anfrage kann nicht zugelassen werden',

@@ -32,7 +32,6 @@ export const en = {
     signedOut: "You're signed out",
     signedInAs: 'Signed in as {email}',
     unknown: 'Unknown',
-    notProvided: 'Not provided',
     quotesExplained: "Text in quotes is self-reported and hasn't been verified.",
     browserOn: '{browser} on {system}',
     ipAddress: 'IP address',
@@ -59,17 +58,13 @@ export const en = {
     },
   },
   errors: {
-    unreachable:
-      "Couldn't reach {product}. Check your connection and try again. What you entered is still here.",
-    unreachableShort: "Couldn't reach {product}. Check your connection and try again.",
+    unreachable: "Couldn't reach {product}. Check your connection and try again.",
     unavailable: "{product} isn't available right now.",
     tooMany: 'Too many attempts.',
     signedOut: "You're signed out. Sign in again to continue.",
     notConfirmed: 'Nothing was changed. Confirm your identity to make this change.',
     somebodyElse:
       'Nothing was changed, because this browser is now signed in to a different account. Reload the page to continue.',
-    brieflySomebodyElse:
-      'Nothing was changed, because this browser was briefly signed in to a different account. Try again.',
     disabled: 'This account has been disabled. Contact the administrator to have it enabled again.',
     noSignUp: "There's no account for this email, and new accounts can't be created here.",
     wrongUrl: "This page was opened at a URL that {product} doesn't accept. Open it at the right URL.",
@@ -146,6 +141,8 @@ export const en = {
     incompleteText:
       'Part of the link is missing. Open it from the email again, or copy the whole link. Each link works only once.',
     unchanged: 'Nothing was changed',
+    declined:
+      'You can close this page. If you change your mind, the link in the email works until it expires.',
   },
   verifyEmail: {
     heading: 'Confirm your new email',
@@ -155,14 +152,11 @@ export const en = {
       "Only continue if you requested this change. To confirm that it's your account, enter its current email address, or open this link in a browser where you're signed in.",
     currentEmail: 'Current email address',
     decline: "Don't change",
-    declined:
-      "You can close this page. If you didn't request this change, there's nothing else to do. If you change your mind, the link in the email works until it expires.",
     confirm: 'Change email',
     done: 'Email changed',
     doneText:
       'From now on, sign-in emails go to {email}. We notified your previous address. The change can be undone from there for {duration}.',
     conflict: 'Another {product} account uses this email, so nothing was changed.',
-    tooMany: 'Too many attempts from your network.',
     ownerRefused:
       "This link no longer works. It has been used, has expired, or was replaced by a newer one, or you've been signed out. Your account page shows your current email.",
     anyoneRefused:
@@ -172,8 +166,6 @@ export const en = {
     heading: 'Was this you?',
     text: "If it wasn't, we'll end the session that the email was about and undo everything it added: passkeys, keys, approved devices, an email change, and the sessions that came from them. If the session was started with a passkey, we'll remove the passkey, too, and end every session started with it. Your other sessions stay active, unless your email has to be restored: then all of them end.",
     decline: 'This was me',
-    declined:
-      'You can close this page. If you change your mind, the link in the email works until it expires.',
     confirm: "This wasn't me",
     done: 'Thanks for letting us know',
     refused: 'This link has expired or is incomplete. Sign in and check your account.',
@@ -216,7 +208,6 @@ export const en = {
   },
   device: {
     heading: 'Device sign-in',
-    enterText: 'Enter the code shown on your device. You can review the request before you approve it.',
     code: 'Code from your device',
     enterCode: 'Enter the code shown on your device.',
     unknownCode:
@@ -257,21 +248,14 @@ export const en = {
     skipEmail: 'Skip the email next time: {addPasskey}.',
     addPasskey: 'add a passkey',
     denied: 'Denied',
-    deniedText: "You denied this request. The device isn't signed in.",
-    deniedNext: "You can close this window. If you didn't start this sign-in, there's nothing else to do.",
+    deniedText: 'You denied this request. Nothing was signed in.',
     status: {
       waiting: 'Waiting for your device to finish signing in…',
-      unreachable:
-        "Waiting for your device to finish signing in… {product} isn't responding right now. This page will keep trying.",
       deviceSignedIn: 'Your device is signed in. You can close this window.',
       sessionEnded: 'Your device signed in, but has since been signed out.',
       withdrawn: "Your device isn't signed in.",
       cancelled: "The sign-in was cancelled on your device. The device isn't signed in.",
       expired: "Your device didn't finish signing in before the code expired. Start again on your device.",
-      signedOut:
-        "You've been signed out in this browser, so this page can't tell whether your device signed in. Check your device: if it isn't signed in, start again there.",
-      differentUser:
-        "This browser is now signed in to a different account, so this page can't tell whether your device signed in. Check your device: if it isn't signed in, start again there.",
       unknown:
         "This page can't tell whether your device signed in. Check your device: if it isn't signed in, start again there.",
     },
@@ -294,7 +278,6 @@ export const en = {
     externalText: '{host} has not been verified.',
     access: 'If you approve, this program can',
     approvedText: 'Go back to the program. If it is still waiting, start again there.',
-    deniedText: "You denied this request. The program isn't signed in.",
     unknownText:
       "{product} doesn't know the program that sent you here, or the address for its response. Nothing was sent. Start again in the program.",
     refused: "This request can't be approved",

@@ -28,7 +28,6 @@ export const es: Texts = {
     signedOut: 'Se ha cerrado tu sesión',
     signedInAs: 'Sesión iniciada como {email}',
     unknown: 'Desconocida',
-    notProvided: 'No indicado',
     quotesExplained: 'El texto entre comillas no se ha verificado: lo indica quien hace la solicitud.',
     browserOn: '{browser} en {system}',
     ipAddress: 'Dirección IP',
@@ -54,17 +53,13 @@ export const es: Texts = {
     },
   },
   errors: {
-    unreachable:
-      'No se ha podido conectar con {product}. Revisa tu conexión e inténtalo de nuevo. Lo que has escrito sigue aquí.',
-    unreachableShort: 'No se ha podido conectar con {product}. Revisa tu conexión e inténtalo de nuevo.',
+    unreachable: 'No se ha podido conectar con {product}. Revisa tu conexión e inténtalo de nuevo.',
     unavailable: '{product} no está disponible en este momento.',
     tooMany: 'Demasiados intentos.',
     signedOut: 'Se ha cerrado tu sesión. Vuelve a iniciarla para continuar.',
     notConfirmed: 'No se ha cambiado nada. Confirma tu identidad para hacer este cambio.',
     somebodyElse:
       'No se ha cambiado nada, porque este navegador tiene ahora la sesión iniciada en otra cuenta. Vuelve a cargar la página para continuar.',
-    brieflySomebodyElse:
-      'No se ha cambiado nada, porque este navegador tuvo por un momento la sesión iniciada en otra cuenta. Inténtalo de nuevo.',
     disabled: 'Esta cuenta está desactivada. Ponte en contacto con el administrador para volver a activarla.',
     noSignUp: 'No hay ninguna cuenta con este correo y aquí no se pueden crear cuentas nuevas.',
     wrongUrl: 'Esta página se ha abierto en una URL que {product} no acepta. Ábrela en la URL correcta.',
@@ -144,6 +139,8 @@ export const es: Texts = {
     incompleteText:
       'Falta una parte del enlace. Vuelve a abrirlo desde el correo o copia el enlace completo. Cada enlace funciona una sola vez.',
     unchanged: 'No se ha cambiado nada',
+    declined:
+      'Puedes cerrar esta página. Si cambias de opinión, el enlace del correo funciona hasta que caduque.',
   },
   verifyEmail: {
     heading: 'Confirma tu correo nuevo',
@@ -153,14 +150,11 @@ export const es: Texts = {
       'Continúa solo si has solicitado este cambio. Para confirmar que la cuenta es tuya, escribe su correo actual o abre este enlace en un navegador en el que tengas la sesión iniciada.',
     currentEmail: 'Correo electrónico actual',
     decline: 'No cambiar',
-    declined:
-      'Puedes cerrar esta página. Si no has solicitado este cambio, no tienes que hacer nada más. Si cambias de opinión, el enlace del correo funciona hasta que caduque.',
     confirm: 'Cambiar correo',
     done: 'Correo cambiado',
     doneText:
       'A partir de ahora, los correos de inicio de sesión llegan a {email}. Hemos avisado a tu dirección anterior, desde la que se puede deshacer el cambio durante {duration}.',
     conflict: 'Otra cuenta de {product} usa este correo, así que no se ha cambiado nada.',
-    tooMany: 'Demasiados intentos desde tu red.',
     ownerRefused:
       'Este enlace ya no funciona. Se ha usado, ha caducado o lo ha sustituido uno más reciente, o se ha cerrado tu sesión. La página de tu cuenta muestra tu correo actual.',
     anyoneRefused:
@@ -170,8 +164,6 @@ export const es: Texts = {
     heading: '¿Has sido tú?',
     text: 'Si no, finalizaremos la sesión a la que se refería el correo y desharemos todo lo que añadió: llaves de acceso, claves de API, dispositivos aprobados, un cambio de correo y las sesiones creadas a partir de ellos. Si la sesión se inició con una llave de acceso, también eliminaremos la llave y finalizaremos todas las sesiones iniciadas con ella. Tus demás sesiones siguen activas, salvo que haya que restaurar tu correo: entonces se finalizan todas.',
     decline: 'He sido yo',
-    declined:
-      'Puedes cerrar esta página. Si cambias de opinión, el enlace del correo funciona hasta que caduque.',
     confirm: 'No he sido yo',
     done: 'Gracias por avisarnos',
     refused: 'Este enlace ha caducado o está incompleto. Inicia sesión y revisa tu cuenta.',
@@ -231,8 +223,6 @@ export const es: Texts = {
   },
   device: {
     heading: 'Inicio de sesión de un dispositivo',
-    enterText:
-      'Escribe el código que muestra tu dispositivo. Podrás revisar la solicitud antes de aprobarla.',
     code: 'Código de tu dispositivo',
     enterCode: 'Escribe el código que muestra tu dispositivo.',
     unknownCode:
@@ -274,23 +264,15 @@ export const es: Texts = {
     skipEmail: 'La próxima vez, evita el correo: {addPasskey}.',
     addPasskey: 'añade una llave de acceso',
     denied: 'Rechazado',
-    deniedText: 'Has rechazado esta solicitud. El dispositivo no tiene la sesión iniciada.',
-    deniedNext:
-      'Puedes cerrar esta ventana. Si no empezaste este inicio de sesión, no tienes que hacer nada más.',
+    deniedText: 'Has rechazado la solicitud. No se ha iniciado ninguna sesión.',
     status: {
       waiting: 'Esperando a que tu dispositivo termine de iniciar sesión…',
-      unreachable:
-        'Esperando a que tu dispositivo termine de iniciar sesión… {product} no responde en este momento. Esta página seguirá intentándolo.',
       deviceSignedIn: 'Tu dispositivo ha iniciado sesión. Puedes cerrar esta ventana.',
       sessionEnded: 'Tu dispositivo inició sesión, pero su sesión se ha cerrado después.',
       withdrawn: 'Tu dispositivo no tiene la sesión iniciada.',
       cancelled: 'El inicio de sesión se canceló en tu dispositivo, que no tiene la sesión iniciada.',
       expired:
         'Tu dispositivo no terminó de iniciar sesión antes de que caducara el código. Empieza de nuevo en tu dispositivo.',
-      signedOut:
-        'Se ha cerrado tu sesión en este navegador, así que esta página no puede saber si tu dispositivo ha iniciado sesión. Revisa tu dispositivo: si no ha iniciado sesión, empieza de nuevo allí.',
-      differentUser:
-        'Este navegador tiene ahora la sesión iniciada en otra cuenta, así que esta página no puede saber si tu dispositivo ha iniciado sesión. Revisa tu dispositivo: si no ha iniciado sesión, empieza de nuevo allí.',
       unknown:
         'Esta página no puede saber si tu dispositivo ha iniciado sesión. Revisa tu dispositivo: si no ha iniciado sesión, empieza de nuevo allí.',
     },
@@ -312,7 +294,6 @@ export const es: Texts = {
     externalText: 'No se ha verificado qué hay en {host}.',
     access: 'Si apruebas, este programa puede',
     approvedText: 'Vuelve al programa. Si sigue esperando, empieza de nuevo allí.',
-    deniedText: 'Has rechazado esta solicitud. El programa no ha iniciado sesión.',
     unknownText:
       '{product} no conoce el programa que te ha enviado aquí, o la dirección en la que espera la respuesta. No se ha enviado nada. Empieza de nuevo en el programa.',
     refused: 'No se puede aprobar esta solicitud',

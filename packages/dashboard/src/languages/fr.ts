@@ -28,7 +28,6 @@ export const fr: Texts = {
     signedOut: 'Vous êtes déconnecté',
     signedInAs: 'Connecté en tant que {email}',
     unknown: 'Inconnu',
-    notProvided: 'Non indiqué',
     quotesExplained: "Le texte entre guillemets est fourni par l'appareil et n'a pas été vérifié.",
     browserOn: '{browser} sur {system}',
     ipAddress: 'Adresse IP',
@@ -54,17 +53,13 @@ export const fr: Texts = {
     },
   },
   errors: {
-    unreachable:
-      'Impossible de joindre {product}. Vérifiez votre connexion et réessayez. Votre saisie est conservée.',
-    unreachableShort: 'Impossible de joindre {product}. Vérifiez votre connexion et réessayez.',
+    unreachable: 'Impossible de joindre {product}. Vérifiez votre connexion et réessayez.',
     unavailable: "{product} n'est pas disponible pour le moment.",
     tooMany: 'Trop de tentatives.',
     signedOut: 'Vous êtes déconnecté. Reconnectez-vous pour continuer.',
     notConfirmed: "Rien n'a été modifié. Confirmez votre identité pour effectuer cette modification.",
     somebodyElse:
       "Rien n'a été modifié, car ce navigateur est maintenant connecté à un autre compte. Rechargez la page pour continuer.",
-    brieflySomebodyElse:
-      "Rien n'a été modifié, car ce navigateur a été brièvement connecté à un autre compte. Réessayez.",
     disabled: "Ce compte a été désactivé. Contactez l'administrateur pour le réactiver.",
     noSignUp: "Il n'y a pas de compte pour cette adresse e‑mail, et il n'est pas possible d'en créer un ici.",
     wrongUrl: "Cette page a été ouverte à une URL que {product} n'accepte pas. Ouvrez-la à la bonne URL.",
@@ -145,6 +140,8 @@ export const fr: Texts = {
     incompleteText:
       "Une partie du lien manque. Ouvrez-le à nouveau depuis l'e‑mail, ou copiez le lien entier. Chaque lien ne fonctionne qu'une fois.",
     unchanged: "Rien n'a été modifié",
+    declined:
+      "Vous pouvez fermer cette page. Si vous changez d'avis, le lien de l'e‑mail fonctionne jusqu'à son expiration.",
   },
   verifyEmail: {
     heading: 'Confirmez votre nouvelle adresse e‑mail',
@@ -154,14 +151,11 @@ export const fr: Texts = {
       "Continuez seulement si vous avez demandé cette modification. Pour confirmer qu'il s'agit de votre compte, saisissez son adresse e‑mail actuelle, ou ouvrez ce lien dans un navigateur où vous êtes connecté.",
     currentEmail: 'Adresse e‑mail actuelle',
     decline: 'Ne pas modifier',
-    declined:
-      "Vous pouvez fermer cette page. Si vous n'avez pas demandé cette modification, il n'y a rien d'autre à faire. Si vous changez d'avis, le lien de l'e‑mail fonctionne jusqu'à son expiration.",
     confirm: "Modifier l'adresse",
     done: 'Adresse e‑mail modifiée',
     doneText:
       'Désormais, les e‑mails de connexion arrivent à {email}. Nous avons prévenu votre adresse précédente, depuis laquelle la modification peut être annulée pendant {duration}.',
     conflict: "Un autre compte {product} utilise cette adresse e‑mail : rien n'a donc été modifié.",
-    tooMany: 'Trop de tentatives depuis votre réseau.',
     ownerRefused:
       'Ce lien ne fonctionne plus. Il a été utilisé, a expiré ou a été remplacé par un plus récent, ou vous avez été déconnecté. Votre page de compte indique votre adresse e‑mail actuelle.',
     anyoneRefused:
@@ -171,8 +165,6 @@ export const fr: Texts = {
     heading: 'Était-ce vous ?',
     text: "Sinon, nous mettrons fin à la session concernée par l'e‑mail et annulerons tout ce qu'elle a ajouté : clés d'accès, clés d'API, appareils approuvés, changement d'adresse e‑mail et sessions qui en proviennent. Si la session a été ouverte avec une clé d'accès, nous supprimerons aussi cette clé et mettrons fin à toutes les sessions ouvertes avec elle. Vos autres sessions restent actives, sauf si votre adresse e‑mail doit être restaurée : elles se terminent alors toutes.",
     decline: "C'était moi",
-    declined:
-      "Vous pouvez fermer cette page. Si vous changez d'avis, le lien de l'e‑mail fonctionne jusqu'à son expiration.",
     confirm: "Ce n'était pas moi",
     done: 'Merci de nous avoir prévenus',
     refused: 'Ce lien a expiré ou est incomplet. Connectez-vous et vérifiez votre compte.',
@@ -235,8 +227,6 @@ export const fr: Texts = {
   },
   device: {
     heading: "Connexion d'un appareil",
-    enterText:
-      "Saisissez le code affiché sur votre appareil. Vous pourrez vérifier la demande avant de l'approuver.",
     code: 'Code de votre appareil',
     enterCode: 'Saisissez le code affiché sur votre appareil.',
     unknownCode:
@@ -278,23 +268,15 @@ export const fr: Texts = {
     skipEmail: "La prochaine fois, évitez l'e‑mail : {addPasskey}.",
     addPasskey: "ajoutez une clé d'accès",
     denied: 'Refusé',
-    deniedText: "Vous avez refusé cette demande. L'appareil n'est pas connecté.",
-    deniedNext:
-      "Vous pouvez fermer cette fenêtre. Si vous n'avez pas commencé cette connexion, il n'y a rien d'autre à faire.",
+    deniedText: "Vous avez refusé la demande. Rien n'a été connecté à votre compte.",
     status: {
       waiting: 'En attente de la fin de la connexion sur votre appareil…',
-      unreachable:
-        "En attente de la fin de la connexion sur votre appareil… {product} ne répond pas pour le moment. Cette page continue d'essayer.",
       deviceSignedIn: 'Votre appareil est connecté. Vous pouvez fermer cette fenêtre.',
       sessionEnded: "Votre appareil s'est connecté, mais a été déconnecté depuis.",
       withdrawn: "Votre appareil n'est pas connecté.",
       cancelled: "La connexion a été annulée sur votre appareil. Il n'est pas connecté.",
       expired:
         "Votre appareil n'a pas terminé la connexion avant l'expiration du code. Recommencez sur votre appareil.",
-      signedOut:
-        "Vous avez été déconnecté dans ce navigateur : cette page ne peut pas savoir si votre appareil s'est connecté. Vérifiez votre appareil : s'il n'est pas connecté, recommencez sur l'appareil.",
-      differentUser:
-        "Ce navigateur est maintenant connecté à un autre compte : cette page ne peut pas savoir si votre appareil s'est connecté. Vérifiez votre appareil : s'il n'est pas connecté, recommencez sur l'appareil.",
       unknown:
         "Cette page ne peut pas savoir si votre appareil s'est connecté. Vérifiez votre appareil : s'il n'est pas connecté, recommencez sur l'appareil.",
     },
@@ -316,7 +298,6 @@ export const fr: Texts = {
     externalText: "Ce qui se trouve sur {host} n'a pas été vérifié.",
     access: 'Si vous approuvez, ce programme peut',
     approvedText: "Retournez au programme. S'il attend encore, recommencez dans le programme.",
-    deniedText: "Vous avez refusé cette demande. Le programme n'est pas connecté.",
     unknownText:
       "{product} ne connaît pas le programme qui vous a envoyé ici, ou pas l'adresse à laquelle il attend la réponse. Rien n'a été envoyé. Recommencez dans le programme.",
     refused: "Impossible d'approuver cette demande",

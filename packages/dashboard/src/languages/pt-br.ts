@@ -28,7 +28,6 @@ export const ptBr: Texts = {
     signedOut: 'Você saiu da conta',
     signedInAs: 'Você entrou como {email}',
     unknown: 'Desconhecido',
-    notProvided: 'Não informado',
     quotesExplained: 'O texto entre aspas é informado por quem faz a solicitação e não foi verificado.',
     browserOn: '{browser} no {system}',
     ipAddress: 'Endereço IP',
@@ -54,17 +53,13 @@ export const ptBr: Texts = {
     },
   },
   errors: {
-    unreachable:
-      'Não foi possível acessar {product}. Verifique sua conexão e tente novamente. O que você digitou continua aqui.',
-    unreachableShort: 'Não foi possível acessar {product}. Verifique sua conexão e tente novamente.',
+    unreachable: 'Não foi possível acessar {product}. Verifique sua conexão e tente novamente.',
     unavailable: '{product} não está disponível no momento.',
     tooMany: 'Muitas tentativas.',
     signedOut: 'Você saiu da conta. Entre novamente para continuar.',
     notConfirmed: 'Nada foi alterado. Confirme sua identidade para fazer esta alteração.',
     somebodyElse:
       'Nada foi alterado, porque este navegador agora está em outra conta. Recarregue a página para continuar.',
-    brieflySomebodyElse:
-      'Nada foi alterado, porque este navegador esteve por um momento em outra conta. Tente novamente.',
     disabled: 'Esta conta foi desativada. Fale com o administrador para reativá-la.',
     noSignUp: 'Não há conta para este e‑mail, e não é possível criar contas novas aqui.',
     wrongUrl: 'Esta página foi aberta em uma URL que não é aceita por {product}. Abra-a pela URL correta.',
@@ -142,6 +137,7 @@ export const ptBr: Texts = {
     incompleteText:
       'Falta uma parte do link. Abra-o novamente a partir do e‑mail ou copie o link inteiro. Cada link funciona uma única vez.',
     unchanged: 'Nada foi alterado',
+    declined: 'Você pode fechar esta página. Se mudar de ideia, o link do e‑mail funciona até expirar.',
   },
   verifyEmail: {
     heading: 'Confirme seu novo e‑mail',
@@ -151,14 +147,11 @@ export const ptBr: Texts = {
       'Continue somente se você solicitou esta alteração. Para confirmar que a conta é sua, digite o e‑mail atual dela ou abra este link em um navegador conectado à sua conta.',
     currentEmail: 'Endereço de e‑mail atual',
     decline: 'Não alterar',
-    declined:
-      'Você pode fechar esta página. Se não solicitou esta alteração, não há mais nada a fazer. Se mudar de ideia, o link do e‑mail funciona até expirar.',
     confirm: 'Alterar e‑mail',
     done: 'E‑mail alterado',
     doneText:
       'A partir de agora, os e‑mails para entrar chegam a {email}. Enviamos um aviso ao endereço anterior. Por ele, a alteração pode ser desfeita durante {duration}.',
     conflict: 'Outra conta {product} usa este e‑mail, por isso nada foi alterado.',
-    tooMany: 'Muitas tentativas da sua rede.',
     ownerRefused:
       'Este link não funciona mais. Ele foi usado, expirou ou foi substituído por um mais recente, ou você saiu da conta. A página da sua conta mostra seu e‑mail atual.',
     anyoneRefused:
@@ -168,7 +161,6 @@ export const ptBr: Texts = {
     heading: 'Foi você?',
     text: 'Se não foi, vamos encerrar a sessão mencionada no e‑mail e desfazer tudo o que ela adicionou: chaves de acesso, chaves de API, dispositivos aprovados, uma mudança de e‑mail e as sessões criadas a partir deles. Se a sessão foi iniciada com uma chave de acesso, também vamos remover a chave e encerrar todas as sessões iniciadas com ela. Suas outras sessões continuam ativas, a menos que seu e‑mail precise ser restaurado: nesse caso, todas são encerradas.',
     decline: 'Fui eu',
-    declined: 'Você pode fechar esta página. Se mudar de ideia, o link do e‑mail funciona até expirar.',
     confirm: 'Não fui eu',
     done: 'Obrigado por nos avisar',
     refused: 'Este link expirou ou está incompleto. Entre e revise sua conta.',
@@ -228,8 +220,6 @@ export const ptBr: Texts = {
   },
   device: {
     heading: 'Conectar um dispositivo',
-    enterText:
-      'Digite o código que aparece no seu dispositivo. Você pode revisar a solicitação antes de aprová-la.',
     code: 'Código do seu dispositivo',
     enterCode: 'Digite o código que aparece no seu dispositivo.',
     unknownCode:
@@ -271,22 +261,15 @@ export const ptBr: Texts = {
     skipEmail: 'Da próxima vez, dispense o e‑mail: {addPasskey}.',
     addPasskey: 'adicione uma chave de acesso',
     denied: 'Negado',
-    deniedText: 'Você negou esta solicitação. O dispositivo não foi conectado.',
-    deniedNext: 'Você pode fechar esta janela. Se não iniciou este acesso, não há mais nada a fazer.',
+    deniedText: 'Você negou a solicitação. Nada foi conectado à sua conta.',
     status: {
       waiting: 'Aguardando seu dispositivo concluir a conexão…',
-      unreachable:
-        'Aguardando seu dispositivo concluir a conexão… {product} não está respondendo no momento. Esta página vai continuar tentando.',
       deviceSignedIn: 'Seu dispositivo está conectado. Você pode fechar esta janela.',
       sessionEnded: 'Seu dispositivo foi conectado, mas já foi desconectado.',
       withdrawn: 'Seu dispositivo não foi conectado.',
       cancelled: 'O acesso foi cancelado no seu dispositivo, que não foi conectado.',
       expired:
         'Seu dispositivo não concluiu a conexão antes que o código expirasse. Comece novamente no seu dispositivo.',
-      signedOut:
-        'Você saiu da conta neste navegador, por isso esta página não consegue saber se seu dispositivo foi conectado. Confira seu dispositivo: se ele não estiver conectado, comece novamente por lá.',
-      differentUser:
-        'Este navegador agora está em outra conta, por isso esta página não consegue saber se seu dispositivo foi conectado. Confira seu dispositivo: se ele não estiver conectado, comece novamente por lá.',
       unknown:
         'Esta página não consegue saber se seu dispositivo foi conectado. Confira seu dispositivo: se ele não estiver conectado, comece novamente por lá.',
     },
@@ -308,7 +291,6 @@ export const ptBr: Texts = {
     externalText: 'O que há em {host} não foi verificado.',
     access: 'Se você aprovar, este programa poderá',
     approvedText: 'Volte ao programa. Se ele ainda estiver aguardando, comece novamente por lá.',
-    deniedText: 'Você negou esta solicitação. O programa não foi conectado.',
     unknownText:
       '{product} não conhece o programa que trouxe você até aqui, ou o endereço em que ele espera a resposta. Nada foi enviado. Comece novamente no programa.',
     refused: 'Não é possível aprovar esta solicitação',

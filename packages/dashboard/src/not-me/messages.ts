@@ -1,11 +1,10 @@
 import type { DisownedNotice, NoticeKind } from '@latchkey/contract/notices';
-import { type ErrorMessages, unreachable } from '../error-messages.ts';
+import type { ErrorMessages } from '../error-messages.ts';
 import { sentences, texts } from '../texts.ts';
 
 export const errorMessages: ErrorMessages = {
   invalid_grant: texts.notMe.refused,
   conflict: texts.notMe.conflict,
-  unreachable,
 };
 
 const { ended, othersEnded } = texts.notMe;

@@ -167,7 +167,6 @@ mountEmailLinkPage({
   text: notMe.text,
   isReady: computed(() => preview.value !== undefined),
   decline: notMe.decline,
-  declinedText: notMe.declined,
   confirm: notMe.confirm,
   onConfirm: (token) => call('disownNotice', { body: { token } }),
   isValue: isDisownedNotice,

@@ -1,7 +1,7 @@
 import type { SignOutPage, SignOutParameters } from '@latchkey/contract/openid';
 import { signal } from '@preact/signals';
 import { confirmSignOut, getSignedInUser } from '../api.ts';
-import { explain, unreachable } from '../error-messages.ts';
+import { explain } from '../error-messages.ts';
 import { home } from '../next.ts';
 import { pageData } from '../page-data.ts';
 import { fill, fillParts, texts } from '../texts.ts';
@@ -23,7 +23,7 @@ const { error } = busy;
 const signOut = (parameters: SignOutParameters) =>
   busy.run(async () => {
     const result = await confirmSignOut(parameters);
-    if (!result.ok) return explain(result.problem, { unreachable });
+    if (!result.ok) return explain(result.problem);
     const { redirect } = result.value;
     if (redirect === null) {
       isDone.value = true;

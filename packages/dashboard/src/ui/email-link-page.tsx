@@ -40,9 +40,8 @@ interface EmailLinkPage<T> {
   readonly fields?: (error: string) => ComponentChildren;
   /** False while the question is still loading. */
   readonly isReady?: ReadonlySignal<boolean>;
-  /** Label of the button that changes nothing, and the text shown after it. */
+  /** Label of the button that changes nothing. */
   readonly decline: string;
-  readonly declinedText: string;
   /** Label of the button that spends the token, and the request it sends. */
   readonly confirm: string;
   readonly onConfirm: (token: string) => Promise<Result<T>>;
@@ -85,7 +84,7 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
           <Question token={now.token} />
         );
       case 'kept':
-        return <Declined text={page.declinedText} />;
+        return <Declined />;
       case 'done':
         return (
           <page.Done
@@ -113,9 +112,9 @@ const LoadingQuestion = ({ heading }: { heading: string }) => (
   </>
 );
 
-const Declined = ({ text }: { text: string }) => (
+const Declined = () => (
   <OutcomeView key="kept" tone="neutral" icon={approvedIcon} heading={texts.emailLink.unchanged} takesFocus>
-    <p>{text}</p>
+    <p>{texts.emailLink.declined}</p>
     <HomeLink />
   </OutcomeView>
 );

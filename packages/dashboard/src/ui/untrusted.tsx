@@ -6,7 +6,7 @@ import { texts } from '../texts.ts';
  * for the page's own words or disturb the text around it.
  */
 export function Untrusted({ text }: { text: string | null }) {
-  if (text === null || text.trim() === '') return <span class="missing">{texts.common.notProvided}</span>;
+  if (text === null || text.trim() === '') return <span class="missing">{texts.common.unknown}</span>;
   return (
     <q class="untrusted">
       <bdi>{untrustedText(text)}</bdi>

@@ -2,7 +2,7 @@ import type { Answer } from '@latchkey/client/operations';
 import { computed, signal } from '@preact/signals';
 import { call, getSignedInUser, type Result, verifyEmailChange } from '../api.ts';
 import { tokenFromLink } from '../email-link.ts';
-import { type ErrorMessages, emailErrors, unreachable } from '../error-messages.ts';
+import { type ErrorMessages, emailErrors } from '../error-messages.ts';
 import { inUnits } from '../format.ts';
 import { home } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
@@ -91,8 +91,6 @@ const Done = ({ value: email }: { value: string }) => (
 
 const errorMessages: ErrorMessages = {
   conflict: fill(texts.verifyEmail.conflict),
-  unreachable,
-  rate_limited: texts.verifyEmail.tooMany,
 };
 const ownerErrors: ErrorMessages = {
   ...errorMessages,
@@ -111,7 +109,6 @@ mountEmailLinkPage({
   fields: (error) => <CurrentEmailField error={error} />,
   isReady,
   decline: texts.verifyEmail.decline,
-  declinedText: texts.verifyEmail.declined,
   confirm: texts.verifyEmail.confirm,
   onConfirm: changeEmail,
   isValue: (value) => typeof value === 'string',
