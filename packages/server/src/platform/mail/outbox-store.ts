@@ -5,25 +5,16 @@ import { type Slots, statement } from '../database/statement.ts';
 import { sweepStatement } from '../database/sweep.ts';
 import { textsOf } from '../database/texts.ts';
 
+type Mail = Tables['outbox'];
+
 /** Somebody is waiting for the mail, so it is claimed before ordinary ones. */
 export const urgentPriority = 0;
 export const ordinaryPriority = 1;
 
 /** Adds a mail to the outbox. Has no effect if a mail with this id exists. */
-export const insertMail = statement<{
-  id: string;
-  template: string;
-  recipient: string;
-  recipient_key: string;
-  user_id: string | null;
-  reference: string;
-  now: number;
-  due: number;
-  expires_at: number;
-  priority: number;
-  trace_id: string | null;
-  span_id: string | null;
-}>()((db, p) =>
+export const insertMail = statement<
+  Omit<Mail, 'attempts' | 'refusals' | 'slow_attempts' | 'sent_at' | 'dead_at' | 'last_error'>
+>()((db, p) =>
   db
     .insertInto('outbox')
     .values({
@@ -33,9 +24,9 @@ export const insertMail = statement<{
       recipient_key: p.recipient_key,
       user_id: p.user_id,
       reference: p.reference,
-      created_at: p.now,
+      created_at: p.created_at,
       expires_at: p.expires_at,
-      next_attempt_at: p.due,
+      next_attempt_at: p.next_attempt_at,
       attempts: 0,
       priority: p.priority,
       refusals: 0,
@@ -49,6 +40,10 @@ export const insertMail = statement<{
 /** Which mails to claim: of one priority, either the mails that were slow before or the others. */
 export type Lane = { priority: number; slow: 0 | 1 };
 
+/** The mail is neither sent nor given up. */
+const isWaiting = (e: ExpressionBuilder<Tables, 'outbox'>) =>
+  e.and([e('sent_at', 'is', null), e('dead_at', 'is', null)]);
+
 const wasSlow = sql<number>`case when slow_attempts > 0 then 1 else 0 end`;
 
 /** Claims due mails of one lane until the lease expires. Of several workers, exactly one gets each mail. */
@@ -61,8 +56,7 @@ export const claimMails = statement<Lane & { now: number; lease_until: number; l
         e
           .selectFrom('outbox')
           .select('id')
-          .where('sent_at', 'is', null)
-          .where('dead_at', 'is', null)
+          .where(isWaiting)
           .where('priority', '=', p.priority)
           .where(wasSlow, '=', p.slow)
           .where('next_attempt_at', '<=', p.now)
@@ -76,25 +70,17 @@ export const claimMails = statement<Lane & { now: number; lease_until: number; l
 
 /** Extends the lease of a mail that is still being sent. */
 export const extendLease = statement<{ id: string; lease_until: number }>()((db, p) =>
-  db
-    .updateTable('outbox')
-    .set({ next_attempt_at: p.lease_until })
-    .where('id', '=', p.id)
-    .where('sent_at', 'is', null)
-    .where('dead_at', 'is', null),
+  db.updateTable('outbox').set({ next_attempt_at: p.lease_until }).where('id', '=', p.id).where(isWaiting),
 );
 
 export const markSent = statement<{ id: string; now: number }>()((db, p) =>
   db.updateTable('outbox').set({ sent_at: p.now, last_error: null }).where('id', '=', p.id),
 );
 
-export const markFailed = statement<{
-  id: string;
-  next_attempt_at: number;
-  last_error: string;
-  refusals: number;
-  slow_attempts: number;
-}>()((db, p) =>
+/** Stores an attempt that failed, and when the next one is due. */
+export const markFailed = statement<
+  Pick<Mail, 'id' | 'next_attempt_at' | 'last_error' | 'refusals' | 'slow_attempts'>
+>()((db, p) =>
   db
     .updateTable('outbox')
     .set({
@@ -107,23 +93,13 @@ export const markFailed = statement<{
     .where('sent_at', 'is', null),
 );
 
-/** Turns a mail that is no longer needed into a dead letter. Keeps its last error, if any. */
-export const markDead = statement<{ id: string; now: number; last_error: string }>()((db, p) =>
+/** Turns a mail that is no longer needed, or that the mail server keeps refusing, into a dead letter. */
+export const markDead = statement<Pick<Mail, 'id' | 'last_error' | 'refusals'> & { now: number }>()((db, p) =>
   db
     .updateTable('outbox')
-    .set({ dead_at: p.now, last_error: sql<string>`coalesce(last_error, ${p.last_error})` })
+    .set({ dead_at: p.now, last_error: p.last_error, refusals: p.refusals })
     .where('id', '=', p.id)
     .where('sent_at', 'is', null),
-);
-
-/** Turns a mail that the mail server refuses permanently into a dead letter. */
-export const markRefused = statement<{ id: string; now: number; last_error: string; refusals: number }>()(
-  (db, p) =>
-    db
-      .updateTable('outbox')
-      .set({ dead_at: p.now, last_error: p.last_error, refusals: p.refusals })
-      .where('id', '=', p.id)
-      .where('sent_at', 'is', null),
 );
 
 /** The lanes in the order in which their mails are claimed. */
@@ -141,8 +117,7 @@ export const findNextDue = statement<Record<never, never>>()((db) =>
       e
         .selectFrom('outbox')
         .select((f) => f.fn.min('next_attempt_at').as('due'))
-        .where('sent_at', 'is', null)
-        .where('dead_at', 'is', null)
+        .where(isWaiting)
         .where('priority', '=', e.lit(priority))
         .where(wasSlow, '=', e.lit(slow))
         .as(`${index as 0 | 1 | 2 | 3}`),
@@ -154,13 +129,7 @@ export const findNextDue = statement<Record<never, never>>()((db) =>
 export const countWaiting = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom((e) =>
-      e
-        .selectFrom('outbox')
-        .select('next_attempt_at')
-        .where('sent_at', 'is', null)
-        .where('dead_at', 'is', null)
-        .limit(p.limit)
-        .as('waiting'),
+      e.selectFrom('outbox').select('next_attempt_at').where(isWaiting).limit(p.limit).as('waiting'),
     )
     .select((e) => e.fn.countAll<number>().as('count')),
 );

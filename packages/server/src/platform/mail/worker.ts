@@ -206,12 +206,7 @@ class OutboxWorker implements MailWorker {
     const ctx = this.#ctx;
     const now = ctx.clock();
     const message = mail.expires_at > now ? await this.#templates[mail.template]?.(ctx, mail) : undefined;
-    if (!message) {
-      await store.markDead(ctx.db.single, { id: mail.id, now, last_error: 'no longer needed' });
-      ctx.metrics.mails.inc({ outcome: 'given_up' });
-      ctx.log.warn({ ...logFieldsOf(mail), attempts: mail.attempts }, 'gave up on a mail');
-      return;
-    }
+    if (!message) return this.#giveUp(mail, mail.last_error ?? 'no longer needed', mail.refusals);
     const started = performance.now();
     try {
       await this.#deliver(mail, message);
@@ -239,21 +234,24 @@ class OutboxWorker implements MailWorker {
     }
   }
 
+  async #giveUp(mail: OutboxMail, reason: string, refusals: number): Promise<void> {
+    const { clock, db, log, metrics } = this.#ctx;
+    await store.markDead(db.single, { id: mail.id, now: clock(), last_error: reason, refusals });
+    metrics.mails.inc({ outcome: 'given_up' });
+    log.warn({ ...logFieldsOf(mail), attempts: mail.attempts, reason }, 'gave up on a mail');
+  }
+
   /** Schedules the next attempt, or gives up on a mail that was refused too often. */
   async #storeFailure(mail: OutboxMail, error: unknown, isSlow: boolean): Promise<void> {
     const { clock, db, log, metrics } = this.#ctx;
     const reason = redact(error instanceof Error ? error.message : 'unknown').slice(0, maxReasonLength);
     const refusals = mail.refusals + (isPermanentRefusal(error) ? 1 : 0);
-    const failure = { id: mail.id, last_error: reason, refusals };
-    if (refusals >= maxRefusals) {
-      await store.markRefused(db.single, { ...failure, now: clock() });
-      metrics.mails.inc({ outcome: 'given_up' });
-      log.warn({ ...logFieldsOf(mail), attempts: mail.attempts, reason }, 'gave up on a mail');
-      return;
-    }
+    if (refusals >= maxRefusals) return this.#giveUp(mail, reason, refusals);
     const pauseMs = retryPauseMs(mail.attempts);
     await store.markFailed(db.single, {
-      ...failure,
+      id: mail.id,
+      last_error: reason,
+      refusals,
       slow_attempts: mail.slow_attempts + (isSlow ? 1 : 0),
       next_attempt_at: clock() + pauseMs,
     });
