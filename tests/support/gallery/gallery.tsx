@@ -6,7 +6,7 @@ import type { ComponentChildren } from 'preact';
 import { Countdown } from '../../../packages/dashboard/src/ui/countdown.tsx';
 import { Details } from '../../../packages/dashboard/src/ui/details.tsx';
 import { Dialog } from '../../../packages/dashboard/src/ui/dialog.tsx';
-import { EmailField, NameField, UserCodeField } from '../../../packages/dashboard/src/ui/field.tsx';
+import { EmailField, TextField, UserCodeField } from '../../../packages/dashboard/src/ui/field.tsx';
 import { Heading } from '../../../packages/dashboard/src/ui/heading.tsx';
 import { Icon } from '../../../packages/dashboard/src/ui/icon.tsx';
 import * as icons from '../../../packages/dashboard/src/ui/icons.ts';
@@ -87,7 +87,7 @@ const Fields = () => (
       errorId="field-error"
       autoComplete="email"
     />
-    <NameField
+    <TextField
       id="name"
       label="With a hint"
       hint="So that you recognize it later."

@@ -5,11 +5,22 @@ import { listEvents } from '../api.ts';
 import { browserText } from '../browser-text.ts';
 import { texts } from '../texts.ts';
 import { Details } from '../ui/details.tsx';
+import {
+  browserIcon,
+  emailIcon,
+  keyIcon,
+  organizationIcon,
+  passkeyIcon,
+  profileIcon,
+  securityIcon,
+  signOutIcon,
+  suspiciousIcon,
+  terminalIcon,
+} from '../ui/icons.ts';
 import { Row } from '../ui/row.tsx';
 import { RelativeTime, Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { changeCount } from './actions.tsx';
-import { eventIcon } from './event-icon.ts';
 import { eventText, isSuspicious } from './event-text.ts';
 import { Claim } from './parts.tsx';
 import { pagedData, Section, SectionContent, ShowMore } from './section.tsx';
@@ -38,6 +49,27 @@ async function catchUp(): Promise<void> {
 effect(() => {
   if (changeCount.value > 0) untracked(() => void catchUp());
 });
+
+/** By the start of the type. */
+const icons: readonly (readonly [string, string])[] = [
+  ['login', browserIcon],
+  ['device', terminalIcon],
+  ['passkey', passkeyIcon],
+  ['key', keyIcon],
+  ['session_', signOutIcon],
+  ['all_sessions', signOutIcon],
+  ['profile', profileIcon],
+  ['account_created', profileIcon],
+  ['email', emailIcon],
+  ['membership', organizationIcon],
+];
+
+/** What an event is about, as an icon. */
+function eventIcon(event: Event): string {
+  if (isSuspicious(event)) return suspiciousIcon;
+  if (event.type === 'login' && event.detail['kind'] === 'device') return terminalIcon;
+  return icons.find(([start]) => event.type.startsWith(start))?.[1] ?? securityIcon;
+}
 
 /** The user's sessions, once loaded. */
 type LoadedSessions = readonly Session[] | undefined;

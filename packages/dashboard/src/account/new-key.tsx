@@ -11,7 +11,7 @@ import { inUnits } from '../format.ts';
 import { scopeText } from '../scope-text.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { NameField, PlainField, SelectField } from '../ui/field.tsx';
+import { SelectField, TextField } from '../ui/field.tsx';
 import { Choice, Form } from '../ui/form.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { copyIcon } from '../ui/icons.ts';
@@ -268,7 +268,7 @@ function TrustFields() {
       {isSecretless.value ? (
         <>
           <Warning>{words.jobsActAsYou}</Warning>
-          <PlainField
+          <TextField
             id="key-issuer"
             label={words.issuer}
             hint={words.issuerHint}
@@ -317,7 +317,7 @@ export function NewKeyForm({ known, onCreated }: NewKeyProps) {
       {initial.value === requested ? <p>{words.requested}</p> : null}
       <ErrorMessage id="new-key-error" text={error.value} />
       <Form onSubmit={() => create(known, onCreated)}>
-        <NameField
+        <TextField
           id="key-name"
           label={words.name}
           hint={words.nameHint}

@@ -10,7 +10,7 @@ import { explain } from '../error-messages.ts';
 import { forgetEmailSignIn, signedInByEmail } from '../passkey-offer.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { NameField } from '../ui/field.tsx';
+import { TextField } from '../ui/field.tsx';
 import { Choice, Form } from '../ui/form.tsx';
 import { IconBox } from '../ui/icon.tsx';
 import { passkeyIcon } from '../ui/icons.ts';
@@ -146,7 +146,7 @@ function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
   return (
     <Form onSubmit={() => rename(passkey)}>
       <ErrorMessage id={errorId} text={nameError.value} />
-      <NameField
+      <TextField
         id={`name-${passkey.id}`}
         label={words.newName}
         value={newName}

@@ -11,7 +11,7 @@ import { setPageUser } from '../page-user.ts';
 import { tabNote } from '../tab-note.ts';
 import { fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { NameField, SelectField } from '../ui/field.tsx';
+import { SelectField, TextField } from '../ui/field.tsx';
 import { Choice, Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
@@ -172,7 +172,7 @@ function EditForm() {
   return (
     <Form onSubmit={save}>
       <ErrorMessage id="profile-error" text={error.value} />
-      <NameField
+      <TextField
         id="edit-name"
         label={words.name}
         value={typed.name}

@@ -21,29 +21,12 @@ interface FieldProps {
  * with two accounts. Longer than the service accepts, so that it rejects an address instead of the browser truncating
  * it into someone else's.
  */
-export const EmailField = ({
-  autoComplete,
-  ...props
-}: Omit<FieldProps, 'maxLength'> & { autoComplete: 'email' | 'username webauthn' }) => (
-  <Field
-    {...props}
-    inputMode="email"
-    autoComplete={autoComplete}
-    class="address"
-    placeholder=""
-    maxLength={4 * fieldLimits.emailAddress}
-  />
-);
+export const EmailField = (
+  props: Omit<FieldProps, 'maxLength'> & { autoComplete: 'email' | 'username webauthn' },
+) => <Field {...props} inputMode="email" maxLength={4 * fieldLimits.emailAddress} />;
 
-/** A name a person chooses, for themselves or a passkey. */
-export const NameField = (props: FieldProps) => (
-  <Field {...props} inputMode="text" autoComplete="off" class="name" placeholder="" />
-);
-
-/** Machine-readable text, such as a URL. */
-export const PlainField = (props: FieldProps) => (
-  <Field {...props} inputMode="text" autoComplete="off" class="plain-text" placeholder="" />
-);
+/** Text such as a name or a URL. */
+export const TextField = (props: FieldProps) => <Field {...props} />;
 
 interface SelectFieldProps {
   readonly id: string;
@@ -84,14 +67,7 @@ const Hint = ({ id, text }: { id: string; text: string | undefined }) =>
 
 /** The code of a device; case, spaces and hyphens don't matter. */
 export const UserCodeField = (props: Omit<FieldProps, 'maxLength'>) => (
-  <Field
-    {...props}
-    inputMode="text"
-    autoComplete="off"
-    class="code"
-    placeholder="BCDF-GHJK"
-    maxLength={fieldLimits.userCode}
-  />
+  <Field {...props} example="BCDF-GHJK" maxLength={fieldLimits.userCode} />
 );
 
 /** The code from an email; spaces and hyphens don't matter. */
@@ -101,17 +77,16 @@ export const EmailCodeField = (props: Omit<FieldProps, 'label' | 'maxLength'>) =
     label={texts.common.emailCode}
     inputMode="numeric"
     autoComplete="one-time-code"
-    class="code"
-    placeholder="1234-5678"
+    example="1234-5678"
     maxLength={fieldLimits.emailCode}
   />
 );
 
 interface Kind {
-  readonly inputMode: 'email' | 'numeric' | 'text';
-  readonly autoComplete: string;
-  readonly class: string;
-  readonly placeholder: string;
+  readonly inputMode?: 'email' | 'numeric' | 'text';
+  readonly autoComplete?: string;
+  /** Makes it a field for a code. */
+  readonly example?: string;
 }
 
 function Field({
@@ -123,7 +98,9 @@ function Field({
   errorId = 'error',
   takesFocus = false,
   maxLength,
-  ...kind
+  inputMode = 'text',
+  autoComplete = 'off',
+  example,
 }: FieldProps & Kind) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -143,7 +120,11 @@ function Field({
         type="text"
         required
         spellcheck={false}
-        autoCapitalize={kind.class === 'code' ? 'characters' : 'none'}
+        class={example === undefined ? '' : 'code'}
+        placeholder={example ?? ''}
+        inputMode={inputMode}
+        autoComplete={autoComplete}
+        autoCapitalize={example === undefined ? 'none' : 'characters'}
         maxLength={maxLength}
         value={value.value}
         onInput={(event) => {
@@ -151,7 +132,6 @@ function Field({
         }}
         aria-invalid={error !== ''}
         {...(describedBy === '' ? {} : { 'aria-describedby': describedBy })}
-        {...kind}
       />
     </div>
   );
