@@ -4,6 +4,7 @@ import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { home, loginPath } from '../next.ts';
 import { texts } from '../texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { hideDone } from './done.tsx';
 
 const isSignedOut = signal(false);
 const isDismissed = signal(false);
@@ -22,6 +23,7 @@ export function detectSignOut<T>(result: Result<T>): Result<T> {
 
 /** Changes something in the account. Asks the user to confirm their identity if the change requires it. */
 export async function runAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
+  hideDone();
   const result = detectSignOut(await withRecentSignIn(action));
   if (result.ok) changeCount.value++;
   return result;

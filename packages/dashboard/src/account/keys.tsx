@@ -12,10 +12,9 @@ import { Question } from '../ui/question.tsx';
 import { Empty, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
-import { hideDone, showDone } from './done.tsx';
 import { CreatedKeyView, isFormOpen, isKeyShown, NewKeyForm, openForm } from './new-key.tsx';
 import { accessText, known, LastUse, loadKnownScopes, OnlyService } from './parts.tsx';
-import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
+import { finish, Section, SectionContent, sectionData } from './section.tsx';
 
 const words = texts.account.keys;
 
@@ -37,24 +36,19 @@ export const keysData = sectionData('keys', texts.account.sections.keys, loadKey
 
 function add({ key, ...created }: CreatedKey): void {
   keys.value = [created, ...keys.value];
-  hideDone();
   error.value = '';
   if (key !== undefined) return;
-  showDone('keys', fill(words.created, { name: created.name }));
-  focusHeading('keys');
+  finish('keys', fill(words.created, { name: created.name }));
 }
 
 const remove = (removed: Key) =>
   busy.run(async () => {
-    hideDone();
     const result = await runAction(() => call('removeKey', { params: { id: removed.id } }));
     // A key that is already gone counts as removed.
     if (!result.ok && result.problem.code !== 'not_found') return explain(result.problem);
     keys.value = keys.value.filter(({ id }) => id !== removed.id);
     removing.value = undefined;
-    showDone('keys', fill(words.removed, { name: removed.name }));
-    focusHeading('keys');
-    return undefined;
+    return finish('keys', fill(words.removed, { name: removed.name }));
   });
 
 function cancelRemoval(id: string): void {

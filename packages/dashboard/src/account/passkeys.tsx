@@ -19,9 +19,8 @@ import { Question } from '../ui/question.tsx';
 import { Empty, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
-import { hideDone, showDone } from './done.tsx';
 import { LastUse } from './parts.tsx';
-import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
+import { finish, focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
 /** The passkey whose rename form or removal confirmation is open. */
 type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
@@ -44,18 +43,6 @@ const messages = {
   limit: fill(words.limit, { limit: String(fieldLimits.passkeys) }),
   not_found: words.gone,
 };
-
-function report(problem: Problem): undefined {
-  error.value = explain(problem, messages);
-}
-
-/** Runs one action at a time and clears the messages of the previous one. */
-const run = (action: () => Promise<string | undefined>, progress?: 'add') =>
-  busy.run(() => {
-    hideDone();
-    nameError.value = '';
-    return action();
-  }, progress);
 
 async function loadPasskeys(): Promise<Problem | undefined> {
   const list = detectSignOut(await call('listPasskeys'));
@@ -80,24 +67,23 @@ async function isFull(): Promise<boolean> {
 }
 
 const add = () =>
-  run(async () => {
+  busy.run(async () => {
     if (passkeys.value.length >= fieldLimits.passkeys && (await isFull())) return messages.limit;
     const added = await runAction(() => resultOf(addPasskey(api)));
     if (!added.ok) {
       if (added.problem.code === 'conflict' && (await isFull())) return messages.limit;
       // The device can already sign in with a passkey, so stop offering one.
       if (added.problem.code === 'passkey_already_there') isOffered.value = false;
-      return report(added.problem);
+      return explain(added.problem, messages);
     }
     passkeys.value = [added.value, ...passkeys.value.filter(({ id }) => id !== added.value.id)];
     isOffered.value = false;
-    showDone('passkeys', fill(words.added, { name: added.value.name }));
-    focusHeading('passkeys');
-    return undefined;
+    return finish('passkeys', fill(words.added, { name: added.value.name }));
   }, 'add');
 
 const rename = ({ id }: Passkey) =>
-  run(async () => {
+  busy.run(async () => {
+    nameError.value = '';
     const name = newName.value.trim();
     if (name === '') {
       nameError.value = texts.account.enterName;
@@ -105,26 +91,23 @@ const rename = ({ id }: Passkey) =>
     }
     const renamed = await runAction(() => call('renamePasskey', { params: { id }, body: { name } }));
     if (!renamed.ok) {
-      if (renamed.problem.code !== 'invalid_request') return report(renamed.problem);
+      if (renamed.problem.code !== 'invalid_request') return explain(renamed.problem, messages);
       nameError.value = texts.account.badName;
       return undefined;
     }
     passkeys.value = passkeys.value.map((passkey) => (passkey.id === id ? renamed.value : passkey));
     open.value = undefined;
-    showDone('passkeys', fill(words.renamed, { name: renamed.value.name }));
-    focusHeading('passkeys');
-    return undefined;
+    return finish('passkeys', fill(words.renamed, { name: renamed.value.name }));
   });
 
 const remove = (removed: Passkey) =>
-  run(async () => {
+  busy.run(async () => {
     const result = await runAction(() => call('removePasskey', { params: { id: removed.id } }));
     // A passkey that is already gone counts as removed.
-    if (!result.ok && result.problem.code !== 'not_found') return report(result.problem);
+    if (!result.ok && result.problem.code !== 'not_found') return explain(result.problem, messages);
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
     open.value = undefined;
-    showDone('passkeys', fill(words.removed, { name: removed.name }));
-    focusHeading('passkeys');
+    finish('passkeys', fill(words.removed, { name: removed.name }));
     await inTurn(() => signalAccount(api));
     return undefined;
   });

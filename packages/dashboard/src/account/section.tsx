@@ -7,7 +7,7 @@ import { busyState } from '../ui/busy.ts';
 import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { detectSignOut } from './actions.tsx';
-import { Done } from './done.tsx';
+import { Done, showDone } from './done.tsx';
 
 /** A section of the account page that loads on its own, so that one failure leaves the rest usable. */
 export interface SectionData {
@@ -102,6 +102,12 @@ export const ShowMore = ({ data }: { data: ReturnType<typeof pagedData> }) => {
 
 /** Moves keyboard and screen reader users to the start of a section. */
 export const focusHeading = (id: string): void => document.getElementById(`${id}-heading`)?.focus();
+
+/** Says what was done in a section, and continues at its start, since the button that did it is gone. */
+export function finish(section: string, done: string): undefined {
+  showDone(section, done);
+  focusHeading(section);
+}
 
 interface SectionProps {
   readonly data: SectionData;

@@ -14,10 +14,9 @@ import { Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
-import { hideDone, showDone } from './done.tsx';
 import { everything } from './key-request.ts';
 import { accessText, Claim, loadKnownScopes, OnlyService } from './parts.tsx';
-import { focusHeading, Section, SectionContent, sectionData } from './section.tsx';
+import { finish, Section, SectionContent, sectionData } from './section.tsx';
 
 const words = texts.account.sessions;
 
@@ -49,12 +48,6 @@ effect(() => {
   if (reauthentications.value > 0) void loadSessions();
 });
 
-const run = (action: () => Promise<string | undefined>) =>
-  busy.run(() => {
-    hideDone();
-    return action();
-  });
-
 /** Ends a session. One that has already ended counts as success. */
 async function end(ended: Session): Promise<Problem | undefined> {
   const result = await runAction(() => call('revokeSession', { params: { id: ended.id } }));
@@ -65,15 +58,12 @@ async function end(ended: Session): Promise<Problem | undefined> {
 
 /** Ends some sessions, one after the other. */
 const endEach = (ended: readonly Session[], done: string) =>
-  run(async () => {
+  busy.run(async () => {
     for (const session of ended) {
       const problem = await end(session);
-      if (problem === undefined) continue;
-      return explain(problem);
+      if (problem) return explain(problem);
     }
-    showDone('sessions', done);
-    focusHeading('sessions');
-    return undefined;
+    return finish('sessions', done);
   });
 
 const isRun = ({ kind }: Session): boolean => kind === 'run';
@@ -83,18 +73,13 @@ const isOther = (session: Session): boolean => !session.current && !isRun(sessio
 
 /** Ends all sessions but this one, including those started since the page was opened. */
 const endOtherSessions = () =>
-  run(async () => {
+  busy.run(async () => {
     let problem = await loadSessions();
     for (const session of sessions.value?.filter(isOther) ?? []) {
       problem ??= await end(session);
     }
-    if (problem)
-      return explain(problem, {
-        somebody_else: words.somebodyElse,
-      });
-    showDone('sessions', words.othersEnded);
-    focusHeading('sessions');
-    return undefined;
+    if (problem) return explain(problem, { somebody_else: words.somebodyElse });
+    return finish('sessions', words.othersEnded);
   });
 
 const iconOf = ({ kind, user_agent }: Session): string => {
