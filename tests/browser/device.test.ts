@@ -332,7 +332,7 @@ test('a decision is not shown to another user who signs in afterwards', async ()
   const url = page.url();
   const other = await page.context().newPage();
   await signInByCode(other, service.url, 'next@example.com');
-  await says(page, 'This browser is now signed in to a different account');
+  await says(page, "This page can't tell whether your device signed in");
   await page.reload();
   await page.getByRole('alert').getByText('No device is waiting with this code').waitFor();
   expect(page.url()).toBe(url);
@@ -345,7 +345,7 @@ test('when the browser is signed out while waiting, the page says so and stops p
   await page.reload();
   await says(page, waiting);
   await page.context().clearCookies();
-  await says(page, "This page can't tell whether your device signed in");
+  await says(page, "You're signed out.");
   const requests: string[] = [];
   page.on('request', (sent) => void requests.push(sent.url()));
   await page.clock.runFor(60_000);
@@ -447,7 +447,7 @@ test('a lost connection is shown while it lasts, and when the code expires the p
   await page.context().setOffline(true);
   await says(page, "Latchkey isn't available right now.");
   await page.context().setOffline(false);
-  await page.getByText("Latchkey isn't responding right now").waitFor({ state: 'detached' });
+  await page.getByText("Latchkey isn't available right now").waitFor({ state: 'detached' });
   await says(page, waiting);
   await page.clock.fastForward(601_000);
   await says(page, "Your device didn't finish signing in before the code expired");

@@ -284,6 +284,6 @@ test("a page that waits for a device does not mistake another user's session for
   await page.getByText('Waiting for your device').waitFor();
   await signInBeside(page, since);
   await fill(since, 'device of the other');
-  await page.getByText('This browser is now signed in to a different account').waitFor();
+  await page.getByText("This page can't tell whether your device signed in").waitFor();
   await page.context().close();
 });

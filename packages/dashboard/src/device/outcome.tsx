@@ -40,7 +40,8 @@ const looks: Record<ApprovalStatus, Look> = {
 function textOf(status: ApprovalStatus): string {
   const { unknown, waiting, ...others } = texts.device.status;
   if (status === 'unreachable') return sentences(waiting, fill(texts.errors.unavailable));
-  return { ...others, unknown, waiting, signedOut: unknown, differentUser: unknown }[status];
+  if (status === 'signedOut') return sentences(texts.errors.signedOut, unknown);
+  return { ...others, unknown, waiting, differentUser: unknown }[status];
 }
 
 /** The step after an approval: shows its status, and lets the user withdraw it while the device hasn't signed in. */
