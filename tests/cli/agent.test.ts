@@ -185,6 +185,29 @@ test('an ended login is status 3', async () => {
   expect((await latchkey(own, 'agent')).code).toBe(3);
 });
 
+test('the agent of a person who has signed out goes on when they sign in again', async () => {
+  const own = newHome({ LATCHKEY_SERVER: service.url });
+  await storeLogin(own, service.url, 'again@agent.example');
+  const { address, stop } = await startAgentIn(own, '--scope', 'profile');
+  expect((await latchkey(own, 'logout')).code).toBe(0);
+  const { code, stderr } = await tokenIn({ LATCHKEY_AGENT: address });
+  expect([code, stderr]).toEqual([3, expect.stringContaining('Sign in again where the agent runs.\n')]);
+  await storeLogin(own, service.url, 'again@agent.example');
+  expect((await tokenIn({ LATCHKEY_AGENT: address })).code).toBe(0);
+  await stop();
+});
+
+test('`status` and `doctor` name the agent as the source of tokens', async () => {
+  const { address, stop } = await startAgent('--scope', 'profile');
+  const asking = sandbox({ LATCHKEY_AGENT: address });
+  expect((await latchkey(asking, 'status')).stdout).toMatch(/^Login +LATCHKEY_AGENT$/m);
+  expect((await latchkey(asking, 'doctor')).stdout).toContain('  tokens of the agent in LATCHKEY_AGENT; ');
+  const { credentials } = JSON.parse((await latchkey(asking, 'doctor', '--json')).stdout);
+  expect(credentials).toMatchObject({ why: 'LATCHKEY_AGENT is set', place: 'LATCHKEY_AGENT' });
+  expect(existsSync(join(asking.path, '.config'))).toBe(false);
+  await stop();
+});
+
 test('--ask waits for a word on the terminal, once for each scope', async () => {
   expect((await latchkey(home, 'agent', '--ask')).code).toBe(2);
   const terminal = openTerminal(home, [program, 'agent', '--ask']);
@@ -269,7 +292,12 @@ describe('agent run', () => {
     expect(await scopeOf(stdout.trim())).toBe(401);
     expect(await runs()).toEqual([]);
     expect((await run('sh', '-c', 'kill -9 $$')).code).toBe(137);
-    expect((await run('no-such-program')).code).toBe(127);
+    const missing = await run('no-such-program');
+    expect([missing.code, missing.stderr]).toEqual([
+      127,
+      'latchkey: no-such-program could not be started: there is no such program.\n',
+    ]);
+    expect((await run('/')).code).toBe(126);
     expect((await run('true')).code).toBe(0);
   });
 
@@ -277,6 +305,31 @@ describe('agent run', () => {
     addCommand(home, 'show', '#!/bin/sh\nprintf "%s|" "$@"\n');
     const { stdout } = await run('show', '--scope', '-x', '--', 'a b', '--json');
     expect(stdout).toBe('--scope|-x|--|a b|--json|');
+  });
+
+  test('says each of its options once', async () => {
+    const { stdout } = await latchkey(home, 'agent', 'run', '--help');
+    expect(stdout.match(/^ +--(scope|server) /gm)).toHaveLength(2);
+  });
+
+  test('leaves Ctrl-C to the terminal, which sends it to the program, too', async () => {
+    const script = 'trap "echo got INT" INT; echo up; for i in $(seq 40); do sleep 0.05; done; echo done';
+    const terminal = openTerminal(home, [
+      program,
+      'agent',
+      'run',
+      '--scope',
+      'profile',
+      '--',
+      'sh',
+      '-c',
+      script,
+    ]);
+    await terminal.shows(/up/);
+    terminal.type('\u0003');
+    await terminal.shows(/done/);
+    expect(await terminal.exited).toBe(0);
+    expect(terminal.screen().match(/got INT/g)).toHaveLength(1);
   });
 
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('passes %s on', async (signal) => {

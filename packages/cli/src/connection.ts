@@ -59,6 +59,10 @@ export interface StoredConnection extends Connection {
   readonly stored: Stored;
 }
 
+/** The variable that the credential comes from, where nothing stored is used. */
+export const credentialVariable = ({ credential }: Connection): string =>
+  credential === 'agent' ? 'LATCHKEY_AGENT' : 'LATCHKEY_TOKEN';
+
 export const defaultServer = 'http://localhost:8787';
 
 /**

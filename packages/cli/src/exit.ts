@@ -175,7 +175,7 @@ const refusedCredentialHint: Readonly<Record<CredentialKind, (login: string) => 
   key: (login) => `It has expired or was removed. Sign in again with \`${login}\`.`,
   token: () =>
     'It has expired, was revoked, or is for another server. Set LATCHKEY_TOKEN to a new one, or unset it.',
-  agent: () => "The agent's login has ended. Sign in again where the agent runs, and start it again.",
+  agent: () => "The agent's login has ended. Sign in again where the agent runs.",
 };
 
 const kept = 'Your stored logins are kept.';
@@ -188,6 +188,7 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
   const { login, command, credential } = invocation;
   switch (error.code) {
     case 'not_logged_in':
+      if (credential === 'agent') return refusedCredentialHint.agent(login);
       return invocation.hasOtherLogins
         ? `Sign in with \`${login}\`, or use another account: \`latchkey accounts\` lists them.`
         : `Sign in with \`${login}\`.`;

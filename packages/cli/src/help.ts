@@ -1,4 +1,4 @@
-import { type Command, Help } from 'commander';
+import { type Command, Help, type Option } from 'commander';
 import { exitStatus } from './exit.ts';
 
 const examplesOf = new WeakMap<Command, readonly string[]>();
@@ -16,6 +16,12 @@ const statuses: readonly (readonly [number, string])[] = [
   [exitStatus.tryAgain, 'try again: the network, the server or the credentials are out of reach'],
   [exitStatus.interrupted, 'interrupted'],
 ];
+
+/** An option of a command hides one of the same name of the commands above it. */
+export function visibleGlobalOptions(this: Help, command: Command): Option[] {
+  const own = command.options.map(({ long }) => long);
+  return Help.prototype.visibleGlobalOptions.call(this, command).filter(({ long }) => !own.includes(long));
+}
 
 /** The help of a command, with its examples and the exit statuses. */
 export function formatHelp(command: Command, help: Help): string {

@@ -15,7 +15,7 @@ import {
   UsageError,
   withCancellation,
 } from './exit.ts';
-import { formatHelp, withExamples } from './help.ts';
+import { formatHelp, visibleGlobalOptions, withExamples } from './help.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
 import { createPrompt } from './prompt.ts';
 import type { TextSource } from './text-input.ts';
@@ -138,7 +138,7 @@ function createRoot(output: Output): Command {
     )
     .option('--insecure-http', 'allow an unencrypted connection to a server on another machine')
     .option('--json', 'print the result as JSON, and everything else as JSON lines')
-    .configureHelp({ showGlobalOptions: true, formatHelp })
+    .configureHelp({ showGlobalOptions: true, formatHelp, visibleGlobalOptions })
     .configureOutput({
       writeOut: (text) => {
         const trimmed = text.trim();

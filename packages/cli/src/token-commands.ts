@@ -78,7 +78,11 @@ export function addAgentCommands(program: Command, runCommand: RunCommand): void
     runCommand(command, async (ctx) => (await import('./commands/agent.ts')).agent(ctx, options)),
   );
   withExamples(agent, ['latchkey agent --scope code:read', 'latchkey agent --listen 127.0.0.1:4100 --ask']);
-  const run = withPolicy(agent.command('run').description('run a program that gets its tokens from an agent'))
+  const run = withPolicy(
+    agent
+      .command('run')
+      .description('run a program that gets its tokens from an agent, and end with its status'),
+  )
     .argument('<command...>', 'the program with its arguments, after --')
     .action((words: readonly string[], _, command: Command) =>
       runCommand(command, async (ctx) =>

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
+import { isatty } from 'node:tty';
 import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-server';
 import { systemCode, systemReason } from '@latchkey/client/internal/store-failure';
 import { type AgentOptions, readPolicy } from '../agent-policy.ts';
@@ -36,10 +37,12 @@ export async function agentRun(
   try {
     status = await runProgram(ctx, name, args, { running, server, keepsInput });
   } catch (error) {
+    const isMissing = systemCode(error) === 'ENOENT';
+    const reason = isMissing ? 'there is no such program' : systemReason(error);
     ctx.output.message({ error: 'not_started', program: name }, () => [
-      `latchkey: ${name} could not be started: ${systemReason(error)}.`,
+      `latchkey: ${name} could not be started: ${reason}.`,
     ]);
-    status = systemCode(error) === 'ENOENT' ? notFound : cannotStart;
+    status = isMissing ? notFound : cannotStart;
   } finally {
     await stop(ctx, running);
   }
@@ -101,8 +104,10 @@ function runProgram(
       stdio: [keepsInput ? 'ignore' : 'inherit', 'inherit', 'inherit'],
       env: { ...config.programEnvironment, LATCHKEY_AGENT: running.address, LATCHKEY_SERVER: server },
     });
-    // The program decides what a signal does, and this one ends with it.
-    takeSignals((signal) => void child.kill(signal));
+    // The program decides what a signal does, and this one ends with it. A terminal sends Ctrl-C to both.
+    takeSignals((signal) => {
+      if (signal !== 'SIGINT' || !isatty(0)) child.kill(signal);
+    });
     child.on('error', reject);
     child.on('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 0)));
   });

@@ -8,6 +8,7 @@ import {
   type Connection,
   connect,
   connectWithoutLogins,
+  credentialVariable,
   loginCommand,
   type Stored,
   sources,
@@ -76,8 +77,8 @@ export async function doctor(ctx: Context): Promise<void> {
     clock: { difference_seconds: 'code' in server ? null : server.clockDifferenceSeconds },
     credentials: {
       kind: place?.kind ?? 'environment',
-      why: place?.why ?? 'LATCHKEY_TOKEN is set',
-      place: place?.storage.description ?? 'LATCHKEY_TOKEN',
+      why: place?.why ?? `${credentialVariable(connection)} is set`,
+      place: place?.storage.description ?? credentialVariable(connection),
       ...('code' in credentials ? {} : credentials),
     },
     login: session === null || 'code' in session ? null : session,
@@ -103,7 +104,7 @@ export async function doctor(ctx: Context): Promise<void> {
 
 /** Looks at the modes of the credentials before anything else, since reading them also corrects those. */
 async function checkFile({ config }: Context): Promise<FileCheck | undefined> {
-  if (config.token !== undefined) return undefined;
+  if ((config.token ?? config.agent) !== undefined) return undefined;
   const place = await openStorage(config);
   // What fails here fails again in the check of the credentials, which reports it.
   return place.kind === 'file' ? place.storage.check().catch(() => undefined) : undefined;
@@ -236,8 +237,9 @@ function clockCheck(seconds: number | null): Check {
   return { name: 'Clock', state: 'warning', text, hint };
 }
 
-function credentialChecks({ stored }: Connection, report: CredentialReport | Failure): Check[] {
+function credentialChecks(connection: Connection, report: CredentialReport | Failure): Check[] {
   const name = 'Credentials';
+  const { stored } = connection;
   if ('code' in report) return [{ name, state: 'problem', text: report.message, hint: report.hint }];
   const readers: Record<string, string> = {
     owner: 'only you can read them',
@@ -246,7 +248,11 @@ function credentialChecks({ stored }: Connection, report: CredentialReport | Fai
   };
   const who =
     stored?.place.kind === 'file' ? (readers[report.readable_by] ?? 'who can read them is unknown') : '';
-  if (!stored) return [{ name, state: 'ok', text: 'the token in LATCHKEY_TOKEN; nothing stored is used' }];
+  if (!stored) {
+    const source = connection.credential === 'agent' ? 'tokens of the agent' : 'the token';
+    const text = `${source} in ${credentialVariable(connection)}; nothing stored is used`;
+    return [{ name, state: 'ok', text }];
+  }
   const { place } = stored;
   const where = `${place.storage.description}, because ${place.why}${who && `; ${who}`}`;
   return [

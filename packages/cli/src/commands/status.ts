@@ -1,6 +1,6 @@
 import { loginNamed, type StoredLogin } from '@latchkey/client/credentials';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
-import { type Connection, connect, sources } from '../connection.ts';
+import { type Connection, connect, credentialVariable, sources } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { localTime, table } from '../text.ts';
 
@@ -84,8 +84,9 @@ function stateOf({ code }: LatchkeyError): State {
   }
 }
 
-function describeLogin({ stored }: Connection, login: StoredLogin | null): string {
-  if (!stored) return 'LATCHKEY_TOKEN';
+function describeLogin(connection: Connection, login: StoredLogin | null): string {
+  const { stored } = connection;
+  if (!stored) return credentialVariable(connection);
   if (!login) return '-';
   const kind = login.kind === 'key' ? 'key' : 'session';
   return `${kind}, since ${localTime(login.logged_in_at)}, in ${stored.place.storage.description}`;
