@@ -3,6 +3,13 @@ import { asciiDomainOf, isMappedToItself } from './domains.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 
+/** A schema with what the document says about it. */
+export const described = <Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  ...examples: readonly unknown[]
+): Schema => schema.meta({ description, ...(examples.length === 0 ? {} : { examples: [...examples] }) });
+
 /** A required, non-empty string of up to `max` characters that every supported database can store. */
 export const text = (max: number) =>
   z

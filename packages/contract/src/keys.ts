@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { nextCursor, text, time, visibleText } from './fields.ts';
+import { described, nextCursor, text, time, visibleText } from './fields.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
 
 const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSeconds);
@@ -16,23 +16,26 @@ const refusePrototype = (claims: unknown): unknown =>
 /** Whose tokens can be exchanged for runs within a key. */
 export const keyTrust = z
   .object({
-    issuer: text(fieldLimits.issuer).meta({
-      description: 'One of the issuers that the operator lists.',
-      examples: [examples.issuer],
-    }),
-    claims: z.preprocess(refusePrototype, z.record(claimText, claimText)).meta({
-      description: `Claims that a token must have, by name: up to ${fieldLimits.trustClaims}, compared whole.`,
-      examples: [examples.trustedClaims],
-    }),
+    issuer: described(
+      text(fieldLimits.issuer),
+      'One of the issuers that the operator lists.',
+      examples.issuer,
+    ),
+    claims: described(
+      z.preprocess(refusePrototype, z.record(claimText, claimText)),
+      `Claims that a token must have, by name: up to ${fieldLimits.trustClaims}, compared whole.`,
+      examples.trustedClaims,
+    ),
   })
   .meta({ id: 'KeyTrust', description: 'The tokens that stand for a key without a secret.' });
 export type KeyTrust = z.infer<typeof keyTrust>;
 
 export const newKey = z.object({
-  name: visibleText(fieldLimits.keyName).meta({
-    description: 'Shown to the user, to tell keys apart.',
-    examples: ['Nightly build'],
-  }),
+  name: described(
+    visibleText(fieldLimits.keyName),
+    'Shown to the user, to tell keys apart.',
+    'Nightly build',
+  ),
   scope: scopeText.meta({ examples: ['profile email'] }),
   resource: resourceText.optional(),
   // Anything else than such an array is `invalid_authorization_details`, not `invalid_request`.
@@ -55,38 +58,31 @@ export const newKey = z.object({
       examples: [[{ type: 'project_access', projects: ['engine'] }]],
       description: `What the key allows in detail, in terms of the services that read it (RFC 9396). At most ${fieldLimits.authorizationDetailsBytes} bytes of JSON.`,
     }),
-  expires_in: lifetime.meta({
-    description: 'Lifetime in seconds.',
-    examples: [2_592_000],
-  }),
+  expires_in: described(lifetime, 'Lifetime in seconds.', 2_592_000),
   trust: keyTrust.optional(),
 });
 export type NewKey = z.infer<typeof newKey>;
 
-export const keyId = z.string().meta({ description: 'The id of the key.', examples: [examples.keyId] });
+export const keyId = described(z.string(), 'The id of the key.', examples.keyId);
 
 const keyMembers = {
   id: keyId,
-  name: z.string().meta({ description: 'The name that the user chose.', examples: ['Nightly build'] }),
-  scope: z.string().meta({
-    description: 'What the key allows. `*` is everything the user may do.',
-    examples: ['profile email'],
-  }),
-  resource: z
-    .string()
-    .nullable()
-    .meta({
-      description: 'The only service that accepts the key. Null if any does.',
-      examples: [examples.resource],
-    }),
+  name: described(z.string(), 'The name that the user chose.', 'Nightly build'),
+  scope: described(z.string(), 'What the key allows. `*` is everything the user may do.', 'profile email'),
+  resource: described(
+    z.string().nullable(),
+    'The only service that accepts the key. Null if any does.',
+    examples.resource,
+  ),
   authorization_details: authorizationDetails.optional(),
   trust: keyTrust.optional(),
-  created_at: time.meta({ description: 'When the key was created.' }),
-  expires_at: time.meta({ description: 'When the key expires.', examples: ['2026-02-14T09:30:00.000Z'] }),
-  last_used_at: time.nullable().meta({
-    description: 'When the key was last used, up to five minutes late. Null until its first use.',
-    examples: ['2026-01-16T03:00:02.481Z'],
-  }),
+  created_at: described(time, 'When the key was created.'),
+  expires_at: described(time, 'When the key expires.', '2026-02-14T09:30:00.000Z'),
+  last_used_at: described(
+    time.nullable(),
+    'When the key was last used, up to five minutes late. Null until its first use.',
+    '2026-01-16T03:00:02.481Z',
+  ),
 };
 
 export const key = z.object(keyMembers).meta({ id: 'Key', description: 'A key, without its secret.' });
@@ -96,21 +92,18 @@ export const createdKey = z
   .object({
     ...keyMembers,
     last_used_at: keyMembers.last_used_at.meta({ examples: [null] }),
-    key: z
-      .string()
-      .optional()
-      .meta({
-        description:
-          'The key itself. Only shown this once. Omitted for a key with trust, which has no secret.',
-        examples: [examples.key],
-      }),
+    key: described(
+      z.string().optional(),
+      'The key itself. Only shown this once. Omitted for a key with trust, which has no secret.',
+      examples.key,
+    ),
   })
   .meta({ id: 'CreatedKey', description: 'A key, with its secret if it has one.' });
 export type CreatedKey = z.infer<typeof createdKey>;
 
 export const keyList = z
   .object({
-    keys: z.array(key).meta({ description: 'The keys, newest first.' }),
+    keys: described(z.array(key), 'The keys, newest first.'),
     next_cursor: nextCursor,
   })
   .meta({ id: 'KeyList', description: "A page of the user's active keys." });
@@ -118,17 +111,16 @@ export const keyList = z
 /** Everything that a client can ask for. */
 export const scopeList = z
   .object({
-    scopes: z.array(describedScope).meta({ description: 'The scopes that a token can have.' }),
-    resources: z
-      .array(
+    scopes: described(z.array(describedScope), 'The scopes that a token can have.'),
+    resources: described(
+      z.array(
         z.object({
-          resource: z.string().meta({ description: 'A URI (RFC 8707).', examples: [examples.resource] }),
-          service: z
-            .string()
-            .meta({ description: 'The name of the service that declared it.', examples: ['Projects'] }),
+          resource: described(z.string(), 'A URI (RFC 8707).', examples.resource),
+          service: described(z.string(), 'The name of the service that declared it.', 'Projects'),
         }),
-      )
-      .meta({ description: 'The resources that a token can be bound to.' }),
+      ),
+      'The resources that a token can be bound to.',
+    ),
   })
   .meta({ id: 'ScopeList', description: 'What a token, a key or a device can be limited to.' });
 export type ScopeList = z.infer<typeof scopeList>;

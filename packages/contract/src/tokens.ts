@@ -3,41 +3,38 @@ import { profile } from './account.ts';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { expiresIn, notSupported, opaque, text, token } from './fields.ts';
+import { described, expiresIn, notSupported, opaque, text, token } from './fields.ts';
 import { resourceText, scopeText } from './scopes.ts';
 
 /** The tokens issued by a sign-in or refresh. `expires_in` is the access token's remaining lifetime in seconds. */
-const accessToken = z.string().meta({
-  description: 'Send it as `Authorization: Bearer …`. Treat it as opaque.',
-  examples: [examples.accessToken],
-});
-const bearer = z.literal('Bearer').meta({ description: 'Always `Bearer`.' });
+const accessToken = described(
+  z.string(),
+  'Send it as `Authorization: Bearer …`. Treat it as opaque.',
+  examples.accessToken,
+);
+const bearer = described(z.literal('Bearer'), 'Always `Bearer`.');
 
 export const tokenSet = z
   .object({
     access_token: accessToken,
     token_type: bearer,
     expires_in: expiresIn('the access token', 14_400),
-    refresh_token: z.string().meta({
-      description: 'Works once, for the next tokens. Store it before you use the access token.',
-      examples: [examples.refreshToken],
-    }),
-    scope: z
-      .string()
-      .optional()
-      .meta({
-        examples: ['profile email'],
-        description:
-          'What the tokens allow. Omitted if that is everything the user may do, unless it was asked for.',
-      }),
+    refresh_token: described(
+      z.string(),
+      'Works once, for the next tokens. Store it before you use the access token.',
+      examples.refreshToken,
+    ),
+    scope: described(
+      z.string().optional(),
+      'What the tokens allow. Omitted if that is everything the user may do, unless it was asked for.',
+      'profile email',
+    ),
     authorization_details: authorizationDetails.optional(),
-    id_token: z
-      .string()
-      .optional()
-      .meta({
-        description: 'The identity token of an application that asked for the scope openid.',
-        examples: [examples.idToken],
-      }),
+    id_token: described(
+      z.string().optional(),
+      'The identity token of an application that asked for the scope openid.',
+      examples.idToken,
+    ),
   })
   .meta({ id: 'TokenSet', title: 'Tokens', description: 'RFC 6749 section 5.1' });
 export type TokenSet = z.infer<typeof tokenSet>;
@@ -51,18 +48,15 @@ export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 export const issuedToken = z
   .object({
     access_token: accessToken,
-    issued_token_type: z.literal(accessTokenType).optional().meta({ description: 'Only present for a run.' }),
+    issued_token_type: described(z.literal(accessTokenType).optional(), 'Only present for a run.'),
     token_type: bearer,
     expires_in: expiresIn('the access token', 900),
-    scope: z.string().meta({ description: 'What the token allows.', examples: ['profile'] }),
-    refresh_token: z
-      .string()
-      .optional()
-      .meta({
-        description:
-          'Only present for a run that a service made. It is refreshed with the key of that service.',
-        examples: [examples.refreshToken],
-      }),
+    scope: described(z.string(), 'What the token allows.', 'profile'),
+    refresh_token: described(
+      z.string().optional(),
+      'Only present for a run that a service made. It is refreshed with the key of that service.',
+      examples.refreshToken,
+    ),
     authorization_details: authorizationDetails.optional(),
   })
   .meta({
@@ -74,50 +68,49 @@ export type IssuedToken = z.infer<typeof issuedToken>;
 
 /** The response to a sign-in in cookie mode: the credential is only in the HttpOnly cookie. */
 export const cookieSignIn = z
-  .object({ user: profile.meta({ description: 'The profile of the user who signed in.' }) })
+  .object({ user: described(profile, 'The profile of the user who signed in.') })
   .meta({
     id: 'CookieLogin',
     title: 'With session=cookie',
     description: 'The response to a sign-in in cookie mode. The credential is only in the cookie.',
   });
 
-const spentToken = token.meta({
-  description: 'The refresh token of the latest response. It is spent by this request.',
-  examples: [examples.refreshToken],
-});
+const spentToken = described(
+  token,
+  'The refresh token of the latest response. It is spent by this request.',
+  examples.refreshToken,
+);
 
 /** Only a new sign-in can have another scope or resource: if present here, they must be those of the first. */
 const unchangedAccess = {
-  scope: scopeText
-    .meta({ description: "Must be the session's own scope, in any order.", examples: ['profile email'] })
-    .optional(),
-  resource: resourceText.meta({ description: "Must be the session's own resource." }).optional(),
+  scope: described(scopeText, "Must be the session's own scope, in any order.", 'profile email').optional(),
+  resource: described(resourceText, "Must be the session's own resource.").optional(),
   authorization_details: notSupported,
 };
 
 /** How a client authenticates. Its key may also come by HTTP Basic. @see RFC 6749 section 2.3.1 */
 const clientFields = {
-  client_id: opaque(fieldLimits.bodyBytes)
-    .optional()
-    .meta({ description: 'The client_id. Required for public clients.', examples: [examples.serviceId] }),
-  client_secret: opaque(fieldLimits.bodyBytes)
-    .optional()
-    .meta({ description: 'The secret of a service key, instead of HTTP Basic.', examples: ['lk_sk_…'] }),
+  client_id: described(
+    opaque(fieldLimits.bodyBytes).optional(),
+    'The client_id. Required for public clients.',
+    examples.serviceId,
+  ),
+  client_secret: described(
+    opaque(fieldLimits.bodyBytes).optional(),
+    'The secret of a service key, instead of HTTP Basic.',
+    'lk_sk_…',
+  ),
 };
 
 /** What the user read on the page after approving. */
-const confirmationCode = opaque(fieldLimits.userCode)
-  .optional()
-  .meta({
-    description: 'The code that the page shows after the approval, once a poll was confirmation_required.',
-    examples: ['123456'],
-  });
+const confirmationCode = described(
+  opaque(fieldLimits.userCode).optional(),
+  'The code that the page shows after the approval, once a poll was confirmation_required.',
+  '123456',
+);
 
 export const deviceTokenRequest = z.object({
-  device_code: token.meta({
-    description: 'The device code that the sign-in was started with.',
-    examples: [examples.deviceCode],
-  }),
+  device_code: described(token, 'The device code that the sign-in was started with.', examples.deviceCode),
   confirmation_code: confirmationCode,
   ...unchangedAccess,
 });
@@ -130,18 +123,18 @@ export const refreshRequest = z.object({
 
 /** `session=cookie` starts a session in an HttpOnly cookie instead of returning tokens. */
 export const signInQuery = z.object({
-  session: z.literal('cookie').optional().meta({
-    description:
-      'Set it to `cookie` to start a session in an HttpOnly cookie, for web pages, instead of getting tokens.',
-  }),
+  session: described(
+    z.literal('cookie').optional(),
+    'Set it to `cookie` to start a session in an HttpOnly cookie, for web pages, instead of getting tokens.',
+  ),
 });
 
 /** What to revoke: all of the user's sessions, or with `session` only the current one. */
 export const revokeScope = z.object({
-  scope: z.literal('session').optional().meta({
-    description:
-      "Set it to `session` to revoke only the current session. Default: all of the user's sessions.",
-  }),
+  scope: described(
+    z.literal('session').optional(),
+    "Set it to `session` to revoke only the current session. Default: all of the user's sessions.",
+  ),
 });
 
 export const authorizationCodeGrantType = 'authorization_code';
@@ -173,32 +166,25 @@ export const grantForm = z
     }),
     ...unchangedAccess,
     ...clientFields,
-    code: token
-      .optional()
-      .meta({ description: 'The authorization code.', examples: [examples.authorizationCode] }),
-    redirect_uri: opaque(fieldLimits.bodyBytes)
-      .optional()
-      .meta({
-        description: 'The redirect URI of the authorization request. Required if that request named one.',
-        examples: ['https://grafana.example/login/generic_oauth'],
-      }),
-    code_verifier: opaque(fieldLimits.bodyBytes)
-      .optional()
-      .meta({
-        description: 'The code verifier that the code challenge was computed from (RFC 7636).',
-        examples: ['dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'],
-      }),
+    code: described(token.optional(), 'The authorization code.', examples.authorizationCode),
+    redirect_uri: described(
+      opaque(fieldLimits.bodyBytes).optional(),
+      'The redirect URI of the authorization request. Required if that request named one.',
+      'https://grafana.example/login/generic_oauth',
+    ),
+    code_verifier: described(
+      opaque(fieldLimits.bodyBytes).optional(),
+      'The code verifier that the code challenge was computed from (RFC 7636).',
+      'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+    ),
     confirmation_code: confirmationCode,
-    device_code: token
-      .optional()
-      .meta({ description: 'The device code, to redeem it.', examples: [examples.deviceCode] }),
+    device_code: described(token.optional(), 'The device code, to redeem it.', examples.deviceCode),
     refresh_token: spentToken.optional(),
-    subject_token: opaque(fieldLimits.bodyBytes)
-      .optional()
-      .meta({
-        examples: [examples.accessToken],
-        description: 'The access token or key that the run is made within. Default: the session cookie.',
-      }),
+    subject_token: described(
+      opaque(fieldLimits.bodyBytes).optional(),
+      'The access token or key that the run is made within. Default: the session cookie.',
+      examples.accessToken,
+    ),
     subject_token_type: text(200)
       .optional()
       .meta({
@@ -206,15 +192,12 @@ export const grantForm = z
         description: 'Required with subject_token.',
         examples: [accessTokenType],
       }),
-    assertion: opaque(fieldLimits.assertion)
-      .optional()
-      .meta({
-        description: 'The token of an issuer that the key trusts (RFC 7523).',
-        examples: [examples.idToken],
-      }),
-    key_id: token
-      .optional()
-      .meta({ description: 'The id of the key that the run is made within.', examples: [examples.keyId] }),
+    assertion: described(
+      opaque(fieldLimits.assertion).optional(),
+      'The token of an issuer that the key trusts (RFC 7523).',
+      examples.idToken,
+    ),
+    key_id: described(token.optional(), 'The id of the key that the run is made within.', examples.keyId),
     requested_token_type: text(200)
       .optional()
       .meta({
@@ -225,20 +208,16 @@ export const grantForm = z
     actor_token: notSupported,
     actor_token_type: notSupported,
     audience: notSupported,
-    authorization_details: z
-      .string()
-      .optional()
-      .meta({
-        description: `What the run allows in detail, in terms of the services that read it: a JSON array of objects with a string type (RFC 9396), of at most ${fieldLimits.authorizationDetailsBytes} bytes. Default: that of the subject token.`,
-        examples: ['[{"type":"project_access","projects":["engine"]}]'],
-      }),
-    expires_in: z
-      .string()
-      .optional()
-      .meta({
-        description: `Lifetime of the access token in seconds: ${fieldLimits.runMinSeconds} to ${fieldLimits.runMaxSeconds}. Default: ${fieldLimits.runDefaultSeconds} for a run, ${fieldLimits.runMaxSeconds} for a service that acts for no user.`,
-        examples: ['900'],
-      }),
+    authorization_details: described(
+      z.string().optional(),
+      `What the run allows in detail, in terms of the services that read it: a JSON array of objects with a string type (RFC 9396), of at most ${fieldLimits.authorizationDetailsBytes} bytes. Default: that of the subject token.`,
+      '[{"type":"project_access","projects":["engine"]}]',
+    ),
+    expires_in: described(
+      z.string().optional(),
+      `Lifetime of the access token in seconds: ${fieldLimits.runMinSeconds} to ${fieldLimits.runMaxSeconds}. Default: ${fieldLimits.runDefaultSeconds} for a run, ${fieldLimits.runMaxSeconds} for a service that acts for no user.`,
+      '900',
+    ),
   })
   .meta({
     examples: [
@@ -276,16 +255,14 @@ export const refreshForm = z
   // Required by the document but not by the schema, so that a wrong grant_type is reported before a missing token.
   .meta({ required: ['grant_type', 'refresh_token'] });
 
-export const tokenTypeHint = text(100)
-  .optional()
-  .meta({ description: 'Accepted, but not needed.', examples: ['access_token'] });
+export const tokenTypeHint = described(text(100).optional(), 'Accepted, but not needed.', 'access_token');
 
 /** The form body of `POST /revoke`. @see RFC 7009 section 2.1 */
 export const revokeForm = z.object({
-  token: opaque(fieldLimits.bodyBytes).meta({
-    description:
-      'An access or refresh token, whose session ends, or a device code, whose sign-in is cancelled. Any other string changes nothing.',
-    examples: [examples.refreshToken],
-  }),
+  token: described(
+    opaque(fieldLimits.bodyBytes),
+    'An access or refresh token, whose session ends, or a device code, whose sign-in is cancelled. Any other string changes nothing.',
+    examples.refreshToken,
+  ),
   token_type_hint: tokenTypeHint,
 });
