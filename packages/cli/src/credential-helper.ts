@@ -7,7 +7,7 @@ import { isNamed, requireHosts } from './credential-hosts.ts';
 import { UsageError } from './exit.ts';
 import { type RequestedAccess, requestedAccess } from './requested-access.ts';
 import { readUntil } from './text-input.ts';
-import { type DatedToken, dated, issueToken, ownToken } from './tokens.ts';
+import { type DatedToken, issueDatedToken, ownToken } from './tokens.ts';
 
 export interface HelperOptions {
   readonly host?: readonly string[];
@@ -58,25 +58,15 @@ export function readRequest({ stdin, signal }: Context, end?: RegExp): Promise<s
 
 /** A token for the first of these origins that may have one. Undefined if none may. */
 export async function tokenFor(
-  ctx: Context,
+  { signal }: Context,
   connection: Connection,
   { hosts, access }: Helper,
   origins: readonly URL[],
 ): Promise<DatedToken | undefined> {
   // A host that `--host` names gets a limited token, even if it is the login's own server.
   if (access && origins.some((origin) => isNamed(origin, hosts))) {
-    return narrowToken(ctx, connection, access);
+    return issueDatedToken(connection, access, signal);
   }
-  if (origins.some(({ origin }) => origin === connection.server)) return ownToken(connection, ctx.signal);
+  if (origins.some(({ origin }) => origin === connection.server)) return ownToken(connection, signal);
   return undefined;
-}
-
-/** A token that allows no more than this. */
-export async function narrowToken(
-  { signal }: Context,
-  connection: Connection,
-  access: RequestedAccess,
-): Promise<DatedToken> {
-  const requestedAt = Date.now();
-  return dated(requestedAt, await issueToken(connection, access, signal));
 }

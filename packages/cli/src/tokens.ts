@@ -24,13 +24,19 @@ export async function ownToken(
 /** A token that allows no more than this, from the agent if there is one. */
 export const issueToken = (
   { api, session, agent }: Connection,
-  wanted: RequestedAccess & { readonly expiresInSeconds?: number },
+  wanted: RequestedAccess & { readonly expiresInSeconds?: number | undefined },
   signal: AbortSignal,
 ): Promise<IssuedToken> =>
   agent ? agent.token({ ...wanted, signal }) : exchangeToken({ api, session, ...wanted, signal });
 
-/** The token with its end on this machine's clock. */
-export const dated = (requestedAt: number, { access_token, expires_in }: IssuedToken): DatedToken => ({
+/** The same, with the end of the token. */
+export const issueDatedToken = async (
+  connection: Connection,
+  wanted: RequestedAccess,
+  signal: AbortSignal,
+): Promise<DatedToken> => dated(Date.now(), await issueToken(connection, wanted, signal));
+
+const dated = (requestedAt: number, { access_token, expires_in }: IssuedToken): DatedToken => ({
   token: access_token,
   expiresAt: requestedAt + expires_in * 1000,
 });

@@ -186,14 +186,8 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-interface Access {
-  readonly scope: string;
-  readonly resource?: string;
-  readonly expiresInSeconds: number;
-}
-
 /** @throws {LatchkeyError} `invalid_request`, `invalid_scope`, `invalid_target` */
-async function allowedAccess(policy: AgentPolicy, server: string, wanted: unknown): Promise<Access> {
+async function allowedAccess(policy: AgentPolicy, server: string, wanted: unknown) {
   const asked = Object(wanted) as Record<string, unknown>;
   for (const name of ['server', 'scope', 'resource']) {
     if (asked[name] !== undefined && typeof asked[name] !== 'string')
@@ -216,11 +210,7 @@ async function allowedAccess(policy: AgentPolicy, server: string, wanted: unknow
   if (policy.isAllowed && !(await policy.isAllowed(scopes, resource))) {
     throw new LatchkeyError('invalid_scope', `The agent's user has not allowed ${scopes.join(' ')}.`);
   }
-  return {
-    scope: scopes.join(' '),
-    ...(resource === undefined ? {} : { resource }),
-    expiresInSeconds: Number(expiresInSeconds),
-  };
+  return { scope: scopes.join(' '), resource, expiresInSeconds: Number(expiresInSeconds) };
 }
 
 function allowedScopes({ scopes }: AgentPolicy, text: string): readonly string[] {

@@ -6,18 +6,8 @@ import type { IssuedToken } from '@latchkey/contract/tokens';
 import { aborted } from './clock.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import { authorizedCalls, type CallOptions, type Session } from './session.ts';
+import { checkedToken, type WantedToken } from './token-exchange.ts';
 import { maxAnswerBytes } from './transport.ts';
-
-/** What a token of the agent is to allow. */
-export interface AgentRequest {
-  /** Names separated by spaces. Default: everything that the agent may hand out. */
-  readonly scope?: string;
-  /** The only service that accepts the token. */
-  readonly resource?: string;
-  /** 60 to 900. Default: 900. */
-  readonly expiresInSeconds?: number;
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** A program of the same person that keeps their login and hands out tokens that allow less. */
 export interface Agent {
@@ -26,7 +16,7 @@ export interface Agent {
   /**
    * @throws {LatchkeyError} `invalid_scope` or `invalid_target` for what it may not hand out, `login_over`, `unreachable`
    */
-  token(request?: AgentRequest): Promise<IssuedToken>;
+  token(request?: WantedToken): Promise<IssuedToken>;
 }
 
 /** A person may have to be asked first. */
@@ -42,11 +32,11 @@ const timeoutMilliseconds = 300_000;
 export async function connectAgent(address: string, signal?: AbortSignal): Promise<Agent> {
   const target = targetOf(address);
   const { server } = Object(await ask(target, 'GET', '/agent', undefined, signal)) as { server?: unknown };
-  if (typeof server !== 'string') throw new LatchkeyError('not_latchkey', `${target.name} is not an agent.`);
+  if (typeof server !== 'string') throw new LatchkeyError('not_latchkey', notAgent(target.name));
   return { server, token: (wanted = {}) => requestToken(target, wanted) };
 }
 
-export interface AgentSessionOptions extends CallOptions, Omit<AgentRequest, 'signal'> {
+export interface AgentSessionOptions extends CallOptions, Omit<WantedToken, 'signal'> {
   /** The value of `LATCHKEY_AGENT`. */
   readonly address: string;
 }
@@ -60,21 +50,10 @@ const renewBeforeMilliseconds = 60_000;
  * @example
  * const session = openAgentSession({ api, address: process.env.LATCHKEY_AGENT, scope: 'projects:read' });
  */
-export function openAgentSession({
-  address,
-  scope,
-  resource,
-  expiresInSeconds,
-  ...options
-}: AgentSessionOptions): Session {
+export function openAgentSession({ address, ...options }: AgentSessionOptions): Session {
   const target = targetOf(address);
-  const { api } = options;
-  const wanted: AgentRequest & { readonly server: string } = {
-    server: api.server,
-    ...(scope === undefined ? {} : { scope }),
-    ...(resource === undefined ? {} : { resource }),
-    ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
-  };
+  const { api, scope, resource, expiresInSeconds } = options;
+  const wanted = { server: api.server, scope, resource, expiresInSeconds };
   let current: { readonly token: string; readonly renewAt: number } | undefined;
   let pending: Promise<string> | undefined;
 
@@ -129,19 +108,13 @@ function targetOf(address: string): Target {
 
 async function requestToken(
   target: Target,
-  { signal, expiresInSeconds, ...wanted }: AgentRequest & { readonly server?: string },
+  { signal, expiresInSeconds, ...wanted }: WantedToken & { readonly server?: string },
 ): Promise<IssuedToken> {
-  const body = { ...wanted, ...(expiresInSeconds === undefined ? {} : { expires_in: expiresInSeconds }) };
-  const answer = await ask(target, 'POST', '/token', body, signal);
-  const { access_token, expires_in } = Object(answer) as Partial<IssuedToken>;
-  if (
-    typeof access_token !== 'string' ||
-    !/^[\x21-\x7e]+$/.test(access_token) ||
-    !Number.isInteger(expires_in)
-  )
-    throw new LatchkeyError('not_latchkey', `${target.name} is not an agent.`);
-  return answer as IssuedToken;
+  const answer = await ask(target, 'POST', '/token', { ...wanted, expires_in: expiresInSeconds }, signal);
+  return checkedToken(answer, notAgent(target.name));
 }
+
+const notAgent = (name: string): string => `${name} is not an agent.`;
 
 /** @throws {LatchkeyError} the agent's refusal; `unreachable`, `not_latchkey`, `aborted` */
 function ask(
@@ -197,11 +170,11 @@ async function receive(response: IncomingMessage, name: string): Promise<unknown
   try {
     answer = JSON.parse(text);
   } catch {
-    throw new LatchkeyError('not_latchkey', `${name} is not an agent.`);
+    throw new LatchkeyError('not_latchkey', notAgent(name));
   }
   if (response.statusCode === 200) return answer;
   const { error, error_description } = Object(answer) as Record<string, unknown>;
   if (typeof error !== 'string' || typeof error_description !== 'string')
-    throw new LatchkeyError('not_latchkey', `${name} is not an agent.`);
+    throw new LatchkeyError('not_latchkey', notAgent(name));
   throw new LatchkeyError(error as LatchkeyErrorCode, error_description);
 }

@@ -1,12 +1,13 @@
-import { type AgentRequest, openAgentSession } from './agent.ts';
+import { openAgentSession } from './agent.ts';
 import { type ApiOptions, createApi } from './api.ts';
 import type { CallOptions, Session } from './session.ts';
+import type { WantedToken } from './token-exchange.ts';
 import { openTokenSession } from './token-session.ts';
 
 /** `server`: default `LATCHKEY_SERVER`. `scope` and `resource`: what a token of the agent is to allow. */
 export type EnvironmentSessionOptions = Partial<ApiOptions> &
   Omit<CallOptions, 'api'> &
-  Pick<AgentRequest, 'scope' | 'resource'>;
+  Pick<WantedToken, 'scope' | 'resource'>;
 
 /**
  * A session for the token in `LATCHKEY_TOKEN`, an access token or a key, or for tokens of the agent in `LATCHKEY_AGENT`.
@@ -17,7 +18,7 @@ export type EnvironmentSessionOptions = Partial<ApiOptions> &
  */
 export function sessionFromEnvironment({
   server = process.env['LATCHKEY_SERVER'] || undefined,
-  origins = [],
+  origins,
   fetchTimeoutMilliseconds,
   scope,
   resource,
@@ -31,16 +32,8 @@ export function sessionFromEnvironment({
     const name = token ? 'LATCHKEY_TOKEN' : 'LATCHKEY_AGENT';
     throw new TypeError(`${name} needs LATCHKEY_SERVER: a token is only sent to a server that is named.`);
   }
-  const options = {
-    api: createApi({ ...apiOptions, server }),
-    origins,
-    ...(fetchTimeoutMilliseconds === undefined ? {} : { fetchTimeoutMilliseconds }),
-  };
-  if (token) return openTokenSession({ ...options, token });
-  return openAgentSession({
-    ...options,
-    address: address!,
-    ...(scope === undefined ? {} : { scope }),
-    ...(resource === undefined ? {} : { resource }),
-  });
+  const options = { api: createApi({ ...apiOptions, server }), origins, fetchTimeoutMilliseconds };
+  return token
+    ? openTokenSession({ ...options, token })
+    : openAgentSession({ ...options, address: address!, scope, resource });
 }

@@ -1,35 +1,41 @@
 import type { ErrorCode } from '@latchkey/contract/errors';
 
-/** Errors that arise in the client. */
-export type ClientErrorCode =
+const clientCodes = [
   /** No response arrived; whether the call took effect is unknown. */
-  | 'unreachable'
+  'unreachable',
   /** No response arrived in time; whether the call took effect is unknown. */
-  | 'timeout'
+  'timeout',
   /** A login in a browser is not possible: the port is taken, or the service does not offer it. */
-  | 'browser_login_unavailable'
+  'browser_login_unavailable',
   /** The caller's `signal` was aborted. */
-  | 'aborted'
+  'aborted',
   /** Something else responded: a wrong address, a captive portal, a proxy's own page. */
-  | 'not_latchkey'
-  | 'not_logged_in'
+  'not_latchkey',
+  'not_logged_in',
   /** The service refused the stored login for good, and it has been removed. */
-  | 'login_over'
+  'login_over',
   /** Credentials could not be read or written. */
-  | 'store_failed'
+  'store_failed',
   /** The stored credentials cannot be parsed. They are left unchanged. */
-  | 'store_corrupt'
+  'store_corrupt',
   /** Another process held the credentials' lock for too long. */
-  | 'lock_timeout';
+  'lock_timeout',
+] as const;
+
+const passkeyCodes = [
+  'passkeys_unsupported',
+  'no_authenticator',
+  'passkey_cancelled',
+  'passkey_already_there',
+  'passkey_aborted',
+  'passkey_failed',
+] as const;
+
+/** Errors that arise in the client. */
+export type ClientErrorCode = (typeof clientCodes)[number];
 
 /** Why the browser created or used no passkey. */
-export type PasskeyErrorCode =
-  | 'passkeys_unsupported'
-  | 'no_authenticator'
-  | 'passkey_cancelled'
-  | 'passkey_already_there'
-  | 'passkey_aborted'
-  | 'passkey_failed';
+export type PasskeyErrorCode = (typeof passkeyCodes)[number];
 
 /** The service's own code, or one of the client's. Codes are stable: switch on them. */
 export type LatchkeyErrorCode = ErrorCode | ClientErrorCode | PasskeyErrorCode;
@@ -45,28 +51,11 @@ export type StorageObstacle =
   /** The keychain is locked or does not respond. */
   | 'keychain';
 
-const clientCodes: Readonly<Record<ClientErrorCode | PasskeyErrorCode, true>> = {
-  unreachable: true,
-  timeout: true,
-  browser_login_unavailable: true,
-  aborted: true,
-  not_latchkey: true,
-  not_logged_in: true,
-  login_over: true,
-  store_failed: true,
-  store_corrupt: true,
-  lock_timeout: true,
-  passkeys_unsupported: true,
-  no_authenticator: true,
-  passkey_cancelled: true,
-  passkey_already_there: true,
-  passkey_aborted: true,
-  passkey_failed: true,
-};
+const ownCodes: ReadonlySet<unknown> = new Set([...clientCodes, ...passkeyCodes]);
 
 /** Whether a service may send this code: the client's own codes are reserved. @internal */
 export const isServerError = (code: unknown): code is ErrorCode =>
-  typeof code === 'string' && !Object.hasOwn(clientCodes, code);
+  typeof code === 'string' && !ownCodes.has(code);
 
 interface ErrorDetails {
   readonly status?: number | undefined;

@@ -2,21 +2,14 @@ import { readFile } from 'node:fs/promises';
 import type { federationGrantType as contractGrantType, IssuedToken } from '@latchkey/contract/tokens';
 import { type Api, isLoopbackHost } from './api.ts';
 import { LatchkeyError } from './errors.ts';
-import { requestRun } from './token-exchange.ts';
+import { requestRun, type WantedToken } from './token-exchange.ts';
 
 const grantType: typeof contractGrantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-export interface FederationOptions {
+export interface FederationOptions extends WantedToken {
   readonly api: Api;
   /** The key that trusts the issuer of the job's token. */
   readonly keyId: string;
-  /** Names separated by spaces. Default: what the key allows. */
-  readonly scope?: string;
-  /** The only service that accepts the token. Default: the key's own resource. */
-  readonly resource?: string;
-  /** 60 to 3600. Default: 900. */
-  readonly expiresInSeconds?: number;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -28,20 +21,9 @@ export interface FederationOptions {
  * @example
  * const { access_token } = await federatedToken({ api, keyId: 'key_…', scope: 'projects:read' });
  */
-export async function federatedToken({
-  api,
-  keyId,
-  scope,
-  resource,
-  expiresInSeconds,
-  signal,
-}: FederationOptions): Promise<IssuedToken> {
-  const assertion = await findAssertion(api, signal);
-  const form = new URLSearchParams({ grant_type: grantType, assertion, key_id: keyId });
-  if (scope !== undefined) form.set('scope', scope);
-  if (resource !== undefined) form.set('resource', resource);
-  if (expiresInSeconds !== undefined) form.set('expires_in', String(expiresInSeconds));
-  return requestRun(api, form, signal);
+export async function federatedToken({ api, keyId, ...wanted }: FederationOptions): Promise<IssuedToken> {
+  const assertion = await findAssertion(api, wanted.signal);
+  return requestRun(api, { grant_type: grantType, assertion, key_id: keyId }, wanted);
 }
 
 /** @throws {TypeError} */

@@ -24,9 +24,9 @@ export interface CallOptions {
    * Further origins to which `fetch` sends the access token, besides the service's own. Plain http to another
    * machine requires an api with `insecureHttp`.
    */
-  readonly origins?: readonly string[];
+  readonly origins?: readonly string[] | undefined;
   /** Until the response to `fetch` begins; the caller limits its body. */
-  readonly fetchTimeoutMilliseconds?: number;
+  readonly fetchTimeoutMilliseconds?: number | undefined;
 }
 
 interface Abortable {

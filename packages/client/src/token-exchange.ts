@@ -11,17 +11,23 @@ import type { Session } from './session.ts';
 const grantType: typeof contractGrantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const accessTokenType: typeof contractAccessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
-export interface ExchangeOptions {
+/** What a new token is to allow. */
+export interface WantedToken {
+  /** Names separated by spaces. Default: everything that its key or agent allows. */
+  readonly scope?: string | undefined;
+  /** The only service that accepts the token. Default: that of the session, key or agent, if any. */
+  readonly resource?: string | undefined;
+  /** 60 to 3600, from an agent 60 to 900. Default: 900. */
+  readonly expiresInSeconds?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ExchangeOptions extends WantedToken {
   readonly api: Api;
   /** The login, key or token that the run is within. */
   readonly session: Session;
-  /** Names separated by spaces, never more than the session allows. */
+  /** Never more than the session allows. */
   readonly scope: string;
-  /** The only service that accepts the token. Default: the session's own resource. */
-  readonly resource?: string;
-  /** 60 to 3600. Default: 900. */
-  readonly expiresInSeconds?: number;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -45,20 +51,12 @@ export async function exchangeToken(options: ExchangeOptions): Promise<IssuedTok
   }
 }
 
-async function exchange(
-  { api, scope, resource, expiresInSeconds, signal }: ExchangeOptions,
-  token: string,
-): Promise<IssuedToken> {
-  const form = new URLSearchParams({
-    grant_type: grantType,
-    subject_token: token,
-    subject_token_type: accessTokenType,
-    scope,
-  });
-  if (resource !== undefined) form.set('resource', resource);
-  if (expiresInSeconds !== undefined) form.set('expires_in', String(expiresInSeconds));
-  return requestRun(api, form, signal);
-}
+const exchange = ({ api, ...wanted }: ExchangeOptions, token: string): Promise<IssuedToken> =>
+  requestRun(
+    api,
+    { grant_type: grantType, subject_token: token, subject_token_type: accessTokenType },
+    wanted,
+  );
 
 /**
  * Sends a token request for a run.
@@ -67,16 +65,20 @@ async function exchange(
  */
 export async function requestRun(
   api: Api,
-  form: URLSearchParams,
-  signal: AbortSignal | undefined,
+  grant: Readonly<Record<string, string>>,
+  { scope, resource, expiresInSeconds, signal }: WantedToken,
 ): Promise<IssuedToken> {
+  const form = new URLSearchParams(grant);
+  if (scope !== undefined) form.set('scope', scope);
+  if (resource !== undefined) form.set('resource', resource);
+  if (expiresInSeconds !== undefined) form.set('expires_in', String(expiresInSeconds));
   const { body } = await api.send(operations.redeemDeviceCode.path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     body: form.toString(),
     signal: signal ?? null,
   });
-  return checkedToken(body);
+  return checkedToken(body, 'The response contains no token.');
 }
 
 /**
@@ -90,11 +92,10 @@ async function acceptedToken(session: Session, signal: AbortSignal | undefined):
   return session.accessToken({ signal });
 }
 
-/** @throws {LatchkeyError} `not_latchkey` */
-function checkedToken(answer: unknown): IssuedToken {
+/** @throws {LatchkeyError} `not_latchkey`, with this message @internal */
+export function checkedToken(answer: unknown, message: string): IssuedToken {
   const { access_token, expires_in } = Object(answer) as Partial<IssuedToken>;
-  const isComplete =
-    typeof access_token === 'string' && /^[\x21-\x7e]+$/.test(access_token) && Number.isInteger(expires_in);
-  if (!isComplete) throw new LatchkeyError('not_latchkey', 'The response contains no token.');
-  return answer as IssuedToken;
+  if (typeof access_token === 'string' && /^[\x21-\x7e]+$/.test(access_token) && Number.isInteger(expires_in))
+    return answer as IssuedToken;
+  throw new LatchkeyError('not_latchkey', message);
 }

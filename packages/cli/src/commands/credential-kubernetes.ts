@@ -1,8 +1,9 @@
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { checkedHelper, type Helper, type HelperOptions, narrowToken } from '../credential-helper.ts';
+import { checkedHelper, type Helper, type HelperOptions } from '../credential-helper.ts';
 import { destinationsOf, isNamed } from '../credential-hosts.ts';
 import { UsageError } from '../exit.ts';
+import { issueDatedToken } from '../tokens.ts';
 
 const group = 'client.authentication.k8s.io';
 /** Kubernetes accepts an answer only in the version that it asked in. The members used here are the same in both. */
@@ -26,7 +27,7 @@ export async function kubernetesCredential(ctx: Context, options: HelperOptions)
   }
   const { apiVersion, server } = readExecInfo(ctx.config.kubernetesExecInfo);
   requireAllowed(server, helper);
-  const { token, expiresAt } = await narrowToken(ctx, await connect(ctx), helper.access);
+  const { token, expiresAt } = await issueDatedToken(await connect(ctx), helper.access, ctx.signal);
   const expirationTimestamp = expiresAt === undefined ? undefined : timestamp(expiresAt);
   const credential = { apiVersion, kind: 'ExecCredential', status: { expirationTimestamp, token } };
   ctx.output.result(credential, () => [JSON.stringify(credential)]);

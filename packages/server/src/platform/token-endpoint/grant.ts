@@ -46,7 +46,7 @@ export function refuseAuthorizationDetails(body: { readonly authorization_detail
 }
 
 /** The parsed `authorization_details`, undefined if there are none. Text that is not valid JSON stays text, which is refused as such. */
-export function readDetails({ authorization_details: text }: GrantParameters): unknown {
+function readDetails({ authorization_details: text }: GrantParameters): unknown {
   if (text === undefined) return undefined;
   try {
     const details: unknown = JSON.parse(text);
@@ -57,16 +57,18 @@ export function readDetails({ authorization_details: text }: GrantParameters): u
 }
 
 /**
- * Refuses what a run cannot have.
+ * What a run is requested to be. What no run can have is refused.
  * @throws {AuthError} `invalid_request`
  */
-export function requireRunParameters(body: GrantParameters): void {
+export function readRunRequest(body: GrantParameters) {
   const unsupported = (['audience', 'actor_token', 'actor_token_type'] as const).find(
     (name) => body[name] !== undefined,
   );
   if (unsupported) throw new AuthError('invalid_request', `${unsupported}: is not supported`);
   if (body.requested_token_type !== undefined && body.requested_token_type !== accessTokenType)
     throw new AuthError('invalid_request', `requested_token_type: must be ${accessTokenType}`);
+  const { scope, resource } = body;
+  return { scope, resource, authorizationDetails: readDetails(body), expiresInSeconds: readLifetime(body) };
 }
 
 /**

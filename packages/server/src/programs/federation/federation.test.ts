@@ -319,6 +319,7 @@ onBothDatabases('federation', (open, dialect) => {
       'no issuer': () => ({ iss: undefined }),
       'another audience': () => ({ aud: 'https://cloud.example' }),
       'two audiences': () => ({ aud: [ours, 'https://cloud.example'] }),
+      'our audience twice': () => ({ aud: [ours, ours] }),
       'no audience': () => ({ aud: [] }),
       'our audience with a slash': () => ({ aud: `${ours}/` }),
       'that has expired': () => ({ exp: nowSeconds() - 61 }),
@@ -357,7 +358,10 @@ onBothDatabases('federation', (open, dialect) => {
         return sign({}, { key: { ...issuer.keys[0]!, alg: 'HS256', privateKey: hmac } });
       },
       RS512: async () => {
-        const stronger = await newSigningKey('RS512', issuer.keys[0]!.kid);
+        // Published without its algorithm, it could verify others.
+        const stronger = await newSigningKey('RS512');
+        const { alg: _, ...publicJwk } = stronger.publicJwk;
+        issuer.keys.push({ ...stronger, publicJwk });
         return sign({}, { key: stronger });
       },
       'a key in its header': async () => {

@@ -1,12 +1,6 @@
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import { AuthError } from '../../platform/errors.ts';
-import {
-  type Grant,
-  readDetails,
-  readLifetime,
-  requireParameter,
-  requireRunParameters,
-} from '../../platform/token-endpoint/grant.ts';
+import { type Grant, readRunRequest, requireParameter } from '../../platform/token-endpoint/grant.ts';
 import { redeemAssertion, startFederatedRun } from './federation.ts';
 import type { Issuers } from './issuers.ts';
 
@@ -14,16 +8,12 @@ import type { Issuers } from './issuers.ts';
 export const federationGrant = (issuers: Issuers): Grant<IssuedToken> => ({
   redeem: async (ctx, { authorization, body, client }) => {
     // It does not act in the run, as it might expect.
-    if (body.client_secret !== undefined || /^basic\b/i.test(authorization ?? ''))
+    if (/^basic\b/i.test(authorization ?? ''))
       throw new AuthError('invalid_request', 'client_secret: a service key is not supported here');
     const assertion = requireParameter(body, 'assertion');
     const keyId = requireParameter(body, 'key_id');
     const subject = await redeemAssertion(ctx, issuers, { assertion, keyId });
-    requireRunParameters(body);
-    const { scope, resource } = body;
-    const authorizationDetails = readDetails(body);
-    const expiresInSeconds = readLifetime(body);
-    const requested = { scope, resource, authorizationDetails, expiresInSeconds };
-    return { body: await startFederatedRun(ctx, subject, requested, client), detail: 'federated' };
+    const run = await startFederatedRun(ctx, subject, readRunRequest(body), client);
+    return { body: run, detail: 'federated' };
   },
 });

@@ -49,9 +49,7 @@ export function untrustedClaim(
   { issuer, claims }: KeyTrust,
   token: Readonly<Record<string, unknown>>,
 ): string | undefined {
-  const different = Object.entries(claims).find(
-    ([name, value]) => !Object.hasOwn(token, name) || token[name] !== value,
-  );
+  const different = Object.entries(claims).find(([name, value]) => token[name] !== value);
   if (different) return different[0];
   const isPrivileged = issuer === githubIssuer && privilegedEvents.includes(token['event_name']);
   return isPrivileged && !Object.hasOwn(claims, 'event_name') ? 'event_name' : undefined;

@@ -1,14 +1,7 @@
 import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
-import {
-  type Grant,
-  type GrantCall,
-  type GrantParameters,
-  readDetails,
-  readLifetime,
-  requireRunParameters,
-} from '../../platform/token-endpoint/grant.ts';
+import { type Grant, type GrantCall, readRunRequest } from '../../platform/token-endpoint/grant.ts';
 import { identifyService, requireDelegation } from '../../services/service-keys/service-keys.ts';
 import { findRunSubject, type RunSubject } from '../../sessions/run-subject.ts';
 import { exchangeToken } from './runs.ts';
@@ -16,16 +9,11 @@ import { exchangeToken } from './runs.ts';
 /** The token exchange grant. @see RFC 8693 section 2.1 */
 export const tokenExchangeGrant: Grant<IssuedToken> = {
   redeem: async (ctx, call) => {
-    const { body, client } = call;
     const service = await readService(ctx, call);
-    requireSupported(body);
+    const requested = { service, ...readRunRequest(call.body) };
     const subject = await readSubject(ctx, call);
-    const { scope, resource } = body;
-    const authorizationDetails = readDetails(body);
-    const expiresInSeconds = readLifetime(body);
-    const requested = { service, scope, resource, authorizationDetails, expiresInSeconds };
     return {
-      body: await exchangeToken(ctx, subject, requested, client),
+      body: await exchangeToken(ctx, subject, requested, call.client),
       detail: 'exchanged',
       ...(subject.renewedCookie === undefined ? {} : { cookie: { value: subject.renewedCookie } }),
     };
@@ -40,15 +28,6 @@ async function readService(ctx: Context, { authorization }: GrantCall): Promise<
   return service;
 }
 
-/** @throws {AuthError} `invalid_request` */
-function requireSupported(body: GrantParameters): void {
-  requireRunParameters(body);
-  if (body.subject_token_type !== undefined && body.subject_token_type !== accessTokenType)
-    throw new AuthError('invalid_request', `subject_token_type: must be ${accessTokenType}`);
-  if (body.subject_token !== undefined && body.subject_token_type === undefined)
-    throw new AuthError('invalid_request', 'subject_token_type: is missing');
-}
-
 /**
  * The subject token, or the credential of the page or program that sends the request. An invalid one is an error of the
  * request, whatever is wrong with it.
@@ -56,7 +35,11 @@ function requireSupported(body: GrantParameters): void {
  * @see RFC 8693 section 2.2.2
  */
 async function readSubject(ctx: Context, call: GrantCall): Promise<RunSubject> {
-  const { subject_token: token } = call.body;
+  const { subject_token: token, subject_token_type: type } = call.body;
+  if (type !== undefined && type !== accessTokenType)
+    throw new AuthError('invalid_request', `subject_token_type: must be ${accessTokenType}`);
+  if (token !== undefined && type === undefined)
+    throw new AuthError('invalid_request', 'subject_token_type: is missing');
   const presented =
     token === undefined ? call.presentedCredential() : { type: 'bearer' as const, value: token };
   if (!presented) throw new AuthError('invalid_request', 'subject_token: is missing');
