@@ -1,3 +1,6 @@
+import type { Context } from './context.ts';
+import { listing } from './text.ts';
+
 interface PageQuery {
   readonly limit: string;
   readonly cursor?: string;
@@ -24,6 +27,24 @@ export async function allPages<Entry>(
   return { entries, next_cursor: cursor };
 }
 
-/** Printed below a list that was cut off. */
-export const moreLines = (next_cursor: string | null): string[] =>
-  next_cursor === null ? [] : ['There are more; only the first thousand are shown.'];
+interface List {
+  /** The same for programs. It has a `next_cursor` if the list was cut off. */
+  readonly json: Readonly<Record<string, unknown>>;
+  readonly heading: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** What is said instead of an empty list. */
+  readonly none?: string;
+  readonly above?: readonly string[];
+}
+
+/** Prints a list as a table. */
+export const printList = ({ output }: Context, { json, heading, rows, none, above = [] }: List): void =>
+  output.result(json, (columns) =>
+    rows.length === 0 && none !== undefined
+      ? [none]
+      : [
+          ...above,
+          ...listing(heading, rows, columns),
+          ...(json['next_cursor'] ? ['There are more; only the first thousand are shown.'] : []),
+        ],
+  );

@@ -4,7 +4,8 @@ import { storedName } from '../account-name.ts';
 import { connectStored, loginCommand } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../exit.ts';
-import { listing, localTime } from '../text.ts';
+import { printList } from '../pages.ts';
+import { localTime } from '../text.ts';
 
 /** `latchkey accounts`: the logins on this server, in the order in which they were added. */
 export async function listAccounts(ctx: Context): Promise<void> {
@@ -17,20 +18,17 @@ export async function listAccounts(ctx: Context): Promise<void> {
     kind: kind ?? 'session',
     logged_in_at,
   }));
-  ctx.output.result({ server, accounts }, (columns) =>
-    accounts.length === 0
-      ? [`You are not signed in to ${server}. Sign in with \`${loginCommand(ctx)}\`.`]
-      : listing(
-          ['NAME', 'EMAIL', 'KIND', 'SIGNED IN'],
-          accounts.map((account) => [
-            account.name,
-            account.user?.email || '-',
-            account.kind,
-            `${localTime(account.logged_in_at)}${account.current ? ' (in use)' : ''}`,
-          ]),
-          columns,
-        ),
-  );
+  printList(ctx, {
+    json: { server, accounts },
+    heading: ['NAME', 'EMAIL', 'KIND', 'SIGNED IN'],
+    rows: accounts.map((account) => [
+      account.name,
+      account.user?.email || '-',
+      account.kind,
+      `${localTime(account.logged_in_at)}${account.current ? ' (in use)' : ''}`,
+    ]),
+    none: `You are not signed in to ${server}. Sign in with \`${loginCommand(ctx)}\`.`,
+  });
 }
 
 /** `latchkey switch NAME`: commands without `--account` use this login from now on. */

@@ -1,7 +1,6 @@
 import { createApi } from '@latchkey/client/api';
-import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import { hasCode } from '@latchkey/client/errors';
 import type { FileCheck } from '@latchkey/client/file-storage';
-import type { ProfileView } from '@latchkey/contract/account';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ProxySetting } from '../config.ts';
 import {
@@ -10,7 +9,6 @@ import {
   connectWithoutLogins,
   credentialVariable,
   loginCommand,
-  type Stored,
   sources,
 } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -27,6 +25,10 @@ interface Check {
   readonly hint?: string | undefined;
 }
 
+/** What a check adds to the JSON, and its lines. */
+type Findings<Report> = readonly [Report, ...Check[]];
+const findings = <Report>(report: Report, ...checks: Check[]): Findings<Report> => [report, ...checks];
+
 const marks: Record<State, string> = { ok: 'ok', note: '-', warning: '!', problem: 'X' };
 
 /** The `Date` header has whole seconds, and its transfer takes a moment. */
@@ -39,22 +41,26 @@ export async function doctor(ctx: Context): Promise<void> {
   const found = await checkFile(ctx);
   const connection = await connectOrDefault(ctx);
   const failures: Failure[] = [];
-  const recordFailure = (error: unknown): Failure => {
-    if (hasCode(error, 'aborted')) throw error;
-    const failure = failureOf(error, {
-      login: loginCommand(ctx),
-      command: 'latchkey doctor',
-      server: connection.server,
-      credential: connection.credential,
-      hasOtherLogins: false,
+  /** What a check reports, null if it fails, and its lines. */
+  const attempt = async <Report>(name: string, check: () => Promise<Findings<Report>>) =>
+    check().catch((error: unknown): Findings<null> => {
+      if (hasCode(error, 'aborted')) throw error;
+      const failure = failureOf(error, {
+        login: loginCommand(ctx),
+        command: 'latchkey doctor',
+        server: connection.server,
+        credential: connection.credential,
+        hasOtherLogins: false,
+      });
+      failures.push(failure);
+      return [null, { name, state: 'problem', text: failure.message, hint: failure.hint }];
     });
-    failures.push(failure);
-    return failure;
-  };
-  const server = await checkServer(ctx, connection).catch(recordFailure);
-  const credentials = await checkCredentials(connection.stored, found).catch(recordFailure);
-  const canTry = !('code' in server) && !('code' in credentials);
-  const session = canTry ? await checkSession(ctx, connection).catch(recordFailure) : null;
+  const [server, ...serverChecks] = await attempt('Server', () => checkServer(ctx, connection));
+  const [credentials, ...credentialChecks] = await attempt('Credentials', () =>
+    checkCredentials(connection, found),
+  );
+  const [login, ...sessionChecks] =
+    server && credentials ? await attempt('Session', () => checkSession(ctx, connection)) : [null];
   const proxies = ctx.config.proxies.map(withoutPassword);
 
   const { bun, node } = process.versions;
@@ -65,33 +71,26 @@ export async function doctor(ctx: Context): Promise<void> {
       bun: bun ?? null,
       node: bun === undefined ? node : null,
       platform: `${process.platform} ${process.arch}`,
-      server: 'code' in server ? null : server.version,
+      server: server?.version ?? null,
     },
     server: {
       url: connection.server,
       source: connection.source,
-      ...('code' in server
-        ? { reachable: false }
-        : { reachable: true, latency_milliseconds: server.latency }),
+      reachable: server !== null,
+      ...(server && { latency_milliseconds: server.latency }),
     },
-    clock: { difference_seconds: 'code' in server ? null : server.clockDifferenceSeconds },
+    clock: { difference_seconds: server?.clockDifferenceSeconds ?? null },
     credentials: {
       kind: place?.kind ?? 'environment',
       why: place?.why ?? `${credentialVariable(connection)} is set`,
       place: place?.storage.description ?? credentialVariable(connection),
-      ...('code' in credentials ? {} : credentials),
+      ...credentials,
     },
-    login: session === null || 'code' in session ? null : session,
+    login,
     proxies,
     problems: failures.map(({ code, message, hint }) => ({ error: code, error_description: message, hint })),
   };
-  const checks = [
-    serverCheck(connection, server),
-    ...('code' in server ? [] : [clockCheck(server.clockDifferenceSeconds)]),
-    ...credentialChecks(connection, credentials),
-    ...(session === null ? [] : [sessionCheck(ctx, session)]),
-    proxyCheck(proxies),
-  ];
+  const checks = [...serverChecks, ...credentialChecks, ...sessionChecks, proxyCheck(proxies)];
   ctx.output.result(report, () => [
     `latchkey ${manifest.version}, ${bun === undefined ? `Node.js ${node}` : `Bun ${bun}`}, ${report.versions.platform}`,
     '',
@@ -120,17 +119,11 @@ async function connectOrDefault(ctx: Context): Promise<Connection> {
   }
 }
 
-interface ServerReport {
-  readonly version: string | null;
-  readonly latency: number;
-  readonly clockDifferenceSeconds: number | null;
-}
-
 /** Sends a request without credentials, which only a Latchkey server refuses with the right error. */
 async function checkServer(
   { signal, insecureHttp }: Context,
-  { server, api: connectionApi }: Connection,
-): Promise<ServerReport> {
+  { server, source, api: connectionApi }: Connection,
+) {
   let date = Number.NaN;
   const api = createApi({
     server,
@@ -145,138 +138,108 @@ async function checkServer(
   await api.call('getProfile', { signal }).catch((error: unknown) => {
     if (!hasCode(error, 'invalid_token')) throw error;
   });
-  const latency = performance.now() - started;
+  const milliseconds = performance.now() - started;
+  const latency = Math.round(milliseconds);
   const halfSecond = 500;
-  const difference = (startedAt + latency / 2 - (date + halfSecond)) / 1000;
+  const difference = (startedAt + milliseconds / 2 - (date + halfSecond)) / 1000;
+  const clockDifferenceSeconds = Number.isNaN(difference) ? null : Math.round(difference);
   const document = await api.send('/openapi.json', { signal }).catch(() => undefined);
   const { info } = Object(document?.body) as { info?: { version?: unknown } };
-  return {
-    version: typeof info?.version === 'string' ? info.version : null,
-    latency: Math.round(latency),
-    clockDifferenceSeconds: Number.isNaN(difference) ? null : Math.round(difference),
-  };
+  const version = typeof info?.version === 'string' ? info.version : null;
+  const text = `${server} (${sources[source]}) answers in ${latency} ms${version === null ? '' : `, version ${version}`}`;
+  return findings(
+    { version, latency, clockDifferenceSeconds },
+    { name: 'Server', state: 'ok', text },
+    clockCheck(clockDifferenceSeconds),
+  );
 }
 
-interface CredentialReport {
-  readonly path: string | null;
-  readonly readable_by: string;
-  readonly servers: readonly string[];
-  /** What was accessible to others, in sentences. */
-  readonly findings: readonly { readonly what: string; readonly mended: boolean }[];
+function clockCheck(seconds: number | null): Check {
+  const name = 'Clock';
+  if (seconds === null) return { name, state: 'note', text: 'the server does not send its time' };
+  const difference = Math.abs(seconds);
+  if (difference <= clockToleranceSeconds) return { name, state: 'ok', text: "agrees with the server's" };
+  const text = `${duration(difference)} ${seconds > 0 ? 'ahead of' : 'behind'} the server's`;
+  if (difference <= clockWarningSeconds) return { name, state: 'note', text };
+  const hint =
+    'Correct the clock of this machine or of the server. Sessions keep working as long as neither clock jumps.';
+  return { name, state: 'warning', text, hint };
 }
+
+const readers: Readonly<Record<FileCheck['readableBy'], string>> = {
+  owner: 'only you can read them',
+  group: 'your group could read them',
+  everyone: 'everyone could read them',
+  unknown: 'who can read them is unknown',
+};
 
 /** Where the credentials are, who could read them, and whether they can be written. */
 async function checkCredentials(
-  stored: Stored | undefined,
+  connection: Connection,
   found: FileCheck | undefined,
-): Promise<CredentialReport> {
-  if (!stored) return { path: null, readable_by: 'owner', servers: [], findings: [] };
-  const { place } = stored;
-  const checked = place.kind === 'file' ? (found ?? (await place.storage.check())) : undefined;
-  const servers = Object.keys((await place.storage.read()).servers);
-  if (servers.length > 0) {
-    await place.storage.lock('document', async () => place.storage.write(await place.storage.read()));
+): Promise<Findings<object>> {
+  const name = 'Credentials';
+  const { stored, credential } = connection;
+  if (!stored) {
+    const source = credential === 'agent' ? 'tokens of the agent' : 'the token';
+    const text = `${source} in ${credentialVariable(connection)}; nothing stored is used`;
+    const report = { path: null, readable_by: 'owner', servers: [], findings: [] };
+    return findings(report, { name, state: 'ok', text });
   }
-  return {
-    path: checked?.path ?? null,
-    readable_by: checked?.readableBy ?? 'owner',
-    servers,
-    findings: checked?.findings ?? [],
-  };
-}
-
-interface SessionReport {
-  readonly state: 'valid' | 'none';
-  readonly user?: { readonly id: string; readonly email?: string };
-  readonly logged_in_at?: string;
-  readonly access_token_expires_at?: string;
+  const { kind, storage, why } = stored.place;
+  const checked = kind === 'file' ? (found ?? (await stored.place.storage.check())) : undefined;
+  const servers = Object.keys((await storage.read()).servers);
+  if (servers.length > 0) await storage.lock('document', async () => storage.write(await storage.read()));
+  const readableBy = checked?.readableBy ?? 'owner';
+  return findings(
+    { path: checked?.path ?? null, readable_by: readableBy, servers, findings: checked?.findings ?? [] },
+    {
+      name,
+      state: readableBy === 'owner' ? 'ok' : 'warning',
+      text: `${storage.description}, because ${why}${checked ? `; ${readers[readableBy]}` : ''}`,
+    },
+    ...(checked?.findings ?? []).map(({ what, mended }): Check => {
+      const text = `${what} ${mended ? 'Its mode has been corrected.' : 'Its mode could not be changed.'}`;
+      return { name, state: 'warning', text };
+    }),
+  );
 }
 
 /** @throws {LatchkeyError} if there is a session that does not work */
-async function checkSession({ signal }: Context, { session, stored }: Connection): Promise<SessionReport> {
+async function checkSession(ctx: Context, { session, stored }: Connection) {
+  const name = 'Session';
+  const none = findings(
+    { state: 'none' },
+    { name, state: 'note', text: `none; sign in with \`${loginCommand(ctx)}\`` },
+  );
   try {
-    const user = await session.call('getProfile', { signal }).catch((error: unknown) => {
+    const user = await session.call('getProfile', { signal: ctx.signal }).catch((error: unknown) => {
       // A narrow token may not see whose it is.
       if (hasCode(error, 'insufficient_scope')) return undefined;
       throw error;
     });
     const login = await stored?.store.read();
-    if (stored && !login) return { state: 'none' };
-    return {
-      state: 'valid',
-      ...(user === undefined ? {} : { user: { id: user.id, ...emailOf(user) } }),
-      ...(login ? { logged_in_at: login.logged_in_at } : {}),
-      ...(login && login.kind !== 'key'
-        ? { access_token_expires_at: new Date(login.access_token_expires_at).toISOString() }
-        : {}),
-    };
+    if (stored && !login) return none;
+    const expiresAt = login && login.kind !== 'key' ? login.access_token_expires_at : undefined;
+    const left = expiresAt === undefined ? 0 : Math.max(0, (expiresAt - Date.now()) / 1000);
+    const text = [
+      user?.email ?? user?.id ?? 'valid',
+      ...(login ? [`, since ${localTime(login.logged_in_at)}`] : []),
+      ...(expiresAt === undefined ? [] : [`; the access token expires in ${duration(left)}`]),
+    ].join('');
+    return findings(
+      {
+        state: 'valid',
+        user: user && { id: user.id, email: user.email },
+        logged_in_at: login?.logged_in_at,
+        access_token_expires_at: expiresAt === undefined ? undefined : new Date(expiresAt).toISOString(),
+      },
+      { name, state: 'ok', text },
+    );
   } catch (error) {
-    if (error instanceof LatchkeyError && error.code === 'not_logged_in') return { state: 'none' };
+    if (hasCode(error, 'not_logged_in')) return none;
     throw error;
   }
-}
-
-const emailOf = ({ email }: ProfileView) => (email === undefined ? {} : { email });
-
-function serverCheck({ server, source }: Connection, report: ServerReport | Failure): Check {
-  if ('code' in report) return { name: 'Server', state: 'problem', text: report.message, hint: report.hint };
-  const version = report.version === null ? '' : `, version ${report.version}`;
-  const text = `${server} (${sources[source]}) answers in ${report.latency} ms${version}`;
-  return { name: 'Server', state: 'ok', text };
-}
-
-function clockCheck(seconds: number | null): Check {
-  if (seconds === null) return { name: 'Clock', state: 'note', text: 'the server does not send its time' };
-  const difference = Math.abs(seconds);
-  if (difference <= clockToleranceSeconds)
-    return { name: 'Clock', state: 'ok', text: "agrees with the server's" };
-  const text = `${duration(difference)} ${seconds > 0 ? 'ahead of' : 'behind'} the server's`;
-  if (difference <= clockWarningSeconds) return { name: 'Clock', state: 'note', text };
-  const hint =
-    'Correct the clock of this machine or of the server. Sessions keep working as long as neither clock jumps.';
-  return { name: 'Clock', state: 'warning', text, hint };
-}
-
-function credentialChecks(connection: Connection, report: CredentialReport | Failure): Check[] {
-  const name = 'Credentials';
-  const { stored } = connection;
-  if ('code' in report) return [{ name, state: 'problem', text: report.message, hint: report.hint }];
-  const readers: Record<string, string> = {
-    owner: 'only you can read them',
-    group: 'your group could read them',
-    everyone: 'everyone could read them',
-  };
-  const who =
-    stored?.place.kind === 'file' ? (readers[report.readable_by] ?? 'who can read them is unknown') : '';
-  if (!stored) {
-    const source = connection.credential === 'agent' ? 'tokens of the agent' : 'the token';
-    const text = `${source} in ${credentialVariable(connection)}; nothing stored is used`;
-    return [{ name, state: 'ok', text }];
-  }
-  const { place } = stored;
-  const where = `${place.storage.description}, because ${place.why}${who && `; ${who}`}`;
-  return [
-    { name, state: report.readable_by === 'owner' ? 'ok' : 'warning', text: where },
-    ...report.findings.map(({ what, mended }): Check => {
-      const text = `${what} ${mended ? 'Its mode has been corrected.' : 'Its mode could not be changed.'}`;
-      return { name, state: 'warning', text };
-    }),
-  ];
-}
-
-function sessionCheck(ctx: Context, report: SessionReport | Failure): Check {
-  if ('code' in report) return { name: 'Session', state: 'problem', text: report.message, hint: report.hint };
-  if (report.state === 'none') {
-    return { name: 'Session', state: 'note', text: `none; sign in with \`${loginCommand(ctx)}\`` };
-  }
-  const { user, logged_in_at: since, access_token_expires_at: expiresAt } = report;
-  const left = duration(Math.max(0, (Date.parse(expiresAt ?? '') - Date.now()) / 1000));
-  const text = [
-    user?.email ?? user?.id ?? 'valid',
-    ...(since === undefined ? [] : [`, since ${localTime(since)}`]),
-    ...(expiresAt === undefined ? [] : [`; the access token expires in ${left}`]),
-  ].join('');
-  return { name: 'Session', state: 'ok', text };
 }
 
 const proxyCheck = (proxies: readonly ProxySetting[]): Check => ({

@@ -5,9 +5,9 @@ import { hasBrowser, openBrowser } from '../browser.ts';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, UsageError } from '../exit.ts';
-import { allPages, moreLines } from '../pages.ts';
+import { allPages, printList } from '../pages.ts';
 import { type RequestedAccess, requestedAccess } from '../requested-access.ts';
-import { listing, localTime } from '../text.ts';
+import { localTime } from '../text.ts';
 import { parseDuration, requireText } from '../text-input.ts';
 
 export interface NewKeyOptions {
@@ -28,26 +28,20 @@ export async function listKeys(ctx: Context): Promise<void> {
     const page = await session.call('listKeys', { query, signal: ctx.signal });
     return { entries: page.keys, next_cursor: page.next_cursor };
   });
-  ctx.output.result({ keys: entries, next_cursor }, (columns) =>
-    entries.length === 0
-      ? ['You have no keys. Create one with `latchkey keys create`.']
-      : [
-          ...listing(
-            ['ID', 'NAME', 'SCOPE', 'RESOURCE', 'ISSUER', 'EXPIRES', 'LAST USED'],
-            entries.map(({ id, name, scope, resource, trust, expires_at, last_used_at }) => [
-              id,
-              name,
-              scope,
-              resource ?? '-',
-              trust?.issuer ?? '-',
-              localTime(expires_at),
-              last_used_at === null ? 'never' : localTime(last_used_at),
-            ]),
-            columns,
-          ),
-          ...moreLines(next_cursor),
-        ],
-  );
+  printList(ctx, {
+    json: { keys: entries, next_cursor },
+    heading: ['ID', 'NAME', 'SCOPE', 'RESOURCE', 'ISSUER', 'EXPIRES', 'LAST USED'],
+    rows: entries.map(({ id, name, scope, resource, trust, expires_at, last_used_at }) => [
+      id,
+      name,
+      scope,
+      resource ?? '-',
+      trust?.issuer ?? '-',
+      localTime(expires_at),
+      last_used_at === null ? 'never' : localTime(last_used_at),
+    ]),
+    none: 'You have no keys. Create one with `latchkey keys create`.',
+  });
 }
 
 interface NewKey extends RequestedAccess {

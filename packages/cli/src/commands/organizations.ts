@@ -1,8 +1,8 @@
 import type { Organization } from '@latchkey/contract/organizations';
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { allPages, moreLines } from '../pages.ts';
-import { listing, localTime } from '../text.ts';
+import { allPages, printList } from '../pages.ts';
+import { localTime } from '../text.ts';
 
 /** `latchkey organizations`: the user's organizations, oldest membership first. */
 export async function organizations(ctx: Context): Promise<void> {
@@ -11,12 +11,9 @@ export async function organizations(ctx: Context): Promise<void> {
     const page = await session.call('listOrganizations', { query, signal: ctx.signal });
     return { entries: page.organizations, next_cursor: page.next_cursor };
   });
-  ctx.output.result({ organizations: entries, next_cursor }, (columns) => [
-    ...listing(
-      ['SLUG', 'NAME', 'ROLE', 'JOINED'],
-      entries.map(({ slug, name, role, joined_at }) => [slug, name, role, localTime(joined_at)]),
-      columns,
-    ),
-    ...moreLines(next_cursor),
-  ]);
+  printList(ctx, {
+    json: { organizations: entries, next_cursor },
+    heading: ['SLUG', 'NAME', 'ROLE', 'JOINED'],
+    rows: entries.map(({ slug, name, role, joined_at }) => [slug, name, role, localTime(joined_at)]),
+  });
 }

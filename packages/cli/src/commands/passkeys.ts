@@ -1,24 +1,22 @@
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { listing, localTime } from '../text.ts';
+import { printList } from '../pages.ts';
+import { localTime } from '../text.ts';
 
 /** `latchkey passkeys`: the user's passkeys, newest first. They are added and removed in the browser. */
 export async function passkeys(ctx: Context): Promise<void> {
   const { session, server } = await connect(ctx);
   const list = await session.call('listPasskeys', { signal: ctx.signal });
-  ctx.output.result(list, (columns) =>
-    list.passkeys.length === 0
-      ? [`You have no passkeys. Add one at ${server}/account.`]
-      : listing(
-          ['ID', 'NAME', 'BACKED UP', 'CREATED', 'LAST USED'],
-          list.passkeys.map(({ id, name, backed_up, created_at, last_used_at }) => [
-            id,
-            name,
-            backed_up ? 'yes' : 'no',
-            localTime(created_at),
-            last_used_at === null ? 'never' : localTime(last_used_at),
-          ]),
-          columns,
-        ),
-  );
+  printList(ctx, {
+    json: list,
+    heading: ['ID', 'NAME', 'BACKED UP', 'CREATED', 'LAST USED'],
+    rows: list.passkeys.map(({ id, name, backed_up, created_at, last_used_at }) => [
+      id,
+      name,
+      backed_up ? 'yes' : 'no',
+      localTime(created_at),
+      last_used_at === null ? 'never' : localTime(last_used_at),
+    ]),
+    none: `You have no passkeys. Add one at ${server}/account.`,
+  });
 }

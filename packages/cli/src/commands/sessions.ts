@@ -5,29 +5,26 @@ import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, UsageError } from '../exit.ts';
 import { nextLogin, nextLoginLines } from '../next-login.ts';
-import { allPages, moreLines } from '../pages.ts';
-import { listing, localTime } from '../text.ts';
+import { allPages, printList } from '../pages.ts';
+import { localTime } from '../text.ts';
 
 /** `latchkey sessions`: the user's sessions, newest first, each with its runs below it. */
 export async function listSessions(ctx: Context): Promise<void> {
   const { session } = await connect(ctx);
   const { entries, next_cursor } = await allSessions(session, ctx.signal);
-  ctx.output.result({ sessions: entries, next_cursor }, (columns) => [
-    ...runsLines(entries),
-    ...listing(
-      ['ID', 'DEVICE', 'METHOD', 'ADDRESS', 'CREATED', 'LAST USED'],
-      nested(entries).map(({ depth, listed }) => [
-        listed.id,
-        depth === 0 ? deviceOf(listed) : `${'  '.repeat(depth - 1)}└ ${deviceOf(listed)}`,
-        listed.method.replaceAll('_', ' '),
-        listed.ip_address ?? '-',
-        localTime(listed.created_at),
-        `${localTime(listed.last_used_at)}${listed.current ? ' (this one)' : ''}`,
-      ]),
-      columns,
-    ),
-    ...moreLines(next_cursor),
-  ]);
+  printList(ctx, {
+    json: { sessions: entries, next_cursor },
+    above: runsLines(entries),
+    heading: ['ID', 'DEVICE', 'METHOD', 'ADDRESS', 'CREATED', 'LAST USED'],
+    rows: nested(entries).map(({ depth, listed }) => [
+      listed.id,
+      depth === 0 ? deviceOf(listed) : `${'  '.repeat(depth - 1)}└ ${deviceOf(listed)}`,
+      listed.method.replaceAll('_', ' '),
+      listed.ip_address ?? '-',
+      localTime(listed.created_at),
+      `${localTime(listed.last_used_at)}${listed.current ? ' (this one)' : ''}`,
+    ]),
+  });
 }
 
 /** `latchkey sessions revoke ID`: ends one session, and removes the credentials if it is the one in use here. */
