@@ -362,6 +362,7 @@ onBothDatabases('federation', (open, dialect) => {
         const stronger = await newSigningKey('RS512');
         const { alg: _, ...publicJwk } = stronger.publicJwk;
         issuer.keys.push({ ...stronger, publicJwk });
+        app.pass(600);
         return sign({}, { key: stronger });
       },
       'a key in its header': async () => {
