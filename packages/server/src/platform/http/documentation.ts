@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { sessionCookieName } from './cookie.ts';
-import { once } from './once.ts';
 import { describeApi, openApiDocument } from './openapi.ts';
 import { pageHeaders } from './pages.ts';
 import { withProduct } from './product-pages.ts';
@@ -47,4 +46,13 @@ export function documentationRoutes(routes: Routes, ctx: Context, version: strin
   const page = once(() => storeFile(withProduct(referencePage(referenceOf(api(), options)), product)));
   const headers = pageHeaders(ctx.config);
   routes.get('/docs', ({ request }) => fileResponse(page(), request.headers, headers));
+}
+
+/** Makes a value on first use, so that no start waits for it. */
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }

@@ -65,79 +65,60 @@ export interface Header {
   readonly example?: string;
 }
 
-export const requestId: Header = {
-  name: 'X-Request-Id',
+const header = (name: string, description: string, more: Partial<Header> = {}): Header => ({
+  name,
   required: true,
-  description: 'The id from the request, if that is 1-128 characters of [A-Za-z0-9._-], otherwise a new one',
-  pattern: '^[A-Za-z0-9._-]{1,128}$',
-};
-export const cacheControl: Header = {
-  name: 'Cache-Control',
-  required: true,
-  description: 'no-store, except for the few documents that may be cached',
-};
-export const etag: Header = {
-  name: 'ETag',
-  required: true,
-  description: 'Identifies this version, for If-Match and If-None-Match',
+  description,
+  ...more,
+});
+
+export const requestId = header(
+  'X-Request-Id',
+  'The id from the request, if that is 1-128 characters of [A-Za-z0-9._-], otherwise a new one',
+  { pattern: '^[A-Za-z0-9._-]{1,128}$' },
+);
+export const cacheControl = header(
+  'Cache-Control',
+  'no-store, except for the few documents that may be cached',
+);
+export const etag = header('ETag', 'Identifies this version, for If-Match and If-None-Match', {
   pattern: '^(W/)?"[^"]*"$',
-};
-export const location: Header = {
-  name: 'Location',
-  required: true,
-  description: 'The page, with the parameters',
-};
-const setCookie: Header = {
-  name: 'Set-Cookie',
+});
+export const location = header('Location', 'The page, with the parameters');
+const setCookie = header(
+  'Set-Cookie',
+  'Starts, renews or ends the session of a browser. Never readable by scripts',
+  { required: false },
+);
+const challenge = header(
+  'WWW-Authenticate',
+  'The credential that is required, and what is wrong with the one that was sent',
+);
+export const serverVersion = header(
+  'Latchkey-Version',
+  'The version of the service, for the command line: its user agent begins with `latchkey/`',
+  { required: false, example: '0.2.0' },
+);
+const preferenceApplied = header('Preference-Applied', 'The preference of the request that was honoured', {
   required: false,
-  description: 'Starts, renews or ends the session of a browser. Never readable by scripts',
-};
-const challenge: Header = {
-  name: 'WWW-Authenticate',
-  required: true,
-  description: 'The credential that is required, and what is wrong with the one that was sent',
-};
-export const serverVersion: Header = {
-  name: 'Latchkey-Version',
-  required: false,
-  description: 'The version of the service, for the command line: its user agent begins with `latchkey/`',
-  example: '0.2.0',
-};
-const preferenceApplied: Header = {
-  name: 'Preference-Applied',
-  required: false,
-  description: 'The preference of the request that was honoured',
   pattern: '^wait=[0-9]+$',
   example: 'wait=25',
-};
-export const allow: Header = {
-  name: 'Allow',
-  required: true,
-  description: 'The methods of this path',
-};
-const retryAfter: Header = {
-  name: 'Retry-After',
-  required: true,
-  description: 'How many seconds to wait before the next attempt',
+});
+export const allow = header('Allow', 'The methods of this path');
+const retryAfter = header('Retry-After', 'How many seconds to wait before the next attempt', {
   pattern: '^[0-9]+$',
   example: '42',
-};
+});
 /** @see draft-ietf-httpapi-ratelimit-headers */
 const rateLimitHeaders: readonly Header[] = [
-  {
-    name: 'RateLimit',
-    required: true,
-    description: 'What remains of each rate limit (r), and the seconds until it resets (t)',
+  header('RateLimit', 'What remains of each rate limit (r), and the seconds until it resets (t)', {
     pattern: '^"[a-z_]+";r=[0-9]+;t=[0-9]+(, "[a-z_]+";r=[0-9]+;t=[0-9]+)*$',
     example: '"refreshes";r=0;t=42',
-  },
-  {
-    name: 'RateLimit-Policy',
-    required: true,
-    description: 'Each rate limit: how many requests (q) in how many seconds (w)',
+  }),
+  header('RateLimit-Policy', 'Each rate limit: how many requests (q) in how many seconds (w)', {
     pattern: '^"[a-z_]+";q=[0-9]+;w=[0-9]+(, "[a-z_]+";q=[0-9]+;w=[0-9]+)*$',
     example: '"refreshes";q=60;w=60',
-  },
+  }),
 ];
 
 const optional = (header: Header): Header => ({ ...header, required: false });

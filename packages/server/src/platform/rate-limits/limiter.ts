@@ -5,7 +5,6 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { addressKey } from '../values/client-address.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import { type Counted, type Counter, memoryCounter, sharedCounter } from './counter.ts';
-import { type RateLimitState, rateLimitFields, secondsLeft } from './fields.ts';
 import type { Quota, RateLimitName, RateLimitRules } from './rules.ts';
 
 /** A limit that a request counts against, and what it is counted by, such as an address or an account. */
@@ -128,3 +127,31 @@ const rateLimited = (limit: RateLimitName, state: RateLimitState): AuthError =>
       ...rateLimitFields([{ ...state, remaining: 0 }]),
     },
   });
+
+/** What is left of one limit after a request. */
+interface RateLimitState {
+  readonly limit: RateLimitName;
+  readonly quota: Quota;
+  readonly remaining: number;
+  /** Time until the window ends. */
+  readonly leftMs: number;
+}
+
+/** Rounded up to at least one second, so that a client that waits this long is not too early. */
+const secondsLeft = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / 1000));
+
+/**
+ * The `RateLimit` and `RateLimit-Policy` header fields of a response.
+ * @see draft-ietf-httpapi-ratelimit-headers
+ */
+const rateLimitFields = (states: readonly RateLimitState[]): Record<string, string> =>
+  states.length === 0
+    ? {}
+    : {
+        RateLimit: states
+          .map(({ limit, remaining, leftMs }) => `"${limit}";r=${remaining};t=${secondsLeft(leftMs)}`)
+          .join(', '),
+        'RateLimit-Policy': states
+          .map(({ limit, quota }) => `"${limit}";q=${quota.quota};w=${quota.windowSeconds}`)
+          .join(', '),
+      };

@@ -10,8 +10,8 @@ import type { Context } from '../context.ts';
 import { AuthError } from '../errors.ts';
 import type { Reply } from '../http/call.ts';
 import type { Api } from '../http/pipeline.ts';
+import { readBasic, writeBasic } from '../values/basic.ts';
 import type { ClientInfo } from '../values/client-info.ts';
-import { clientAuthorization } from './client.ts';
 import type { Grant, GrantCall, GrantParameters } from './grant.ts';
 
 /** The grant of each grant type. The first two also have a JSON dialect, whose response is a set of tokens. */
@@ -75,4 +75,24 @@ function redeemForm<Tokens extends TokenSet | IssuedToken>(
       throw error;
     }
   };
+}
+
+const invalid = (sentence: string): AuthError => new AuthError('invalid_request', sentence);
+
+/**
+ * The `Authorization` header of a token request, whose service key may also be in its form.
+ * @throws {AuthError} `invalid_request` if header and form contradict each other
+ * @see RFC 6749 section 2.3.1
+ */
+function clientAuthorization({
+  authorization,
+  body: { client_id: id, client_secret: secret },
+}: Pick<GrantCall, 'authorization' | 'body'>): string | null {
+  const basic = readBasic(authorization);
+  if (secret !== undefined && authorization !== null)
+    throw invalid('client_secret: the request has an Authorization header already');
+  if (secret !== undefined && id === undefined) throw invalid('client_id: is missing');
+  if (basic !== undefined && id !== undefined && basic.slice(0, basic.indexOf(':')) !== id)
+    throw invalid('client_id: differs from the Authorization header');
+  return secret === undefined || id === undefined ? authorization : writeBasic(id, secret);
 }
