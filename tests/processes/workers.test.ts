@@ -156,10 +156,11 @@ test('SIGHUP replaces every worker, and no new connection is refused meanwhile',
   await until(() => hasLogged(service, 'all workers are replaced'));
   isLoaded = false;
   await Promise.all(load);
-  // The kernel resets connections that a worker had not accepted when it closed its listener: about 5 of 100,000.
+  // The kernel resets connections that a worker had not accepted when it closed its listener: none to 8 of 20,000, on a busy machine.
+  // Only one of each client can be in the queue of each worker.
   const resets = answers.get('ECONNRESET') ?? 0;
   expect([...answers.keys()].filter((answer) => answer !== 'ECONNRESET')).toEqual(['HTTP/1.1 200 OK']);
-  expect(resets).toBeLessThan(10);
+  expect(resets).toBeLessThan(clients * workers);
   expect(before.filter(isRunning)).toEqual([]);
   expect(await workersIn(service)).toBe(workers);
   expect(await healthChecksIn(service)).toBe(answers.get('HTTP/1.1 200 OK') ?? 0);
