@@ -101,8 +101,8 @@ onBothDatabases('the security log', (open) => {
       byDevice,
       ['session_revoked', { reason: 'token' }],
       ['all_sessions_revoked', {}],
-      ['account_disabled', {}],
-      ['account_enabled', {}],
+      ['account_disabled', { by: 'operator' }],
+      ['account_enabled', { by: 'operator' }],
       ['login', { method: 'magic_link', kind: 'browser' }],
     ]);
     expect(events.at(-3)).toEqual({
