@@ -11,8 +11,9 @@ const warningIntervalMs = 60 * 60 * 1000;
  */
 export function watchForwardingHeaders(ctx: Context): (connection: ConnectionInfo, headers: Headers) => void {
   let warnedAt = Number.NEGATIVE_INFINITY;
-  return ({ peer }, headers) => {
+  return (connection, headers) => {
     if (!headers.has('X-Forwarded-For') && !headers.has('Forwarded')) return;
+    const { peer } = connection;
     if (isTrustedPeer(peer, ctx.config.trustedProxies)) return;
     ctx.metrics.untrustedForwards.inc();
     const now = ctx.clock();
