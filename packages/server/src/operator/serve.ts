@@ -9,6 +9,7 @@ import { type MailWorker, startMailWorker } from '../platform/mail/worker.ts';
 import { observeProcess } from '../platform/telemetry/metrics.ts';
 import { announce } from './announcement.ts';
 import { listen } from './listener.ts';
+import { giveBackMemory, restIntervalMs, watchRest } from './rest.ts';
 import { nextSignal } from './stop-signal.ts';
 import type { SupervisorConnection } from './worker.ts';
 
@@ -41,7 +42,7 @@ export async function serve(
     stopping: stop.signal,
   };
   observeProcess(ctx.metrics);
-  const lifecycle: Lifecycle = { draining: false, retiring: false, inFlight: 0 };
+  const lifecycle: Lifecycle = { draining: false, retiring: false, inFlight: 0, handled: 0 };
   const app = createApp(ctx, lifecycle);
 
   const ended = reasonToEnd(supervisor);
@@ -52,6 +53,7 @@ export async function serve(
   if (supervisor) supervisor.ready(() => ctx.metrics.registry.getMetricsAsJSON());
   else announce(ctx);
   void loadRest(ctx);
+  setInterval(watchRest(lifecycle, giveBackMemory), restIntervalMs).unref();
 
   const signal = await ended;
   log.info({ signal }, 'draining');

@@ -15,6 +15,8 @@ export interface Lifecycle {
   retiring: boolean;
   /** Requests that have no response yet. */
   inFlight: number;
+  /** Requests so far that have a response. */
+  handled: number;
 }
 
 /** The service as a function from requests to responses. */
@@ -74,6 +76,7 @@ export function createServer(
       return await runInTrace(trace, () => handleRequest(request, connection));
     } finally {
       lifecycle.inFlight -= 1;
+      lifecycle.handled += 1;
     }
   };
   return { fetch };
