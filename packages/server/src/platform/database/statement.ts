@@ -26,6 +26,11 @@ class Slot {
 /** The named values of a statement. */
 export type Slots<P> = { readonly [K in keyof P]-?: RawBuilder<P[K]> };
 
+/** Some values of a statement, for an insert or update whose columns have the same names. */
+export const named = <P, K extends keyof P>(p: Slots<P>, names: readonly K[]): Pick<Slots<P>, K> =>
+  // `fromEntries` forgets the names.
+  Object.fromEntries(names.map((name) => [name, p[name]])) as unknown as Pick<Slots<P>, K>;
+
 const builders: Record<Dialect, Kysely<Tables>> = {
   sqlite: new Kysely<Tables>({
     dialect: {

@@ -51,10 +51,6 @@ export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): 
 /** The state of an account's log, which changes with every event. */
 export type LogState = ChainRow;
 
-/** Undefined when the account is gone, or has no log yet. */
-export const findLog = async (ctx: Context, userId: string): Promise<LogState | undefined> =>
-  (await store.findChain(ctx.db.read, { user_id: userId })).at(0);
-
 /** Records an event in a batch, which has no effect if the log has another state by then. Nobody needs to lock the log. */
 export const recordNextEvent = (ctx: Context, on: Executor, log: LogState, event: NewEvent): Promise<void> =>
   append(ctx, on, log, event, null);
@@ -142,8 +138,11 @@ async function eventsSinceChange(
   const since = Math.max(ctx.clock(), chain.head_at) - changeWindowMs;
   if (chain.head_at <= since) return [];
   const after_seq = chain.head_seq - maxEventsAfterChange - 1;
-  const recent = await store.listEventsSince(tx, { user_id: userId, after_seq, since });
-  const index = recent.findLastIndex((row) => row.type === type && row.session_id === sessionId);
+  const limit = maxEventsAfterChange + 1;
+  const recent = await store.listEventsAfter(tx, { user_id: userId, after_seq, limit });
+  const index = recent.findLastIndex(
+    (row) => row.type === type && row.session_id === sessionId && row.created_at > since,
+  );
   return index < 0 ? [] : recent.slice(index);
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 import { lowestWriterOf } from '../../platform/database/writer-locks.ts';
 import type { EventRow } from './chain.ts';
@@ -21,19 +21,7 @@ const eventColumns = [
 
 /** Adds an event, in the transaction of its cause. */
 export const insertEvent = statement<{ [K in keyof EventRow]: EventRow[K] }>()((db, p) =>
-  db.insertInto('events').values({
-    id: p.id,
-    user_id: p.user_id,
-    type: p.type,
-    session_id: p.session_id,
-    ip_address: p.ip_address,
-    user_agent: p.user_agent,
-    detail: p.detail,
-    created_at: p.created_at,
-    seq: p.seq,
-    once: p.once,
-    mac: p.mac,
-  }),
+  db.insertInto('events').values(named(p, eventColumns)),
 );
 
 /** The account's event with this `once` value, which is unique within its log. */
@@ -118,15 +106,7 @@ export const insertChain = statement<{ user_id: string }>()((db, p, dialect) =>
 export const updateChain = statement<Tables['event_chains'] & { seen: string }>()((db, p) =>
   db
     .updateTable('event_chains')
-    .set({
-      base_seq: p.base_seq,
-      base_mac: p.base_mac,
-      head_seq: p.head_seq,
-      head_mac: p.head_mac,
-      head_at: p.head_at,
-      oldest_at: p.oldest_at,
-      seal: p.seal,
-    })
+    .set(named(p, ['base_seq', 'base_mac', 'head_seq', 'head_mac', 'head_at', 'oldest_at', 'seal']))
     .where('user_id', '=', p.user_id)
     .where('seal', '=', p.seen),
 );
@@ -157,17 +137,6 @@ export const listEventsAfter = statement<{ user_id: string; after_seq: number; l
     .limit(p.limit),
 );
 
-/** Events of an account after a sequence number and a moment, oldest first. */
-export const listEventsSince = statement<{ user_id: string; after_seq: number; since: number }>()((db, p) =>
-  db
-    .selectFrom('events')
-    .select(eventColumns)
-    .where('user_id', '=', p.user_id)
-    .where('seq', '>', p.after_seq)
-    .where('created_at', '>', p.since)
-    .orderBy('seq'),
-);
-
 /** Replaces the detail and MAC of an event, under the lock of its chain. */
 export const updateEvent = statement<{ id: string; detail: string | null; mac: string }>()((db, p) =>
   db.updateTable('events').set({ detail: p.detail, mac: p.mac }).where('id', '=', p.id),
@@ -177,7 +146,7 @@ export const updateEvent = statement<{ id: string; detail: string | null; mac: s
 export const listEventsBefore = statement<{ user_id: string; before_seq: number; limit: number }>()((db, p) =>
   db
     .selectFrom('events')
-    .select(['id', 'type', 'created_at', 'session_id', 'ip_address', 'user_agent', 'detail', 'seq'])
+    .select(eventColumns)
     .where('user_id', '=', p.user_id)
     .where('seq', '<', p.before_seq)
     .orderBy('seq', 'desc')
