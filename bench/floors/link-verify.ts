@@ -20,9 +20,8 @@ async function tokensOf(id: string, userAgent: string | null): Promise<object | 
   const [link] = await findLinkWithAccount(db.read, { id });
   if (!link || link.spent_at !== null || link.expires_at <= now) return undefined;
   const { email_key, user_id: userId } = link;
-  return signIn(db, keys, { userId, method: 'magic_link', emailKey: email_key, userAgent }, (on) =>
-    spendLinksIfFree(on, { email_key, now }),
-  );
+  const by = { userId, method: 'magic_link', emailKey: email_key, userAgent, account: link } as const;
+  return signIn(db, keys, by, (on) => spendLinksIfFree(on, { email_key, now }));
 }
 
 serve(async (request) => {

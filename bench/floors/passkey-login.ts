@@ -31,7 +31,7 @@ async function verify({ id, response }: Assertion) {
   const challenge = readChallenge(keys, 'passkeyLogin', clientData.challenge);
   if (!challenge || challenge.value <= Date.now()) return undefined;
   if (clientData.type !== 'webauthn.get' || clientData.origin !== origin) return undefined;
-  const [passkey] = await findCredential(db.read, { credential_id: id });
+  const [passkey] = await findCredential(db.read, { id });
   if (!passkey || response.userHandle !== passkey.webauthn_user_handle) return undefined;
   const data = parseAuthenticatorData(bytes(response.authenticatorData));
   if (!rpIdHash.equals(data.rpIdHash) || !data.flags.up || !data.flags.uv) return undefined;
@@ -45,7 +45,8 @@ async function tokensOf(verified: Awaited<ReturnType<typeof verify>>, userAgent:
   if (!verified) return undefined;
   const { challenge, passkey, counter, backed_up } = verified;
   const { id: passkeyId, user_id: userId } = passkey;
-  return signIn(db, keys, { userId, method: 'passkey', passkeyId, userAgent }, async (on) => {
+  const by = { userId, method: 'passkey', passkeyId, userAgent, account: passkey } as const;
+  return signIn(db, keys, by, async (on) => {
     await spendChallenge(on, { id: challenge.subject.toString('base64url'), expires_at: challenge.value });
     await advanceCounter(on, { id: passkeyId, user_id: userId, counter, backed_up, now: Date.now() });
   });

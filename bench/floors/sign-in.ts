@@ -8,7 +8,7 @@ import { newId, systemRandom } from '../../packages/server/src/platform/crypto/r
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { macBeforeNext, sealChain, sealEvent } from '../../packages/server/src/security-log/events/chain.ts';
 import { insertEvent, updateChain } from '../../packages/server/src/security-log/events/store.ts';
-import { findLogWithOrigins } from '../../packages/server/src/sessions/origins/store.ts';
+import { type AccountAtOnce, readAccountState } from '../../packages/server/src/sessions/starting.ts';
 import { insertSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import type { FloorDatabase } from './database.ts';
@@ -22,22 +22,22 @@ export interface SignIn {
   readonly emailKey?: string;
   readonly passkeyId?: string;
   readonly userAgent: string | null;
+  readonly account: AccountAtOnce;
 }
 
 /** Starts the session in the commit that spends its proof, and returns its tokens. Undefined unless its proof holds. */
 export async function signIn(
   db: FloorDatabase,
   keys: KeyRing,
-  { userId, ...proof }: SignIn,
+  { userId, account: { account_state, origins = '[]' }, ...proof }: SignIn,
   spend: (on: Executor) => Promise<unknown>,
 ): Promise<object | undefined> {
   const now = Date.now();
   const client = { ip_address: '127.0.0.1', user_agent: proof.userAgent };
   const secret = systemRandom(subjectBytes);
   const id = sessionIdOf(secret);
-  const [found] = await findLogWithOrigins(db.read, { id: userId });
-  if (!found) return undefined;
-  const { origins, email: _, ...log } = found;
+  if (account_state === null) return undefined;
+  const log = readAccountState(account_state);
   JSON.parse(origins);
   const event = {
     ...{ id: newId('evt_', systemRandom), user_id: userId, type: 'login', session_id: id, ...client },

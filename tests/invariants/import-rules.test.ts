@@ -92,10 +92,12 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
     'authentication-claims.ts',
     'ending.ts',
     'listing.ts',
+    'origins/store.ts',
     'policy.ts',
     'revocation.ts',
     'starting-runs.ts',
     'run-subject.ts',
+    'starting.ts',
   ],
 };
 

@@ -1,6 +1,6 @@
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
-import { noClient } from '../platform/values/client-info.ts';
+import { type ClientInfo, noClient } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
 import { recordRemovedKey } from './access-keys.ts';
@@ -64,12 +64,29 @@ export async function endSessionsWithAccess(
     user_ids: JSON.stringify(userIds),
     now: ctx.clock(),
   });
-  const detail = { reason: 'taken_over' };
-  for (const { user_id: userId, ...row } of ended) {
-    if (row.kind === 'key')
-      await recordRemovedKey(ctx, tx, { userId, by: undefined, client: noClient }, row, detail);
-    else if (row.kind === 'run') await recordEndedRun(ctx, tx, { userId }, row, detail);
-    else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, detail });
-    await announceEnd(ctx, tx, userId, row);
-  }
+  for (const row of ended) await recordEnd(ctx, tx, { userId: row.user_id }, row, { reason: 'taken_over' });
+}
+
+/** What the statements that end sessions return of each. */
+type EndedRow = Awaited<ReturnType<typeof store.endSession>>[number];
+
+/** Who ended a session: `by` is the session that did, if one did. */
+interface Ender {
+  readonly userId: string;
+  readonly by?: string | undefined;
+  readonly client?: ClientInfo;
+}
+
+/** Records that a session, key or run has ended, and announces it to services, in the transaction that ended it. Call it last. */
+export async function recordEnd(
+  ctx: Context,
+  tx: Executor,
+  { userId, by, client = noClient }: Ender,
+  row: EndedRow,
+  detail: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (row.kind === 'key') await recordRemovedKey(ctx, tx, { userId, by, client }, row, detail);
+  else if (row.kind === 'run') await recordEndedRun(ctx, tx, { userId, client }, row, detail);
+  else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, client, detail });
+  await announceEnd(ctx, tx, userId, row);
 }

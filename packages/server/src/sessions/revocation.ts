@@ -6,11 +6,10 @@ import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { endServiceToken } from '../services/service-tokens/service-tokens.ts';
-import { recordRemovedKey } from './access-keys.ts';
 import { announceEnd } from './announcements.ts';
 import * as apps from './apps/store.ts';
+import { recordEnd } from './ending.ts';
 import * as runStore from './runs/store.ts';
-import { recordEndedRun } from './starting-runs.ts';
 import * as store from './store.ts';
 import { isKeyId, readToken } from './tokens.ts';
 
@@ -101,17 +100,12 @@ export async function endRunsOfService(
   await lockAccountRows(tx, { ids: JSON.stringify(userIds) });
   return async () => {
     for (const user_id of userIds.toSorted()) {
-      const ended = await apps.endSessionsOfClient(tx, { client_id: serviceId, user_id, now });
-      for (const { id: sessionId, kind } of ended) {
-        const detail = { reason: 'service_revoked' };
-        await recordEvent(ctx, tx, { type: 'session_revoked', userId: user_id, sessionId, detail });
-        await announceEnd(ctx, tx, user_id, { id: sessionId, kind });
-      }
-      const endedRuns = await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now });
-      for (const run of endedRuns) {
-        await recordEndedRun(ctx, tx, { userId: user_id }, run, { reason: 'service_revoked' });
-        await announceEnd(ctx, tx, user_id, { id: run.id, kind: 'run' });
-      }
+      const ended = [
+        ...(await apps.endSessionsOfClient(tx, { client_id: serviceId, user_id, now })),
+        ...(await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now })),
+      ];
+      for (const row of ended)
+        await recordEnd(ctx, tx, { userId: user_id }, row, { reason: 'service_revoked' });
     }
   };
 }
@@ -140,11 +134,8 @@ const endSession = (
       ...(withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, revoker)),
       ...(serviceId === undefined ? {} : { by: serviceId }),
     };
-    if (revoked?.kind === 'key')
-      await recordRemovedKey(ctx, tx, { userId, by: revoker.sessionId, client }, revoked, detail);
-    else if (revoked?.kind === 'run') await recordEndedRun(ctx, tx, { userId, client }, revoked, detail);
+    if (revoked) await recordEnd(ctx, tx, { userId, by: revoker.sessionId, client }, revoked, detail);
     else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId, client, detail });
-    if (revoked) await announceEnd(ctx, tx, userId, revoked);
     return true;
   });
 

@@ -3,82 +3,11 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
-import { recordEvent, recordNextEvent } from '../security-log/events/events.ts';
-import { notify, notifyAtOnce } from '../security-log/notices/notices.ts';
 import type { Authentication } from './authentication-claims.ts';
-import { findLogWithOrigins } from './origins/store.ts';
-import { moveRuns } from './runs/store.ts';
 import { sessionStatus } from './session-status.ts';
-import {
-  endPreviousSession,
-  findPreviousSession,
-  insertSession,
-  isKnownPlace,
-  type NewSession,
-  needsNotice,
-  newSession,
-  noticeOf,
-  recordReplacement,
-  type SignInOrigin,
-  type StartedSession,
-  signInEvent,
-} from './starting.ts';
+import type { StartedSession } from './starting.ts';
 import * as store from './store.ts';
 import { sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
-
-/**
- * Starts a session of a locked account. Every sign-in, by whatever method, starts its session here.
- * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone or all its sessions were revoked
- */
-export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
-  const previousId = await findPreviousSession(ctx, tx, session);
-  const isReplaced = previousId !== undefined && (await endPreviousSession(ctx, tx, session, previousId));
-  // Pipelined, in this order: the insert makes its own place known.
-  const [isNoticeDue, started] = await Promise.all([
-    needsNotice(tx, session),
-    insertSession(ctx, tx, session, previousId),
-  ]);
-  if (isNoticeDue) await notify(ctx, tx, noticeOf(session, started.id));
-  await recordEvent(ctx, tx, signInEvent(session, started.id));
-  if (isReplaced) {
-    await moveRuns(tx, { from: previousId, to: started.id, now: ctx.clock() });
-    await recordReplacement(ctx, tx, session, previousId, started.id);
-  }
-  return started;
-}
-
-/**
- * Starts a session in a browser or on a device like `startSession`, in one batch with `proof`, which is spent in the same moment.
- * Undefined if that needs a transaction, and then nothing has happened: the browser has an earlier session, the notice belongs into a
- * digest, the account is locked, disabled or gone, another event is recorded at the same time, or `proof` has no effect.
- */
-export async function startAtOnce(
-  ctx: Context,
-  session: NewSession & { readonly kind: 'browser' | 'device' },
-  proof: (on: Executor) => Promise<unknown>,
-): Promise<StartedSession | undefined> {
-  if (session.replacesCookie) return undefined;
-  const [found] = await findLogWithOrigins(ctx.db.read, { id: session.userId });
-  if (!found) return undefined;
-  const { origins, email: recipient, ...log } = found;
-  const places = (JSON.parse(origins) as [string | null, string | null][]).map(
-    ([ip_address, user_agent]) => ({
-      ip_address,
-      user_agent,
-    }),
-  );
-  const isNoticeDue = session.kind === 'device' || !isKnownPlace(session.client, places);
-  const { started, row } = newSession(ctx, session, undefined);
-  const isStarted = await ctx.db.batch(async (on) => {
-    await proof(on);
-    await store.insertSession(on, row);
-    if (isNoticeDue) await notifyAtOnce(ctx, on, { ...noticeOf(session, started.id), recipient });
-    await recordNextEvent(ctx, on, log, signInEvent(session, started.id));
-  });
-  return isStarted ? started : undefined;
-}
-
-export type { SignInOrigin, StartedSession };
 
 /** The session of an application that a user signed in to. Times are milliseconds since 1970. */
 export interface AppSession {

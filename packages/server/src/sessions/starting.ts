@@ -1,5 +1,3 @@
-// The steps of `startSession` in sessions.ts.
-
 import { everything } from '@latchkey/contract/scopes';
 import type { loginKinds, loginMethods } from '@latchkey/contract/sessions';
 import type { Context } from '../platform/context.ts';
@@ -10,10 +8,11 @@ import { AuthError, accountDisabled } from '../platform/errors.ts';
 import { sameNetwork } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { programOf } from '../platform/values/user-agent.ts';
-import { type NewEvent, recordEvent } from '../security-log/events/events.ts';
-import type { Notice } from '../security-log/notices/notices.ts';
+import { type LogState, type NewEvent, recordEvent, recordNextEvent } from '../security-log/events/events.ts';
+import { type Notice, notify, notifyAtOnce } from '../security-log/notices/notices.ts';
 import { announceEnd } from './announcements.ts';
-import * as origins from './origins/store.ts';
+import * as places from './origins/store.ts';
+import { moveRuns } from './runs/store.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf } from './tokens.ts';
 
@@ -64,21 +63,82 @@ export interface StartedSession {
 }
 
 /**
+ * Starts a session of a locked account. Every sign-in, by whatever method, starts its session here.
+ * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone or all its sessions were revoked
+ */
+export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
+  const previousId = await findPreviousSession(ctx, tx, session);
+  const now = ctx.clock();
+  const ending = { id: previousId ?? '', user_id: session.userId, distrusted_as: null, now };
+  const isReplaced = previousId !== undefined && (await store.endSession(tx, ending)).length > 0;
+  const { started, row } = newSession(ctx, session, previousId);
+  // Pipelined, in this order: the insert makes its own place known.
+  const [isNoticeDue, [inserted]] = await Promise.all([
+    needsNotice(tx, session),
+    store.insertSession(tx, row),
+  ]);
+  if (!inserted) throw await whyNotStarted(tx, session.userId);
+  if (isNoticeDue) await notify(ctx, tx, noticeOf(session, started.id));
+  await recordEvent(ctx, tx, signInEvent(session, started.id));
+  if (isReplaced) {
+    await moveRuns(tx, { from: previousId, to: started.id, now });
+    await recordReplacement(ctx, tx, session, previousId, started.id);
+  }
+  return started;
+}
+
+/** The state of an account's log and its address, as `accountState` reads them. */
+export const readAccountState = (state: string): LogState & { readonly email: string } => JSON.parse(state);
+
+/** What the statement that found the proof read of its account: `accountState` and, for a browser, `browserOrigins`. */
+export interface AccountAtOnce {
+  readonly account_state: string | null;
+  readonly origins?: string;
+}
+
+/**
+ * Starts a session in a browser or on a device like `startSession`, in one batch with `proof`, which is spent in the same moment.
+ * Undefined if that needs a transaction, and then nothing has happened: the browser has an earlier session, the notice belongs into a
+ * digest, the account is locked, disabled or gone, another event is recorded at the same time, or `proof` has no effect.
+ */
+export async function startAtOnce(
+  ctx: Context,
+  session: NewSession & { readonly kind: 'browser' | 'device' },
+  { account_state, origins = '[]' }: AccountAtOnce,
+  proof: (on: Executor) => Promise<unknown>,
+): Promise<StartedSession | undefined> {
+  if (session.replacesCookie || account_state === null) return undefined;
+  const { email: recipient, ...log } = readAccountState(account_state);
+  const earlier = (JSON.parse(origins) as [string | null, string | null][]).map(
+    ([ip_address, user_agent]) => ({ ip_address, user_agent }),
+  );
+  const isNoticeDue = session.kind === 'device' || !isKnownPlace(session.client, earlier);
+  const { started, row } = newSession(ctx, session, undefined);
+  const isStarted = await ctx.db.batch(async (on) => {
+    await proof(on);
+    await store.insertSession(on, row);
+    if (isNoticeDue) await notifyAtOnce(ctx, on, { ...noticeOf(session, started.id), recipient });
+    await recordNextEvent(ctx, on, log, signInEvent(session, started.id));
+  });
+  return isStarted ? started : undefined;
+}
+
+/**
  * Whether the owner gets a notice: for every device, for a browser at a place that is not known, and for an application
  * that is new or at a new place.
  */
-export async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> {
+async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> {
   if (session.makesAccount) return false;
   if (session.kind === 'device') return true;
   const compared = { user_id: session.userId };
   const earlier = session.clientId
-    ? await origins.listAppOrigins(tx, { ...compared, client_id: session.clientId })
-    : await origins.listBrowserOrigins(tx, compared);
+    ? await places.listAppOrigins(tx, { ...compared, client_id: session.clientId })
+    : await places.listBrowserOrigins(tx, compared);
   return !isKnownPlace(session.client, earlier);
 }
 
 /** The browser's previous session, ended or not, if it belongs to the same user: the new one came from it. */
-export async function findPreviousSession(
+async function findPreviousSession(
   ctx: Context,
   tx: Executor,
   { userId, replacesCookie }: NewSession,
@@ -90,24 +150,8 @@ export async function findPreviousSession(
   return session?.user_id === userId ? id : undefined;
 }
 
-/** Ends the browser's previous session; returns whether it was still active. */
-export async function endPreviousSession(
-  ctx: Context,
-  tx: Executor,
-  { userId }: NewSession,
-  previousId: string,
-): Promise<boolean> {
-  const [ended] = await store.endSession(tx, {
-    id: previousId,
-    user_id: userId,
-    distrusted_as: null,
-    now: ctx.clock(),
-  });
-  return ended !== undefined;
-}
-
 /** A session with its lifetimes, its lineage and its first token generation, and the row that is to be inserted. */
-export function newSession(
+function newSession(
   ctx: Context,
   session: NewSession,
   previousId: string | undefined,
@@ -152,22 +196,6 @@ export function newSession(
   return { started: { id, userId: session.userId, secret, rotation }, row };
 }
 
-/**
- * Inserts the session of a locked account.
- * @throws {AuthError} `account_disabled`; `invalid_grant` if the account or the proof no longer holds
- */
-export async function insertSession(
-  ctx: Context,
-  tx: Executor,
-  session: NewSession,
-  previousId: string | undefined,
-): Promise<StartedSession> {
-  const { started, row } = newSession(ctx, session, previousId);
-  const [inserted] = await store.insertSession(tx, row);
-  if (!inserted) throw await whyNotStarted(tx, session.userId);
-  return started;
-}
-
 /** Everything is stored as null. */
 export const storedScope = (scope: string | null | undefined): string | null =>
   scope === undefined || scope === everything ? null : scope;
@@ -184,7 +212,7 @@ export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthE
 const noticeKindOf = { browser: 'new_browser', device: 'new_device', app: 'new_app' } as const;
 
 /** The security notice about a new device or application, or a browser at a new place. */
-export const noticeOf = (session: NewSession, sessionId: string): Notice => ({
+const noticeOf = (session: NewSession, sessionId: string): Notice => ({
   kind: noticeKindOf[session.kind],
   userId: session.userId,
   sessionId,
@@ -193,7 +221,7 @@ export const noticeOf = (session: NewSession, sessionId: string): Notice => ({
   deviceName: session.deviceName ?? null,
 });
 
-export const signInEvent = ({ method, kind, userId, client }: NewSession, sessionId: string): NewEvent => ({
+const signInEvent = ({ method, kind, userId, client }: NewSession, sessionId: string): NewEvent => ({
   type: 'login',
   userId,
   sessionId,
@@ -202,7 +230,7 @@ export const signInEvent = ({ method, kind, userId, client }: NewSession, sessio
 });
 
 /** Records that the browser's previous session has ended, and announces it to services. */
-export async function recordReplacement(
+async function recordReplacement(
   ctx: Context,
   tx: Executor,
   { userId, client }: NewSession,
@@ -225,7 +253,7 @@ interface Place {
 }
 
 /** Whether one of the earlier sign-ins came from the same network (/24 or /64) and the same browser. */
-export const isKnownPlace = ({ ipAddress, userAgent }: ClientInfo, earlier: readonly Place[]): boolean =>
+const isKnownPlace = ({ ipAddress, userAgent }: ClientInfo, earlier: readonly Place[]): boolean =>
   earlier.some(
     (place) =>
       programOf(place.user_agent) === programOf(userAgent) &&

@@ -14,7 +14,7 @@ import { statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../platform/database/texts.ts';
 import { update } from '../platform/database/update.ts';
-import { isPathActive, pathEndsAt } from './runs/store.ts';
+import { endedColumns, isPathActive, pathEndsAt } from './runs/store.ts';
 
 const bigint = <T extends number | null>(value: Expression<T>) => sql<T>`cast(${value} as bigint)`;
 
@@ -319,7 +319,7 @@ export const endSession = statement<{
     .where('expires_at', '>', p.now)
     .where(isPathActive('sessions', p.now, dialect))
     .where(inCurrentEpoch)
-    .returning(['id', 'kind', 'client_name', 'scope', 'resource', 'within_session_id', 'service_id']),
+    .returning(endedColumns),
 );
 
 /** Those of these sessions of the user that are active. */
@@ -389,16 +389,7 @@ export const endSessionsWithAccess = statement<{
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
     .where(inCurrentEpoch)
-    .returning([
-      'id',
-      'user_id',
-      'kind',
-      'client_name',
-      'scope',
-      'resource',
-      'within_session_id',
-      'service_id',
-    ]),
+    .returning(['user_id', ...endedColumns]),
 );
 
 /** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */

@@ -13,7 +13,8 @@ import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import type { RevokedAllBy } from '../../sessions/revocation.ts';
-import { cookieOf, type StartedSession, tokensOf } from '../../sessions/sessions.ts';
+import { cookieOf, tokensOf } from '../../sessions/sessions.ts';
+import type { StartedSession } from '../../sessions/starting.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
 import {

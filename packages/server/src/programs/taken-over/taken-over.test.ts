@@ -7,7 +7,8 @@ import { changeService, declareService, type TestService } from '../../../../../
 import { signUp } from '../../identity/account/account.ts';
 import { listServices, revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/revocation.ts';
-import { startSession, tokensOf } from '../../sessions/sessions.ts';
+import { tokensOf } from '../../sessions/sessions.ts';
+import { startSession } from '../../sessions/starting.ts';
 
 setDefaultTimeout(60_000);
 

@@ -1,6 +1,7 @@
 // The sessions of applications, by their client.
 
 import { statement } from '../../platform/database/statement.ts';
+import { endedColumns } from '../runs/store.ts';
 import { inCurrentEpoch } from '../store.ts';
 
 /** The accounts with active sessions of a client, by ascending id. */
@@ -26,5 +27,5 @@ export const endSessionsOfClient = statement<{ client_id: string; user_id: strin
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
     .where(inCurrentEpoch)
-    .returning(['id', 'kind']),
+    .returning(endedColumns),
 );

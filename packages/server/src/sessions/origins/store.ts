@@ -1,7 +1,7 @@
 // Where the earlier sign-ins of an account came from, which a new one is compared with.
 
 import { type Expression, type Kysely, sql } from 'kysely';
-import { lookup } from '../../platform/database/lookup.ts';
+import type { Dialect } from '../../platform/database/executor.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 
@@ -21,26 +21,45 @@ const newestBrowsers = (db: Kysely<Tables>, userId: Expression<string>) =>
 /** The origins of the user's newest browser sign-ins, ended sessions included, stolen and disowned ones excluded. */
 export const listBrowserOrigins = statement<{ user_id: string }>()((db, p) => newestBrowsers(db, p.user_id));
 
-/** The state of the log of a user, with the user's address and these origins (a JSON array of pairs) at that moment. */
-export const findLogWithOrigins = lookup((db, p, dialect) => {
+/** The columns of the state of an account's log. */
+const logColumns = [
+  'user_id',
+  'base_seq',
+  'base_mac',
+  'head_seq',
+  'head_mac',
+  'head_at',
+  'oldest_at',
+  'seal',
+] as const satisfies readonly (keyof Tables['event_chains'])[];
+
+/**
+ * What `startAtOnce` needs of an account, for the statement that finds the proof: the account's address and the state of its log at that
+ * moment, as JSON. Null for an account without a log. `userId` names its table, since these tables have such columns, too.
+ */
+export const accountState = (db: Kysely<Tables>, userId: Expression<string | null>, dialect: Dialect) => {
+  const object = dialect === 'postgres' ? sql`json_build_object` : sql`json_object`;
+  const log = logColumns.flatMap((column) => [sql.lit(column), sql.ref(`log.${column}`)]);
+  return db
+    .selectFrom('event_chains as log')
+    .innerJoin('users as owner', 'owner.id', 'log.user_id')
+    .select(sql<string>`cast(${object}('email', owner.email, ${sql.join(log)}) as text)`.as('state'))
+    .where('log.user_id', '=', userId as Expression<string>)
+    .$asScalar();
+};
+
+/** The origins that a sign-in in a browser is compared with, as a JSON array of pairs. */
+export const browserOrigins = (db: Kysely<Tables>, userId: Expression<string>, dialect: Dialect) => {
   const list =
     dialect === 'postgres'
       ? sql<string>`coalesce(cast(json_agg(json_build_array(ip_address, user_agent)) as text), '[]')`
       : sql<string>`json_group_array(json_array(ip_address, user_agent))`;
   const places = db
-    .selectFrom(newestBrowsers(db, p.id).as('newest'))
+    .selectFrom(newestBrowsers(db, userId).as('newest'))
     .select(['ip_address', 'user_agent'])
     .distinct();
-  return db
-    .selectFrom('event_chains')
-    .innerJoin('users', 'users.id', 'event_chains.user_id')
-    .selectAll('event_chains')
-    .select('users.email')
-    .select(
-      db.selectFrom(places.as('places')).select(list.as('origins')).$asScalar().$notNull().as('origins'),
-    )
-    .where('event_chains.user_id', '=', p.id);
-});
+  return db.selectFrom(places.as('places')).select(list.as('origins')).$asScalar().$notNull();
+};
 
 /** The origins of the user's newest sign-ins to an application, ended ones included, stolen and disowned ones excluded. */
 export const listAppOrigins = statement<{ user_id: string; client_id: string }>()((db, p) =>

@@ -4,6 +4,17 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 
+/** What the end of a session, key or run is recorded with. */
+export const endedColumns = [
+  'id',
+  'kind',
+  'client_name',
+  'scope',
+  'resource',
+  'within_session_id',
+  'service_id',
+] as const;
+
 /**
  * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone or is acted in
  * by a revoked service. Null for sign-ins and keys, which have no path, and whose lookups cost nothing more for it. Since
@@ -164,7 +175,7 @@ export const endRunsOfService = statement<{ service_id: string; user_id: string;
     .where('service_id', '=', p.service_id)
     .where('user_id', '=', p.user_id)
     .where('idle_expires_at', '>', p.now)
-    .returning(['id', 'within_session_id', 'service_id', 'client_name', 'scope', 'resource']),
+    .returning(endedColumns),
 );
 
 /**

@@ -9,7 +9,8 @@ import { commandLineId, proveClient } from '../../services/clients/clients.ts';
 import { holdAccess, requireOwnAccess } from '../../services/scopes/scopes.ts';
 import { holdService } from '../../services/service-keys/service-keys.ts';
 import { endStolenSession } from '../../sessions/revocation.ts';
-import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/sessions.ts';
+import { repeatFirstTokens, tokensOf } from '../../sessions/sessions.ts';
+import { startSession } from '../../sessions/starting.ts';
 import { codeIdOf, matchesChallenge, sessionSecretOf } from './code.ts';
 import * as store from './store.ts';
 

@@ -15,7 +15,6 @@ import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import {
-  findLog,
   type NewEvent,
   recordEvent,
   recordingRateLimits,
@@ -24,6 +23,7 @@ import {
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 import { sessionIdFor } from '../../sessions/sessions.ts';
+import { readAccountState } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { type Confirmation, confirmationHashes, newConfirmationCode } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
@@ -148,7 +148,7 @@ async function findByUserCode<Row>(
 export async function verifyDevice(ctx: Context, typed: string, approver: Approver): Promise<PendingDevice> {
   const now = ctx.clock();
   const { code, row } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
-    store.findPending(ctx.db.read, { user_code_hash, now }),
+    store.findPending(ctx.db.read, { user_code_hash, user_id: approver.caller.userId, now }),
   );
   return {
     user_code: formatCode(code),
@@ -205,7 +205,9 @@ export async function decideDevice(
       await lockAccount(tx, caller.userId);
       let confirmation_hash: string | null = null;
       if (decision === 'approve') {
-        const [pending] = await store.findPending(tx, { user_code_hash, now: ctx.clock() });
+        const [pending] = await store.findPending(tx, {
+          ...{ user_code_hash, user_id: caller.userId, now: ctx.clock() },
+        });
         if (pending) await holdAccess(tx, pending);
         const confirmation = pending ? confirmationOf(ctx, pending, approver) : 'none';
         if (confirmation === 'impossible') throw confirmationImpossible();
@@ -248,11 +250,9 @@ async function approveAtOnce(
 ): Promise<DecidedDevice | undefined> {
   const { userId: user_id, sessionId: session_id } = approver.caller;
   const now = ctx.clock();
-  const [log, [pending]] = await Promise.all([
-    findLog(ctx, user_id),
-    store.findPending(ctx.db.read, { user_code_hash, now }),
-  ]);
-  if (!log || !pending || pending.scope !== null || pending.resource !== null) return undefined;
+  const [pending] = await store.findPending(ctx.db.read, { user_code_hash, user_id, now });
+  if (!pending?.account_state || pending.scope !== null || pending.resource !== null) return undefined;
+  const log = readAccountState(pending.account_state);
   if (confirmationOf(ctx, pending, approver) !== 'none') return undefined;
   const isApproved = await ctx.db.batch(async (on) => {
     await store.approve(on, { user_code_hash, user_id, session_id, now, confirmation_hash: null });

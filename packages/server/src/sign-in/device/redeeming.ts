@@ -12,7 +12,8 @@ import {
   requireOwnAccess,
   withRequestedScope,
 } from '../../services/scopes/scopes.ts';
-import { repeatFirstTokens, startAtOnce, startSession, tokensOf } from '../../sessions/sessions.ts';
+import { repeatFirstTokens, tokensOf } from '../../sessions/sessions.ts';
+import { startAtOnce, startSession } from '../../sessions/starting.ts';
 import { confirmationHashes, maxConfirmationTries } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls, Watch } from './held-polls.ts';
@@ -293,7 +294,7 @@ async function redeem(ctx: Context, poll: Poll, approved: Authorization): Promis
   } as const;
   const isNarrow = scope !== null || resource !== null;
   if (!isNarrow && !poll.wait) {
-    const started = await startAtOnce(ctx, session, spend);
+    const started = await startAtOnce(ctx, session, approved, spend);
     if (started) return tokensOf(ctx, started);
   }
   return ctx.db.transaction(async (tx) => {

@@ -1,11 +1,13 @@
 import { type Expression, type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
+import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../../platform/database/texts.ts';
 import { update } from '../../platform/database/update.ts';
+import { accountState } from '../../sessions/origins/store.ts';
 
 /** True unless the session was revoked, on its own or with all sessions of its user. */
 const isSessionActive = (
@@ -64,18 +66,25 @@ export const insertAuthorization = statement<{
     .returning('id'),
 );
 
-export const findAuthorization = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('device_authorizations').selectAll().where('id', '=', p.id),
-);
-
-/** The pending, unexpired authorization with this user code. */
-export const findPending = statement<{ user_code_hash: string; now: number }>()((db, p) =>
+/** A device authorization, with what `startAtOnce` needs of the account that approved it. */
+export const findAuthorization = lookup((db, p, dialect) =>
   db
     .selectFrom('device_authorizations')
     .selectAll()
-    .where('user_code_hash', '=', p.user_code_hash)
-    .where('status', '=', 'pending')
-    .where('expires_at', '>', p.now),
+    .select((e) => accountState(db, e.ref('device_authorizations.user_id'), dialect).as('account_state'))
+    .where('id', '=', p.id),
+);
+
+/** The pending, unexpired authorization with this user code, with the state of the log of the account that is asked. */
+export const findPending = statement<{ user_code_hash: string; user_id: string; now: number }>()(
+  (db, p, dialect) =>
+    db
+      .selectFrom('device_authorizations')
+      .selectAll()
+      .select(accountState(db, p.user_id, dialect).as('account_state'))
+      .where('user_code_hash', '=', p.user_code_hash)
+      .where('status', '=', 'pending')
+      .where('expires_at', '>', p.now),
 );
 
 /**

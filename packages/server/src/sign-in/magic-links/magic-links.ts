@@ -20,7 +20,7 @@ import {
   type StartedSession,
   startAtOnce,
   startSession,
-} from '../../sessions/sessions.ts';
+} from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import { maxCodeAttempts } from './settings.ts';
@@ -226,6 +226,7 @@ async function completeAtOnce(
   return startAtOnce(
     ctx,
     { userId, emailKey: email_key, kind: 'browser', method: 'magic_link', ...origin },
+    link,
     (on) => store.spendLinksIfFree(on, { email_key, now }),
   );
 }

@@ -5,6 +5,7 @@ import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
+import { accountState, browserOrigins } from '../../sessions/origins/store.ts';
 
 export const insertMagicLink = statement<{
   id: string;
@@ -33,8 +34,8 @@ export const findMagicLink = statement<{ id: string }>()((db, p) =>
   db.selectFrom('magic_links').selectAll().where('id', '=', p.id),
 );
 
-/** A link, with the account of its address. */
-export const findLinkWithAccount = lookup((db, p) =>
+/** A link, with the account of its address and what `startAtOnce` needs of it. */
+export const findLinkWithAccount = lookup((db, p, dialect) =>
   db
     .selectFrom('magic_links')
     .innerJoin('users', 'users.email_key', 'magic_links.email_key')
@@ -43,6 +44,10 @@ export const findLinkWithAccount = lookup((db, p) =>
       'magic_links.spent_at',
       'magic_links.expires_at',
       'users.id as user_id',
+    ])
+    .select((e) => [
+      accountState(db, e.ref('users.id'), dialect).as('account_state'),
+      browserOrigins(db, e.ref('users.id'), dialect).as('origins'),
     ])
     .where('magic_links.id', '=', p.id),
 );

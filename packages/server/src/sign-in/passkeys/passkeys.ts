@@ -144,7 +144,7 @@ export async function importPasskey(
   userId: string,
   passkey: ImportedPasskey,
 ): Promise<boolean> {
-  const [existing] = await store.findCredential(tx, { credential_id: passkey.credentialId });
+  const [existing] = await store.findCredential(tx, { id: passkey.credentialId });
   if (existing && existing.user_id !== userId) throw registeredElsewhere();
   if (existing && existing.public_key !== passkey.publicKey) {
     throw new AuthError('conflict', 'public_key: differs from the registered one.');

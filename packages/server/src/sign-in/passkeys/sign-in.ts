@@ -5,11 +5,12 @@ import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import {
+  type AccountAtOnce,
   type SignInOrigin,
   type StartedSession,
   startAtOnce,
   startSession,
-} from '../../sessions/sessions.ts';
+} from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import {
   type Challenge,
@@ -30,6 +31,7 @@ interface VerifiedAssertion {
   readonly userId: string;
   readonly counter: number;
   readonly backedUp: boolean;
+  readonly account: AccountAtOnce;
 }
 
 /** How recording a use of a passkey ended. The verdicts on a suspected clone carry the passkey's name for the log. */
@@ -87,7 +89,7 @@ async function recordingRefusals<Result>(
     return await ceremony();
   } catch (error) {
     if (error instanceof AuthError && error.code === 'invalid_grant') {
-      const [passkey] = await store.findCredential(ctx.db.read, { credential_id: credentialId });
+      const [passkey] = await store.findCredential(ctx.db.read, { id: credentialId });
       if (passkey) {
         const failed = { userId: passkey.user_id, client };
         await ctx.db.transaction((tx) => recordFailure(ctx, tx, 'passkey', failed));
@@ -102,10 +104,10 @@ async function verifyAssertion(
   ctx: Context,
   authentication: AuthenticationResponse,
 ): Promise<VerifiedAssertion> {
-  const [passkey] = await store.findCredential(ctx.db.read, { credential_id: authentication.id });
+  const [passkey] = await store.findCredential(ctx.db.read, { id: authentication.id });
   if (!passkey) throw unknownCredential();
   const { counter, backedUp } = await verifyAuthentication(ctx.config, authentication, passkey);
-  return { passkeyId: passkey.id, userId: passkey.user_id, counter, backedUp };
+  return { passkeyId: passkey.id, userId: passkey.user_id, counter, backedUp, account: passkey };
 }
 
 /** Spends the challenge, records the use and starts the session; undefined unless that is as usual (`startAtOnce`). */
@@ -115,7 +117,7 @@ const completeAtOnce = (
   assertion: VerifiedAssertion,
   origin: SignInOrigin,
 ): Promise<StartedSession | undefined> =>
-  startAtOnce(ctx, newSessionOf(assertion, origin), async (on) => {
+  startAtOnce(ctx, newSessionOf(assertion, origin), assertion.account, async (on) => {
     await spendChallenge(on, challenge);
     await store.advanceCounter(on, useOf(ctx, assertion));
   });

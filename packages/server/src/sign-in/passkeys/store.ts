@@ -1,10 +1,12 @@
 import type { Expression, Kysely } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
+import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { type Slots, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
+import { accountState, browserOrigins } from '../../sessions/origins/store.ts';
 
 /** The members of `user` in the creation options. */
 export const findAccount = statement<{ user_id: string }>()((db, p) =>
@@ -63,8 +65,8 @@ export const insertPasskey = statement<
     .returningAll(),
 );
 
-/** A passkey by its credential ID, with its owner's user handle (by subquery, which is faster than a join). */
-export const findCredential = statement<{ credential_id: string }>()((db, p) =>
+/** A passkey by its credential ID, with its owner's user handle (by subquery, which is faster than a join) and what `startAtOnce` needs. */
+export const findCredential = lookup((db, p, dialect) =>
   db
     .selectFrom('passkeys')
     .select((e) => [
@@ -79,8 +81,10 @@ export const findCredential = statement<{ credential_id: string }>()((db, p) =>
         .$asScalar()
         .$notNull()
         .as('webauthn_user_handle'),
+      accountState(db, e.ref('passkeys.user_id'), dialect).as('account_state'),
+      browserOrigins(db, e.ref('passkeys.user_id'), dialect).as('origins'),
     ])
-    .where('credential_id', '=', p.credential_id),
+    .where('credential_id', '=', p.id),
 );
 
 type PasskeyUse = {

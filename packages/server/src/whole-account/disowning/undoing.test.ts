@@ -22,7 +22,7 @@ import {
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import type { Authenticator } from '../../../../../tests/support/authenticator.ts';
 import { lockAccount } from '../../identity/account/account.ts';
-import { startSession } from '../../sessions/sessions.ts';
+import { startSession } from '../../sessions/starting.ts';
 
 const ada = 'ada@example.com';
 const evil = 'thief@new.example';
