@@ -1,7 +1,6 @@
 // `npm run bench [-- name …]`: measures the table of docs/performance.md, or only the named kinds of requests and figures.
 // Exits with 1 unless every promise is kept.
 
-import { code } from './figures/code.ts';
 import { connections } from './figures/connections.ts';
 import { costs } from './figures/costs.ts';
 import { growth, growthPostgres } from './figures/growth.ts';
@@ -20,7 +19,6 @@ const figures: readonly Figure[] = [
   start,
   runTree,
   verifications,
-  code,
   connections,
   growth,
   growthPostgres,

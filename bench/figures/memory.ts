@@ -9,7 +9,7 @@ import { fillStore } from '../support/store.ts';
 const sessions = 100_000;
 const busyRounds = 5;
 const minuteMs = 60_000;
-const restMs = 5_000;
+const restMs = 60_000;
 const megabyte = 1e6;
 
 const inMegabytes = (value: number): string => `${(value / megabyte).toFixed(0)} MB`;

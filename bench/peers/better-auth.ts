@@ -10,7 +10,7 @@ import { getMigrations } from 'better-auth/db/migration';
 import { deviceAuthorization, magicLink } from 'better-auth/plugins';
 import { Pool } from 'pg';
 import { createAuthenticator } from '../../tests/support/authenticator.ts';
-import type { LoadRequest } from '../support/load-request.ts';
+import type { LoadRequest } from '../support/load.ts';
 
 const origin = `http://localhost:${process.env['PORT']}`;
 const databaseUrl = process.env['DATABASE_URL'] ?? '';

@@ -3,21 +3,18 @@
 //
 // `GET /bench/KIND?count=N` prepares N requests of a kind, and answers them as JSON.
 
-import { createHmac, generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import Provider from 'oidc-provider';
-import type { LoadRequest } from '../support/load-request.ts';
+import type { LoadRequest } from '../support/load.ts';
 import { storageOn } from './oidc-storage.ts';
 
 const port = Number(process.env['PORT']);
 const service = { id: 'service', secret: 'the secret of a service' };
 const device = 'device';
-const app = { id: 'app', redirectUri: 'https://app.example/callback' };
-const cookieKey = 'a secret of the benchmark';
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 
 const provider = new Provider(`http://localhost:${port}`, {
   adapter: await storageOn(process.env['DATABASE_URL'] ?? ''),
@@ -37,16 +34,9 @@ const provider = new Provider(`http://localhost:${port}`, {
       redirect_uris: [],
       response_types: [],
     },
-    {
-      client_id: app.id,
-      client_secret: service.secret,
-      grant_types: ['authorization_code', 'refresh_token'],
-      redirect_uris: [app.redirectUri],
-      id_token_signed_response_alg: 'RS256',
-    },
   ],
   clientDefaults: { id_token_signed_response_alg: 'ES256', introspection_signed_response_alg: 'ES256' },
-  cookies: { keys: [cookieKey] },
+  cookies: { keys: ['a secret of the benchmark'] },
   enabledJWA: { introspectionSigningAlgValues: ['ES256'] },
   features: {
     deviceFlow: { enabled: true },
@@ -55,13 +45,7 @@ const provider = new Provider(`http://localhost:${port}`, {
     jwtIntrospection: { enabled: true },
   },
   findAccount: (_: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
-  issueRefreshToken: () => true,
-  jwks: {
-    keys: [
-      { ...privateKey.export({ format: 'jwk' }), kid: 'bench', use: 'sig', alg: 'ES256' },
-      { ...rsa.export({ format: 'jwk' }), kid: 'identity', use: 'sig', alg: 'RS256' },
-    ],
-  },
+  jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'bench', use: 'sig', alg: 'ES256' }] },
   rotateRefreshToken: true,
   ttl: { AccessToken: 3600, DeviceCode: 3600, Grant: 86_400, RefreshToken: 86_400 },
 });
@@ -74,9 +58,9 @@ const write = (path: string, body: Record<string, string>, headers = {}): LoadRe
   body: new URLSearchParams(body).toString(),
 });
 
-async function grantOf(accountId: string, clientId = device): Promise<string> {
-  const grant = new provider.Grant({ accountId, clientId });
-  grant.addOIDCScope('openid offline_access');
+async function grantOf(accountId: string): Promise<string> {
+  const grant = new provider.Grant({ accountId, clientId: device });
+  grant.addOIDCScope('offline_access');
   return grant.save();
 }
 
@@ -108,17 +92,6 @@ const introspect = async (index: number, headers = {}): Promise<LoadRequest> =>
     { Authorization: authorization, ...headers },
   );
 
-/** A request for a code in the browser of somebody who is signed in and has approved. */
-async function authorize(index: number): Promise<LoadRequest> {
-  const accountId = `account-${index}`;
-  const authorizations = { [app.id]: { grantId: await grantOf(accountId, app.id) } };
-  const session = new provider.Session({ accountId, loginTs: Math.floor(Date.now() / 1000), authorizations });
-  await session.save(86_400);
-  const cookie = `_session=${session.id}`;
-  const signature = createHmac('sha1', cookieKey).update(cookie).digest('base64url');
-  return { method: 'GET', path: '/auth', headers: { Cookie: `${cookie}; _session.sig=${signature}` } };
-}
-
 const kinds: Readonly<Record<string, (index: number) => LoadRequest | Promise<LoadRequest>>> = {
   introspect: (index) => introspect(index),
   introspectJwt: (index) => introspect(index, { Accept: 'application/token-introspection+jwt' }),
@@ -130,7 +103,6 @@ const kinds: Readonly<Record<string, (index: number) => LoadRequest | Promise<Lo
     }),
   deviceStart: startDevice,
   devicePoll: poll,
-  authorize,
 };
 
 async function prepare(url: URL): Promise<string> {

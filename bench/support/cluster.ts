@@ -1,8 +1,9 @@
 // The service on a large database, and a PostgreSQL server whose CPU time is measured.
 
+import postgres from 'postgres';
 import { startPostgres, type TestPostgres } from '../../tests/support/postgres.ts';
 import { fillInBulk } from './bulk.ts';
-import { postmasterOf } from './postmaster.ts';
+import { parentOf } from './processes.ts';
 import { type Stand, sqliteUrl, standOn } from './stand.ts';
 
 export interface Cluster extends Pick<TestPostgres, 'createDatabase'> {
@@ -13,7 +14,10 @@ export interface Cluster extends Pick<TestPostgres, 'createDatabase'> {
 /** Starts PostgreSQL as in production. */
 export async function startCluster(): Promise<Cluster> {
   const { createDatabase, url } = await startPostgres({ durable: true });
-  return { createDatabase, pid: await postmasterOf(url('postgres')) };
+  const sql = postgres(url('postgres'), { max: 1 });
+  const [backend] = await sql<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
+  await sql.end();
+  return { createDatabase, pid: parentOf(backend!.pid) };
 }
 
 /** Not a loopback address, so that no email is composed: sending them is no part of a request. */

@@ -28,20 +28,13 @@ export function requireCores(): void {
 }
 
 /** Moves this process and all later child processes to the load core. */
-export const moveToLoadCore = (): void => moveTo([loadCore]);
-
-function moveTo(list: readonly number[]): void {
-  const options = ['--all-tasks', '--cpu-list', '--pid'];
-  const moved = spawnSync(['taskset', ...options, list.join(','), `${process.pid}`]);
+export function moveToLoadCore(): void {
+  const moved = spawnSync(['taskset', '--all-tasks', '--cpu-list', '--pid', `${loadCore}`, `${process.pid}`]);
   if (!moved.success) throw new Error(`taskset: ${moved.stderr}`);
 }
 
 /** Pins a command to one core. */
-export const onCore = (core: number, command: readonly string[]): string[] => onCores([core], command);
-
-const onCores = (list: readonly number[], command: readonly string[]): string[] => [
-  'taskset',
-  '--cpu-list',
-  list.join(','),
+export const onCore = (core: number, command: readonly string[]): string[] => [
+  ...['taskset', '--cpu-list', `${core}`],
   ...command,
 ];

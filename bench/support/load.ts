@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { spawn } from 'bun';
 import { temporaryDirectory } from '../../tests/support/service.ts';
 import { loadCore, onCore } from './cores.ts';
-import type { LoadRequest } from './load-request.ts';
 import { bytesWritten, cpuSeconds, cpuSecondsOfFamily } from './processes.ts';
 import type { Sample } from './rounds.ts';
 import type { RecordedAnswer, RunningServer } from './service.ts';
@@ -21,6 +20,14 @@ const maxSizeDifference = 2;
 
 export const mePath = '/api/v1/auth/me';
 export const refreshPath = '/api/v1/auth/refresh';
+
+/** One request of a load. Bodies contain no tabs and no line breaks. */
+export interface LoadRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
 
 export interface Load {
   readonly server: Pick<RunningServer, 'url' | 'pid' | 'databasePid'>;

@@ -1,9 +1,7 @@
-// Reports figures: the rates of both sides, their ratio, and whether the promise is kept.
-
-import { type Comparison, cpuMicros, median, rateOf, type Sample } from './rounds.ts';
+// Reports figures, and whether the promise is kept.
 
 /** If other processes take a larger share of the cores, a measurement proves nothing. */
-const maxOthersShare = 0.1;
+export const maxOthersShare = 0.1;
 
 /** A measurement without a promise. */
 export interface Measurement {
@@ -62,34 +60,3 @@ export const textOf = (measured: Finding | Measurement): string =>
     ...measured.details.map((line) => `  ${line}`),
     ...(isFinding(measured) ? [`  = ${resultOf(measured)}`] : []),
   ].join('\n');
-
-/** The medians of one side, in one line. */
-export function sampleLine(name: string, samples: readonly Sample[]): string {
-  const of = (value: (sample: Sample) => number) => median(samples.map(value));
-  const busy = of((sample) => sample.cpuSeconds / sample.seconds);
-  const latency = samples.every((sample) => sample.p50Ms !== undefined)
-    ? `, p50 ${number(of((sample) => sample.p50Ms!))} ms, p99 ${number(of((sample) => sample.p99Ms!))} ms`
-    : '';
-  const written = of((sample) => (sample.bytesWritten ?? 0) / sample.count);
-  const disk = written >= 1 ? `, ${number(written)} bytes written each` : '';
-  return `${name}: ${number(of(rateOf))}/s, ${number(of(cpuMicros))} us CPU each, ${Math.round(busy * 100)}% of a core${latency}${disk}`;
-}
-
-/** The rates of both sides, their ratio, and a promise about it. */
-export function ratioFinding(what: string, comparison: Comparison, atLeast: number): Finding {
-  const { subject, baseline, ratios, cpuRatios, othersShare } = comparison;
-  const list = (values: readonly number[]) =>
-    `${values.map((value) => value.toFixed(2)).join(' ')}, median ${median(values).toFixed(2)}`;
-  return {
-    what,
-    details: [
-      sampleLine(subject.name, subject.samples),
-      sampleLine(baseline.name, baseline.samples),
-      `ratio of rates, round by round: ${list(ratios)}`,
-      `ratio of CPU times: ${list(cpuRatios)}`,
-    ],
-    value: median(ratios),
-    promise: { atLeast },
-    othersShare,
-  };
-}

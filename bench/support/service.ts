@@ -54,7 +54,7 @@ export function startService(
   return startServer(command, env, `http://127.0.0.1:${port}`, '/readyz');
 }
 
-/** A recorded response, for a bare server to repeat. */
+/** A recorded response. */
 export interface RecordedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -66,14 +66,6 @@ export const refusalOf = ({ status, body, headers }: RecordedAnswer): Record<str
   status === 401
     ? { REFUSAL: JSON.parse(body).error_description, CHALLENGE: headers['www-authenticate'] ?? '' }
     : {};
-
-/** Starts a bare `Bun.serve` that answers every request with the same response. */
-export function startBareServer(answer: RecordedAnswer): Promise<RunningServer> {
-  const port = freePort();
-  const program = join(import.meta.dir, '../programs/bare-server.ts');
-  const env = { PORT: String(port), NODE_ENV: 'production', ANSWER: JSON.stringify(answer) };
-  return startServer([process.execPath, program], env, `http://127.0.0.1:${port}`, '/');
-}
 
 /** The programs of `bench/floors/`. */
 export type FloorName =
@@ -92,10 +84,7 @@ export function startFloor(
   { databaseUrl, keys }: { readonly databaseUrl: string; readonly keys: string },
   more: Readonly<Record<string, string>> = {},
 ): Promise<RunningServer> {
-  return startProgram(join(import.meta.dir, `../floors/${name}.ts`), databaseUrl, {
-    LATCHKEY_KEYS: keys,
-    ...more,
-  });
+  return startProgram(`floors/${name}.ts`, { DATABASE_URL: databaseUrl, LATCHKEY_KEYS: keys, ...more });
 }
 
 /** The programs of `bench/peers/`. */
@@ -104,16 +93,13 @@ export type PeerName = (typeof peerNames)[number];
 
 /** Starts another authentication service on a database of its own. */
 export const startPeer = (name: PeerName, databaseUrl: string): Promise<RunningServer> =>
-  startProgram(join(import.meta.dir, `../peers/${name}.ts`), databaseUrl);
+  startProgram(`peers/${name}.ts`, { DATABASE_URL: databaseUrl });
 
-function startProgram(
-  path: string,
-  databaseUrl: string,
-  more: Readonly<Record<string, string>> = {},
-): Promise<RunningServer> {
+function startProgram(file: string, more: Readonly<Record<string, string>>): Promise<RunningServer> {
   const port = freePort();
-  const env = { PORT: String(port), NODE_ENV: 'production', DATABASE_URL: databaseUrl, ...more };
-  return startServer([process.execPath, path], env, `http://127.0.0.1:${port}`, '/');
+  const env = { PORT: String(port), NODE_ENV: 'production', ...more };
+  const command = [process.execPath, join(import.meta.dir, '..', file)];
+  return startServer(command, env, `http://127.0.0.1:${port}`, '/');
 }
 
 async function startServer(
@@ -145,7 +131,7 @@ async function startServer(
   };
 }
 
-/** Waits for a response other than 503, which a service sends until it is ready. A bare server may send any other. */
+/** Waits for a response other than 503, which a service sends until it is ready. */
 async function firstAnswer(
   address: string,
   child: Subprocess<'ignore', 'ignore', 'pipe'>,

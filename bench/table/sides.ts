@@ -1,22 +1,18 @@
 // Everything that the table measures on one store: the service, the floors and the peers, each on a database of its own.
 
 import { copyFileSync } from 'node:fs';
-import postgres from 'postgres';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
-import { startPostgres } from '../../tests/support/postgres.ts';
 import { runOperator } from '../../tests/support/service.ts';
-import { putUnderLoad, type Requests, recordAnswer } from '../support/load.ts';
-import type { LoadRequest } from '../support/load-request.ts';
-import { cpuSecondsOfFamily, parentOf } from '../support/processes.ts';
+import { baseUrl, startCluster } from '../support/cluster.ts';
+import { type Load, type LoadRequest, putUnderLoad, type Requests, recordAnswer } from '../support/load.ts';
 import { roundSeconds, type Side } from '../support/rounds.ts';
 import {
   type PeerName,
   peerNames,
   type RunningServer,
   refusalOf,
-  startBareServer,
   startFloor,
   startPeer,
   startService,
@@ -26,11 +22,7 @@ import { fillStore } from '../support/store.ts';
 import type { Kind, Place } from './kinds.ts';
 import { Passkeys } from './people.ts';
 
-/** Not a loopback address, so that no email is composed: sending them is no part of a request. */
-const baseUrl = 'https://auth.example.com';
 const passkeyAccounts = 1000;
-/** Where people of the service, as an application, come back to. */
-export const applicationUri = 'https://app.example/callback';
 /** The longest that the requests of a round which are sent once may take. */
 const onceSeconds = 30;
 
@@ -69,20 +61,13 @@ const sqliteStores = (): Stores => {
 };
 
 async function postgresStores(): Promise<Stores> {
-  const cluster = await startPostgres({ durable: true });
-  const service = await cluster.createDatabase();
-  const name = new URL(service).pathname.slice(1);
-  const sql = postgres(cluster.url('postgres'), { max: 1, onnotice: () => undefined });
-  const [backend] = await sql<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
+  const { createDatabase, pid } = await startCluster();
+  const service = await createDatabase();
   return {
     service,
-    families: [parentOf(backend!.pid)],
-    copy: async () => {
-      await sql.unsafe(`CREATE DATABASE "${name}_floor" TEMPLATE "${name}"`);
-      await sql.end();
-      return cluster.url(`${name}_floor`);
-    },
-    empty: () => cluster.createDatabase(),
+    families: [pid],
+    copy: () => createDatabase(service),
+    empty: () => createDatabase(),
   };
 }
 
@@ -109,8 +94,7 @@ export async function openSides(
   await filling.transaction((tx) => passkeys.add(tx, passkeyAccounts));
   await filling.close();
   const operator = { DATABASE_URL: stores.service, LATCHKEY_KEYS: keys };
-  const registered = ['boards', '--redirect', applicationUri, '--trusted'];
-  const { stdout, stderr } = await runOperator(operator, 'services', 'create', ...registered);
+  const { stdout, stderr } = await runOperator(operator, 'services', 'create', 'boards');
   const credentials = stdout.trim().split('\n').at(-1)!;
   if (!credentials.startsWith('svc_')) throw new Error(`services create: ${stderr}`);
   const floorUrl = await stores.copy();
@@ -134,17 +118,14 @@ export async function openSides(
   };
 }
 
-type Expected = { readonly status: number; readonly bytes?: number };
-
 /** One side of a kind, which prepares its requests once or for each round. */
 function sideOf(
   name: string,
-  server: RunningServer,
-  expected: Expected,
+  server: Load['server'],
+  expected: Load['expected'],
   prepare: () => Requests | Promise<Requests>,
-  { isPreparedEachRound, families }: { isPreparedEachRound: boolean; families: readonly number[] },
+  isPreparedEachRound: boolean,
 ): Side {
-  const databaseSeconds = () => families.reduce((sum, pid) => sum + cpuSecondsOfFamily(pid), 0);
   let prepared: Requests | undefined;
   return {
     name,
@@ -152,9 +133,7 @@ function sideOf(
       if (isPreparedEachRound) prepared = undefined;
       prepared ??= await prepare();
       const seconds = prepared.mode === 'once' ? onceSeconds : roundSeconds;
-      const before = databaseSeconds();
-      const sample = await putUnderLoad({ server, requests: prepared, seconds, expected });
-      return { ...sample, databaseCpuSeconds: databaseSeconds() - before };
+      return putUnderLoad({ server, requests: prepared, seconds, expected });
     },
   };
 }
@@ -180,15 +159,15 @@ async function askPeer(
   return { mode, template, tokens };
 }
 
-/** The sides of a kind: `service`, `floor`, `bare` unless it is left out, and the peers that have it. */
+/** The sides of a kind: `service`, `floor` and the peers that have it. */
 export async function sidesOf(
   kind: Kind,
   sides: Sides,
-  { withBare }: { readonly withBare: boolean },
 ): Promise<{ readonly list: readonly Side[]; stop(): Promise<void> }> {
   const { service, servicePlace, floorPlace } = sides;
-  const { families } = sides;
-  const ours = { isPreparedEachRound: kind.isPreparedEachRound ?? false, families };
+  const isPreparedEachRound = kind.isPreparedEachRound ?? false;
+  const measured = (server: RunningServer): Load['server'] =>
+    sides.families[0] === undefined ? server : { ...server, databasePid: sides.families[0] };
   const answer = await answerTo(service.url, firstOf(await kind.prepare(servicePlace, 1)));
   const floor = await sides.startFloor(kind, refusalOf(answer));
   const floorAnswer = await answerTo(floor.url, firstOf(await kind.prepare(floorPlace, 1)));
@@ -197,24 +176,17 @@ export async function sidesOf(
 
   const prepared = (place: Place) => () => kind.prepare(place, kind.count);
   const list = [
-    sideOf('service', service, answer, prepared(servicePlace), ours),
-    sideOf('floor', floor, answer, prepared(floorPlace), ours),
+    sideOf('service', measured(service), answer, prepared(servicePlace), isPreparedEachRound),
+    sideOf('floor', measured(floor), answer, prepared(floorPlace), isPreparedEachRound),
   ];
-  const started = [floor];
-  if (withBare) {
-    const bare = await startBareServer(answer);
-    started.push(bare);
-    const requests = { mode: 'turns', list: [firstOf(await kind.prepare(servicePlace, 1))] } as const;
-    list.push(sideOf('bare', bare, answer, () => requests, { isPreparedEachRound: false, families }));
-  }
   for (const [name, peer] of sides.peers) {
     const asked = kind.peers[name];
     if (!asked) continue;
     const { status } = await answerTo(peer.url, firstOf(await askPeer(peer, { ...asked, count: 1 })));
-    const isPreparedEachRound = asked.mode === 'once' || asked.mode === 'refresh';
-    list.push(sideOf(name, peer, { status }, () => askPeer(peer, asked), { isPreparedEachRound, families }));
+    const isPrepared = asked.mode === 'once' || asked.mode === 'refresh';
+    list.push(sideOf(name, measured(peer), { status }, () => askPeer(peer, asked), isPrepared));
   }
-  return { list, stop: async () => void (await Promise.all(started.map((server) => server.stop()))) };
+  return { list, stop: () => floor.stop() };
 }
 
 const difference = (...answers: Awaited<ReturnType<typeof recordAnswer>>[]): string =>

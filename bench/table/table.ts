@@ -1,5 +1,5 @@
-// `npm run bench -- table [--short] [--keep] [kind …]`: every kind of request on both stores, beside its floor, an empty server and
-// other services, all in one run. `--keep` puts the result into docs/performance.md.
+// `npm run bench -- table [--short] [--keep] [kind …]`: every kind of request on both stores, beside its floor and other services, all
+// in one run. `--keep` puts the result into docs/performance.md.
 
 import { join } from 'node:path';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
@@ -15,12 +15,11 @@ interface Extent {
   readonly rounds: number;
   /** How many rounds come before those that count: the more code a side has, the longer it takes to be compiled. */
   readonly warmUps: number;
-  readonly withBare: boolean;
   readonly peers: readonly PeerName[];
 }
 
-const full: Extent = { sessions: 100_000, rounds: 5, warmUps: 3, withBare: true, peers: peerNames };
-const short: Extent = { sessions: 10_000, rounds: 1, warmUps: 1, withBare: false, peers: ['better-auth'] };
+const full: Extent = { sessions: 100_000, rounds: 5, warmUps: 3, peers: peerNames };
+const short: Extent = { sessions: 10_000, rounds: 1, warmUps: 1, peers: ['better-auth'] };
 
 const resultFile = join(import.meta.dir, '../../artifacts/performance.md');
 const page = join(import.meta.dir, '../../docs/performance.md');
@@ -36,8 +35,8 @@ export function withMeasured(text: string, measured: string): string {
   return `${before}${start}\n${measured}\n${end}${after}`;
 }
 
-async function measure(kind: Kind, sides: Sides, { rounds, warmUps, withBare }: Extent) {
-  const { list, stop } = await sidesOf(kind, sides, { withBare });
+async function measure(kind: Kind, sides: Sides, { rounds, warmUps }: Extent) {
+  const { list, stop } = await sidesOf(kind, sides);
   try {
     return await runRounds(list, { counted: rounds, warmUps });
   } finally {
@@ -76,9 +75,8 @@ export async function runTable(options: readonly string[], print: (text: string)
   if (unknown) throw new Error(`unknown kind ${unknown}; choose from ${kindNames.join(', ')}`);
   const chosen = kinds.filter(({ floor }) => names.length === 0 || names.includes(floor));
   const extent = options.includes('--short') ? short : full;
-  const started = performance.now();
   const rows: Row[] = [];
-  const result = () => markdownOf(rows, { ...extent, minutes: (performance.now() - started) / 60_000 });
+  const result = () => markdownOf(rows, extent);
   for (const dialect of ['sqlite', 'postgres'] as const) {
     for await (const row of measureStore(dialect, chosen, extent, print)) {
       rows.push(row);

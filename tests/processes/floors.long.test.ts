@@ -17,9 +17,9 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (dialect) => {
   test.each(kinds.map((kind) => [kind.name, kind] as const))(
     'the floor of %s answers with the status and the size of the service',
     async (_, kind) => {
-      const { list, stop } = await sidesOf(kind, await opened(), { withBare: true });
+      const { list, stop } = await sidesOf(kind, await opened());
       await stop();
-      expect(list.map(({ name }) => name)).toEqual(['service', 'floor', 'bare']);
+      expect(list.map(({ name }) => name)).toEqual(['service', 'floor']);
     },
   );
 });
