@@ -12,7 +12,7 @@ const notifier = 'notify-send';
 /** Less than a program waits for its token. */
 const answerMilliseconds = 240_000;
 
-/** Asks on the terminal, else with a notification of the desktop. @throws {UsageError} if nobody can be asked */
+/** Asks on the terminal, else with a notification of the desktop. @throws {UsageError} if there is neither a terminal nor a desktop */
 export async function findAsker({ prompt, config, signal }: Context): Promise<Asker> {
   if (prompt.isPossible) {
     return async (question) => {

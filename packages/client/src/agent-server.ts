@@ -19,7 +19,7 @@ export interface AgentPolicy {
   readonly resource: string | undefined;
   /** 60 to 900. */
   readonly maxLifetimeSeconds: number;
-  /** Asks the person before the first token with these scopes. Undefined: nobody is asked. */
+  /** Asks the person before the first token with these scopes. Undefined: no question is asked. */
   readonly isAllowed:
     | ((scopes: readonly string[], resource: string | undefined) => Promise<boolean>)
     | undefined;

@@ -52,7 +52,7 @@ const retryPausesMilliseconds: readonly number[] = [500, 1_000, 2_000, 4_000];
 
 /**
  * Starts a login in a browser on this machine: open its address, then wait for its tokens. No code passes through the person's hands, so
- * nobody can be talked into passing one on. For Node and Bun; use `startDeviceLogin` on machines without a browser.
+ * users cannot be tricked into passing one on. For Node and Bun; use `startDeviceLogin` on machines without a browser.
  * @throws {LatchkeyError} `browser_login_unavailable` if the port is taken, or the service does not offer it
  * @see RFC 8252, RFC 7636, RFC 9207
  * @example

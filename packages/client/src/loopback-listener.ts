@@ -27,7 +27,7 @@ const maxBodyBytes = 16 * 1024;
 const requestTimeoutMilliseconds = 10_000;
 
 /**
- * Listens on a path that nobody can guess.
+ * Listens on an unguessable path.
  * @param port 0 for any that is free
  * @param isExpected whether an answer is the one to this request
  * @throws the system's error

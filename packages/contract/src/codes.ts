@@ -4,7 +4,7 @@
  */
 export const userCodeAlphabet = 'BCDFGHJKLMNPQRSTVWXZ';
 
-/** Codes from emails are digits, so that nobody takes the code of a device for one. */
+/** Codes from emails are digits, so that they are not confused with device codes. */
 export const emailCodeAlphabet = '0123456789';
 
 /** Of both kinds of codes. */

@@ -1,4 +1,4 @@
-/** The languages of pages and emails, as BCP 47 tags. English is the reference and stands in for all others. */
+/** The languages of pages and emails, as BCP 47 tags. English is the reference and the fallback. */
 export const languages = ['en', 'de', 'fr', 'es', 'pt-BR', 'ja'] as const;
 
 export type Language = (typeof languages)[number];

@@ -50,7 +50,7 @@ export function offsetName(time: Date, timeZone: string | undefined): string {
   return offset.replace(/^GMT(?:[+-]0)?(?=$|[+-])/, 'UTC');
 }
 
-/** `Intl` puts a space between a number and a unit in Japanese, where no line may break and nobody writes one. */
+/** `Intl` puts a space between a number and a unit in Japanese, which is unusual there and would allow a line break. */
 const unspaced = (language: string, text: string): string =>
   language === 'ja' ? text.replace(/\s/g, '') : text;
 
@@ -88,7 +88,7 @@ export function writeAgo(time: Date, now: Date, words: AgoWords): string | undef
   const seconds = (time.getTime() - now.getTime()) / 1000;
   const found = agoUnits.find((one) => Math.abs(seconds) >= one.seconds);
   if (found === undefined) return seconds <= 0 ? words.justNow : words.inAMoment;
-  // What lies ahead is rounded: a key of 30 days, just made, ends in 30 days.
+  // Times in the future are rounded: a key of 30 days, just made, ends in 30 days.
   const number = seconds < 0 ? Math.trunc(seconds / found.seconds) : Math.round(seconds / found.seconds);
   if (found.unit === 'day' && Math.abs(number) > maxAgoDays) return undefined;
   const ago = new Intl.RelativeTimeFormat(words.language, { numeric: 'auto' }).format(number, found.unit);

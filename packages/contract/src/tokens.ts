@@ -210,7 +210,7 @@ export const grantForm = z
     audience: notSupported,
     authorization_details: described(
       z.string().optional(),
-      `What the run allows in detail, in terms of the services that read it: a JSON array of objects with a string type (RFC 9396), of at most ${fieldLimits.authorizationDetailsBytes} bytes. Default: that of the subject token.`,
+      `What the run allows in detail, in terms of the services that read it: a JSON array of objects with a string type (RFC 9396), of at most ${fieldLimits.authorizationDetailsBytes} bytes. Default: the details of the subject token.`,
       '[{"type":"project_access","projects":["engine"]}]',
     ),
     expires_in: described(

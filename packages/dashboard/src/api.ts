@@ -92,7 +92,7 @@ export const decideDevice = (decision: 'approve' | 'deny', userCode: string) => 
   );
 };
 
-/** Ends this browser's session, and the one of the application that asked for it. Signs out the user of this browser, whoever it is. */
+/** Ends this browser's session and that of the requesting application, whichever user is signed in. */
 export const confirmSignOut = (parameters: Body<'confirmSignOut'>) =>
   settled(apiForAnyUser.call('confirmSignOut', { body: parameters }));
 

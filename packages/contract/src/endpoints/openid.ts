@@ -49,9 +49,9 @@ export const openidEndpoints = {
     group: 'authorization',
     method: 'post',
     path: `${auth}/end_session/confirm`,
-    summary: "Ends the browser's session and that of the application that asked for it",
+    summary: "Ends the browser's session and the session of the requesting application",
     notes:
-      'For the page that an application sends people to (OpenID Connect RP-Initiated Logout). The session of the application is the one that its identity token names, if it is of the same user or nobody is signed in. Accepted only from pages of this service.',
+      'For the page that an application sends people to (OpenID Connect RP-Initiated Logout). The session of the application is the one that its identity token names, if it belongs to the same user or no user is signed in. Accepted only from pages of this service.',
     access: 'optional',
     ownOriginOnly: true,
     body: signOutParameters,

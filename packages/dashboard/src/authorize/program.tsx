@@ -3,7 +3,7 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { texts } from '../texts.ts';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 
-/** What stands for a client in a sentence: of an external one its host, since it chose its name itself. */
+/** How a sentence refers to a client. An external client is called by its host, because it chose its name itself. */
 export const Program = ({ client: { name, host } }: Pick<AuthorizationSource, 'client'>) => (
   <bdi class="program-name">{escapeInvisible(host ?? name)}</bdi>
 );

@@ -129,7 +129,7 @@ function addRegistrationCommands(services: Command, run: Run): void {
     .option('--no-scope', 'it declares no scopes any more')
     .option('--no-may', 'it has no rights any more')
     .option('--no-reach', 'it reaches no other resources any more')
-    .option('--no-redirect', 'it signs nobody in any more; sessions that it has go on')
+    .option('--no-redirect', 'the service can no longer sign users in; its existing sessions continue')
     .option('--no-sign-out-redirect', 'people stay on the page that confirms their signing out')
     .option('--no-public', 'it signs people in with its key')
     .option('--no-trusted', 'people have to approve it')

@@ -103,7 +103,7 @@ function addReadingCommands(users: Command, run: Run): void {
     );
 }
 
-/** Prints everything that helps to support a person: the account, its sessions, what was emailed to it, and its security log. */
+/** Prints what support needs about an account: profile, sessions, emails and security log. */
 async function show(ctx: Context, address: string, { json }: { json?: true }): Promise<void> {
   const userId = await findAccountByEmail(ctx, address);
   const user = await requireUser(ctx, userId);

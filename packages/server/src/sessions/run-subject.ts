@@ -21,7 +21,7 @@ export interface RunSubject {
   readonly tokenEndsAt: number;
   /** The new value of a session cookie that is due for renewal. */
   readonly renewedCookie: string | undefined;
-  /** The token of an issuer that stands for the key. */
+  /** The issuer's token, used in place of the key. */
   readonly assertion?: Assertion;
 }
 
@@ -32,7 +32,7 @@ export interface Assertion {
   readonly subject: string | undefined;
 }
 
-/** Finds what an access token, key or session cookie stands for; undefined unless it would be accepted now. */
+/** Finds the session of an access token, key or session cookie; undefined unless it would be accepted now. */
 export async function findRunSubject(
   ctx: Context,
   { type, value }: { readonly type: 'bearer' | 'cookie'; readonly value: string },

@@ -217,7 +217,7 @@ async function recordRun(
 }
 
 /**
- * Makes a run within the session or key of its subject, or in place of it, and records it. Races with everything that ends
+ * Makes a run within the session or key of its subject, or in place of it, and records it. Races with every way of ending
  * one of those are decided by the insertion, which holds only while all of them are active.
  * @throws {AuthError} `invalid_request` if one of them has ended; `invalid_scope`, `invalid_target` if a service has
  * withdrawn what the run would hold; `conflict` if there are too many runs, or it is too deep

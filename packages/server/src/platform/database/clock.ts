@@ -7,7 +7,7 @@ const comparisonIntervalMs = 5_000;
 const maxRoundTripMs = 500;
 
 /**
- * The clock that decides what has expired. On PostgreSQL it follows that of the database, so all nodes agree, and one whose
+ * The clock that decides what has expired. On PostgreSQL it follows the clock of the database, so all nodes agree, and one whose
  * own clock is wrong or jumps does no harm. On SQLite there is one node, and its clock is the time.
  */
 export async function openClock(db: Database): Promise<() => number> {

@@ -42,7 +42,7 @@ export const sweepStatement =
     });
 
 /**
- * A sweep that deletes rows some time after they ended: each cutoff of its statement lies that many milliseconds before
+ * A sweep that deletes rows some time after they ended: each cutoff of its statement is that many milliseconds before
  * the sweep.
  */
 export const sweepAfter =

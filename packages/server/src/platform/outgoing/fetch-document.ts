@@ -1,4 +1,4 @@
-// Requests to addresses that others choose. They reach only what is public, so that nobody can make the service look into its own network.
+// Requests to URLs supplied by others. They reach only public addresses, which prevents server-side request forgery.
 
 import { lookup } from 'node:dns/promises';
 import http from 'node:http';
@@ -120,7 +120,7 @@ const decoders: Readonly<Record<string, (body: Buffer, limit: { maxOutputLength:
   br: brotliDecompressSync,
 };
 
-/** Servers may compress although nobody asked them to. */
+/** Servers may compress unasked. */
 function decode(body: Buffer, encoding: string | null, maxBytes: number): Buffer {
   if (encoding === null || encoding === 'identity') return body;
   const decoder = decoders[encoding.trim().toLowerCase()];

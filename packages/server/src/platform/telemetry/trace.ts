@@ -3,9 +3,9 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Where a request stands in the trace that it belongs to. Both ids are lower-case hexadecimal. */
+/** The position of a request in its trace. Both ids are lower-case hexadecimal. */
 export interface Trace {
-  /** 32 digits, the same for everything that one action of a user caused. */
+  /** 32 digits, the same for all requests caused by one user action. */
   readonly traceId: string;
   /** 16 digits, of this request. */
   readonly spanId: string;

@@ -20,8 +20,8 @@ export interface GrantCall
 }
 
 /**
- * One way to get tokens at the OAuth token endpoint. It authenticates whom it needs to, a service by its key, before it
- * judges the rest of the request.
+ * One way to get tokens at the OAuth token endpoint. It authenticates its client, a service by its key, before it
+ * checks the rest of the request.
  */
 export interface Grant<Tokens extends TokenSet | IssuedToken = TokenSet | IssuedToken> {
   redeem(ctx: Context, call: GrantCall): Promise<Reply<Tokens>>;

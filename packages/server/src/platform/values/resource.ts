@@ -1,5 +1,5 @@
 /**
- * The spellings of a resource: one without a path may be written with or without its final slash. The first stands for both.
+ * The spellings of a resource: one without a path may be written with or without its final slash. The first is the canonical one.
  * @see RFC 3986 section 6.2.3
  */
 export function spellingsOf(resource: string): readonly [string, ...string[]] {

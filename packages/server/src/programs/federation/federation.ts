@@ -29,7 +29,7 @@ export interface PresentedAssertion {
 }
 
 /**
- * The key that a token of an issuer stands for. The caller learns nothing about what is wrong with token, key or issuer; the
+ * The key that trusts the claims of an issuer's token. The caller learns nothing about what is wrong with token, key or issuer; the
  * log does.
  * @throws {AuthError} `invalid_grant`
  * @see RFC 7523 section 3
@@ -55,7 +55,7 @@ export async function redeemAssertion(
   if (error !== undefined) throw refuse(error);
   const untrusted = untrustedClaim(trust, claims);
   if (untrusted !== undefined) throw refuse('claim', untrusted);
-  // Last, so that nobody without such a token makes this service ask the issuer.
+  // Last, so that only a plausible token makes this service request the issuer's keys.
   const verified = await issuers.verify(issuer, assertion);
   if (verified !== 'valid') throw refuse(verified === 'invalid' ? 'signature' : 'issuer_unavailable');
   const { sub } = claims;
@@ -66,7 +66,7 @@ const refused = (detail: ErrorDetail): AuthError =>
   new AuthError('invalid_grant', 'The assertion, the key or the issuer is not valid.', { detail });
 
 /**
- * Makes a run within the key that a token of an issuer stands for.
+ * Makes a run within the key that trusts an issuer's token.
  * @throws {AuthError} `invalid_grant` if the key ends meanwhile; what `exchangeToken` throws
  */
 export async function startFederatedRun(

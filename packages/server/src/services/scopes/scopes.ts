@@ -114,7 +114,7 @@ export interface RepeatedAccess {
 }
 
 /**
- * Refuses a scope or resource that is not that of the sign-in: the client would get other tokens than it expects.
+ * Refuses a scope or resource other than the sign-in's: the client would get other tokens than it expects.
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
 export function requireOwnAccess({ scope, resource }: RepeatedAccess, own: RequestedAccess): void {

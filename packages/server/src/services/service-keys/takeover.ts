@@ -181,7 +181,7 @@ const withdrawAllBut = (
     now: ctx.clock(),
   });
 
-/** Withdraws everything that a service declares. */
+/** Withdraws all declarations of a service. */
 export async function withdrawAll(ctx: Context, tx: Executor, serviceId: string): Promise<void> {
   await store.lockDeclarations(tx, { ...namesOf({}), service_id: serviceId });
   await withdrawAllBut(ctx, tx, serviceId, 'resource', []);

@@ -51,7 +51,7 @@ const withoutEmpty = (values: AuthorizationParameters): AuthorizationParameters 
     Object.entries(values).filter(([name, value]) => value !== '' || meansMoreIfOmitted.includes(name)),
   );
 
-/** @throws {AuthError} `invalid_request`, which is shown on the page: there is nobody to send it to */
+/** @throws {AuthError} `invalid_request`, which the page shows, because there is no trusted redirect URI to send it to */
 export function requireClientId({ values, duplicates }: SentParameters): string {
   if (duplicates.includes('client_id')) throw invalid('client_id: appears twice');
   if (!values.client_id) throw invalid('client_id: is missing');

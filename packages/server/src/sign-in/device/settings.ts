@@ -7,7 +7,7 @@ export const deviceSettings = {
     'LATCHKEY_DEVICE_LOGIN',
     oneOf('open', 'confirm', 'off'),
     'open',
-    'Who can approve a device: with `confirm`, an approval from another network is confirmed by a code that the user enters on the device; with `off`, nobody.',
+    'Who can approve a device: with `confirm`, an approval from another network is confirmed by a code that the user enters on the device; with `off`, device sign-in is disabled.',
     'people are tricked into approving the devices of others',
   ),
   deviceCodeTtlSeconds: setting(

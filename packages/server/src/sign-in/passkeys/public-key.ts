@@ -4,7 +4,7 @@ const minRsaBits = 2048;
 const maxRsaBits = 4096;
 const maxRsaExponentBytes = 4;
 
-/** With an exponent of 1, and with an even one, anyone can make signatures or nobody can. @see RFC 8017 section 3.1 */
+/** An exponent of 1 lets anyone forge signatures; an even one makes signing impossible. @see RFC 8017 section 3.1 */
 const minRsaExponent = 3;
 
 const ed25519Prime = 2n ** 255n - 19n;

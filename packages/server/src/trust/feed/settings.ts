@@ -7,7 +7,7 @@ export const feedSettings = {
     seconds(0, 20),
     1,
     'How long a request of the feed waits for the next event. Verifiers of the SDK rely on answers that are at most 2 seconds old: with a longer wait they introspect every token.',
-    'nobody uses the verifier of the SDK and requests cost too much',
+    'no service uses the verifier of the SDK and requests cost too much',
   ),
 };
 

@@ -12,7 +12,7 @@ const runIdentityTtlSeconds = 900;
 const inSeconds = (ms: number): number => Math.floor(ms / 1000);
 
 /**
- * Issues an identity token of the caller's run. Its subject is no user id, so that nobody takes it for a user who signed in.
+ * Issues an identity token of the caller's run. Its subject is not a user id, so that it cannot be mistaken for a user who signed in.
  * @throws {AuthError} `insufficient_scope` unless the caller is a run; `invalid_target` for an audience that the operator does not list, or
  * that is a service
  */

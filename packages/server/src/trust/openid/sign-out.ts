@@ -30,7 +30,7 @@ export async function checkSignOut(
   if (id_token_hint !== undefined && !hint)
     throw invalid('id_token_hint: is not an identity token of this service');
   if (hint && client_id !== undefined && hint.clientId !== client_id)
-    throw invalid('client_id: is not that of the id_token_hint');
+    throw invalid('client_id: differs from the audience of id_token_hint');
   if (uri === undefined) return { hint, redirect: null };
   const clientId = client_id ?? hint?.clientId;
   const service = clientId === undefined ? undefined : await findServiceClient(ctx.db.read, clientId);

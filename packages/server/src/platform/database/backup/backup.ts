@@ -30,7 +30,7 @@ const signalExitStatus = 128;
 const chunkLength = 64 * 1024;
 
 /**
- * Writes everything that a database of the schema of this program holds at one moment to a file, compressed if its name ends in
+ * Writes a consistent snapshot of a database with the current schema to a file, compressed if its name ends in
  * `.gz`. The file appears under its name when it is complete and on the disk, readable by its owner only.
  * @throws {BackupError} if the file exists, or is no regular file
  */
