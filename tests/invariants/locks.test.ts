@@ -544,7 +544,7 @@ const operations: readonly (readonly [string, Operation])[] = [
 ];
 
 /** Which of all pairs are raced. */
-const pairStep = isLong ? 1 : 6;
+const pairStep = isLong ? 1 : 12;
 const isRaced = (first: number, second: number) => (first + second) % pairStep === 0;
 
 let nodes: readonly [TestApp, TestApp, TestApp];

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { loginByMail, request } from '../support/http.ts';
+import { processDialects } from '../support/long.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
@@ -10,7 +11,7 @@ const testTimeoutMs = 60_000;
 
 const storeLine = /^Store: \S+\n$/;
 
-for (const dialect of ['sqlite', 'postgres'] as const) {
+for (const dialect of processDialects) {
   describe(`organizations and accounts for the operator (${dialect})`, () => {
     let service: TestService;
     const operator = (...args: string[]) => runOperator(service.env, ...args);

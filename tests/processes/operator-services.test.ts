@@ -2,11 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { loginByMail, request } from '../support/http.ts';
+import { processDialects } from '../support/long.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 import { basic } from '../support/services.ts';
 
-for (const dialect of ['sqlite', 'postgres'] as const) {
+for (const dialect of processDialects) {
   describe(`latchkey-server services (${dialect})`, () => {
     let service: TestService;
     const services = (...args: string[]) => runOperator(service.env, 'services', ...args);

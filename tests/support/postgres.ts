@@ -49,12 +49,17 @@ async function startCluster(durable: boolean): Promise<TestPostgres> {
   const port = await servers.start(dataDirectory, settings);
   const adminUrl = servers.url(port, 'postgres');
   return {
-    ...databases(adminUrl, connect(adminUrl)),
+    // Copying the files of a database costs half of what logging its pages does.
+    ...databases(adminUrl, connect(adminUrl), 'STRATEGY FILE_COPY'),
     restart: (mode = 'fast') => servers.control(dataDirectory, `--mode=${mode}`, 'restart'),
   };
 }
 
-function databases(adminUrl: string, admin: postgres.Sql): Pick<TestPostgres, 'url' | 'createDatabase'> {
+function databases(
+  adminUrl: string,
+  admin: postgres.Sql,
+  strategy = '',
+): Pick<TestPostgres, 'url' | 'createDatabase'> {
   let created = 0;
   const url = (database: string) => {
     const address = new URL(adminUrl);
@@ -66,7 +71,7 @@ function databases(adminUrl: string, admin: postgres.Sql): Pick<TestPostgres, 'u
     createDatabase: async (copyOf) => {
       const name = `${databasePrefix}${process.pid}_${Date.now()}_${created++}`;
       const template = copyOf === undefined ? 'template0' : new URL(copyOf).pathname.slice(1);
-      await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+      await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template} ${strategy}`);
       return url(name);
     },
   };
