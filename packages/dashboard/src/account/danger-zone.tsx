@@ -8,12 +8,11 @@ import { busyState, leaveTo } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
-import { signingOut, signOut, signOutError } from './sign-out.ts';
+import { signingOut, signOut } from './sign-out.ts';
 
 type Danger = 'sign-out-everywhere' | 'delete-account';
 
 const asked = signal<Danger | undefined>(undefined);
-const deleteError = signal('');
 const deleting = busyState();
 
 const { danger } = texts.account;
@@ -23,14 +22,10 @@ const messages = {
 
 const remove = () =>
   deleting.run(async () => {
-    deleteError.value = '';
     const result = await runAction(() => call('deleteAccount'));
-    if (result.ok) {
-      noteSignOut('deleted');
-      return leaveTo('/login');
-    }
-    deleteError.value = explain(result.problem, messages);
-    return undefined;
+    if (!result.ok) return explain(result.problem, messages);
+    noteSignOut('deleted');
+    return leaveTo('/login');
   });
 
 /** Returns the focus to the button that opened the dialog. */
@@ -100,17 +95,17 @@ export const DangerZone = () => (
         title={danger.signOut}
         heading={danger.signOutQuestion}
         text={danger.signOutText}
-        error={signOutError.everywhere}
+        error={signingOut.everywhere.error}
         question={danger.signOutWarning}
         confirm={
           <button
             type="button"
             id="confirm-sign-out-everywhere"
             class="danger"
-            disabled={signingOut.now.value}
+            disabled={signingOut.everywhere.now.value}
             onClick={() => void signOut('everywhere')}
           >
-            {signingOut.label(danger.signOutConfirm, 'everywhere')}
+            {signingOut.everywhere.label(danger.signOutConfirm)}
           </button>
         }
       />
@@ -119,7 +114,7 @@ export const DangerZone = () => (
         title={danger.delete}
         heading={danger.deleteQuestion}
         text={danger.deleteText}
-        error={deleteError}
+        error={deleting.error}
         question={danger.deleteWarning}
         confirm={
           <button type="button" class="danger" disabled={deleting.now.value} onClick={() => void remove()}>

@@ -29,15 +29,13 @@ export function sectionData(
   fetchData: () => Promise<Problem | undefined>,
 ): SectionData {
   const state = signal<'loading' | 'failed' | 'loaded'>('loading');
-  const error = signal('');
   const busy = busyState();
   const load = () =>
     busy.run(async () => {
       const problem = await fetchData();
       if (problem !== undefined) {
-        error.value = sentences(fill(texts.account.failed, { section: name }), explain(problem));
         state.value = 'failed';
-        return undefined;
+        return sentences(fill(texts.account.failed, { section: name }), explain(problem));
       }
       const wasFailed = state.value === 'failed';
       state.value = 'loaded';
@@ -45,7 +43,7 @@ export function sectionData(
       if (wasFailed) focusHeading(id);
       return undefined;
     });
-  return { id, state, error, isBusy: busy.now, load };
+  return { id, state, error: busy.error, isBusy: busy.now, load };
 }
 
 /** A page of a list, as the service returns it. */
