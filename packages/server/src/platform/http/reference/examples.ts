@@ -60,7 +60,7 @@ const grantOf = (value: unknown): string | undefined =>
     : undefined;
 
 /** The schema's own example, or one made of the examples of its required members. */
-export function exampleOf(schema: Schema, resolve: Resolve): unknown {
+function exampleOf(schema: Schema, resolve: Resolve): unknown {
   const own = resolve(schema);
   if (own.examples) return own.examples[0];
   if (own.const !== undefined) return own.const;
