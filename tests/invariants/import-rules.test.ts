@@ -33,12 +33,12 @@ const programParts = [
   'browser-login.ts',
   'environment.ts',
   'federation.ts',
-  'file-storage.ts',
-  'keychain-storage.ts',
-  'lock-claim.ts',
+  'storage/file-storage.ts',
+  'storage/keychain-storage.ts',
+  'storage/lock-claim.ts',
   'loopback-listener.ts',
-  'process-lock.ts',
-  'session-bus.ts',
+  'storage/process-lock.ts',
+  'storage/session-bus.ts',
 ].map((name) => client + name);
 
 /**
@@ -327,7 +327,7 @@ const rules: Rule[] = [
         .flatMap(({ path, imports }) => imports.map((to) => ({ from: path, to })))
         .filter(({ to }) => to.startsWith('node:') || programParts.includes(to))
         .map(({ from, to }) => `${from} imports ${to}`),
-    bad: { [`${client}session.ts`]: "import { fileStorage } from './file-storage.ts';" },
+    bad: { [`${client}session.ts`]: "import { fileStorage } from './storage/file-storage.ts';" },
   },
   {
     name: 'pages and the command line call the service only through the client',

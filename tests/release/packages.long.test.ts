@@ -118,7 +118,7 @@ test('only the public files of the SDK can be imported', async () => {
   const importing = (name: string) =>
     spawnSync([nodes[0]!.path, '-e', `import('@latchkey/client/${name}')`], { cwd: folder }).exitCode;
   expect(importing('session')).toBe(0);
-  for (const name of ['process-lock', 'internal/process-lock', 'dist/api.js'])
+  for (const name of ['process-lock', 'internal/storage/process-lock', 'dist/api.js'])
     expect(importing(name)).toBe(1);
 });
 

@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline';
 import { createApi } from '../../packages/client/src/api.ts';
 import { credentialStore, type Storage } from '../../packages/client/src/credentials.ts';
 import { LatchkeyError } from '../../packages/client/src/errors.ts';
-import { fileStorage } from '../../packages/client/src/file-storage.ts';
 import { openSession } from '../../packages/client/src/session.ts';
+import { fileStorage } from '../../packages/client/src/storage/file-storage.ts';
 
 const [server = '', path = '', lock] = process.argv.slice(2);
 /** People repeat a command that failed with "try again". */

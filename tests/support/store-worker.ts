@@ -5,10 +5,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { LatchkeyError } from '../../packages/client/src/errors.ts';
-import { fileStorage } from '../../packages/client/src/file-storage.ts';
-import { keychainStorage } from '../../packages/client/src/keychain-storage.ts';
-import { withProcessLock } from '../../packages/client/src/process-lock.ts';
-import type { SessionBus } from '../../packages/client/src/session-bus.ts';
+import { fileStorage } from '../../packages/client/src/storage/file-storage.ts';
+import { keychainStorage } from '../../packages/client/src/storage/keychain-storage.ts';
+import { withProcessLock } from '../../packages/client/src/storage/process-lock.ts';
+import type { SessionBus } from '../../packages/client/src/storage/session-bus.ts';
 
 /** The module that the command line depends on. */
 const keyring = createRequire(new URL('../../packages/cli/package.json', import.meta.url));

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import type { SessionBus } from '@latchkey/client/internal/session-bus';
+import type { SessionBus } from '@latchkey/client/internal/storage/session-bus';
 
 export interface ProxySetting {
   readonly name: string;

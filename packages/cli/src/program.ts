@@ -1,4 +1,4 @@
-import { systemReason } from '@latchkey/client/internal/store-failure';
+import { systemReason } from '@latchkey/client/internal/storage/store-failure';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';

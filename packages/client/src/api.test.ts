@@ -5,9 +5,9 @@ import { apiOf, codeOf, fetchOf } from '../../../tests/support/client.ts';
 import { type Api, createApi, serverOrigin } from './api.ts';
 import { credentialStore } from './credentials.ts';
 import type { LatchkeyError } from './errors.ts';
-import { memoryStorage } from './memory-storage.ts';
 import { operations } from './operations.ts';
 import { openSession } from './session.ts';
+import { memoryStorage } from './storage/memory-storage.ts';
 import { maxAnswerBytes } from './transport.ts';
 import { createVerifier } from './verify.ts';
 

@@ -8,7 +8,7 @@ import { type Arrival, type LoopbackListener, listenOnLoopback } from './loopbac
 import { readMetadata } from './metadata.ts';
 import { operations } from './operations.ts';
 import { revokeToken } from './revoke-token.ts';
-import { systemReason } from './store-failure.ts';
+import { systemReason } from './storage/store-failure.ts';
 
 /** How to start a login in a browser on this machine. */
 export interface BrowserLoginOptions {

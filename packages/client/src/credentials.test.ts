@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { credentialStore, type StoredKey, type StoredLogin, tokenMembers } from './credentials.ts';
-import { memoryStorage } from './memory-storage.ts';
+import { memoryStorage } from './storage/memory-storage.ts';
 
 const server = 'https://login.example';
 const tokens = (name: string) =>

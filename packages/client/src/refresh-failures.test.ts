@@ -13,8 +13,8 @@ import {
 } from '../../../tests/support/client.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
-import { memoryStorage } from './memory-storage.ts';
 import { openSession } from './session.ts';
+import { memoryStorage } from './storage/memory-storage.ts';
 
 const fourHours = 14_400;
 

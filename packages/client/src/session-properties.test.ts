@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
 import { apiOf, codeOf, fetchOf, loginOf, lossy, storedSession } from '../../../tests/support/client.ts';
 import { credentialStore, type Storage } from './credentials.ts';
-import { memoryStorage } from './memory-storage.ts';
 import { openSession, type Session } from './session.ts';
+import { memoryStorage } from './storage/memory-storage.ts';
 import type { Fetch } from './transport.ts';
 
 /** Leaves room for the pauses between retries. */

@@ -12,8 +12,8 @@ import {
 } from '../../../tests/support/client.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { credentialStore } from './credentials.ts';
-import { memoryStorage } from './memory-storage.ts';
 import { freshness, openSession } from './session.ts';
+import { memoryStorage } from './storage/memory-storage.ts';
 
 const fourHours = 14_400;
 

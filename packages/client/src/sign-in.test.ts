@@ -3,9 +3,9 @@ import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
 import { apiOf, clockOf, codeOf } from '../../../tests/support/client.ts';
 import { credentialStore } from './credentials.ts';
 import type { DeviceLogin } from './device-login.ts';
-import { memoryStorage } from './memory-storage.ts';
 import { openSession } from './session.ts';
 import { signIn } from './sign-in.ts';
+import { memoryStorage } from './storage/memory-storage.ts';
 
 onBothDatabases('a sign-in by the SDK', (open) => {
   const setUp = async () => {

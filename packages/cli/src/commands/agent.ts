@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
 import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-server';
-import { systemCode, systemReason } from '@latchkey/client/internal/store-failure';
+import { systemCode, systemReason } from '@latchkey/client/internal/storage/store-failure';
 import { type AgentOptions, readPolicy } from '../agent-policy.ts';
 import { askOnce, findAsker } from '../agent-question.ts';
 import { connectStored, type StoredConnection } from '../connection.ts';

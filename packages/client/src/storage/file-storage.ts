@@ -12,9 +12,9 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type CredentialDocument, emptyDocument, type Storage } from './credentials.ts';
+import { type CredentialDocument, emptyDocument, type Storage } from '../credentials.ts';
+import { LatchkeyError } from '../errors.ts';
 import { corrupt, documentLimitBytes, formatDocument, parseDocument } from './document.ts';
-import { LatchkeyError } from './errors.ts';
 import { storageFailed, systemCode } from './store-failure.ts';
 
 /** What was accessible to others, in a sentence; it still is if `mended` is false. */

@@ -1,4 +1,4 @@
-import { LatchkeyError, type StorageObstacle } from './errors.ts';
+import { LatchkeyError, type StorageObstacle } from '../errors.ts';
 
 interface Reason {
   readonly words: string;

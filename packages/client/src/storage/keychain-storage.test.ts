@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeAtExit } from '../../../tests/support/cleanup.ts';
-import { hasSecretService, startSecretService } from '../../../tests/support/secret-service.ts';
-import { runtimes, startWorker } from '../../../tests/support/worker.ts';
+import { removeAtExit } from '../../../../tests/support/cleanup.ts';
+import { hasSecretService, startSecretService } from '../../../../tests/support/secret-service.ts';
+import { runtimes, startWorker } from '../../../../tests/support/worker.ts';
 import { type Keyring, keychainStorage } from './keychain-storage.ts';
 import { socketsOf } from './session-bus.ts';
 

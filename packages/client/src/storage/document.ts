@@ -1,5 +1,5 @@
-import type { CredentialDocument, StoredLogin, StoredSession } from './credentials.ts';
-import { LatchkeyError } from './errors.ts';
+import type { CredentialDocument, StoredLogin, StoredSession } from '../credentials.ts';
+import { LatchkeyError } from '../errors.ts';
 
 /** Room for hundreds of logins; a larger file was not written by this package. */
 export const documentLimitBytes = 1024 * 1024;

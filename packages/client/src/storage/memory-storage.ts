@@ -1,6 +1,6 @@
-import { aborted } from './clock.ts';
-import { type CredentialDocument, emptyDocument, type Storage } from './credentials.ts';
-import { LatchkeyError } from './errors.ts';
+import { aborted } from '../clock.ts';
+import { type CredentialDocument, emptyDocument, type Storage } from '../credentials.ts';
+import { LatchkeyError } from '../errors.ts';
 
 /**
  * Keeps the credentials in memory, for the lifetime of this process.

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type CredentialDocument, emptyDocument, type Storage } from './credentials.ts';
+import { type CredentialDocument, emptyDocument, type Storage } from '../credentials.ts';
 import { formatDocument, parseDocument } from './document.ts';
 import { withProcessLock } from './process-lock.ts';
 import { busAnswers, type SessionBus } from './session-bus.ts';

@@ -15,8 +15,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { removeAtExit } from '../../../tests/support/cleanup.ts';
-import { runtimes, startWorker, withoutRootsPowers } from '../../../tests/support/worker.ts';
+import { removeAtExit } from '../../../../tests/support/cleanup.ts';
+import { runtimes, startWorker, withoutRootsPowers } from '../../../../tests/support/worker.ts';
 import { documentLimitBytes } from './document.ts';
 import { fileStorage, staleTemporarySeconds } from './file-storage.ts';
 

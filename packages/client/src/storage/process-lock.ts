@@ -4,9 +4,9 @@
 
 import { accessSync, constants, lstatSync, truncateSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { aborted, systemClock } from './clock.ts';
-import type { LockOptions } from './credentials.ts';
-import { LatchkeyError } from './errors.ts';
+import { aborted, systemClock } from '../clock.ts';
+import type { LockOptions } from '../credentials.ts';
+import { LatchkeyError } from '../errors.ts';
 import { claimFile, type Held } from './lock-claim.ts';
 import { storageFailed, systemCode } from './store-failure.ts';
 

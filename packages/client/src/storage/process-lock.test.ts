@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeAtExit } from '../../../tests/support/cleanup.ts';
-import { runtimes, startWorker, withoutRootsPowers } from '../../../tests/support/worker.ts';
-import type { LatchkeyError } from './errors.ts';
+import { removeAtExit } from '../../../../tests/support/cleanup.ts';
+import { runtimes, startWorker, withoutRootsPowers } from '../../../../tests/support/worker.ts';
+import type { LatchkeyError } from '../errors.ts';
 import { withProcessLock } from './process-lock.ts';
 
 const worker = (command: readonly string[]) => startWorker(command, 'store-worker.ts');
