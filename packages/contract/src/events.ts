@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
-import { ipAddress, nextCursor, time, userAgent } from './fields.ts';
+import { ipAddress, pageOf, time, userAgent } from './fields.ts';
 
 /** The types of security log events. */
 export const eventTypes = [
@@ -58,9 +58,6 @@ export const event = z
   .meta({ id: 'Event', description: "An entry of the account's security log." });
 export type Event = z.infer<typeof event>;
 
-export const eventList = z
-  .object({
-    events: z.array(event).meta({ description: 'The events, newest first.' }),
-    next_cursor: nextCursor,
-  })
-  .meta({ id: 'EventList', description: 'A page of the security log.' });
+export const eventList = pageOf('EventList', 'A page of the security log.', {
+  events: z.array(event).meta({ description: 'The events, newest first.' }),
+});

@@ -136,10 +136,14 @@ export const pagination = z.object({
     .meta({ description: 'The next_cursor of the previous page.', examples: [examples.cursor] }),
 });
 
-export const nextCursor = z
+const nextCursor = z
   .string()
   .nullable()
   .meta({ description: 'The cursor of the next page. Null on the last page.', examples: [examples.cursor] });
+
+/** A page of a list, with the cursor of the next page. */
+export const pageOf = <Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) =>
+  z.object({ ...shape, next_cursor: nextCursor }).meta({ id, description });
 
 /** The length that counts when the email is delivered. Not asked before the domain is known to be one. */
 function isShortEnoughInAscii(address: string): boolean {

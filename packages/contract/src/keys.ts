@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, nextCursor, text, time, visibleText } from './fields.ts';
+import { described, pageOf, text, time, visibleText } from './fields.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
 
 const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSeconds);
@@ -101,12 +101,9 @@ export const createdKey = z
   .meta({ id: 'CreatedKey', description: 'A key, with its secret if it has one.' });
 export type CreatedKey = z.infer<typeof createdKey>;
 
-export const keyList = z
-  .object({
-    keys: described(z.array(key), 'The keys, newest first.'),
-    next_cursor: nextCursor,
-  })
-  .meta({ id: 'KeyList', description: "A page of the user's active keys." });
+export const keyList = pageOf('KeyList', "A page of the user's active keys.", {
+  keys: described(z.array(key), 'The keys, newest first.'),
+});
 
 /** Everything that a client can ask for. */
 export const scopeList = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { nextCursor, personName, time, userId, visibleText } from './fields.ts';
+import { pageOf, personName, time, userId, visibleText } from './fields.ts';
 
 export const organizationRoles = ['owner', 'admin', 'member'] as const;
 export const organizationRole = z.enum(organizationRoles).meta({
@@ -37,12 +37,9 @@ export const organization = z
   .meta({ id: 'Organization', description: 'An organization, as one of its members sees it.' });
 export type Organization = z.infer<typeof organization>;
 
-export const organizationList = z
-  .object({
-    organizations: z.array(organization).meta({ description: 'The organizations, oldest membership first.' }),
-    next_cursor: nextCursor,
-  })
-  .meta({ id: 'OrganizationList', description: "A page of the user's organizations." });
+export const organizationList = pageOf('OrganizationList', "A page of the user's organizations.", {
+  organizations: z.array(organization).meta({ description: 'The organizations, oldest membership first.' }),
+});
 
 export const organizationSlug = new RegExp(`^[a-z0-9](-?[a-z0-9]){0,${fieldLimits.organizationSlug - 1}}$`);
 
@@ -77,11 +74,8 @@ export const member = z
   .meta({ id: 'Member', description: 'A member of an organization.' });
 export type Member = z.infer<typeof member>;
 
-export const memberList = z
-  .object({
-    members: z.array(member).meta({ description: 'The members, oldest membership first.' }),
-    next_cursor: nextCursor,
-  })
-  .meta({ id: 'MemberList', description: 'A page of the members of an organization.' });
+export const memberList = pageOf('MemberList', 'A page of the members of an organization.', {
+  members: z.array(member).meta({ description: 'The members, oldest membership first.' }),
+});
 
 export const memberWrite = z.object({ role: organizationRole });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
-import { deviceName, ipAddress, nextCursor, time, userAgent } from './fields.ts';
+import { deviceName, ipAddress, pageOf, time, userAgent } from './fields.ts';
 
 /** `app` is an application that the user signed in to. */
 export const loginKinds = ['browser', 'device', 'app'] as const;
@@ -76,9 +76,6 @@ export const session = z
   .meta({ id: 'Session', description: "One of the user's sessions." });
 export type Session = z.infer<typeof session>;
 
-export const sessionList = z
-  .object({
-    sessions: z.array(session).meta({ description: 'The active sessions, newest first.' }),
-    next_cursor: nextCursor,
-  })
-  .meta({ id: 'SessionList', description: "A page of the user's sessions." });
+export const sessionList = pageOf('SessionList', "A page of the user's sessions.", {
+  sessions: z.array(session).meta({ description: 'The active sessions, newest first.' }),
+});

@@ -5,7 +5,7 @@ import {
   addressShown,
   emailAddress,
   emailVerified,
-  nextCursor,
+  pageOf,
   pagination,
   personName,
   pictureUrl,
@@ -43,12 +43,9 @@ export const userSearch = pagination.extend({
     }),
 });
 
-export const userList = z
-  .object({
-    users: z.array(user).meta({ description: 'The users, by email address.' }),
-    next_cursor: nextCursor,
-  })
-  .meta({ id: 'UserList', description: 'A page of users.' });
+export const userList = pageOf('UserList', 'A page of users.', {
+  users: z.array(user).meta({ description: 'The users, by email address.' }),
+});
 
 /** There is no current session for a service. */
 const userSession = session
@@ -56,12 +53,9 @@ const userSession = session
   .meta({ id: 'UserSession', description: 'A session of a user, as operators see it.' });
 export type UserSession = z.infer<typeof userSession>;
 
-export const userSessionList = z
-  .object({
-    sessions: z.array(userSession).meta({ description: 'The active sessions, newest first.' }),
-    next_cursor: nextCursor,
-  })
-  .meta({ id: 'UserSessionList', description: 'A page of sessions of a user.' });
+export const userSessionList = pageOf('UserSessionList', 'A page of sessions of a user.', {
+  sessions: z.array(userSession).meta({ description: 'The active sessions, newest first.' }),
+});
 
 const userEmail = z
   .object({
@@ -83,9 +77,6 @@ const userEmail = z
   .meta({ id: 'UserEmail', description: 'An email to a user, without its content.' });
 export type UserEmail = z.infer<typeof userEmail>;
 
-export const userEmailList = z
-  .object({
-    emails: z.array(userEmail).meta({ description: 'The emails, newest first.' }),
-    next_cursor: nextCursor,
-  })
-  .meta({ id: 'UserEmailList', description: 'A page of emails to a user.' });
+export const userEmailList = pageOf('UserEmailList', 'A page of emails to a user.', {
+  emails: z.array(userEmail).meta({ description: 'The emails, newest first.' }),
+});

@@ -11,13 +11,14 @@ import { eventList } from '../events.ts';
 import { pagination } from '../fields.ts';
 import { disownedNotice, noticeDisowning, noticePreview, noticeToken } from '../notices.ts';
 
+const ofProfile = { group: 'profile', path: `${auth}/me` } as const;
+
 export const accountEndpoints = {
   getProfile: define({
     id: 'getProfile',
     title: 'Get the profile',
-    group: 'profile',
+    ...ofProfile,
     method: 'get',
-    path: `${auth}/me`,
     summary: "Returns the user's profile",
     notes: 'Responds with 304 if the profile still matches If-None-Match.',
     access: 'bearer',
@@ -31,9 +32,8 @@ export const accountEndpoints = {
   updateProfile: define({
     id: 'updateProfile',
     title: 'Update the profile',
-    group: 'profile',
+    ...ofProfile,
     method: 'patch',
-    path: `${auth}/me`,
     summary: "Updates the user's profile",
     notes: 'Takes a JSON merge patch (RFC 7396): absent members are unchanged, and null clears a member.',
     access: 'bearer',
@@ -52,17 +52,14 @@ export const accountEndpoints = {
   deleteAccount: define({
     id: 'deleteAccount',
     title: 'Delete the account',
-    group: 'profile',
+    ...ofProfile,
     method: 'delete',
-    path: `${auth}/me`,
     summary: "Permanently deletes the user's account and all of its data",
     notes: 'Fails with conflict if the user is the only owner of an organization.',
     access: 'recent',
     status: 204,
     errors: ['conflict'],
-    errorMeanings: {
-      conflict: 'The user is the only owner of an organization.',
-    },
+    errorMeanings: { conflict: 'The user is the only owner of an organization.' },
   }),
   requestEmailChange: define({
     id: 'requestEmailChange',
@@ -77,9 +74,7 @@ export const accountEndpoints = {
     status: 202,
     response: emailChangeSent,
     errors: ['invalid_request', 'signup_disabled', 'rate_limited'],
-    errorMeanings: {
-      signup_disabled: 'Addresses of this domain are not allowed here.',
-    },
+    errorMeanings: { signup_disabled: 'Addresses of this domain are not allowed here.' },
   }),
   verifyEmailChange: define({
     id: 'verifyEmailChange',
@@ -113,9 +108,7 @@ export const accountEndpoints = {
     status: 200,
     response: emailChangePreview,
     errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
-    errorMeanings: {
-      invalid_grant: 'The link is unknown, expired, already used, or for another account.',
-    },
+    errorMeanings: { invalid_grant: 'The link is unknown, expired, already used, or for another account.' },
   }),
   previewNotice: define({
     id: 'previewNotice',

@@ -5,8 +5,20 @@ import { sessionId } from '../sessions.ts';
 import { userEmailList, userList, userSearch, userSessionList } from '../users.ts';
 
 const operator = { group: 'operators', access: 'service', rights: ['operate'] } as const;
-const unknownUser = { not_found: 'There is no user with this id.' } as const;
-const ofOneUser = { errors: ['not_found'], errorMeanings: unknownUser } as const;
+const ofUser = {
+  ...operator,
+  params: { user_id: userId },
+  errors: ['not_found'],
+  errorMeanings: { not_found: 'There is no user with this id.' },
+} as const;
+const list = {
+  ...ofUser,
+  method: 'get',
+  query: pagination,
+  status: 200,
+  errors: ['invalid_request', 'not_found'],
+} as const;
+const act = { ...ofUser, method: 'post', body: emptyObject, bodyOptional: true, status: 204 } as const;
 const recorded = 'It is recorded in the security log of the user, with the id of the service in by.';
 
 export const operatorEndpoints = {
@@ -25,58 +37,38 @@ export const operatorEndpoints = {
     errors: ['invalid_request'],
   }),
   disableUser: define({
-    ...operator,
+    ...act,
     id: 'disableUser',
     title: 'Disable a user',
-    method: 'post',
     path: `${auth}/users/{user_id}/disable`,
-    params: { user_id: userId },
     summary: 'Disables a user and ends all their sessions and keys',
     notes: `The user cannot sign in until they are enabled again. Succeeds if the user is already disabled. ${recorded}`,
-    body: emptyObject,
-    bodyOptional: true,
-    status: 204,
-    ...ofOneUser,
   }),
   enableUser: define({
-    ...operator,
+    ...act,
     id: 'enableUser',
     title: 'Enable a user',
-    method: 'post',
     path: `${auth}/users/{user_id}/enable`,
-    params: { user_id: userId },
     summary: 'Enables a disabled user, who can sign in again',
     notes: `Succeeds if the user is not disabled. Ended sessions stay ended. ${recorded}`,
-    body: emptyObject,
-    bodyOptional: true,
-    status: 204,
-    ...ofOneUser,
   }),
   listUserSessions: define({
-    ...operator,
+    ...list,
     id: 'listUserSessions',
     title: 'List the sessions of a user',
-    method: 'get',
     path: `${auth}/users/{user_id}/sessions`,
-    params: { user_id: userId },
     summary: 'Lists the active sessions of a user, newest first',
-    query: pagination,
-    status: 200,
     response: userSessionList,
-    errors: ['invalid_request', 'not_found'],
-    errorMeanings: unknownUser,
   }),
   revokeUserSessions: define({
-    ...operator,
+    ...ofUser,
     id: 'revokeUserSessions',
     title: 'End all sessions of a user',
     method: 'delete',
     path: `${auth}/users/{user_id}/sessions`,
-    params: { user_id: userId },
     summary: 'Ends all sessions and keys of a user',
     notes: `Approvals of devices that are not signed in yet are withdrawn. ${recorded}`,
     status: 204,
-    ...ofOneUser,
   }),
   revokeUserSession: define({
     ...operator,
@@ -92,32 +84,20 @@ export const operatorEndpoints = {
     errorMeanings: { not_found: 'There is no such user, or the user has no such active session.' },
   }),
   listUserEvents: define({
-    ...operator,
+    ...list,
     id: 'listUserEvents',
     title: 'List the security log of a user',
-    method: 'get',
     path: `${auth}/users/{user_id}/events`,
-    params: { user_id: userId },
     summary: 'Lists the security log of a user, newest first',
-    query: pagination,
-    status: 200,
     response: eventList,
-    errors: ['invalid_request', 'not_found'],
-    errorMeanings: unknownUser,
   }),
   listUserEmails: define({
-    ...operator,
+    ...list,
     id: 'listUserEmails',
     title: 'List the emails to a user',
-    method: 'get',
     path: `${auth}/users/{user_id}/emails`,
-    params: { user_id: userId },
     summary: 'Lists what was emailed to a user, newest first, without content',
     notes: 'Emails are kept for a week, those that were not sent for a month.',
-    query: pagination,
-    status: 200,
     response: userEmailList,
-    errors: ['invalid_request', 'not_found'],
-    errorMeanings: unknownUser,
   }),
 } as const;

@@ -10,8 +10,27 @@ import {
   organizationWrite,
 } from '../organizations.ts';
 
-const personal = 'Fails with conflict for a personal organization.';
-const lastOwner = 'Fails with conflict for the last owner, and for a personal organization.';
+const conflict = 'It is a personal organization.';
+const notes = 'Fails with conflict for a personal organization.';
+const lastOwner = {
+  notes: 'Fails with conflict for the last owner, and for a personal organization.',
+  conflict: 'The user is the last owner, or it is a personal organization.',
+} as const;
+const noOrganization = 'There is no organization with this slug.';
+const noMember = 'There is no such organization, or the user is not a member of it.';
+
+const ofOrganization = {
+  group: 'organizations',
+  path: `${auth}/organizations/{slug}`,
+  params: { slug: organizationSlugParameter },
+  access: 'service',
+  rights: ['organizations'],
+} as const;
+const ofMember = {
+  ...ofOrganization,
+  path: `${auth}/organizations/{slug}/members/{user_id}`,
+  params: { slug: organizationSlugParameter, user_id: userId },
+} as const;
 
 export const organizationEndpoints = {
   listOrganizations: define({
@@ -29,16 +48,12 @@ export const organizationEndpoints = {
     errors: ['invalid_request'],
   }),
   putOrganization: define({
+    ...ofOrganization,
     id: 'putOrganization',
     title: 'Create or rename an organization',
-    group: 'organizations',
     method: 'put',
-    path: `${auth}/organizations/{slug}`,
-    params: { slug: organizationSlugParameter },
     summary: 'Creates an organization, or renames it if it exists',
-    notes: `A new organization has no members. ${personal}`,
-    access: 'service',
-    rights: ['organizations'],
+    notes: `A new organization has no members. ${notes}`,
     headers: {
       'If-Match': 'With *, only renames: precondition_failed if there is no such organization.',
       'If-None-Match': 'With *, only creates: precondition_failed if the organization exists.',
@@ -49,100 +64,69 @@ export const organizationEndpoints = {
     response: organizationRecord,
     errors: ['invalid_request', 'conflict', 'precondition_failed'],
     errorMeanings: {
-      conflict: 'It is a personal organization.',
+      conflict,
       precondition_failed:
         'If-Match is set and the organization does not exist, or If-None-Match is set and it does.',
     },
   }),
   deleteOrganization: define({
+    ...ofOrganization,
     id: 'deleteOrganization',
     title: 'Delete an organization',
-    group: 'organizations',
     method: 'delete',
-    path: `${auth}/organizations/{slug}`,
-    params: { slug: organizationSlugParameter },
     summary: 'Deletes an organization; all its members leave it',
-    notes: personal,
-    access: 'service',
-    rights: ['organizations'],
+    notes,
     status: 204,
     errors: ['not_found', 'conflict'],
-    errorMeanings: {
-      conflict: 'It is a personal organization.',
-      not_found: 'There is no organization with this slug.',
-    },
+    errorMeanings: { conflict, not_found: noOrganization },
   }),
   listMembers: define({
+    ...ofOrganization,
     id: 'listMembers',
     title: 'List members',
-    group: 'organizations',
     method: 'get',
     path: `${auth}/organizations/{slug}/members`,
-    params: { slug: organizationSlugParameter },
     summary: 'Lists the members of an organization, oldest membership first',
-    access: 'service',
-    rights: ['organizations'],
     query: pagination,
     status: 200,
     response: memberList,
     errors: ['invalid_request', 'not_found'],
-    errorMeanings: {
-      not_found: 'There is no organization with this slug.',
-    },
+    errorMeanings: { not_found: noOrganization },
   }),
   getMember: define({
+    ...ofMember,
     id: 'getMember',
     title: 'Get a member',
-    group: 'organizations',
     method: 'get',
-    path: `${auth}/organizations/{slug}/members/{user_id}`,
-    params: { slug: organizationSlugParameter, user_id: userId },
     summary: 'Returns a member of an organization',
-    access: 'service',
     rights: ['users', 'organizations'],
     status: 200,
     response: member,
     errors: ['not_found'],
-    errorMeanings: {
-      not_found: 'There is no such organization, or the user is not a member of it.',
-    },
+    errorMeanings: { not_found: noMember },
   }),
   putMember: define({
+    ...ofMember,
     id: 'putMember',
     title: 'Add or change a member',
-    group: 'organizations',
     method: 'put',
-    path: `${auth}/organizations/{slug}/members/{user_id}`,
-    params: { slug: organizationSlugParameter, user_id: userId },
     summary: 'Adds a user to an organization, or changes the role of a member',
-    notes: lastOwner,
-    access: 'service',
-    rights: ['organizations'],
+    notes: lastOwner.notes,
     body: memberWrite,
     status: 200,
     response: member,
     errors: ['invalid_request', 'not_found', 'conflict'],
-    errorMeanings: {
-      conflict: 'The user is the last owner, or it is a personal organization.',
-      not_found: 'There is no such organization or user.',
-    },
+    errorMeanings: { conflict: lastOwner.conflict, not_found: 'There is no such organization or user.' },
   }),
   removeMember: define({
+    ...ofMember,
     id: 'removeMember',
     title: 'Remove a member',
-    group: 'organizations',
     method: 'delete',
-    path: `${auth}/organizations/{slug}/members/{user_id}`,
-    params: { slug: organizationSlugParameter, user_id: userId },
     summary: 'Removes a member from an organization',
-    notes: lastOwner,
-    access: 'service',
-    rights: ['organizations'],
+    notes: lastOwner.notes,
     status: 204,
     errors: ['not_found', 'conflict'],
-    errorMeanings: {
-      conflict: 'The user is the last owner, or it is a personal organization.',
-      not_found: 'There is no such organization, or the user is not a member of it.',
-    },
+    errorMeanings: { conflict: lastOwner.conflict, not_found: noMember },
   }),
 } as const;
