@@ -85,6 +85,7 @@ const maxModulesInALayer = 10;
 /** The files of a capability that others may import, where these are more than the one that is named like it. */
 const publicFiles: Readonly<Record<string, readonly string[]>> = {
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
+  'identity/account': ['account.ts', 'users.ts'],
   sessions: [
     'sessions.ts',
     'access-keys.ts',

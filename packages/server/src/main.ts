@@ -3,6 +3,7 @@ import { signInFailureReasons } from './sign-in/failures/failures.ts';
 import './operator/early-hangup.ts';
 
 import type { Command } from 'commander';
+import type { Run } from './operator/commands.ts';
 import { claimPort } from './operator/listener.ts';
 import { write } from './operator/output.ts';
 import { createProgram } from './operator/program.ts';
@@ -103,7 +104,7 @@ async function migrateStore(): Promise<void> {
 }
 
 /** Runs an operator's command on an existing database, whether or not the service is running. Prints its result. */
-async function runOnStore(work: (ctx: Context) => Promise<string>): Promise<void> {
+async function runOnStore(work: Parameters<Run>[0]): Promise<void> {
   const config = readConfig();
   process.stderr.write(`Store: ${storeNameOf(config)}\n`);
   const log = createLogger('silent');
@@ -170,8 +171,8 @@ async function createContext(config: Config, log: Log, db: Database, keys: Keys)
   };
 }
 
-async function print(text: string): Promise<void> {
-  if (text !== '') await write(text);
+async function print(text: string | undefined): Promise<void> {
+  if (text) await write(text);
 }
 
 /** One sentence for an error that the operator can fix; for a defect, its stack without secrets. */

@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { allAccounts, endAllSessions, revokeAllSessions } from '../identity/account/account.ts';
+import { endAllSessions, revokeAllSessions } from '../identity/account/account.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
 import type { Context } from '../platform/context.ts';
 import { writeBackup } from '../platform/database/backup/backup.ts';
 import { BackupError, type RowCounts } from '../platform/database/backup/format.ts';
 import type { Restored } from '../platform/database/backup/restore.ts';
+import { accounts } from '../security-log/events/reading.ts';
 import { restartFeeds } from '../services/service-keys/service-keys.ts';
 import { hasSessions } from '../sessions/sessions.ts';
+import { counted, type Run } from './commands.ts';
 import { shortTime } from './output.ts';
 
 export type RunWithRestored = (
@@ -16,7 +18,7 @@ export type RunWithRestored = (
 ) => Promise<Restored>;
 
 interface Runners {
-  readonly runOnStore: (work: (ctx: Context) => Promise<string>) => Promise<void>;
+  readonly runOnStore: Run;
   readonly runWithRestored: RunWithRestored;
   readonly print: (text: string) => Promise<void>;
 }
@@ -56,13 +58,11 @@ interface RestoreFlags {
   readonly anyKeys?: boolean;
 }
 
-const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
-
 const summary = ({ users = 0, sessions = 0, passkeys = 0, events = 0 }: RowCounts): string =>
   [
-    counted(users, 'account', 'accounts'),
-    counted(passkeys, 'passkey', 'passkeys'),
-    counted(sessions, 'session', 'sessions'),
+    counted(users, 'account'),
+    counted(passkeys, 'passkey'),
+    counted(sessions, 'session'),
     counted(events, 'entry of the security log', 'entries of the security log'),
   ].join(', ');
 
@@ -115,7 +115,7 @@ async function restore(
 
 /** Ends also what waits without a session, such as a change of the address. Only who had a session finds that in their log. */
 async function endAll(ctx: Context): Promise<void> {
-  for await (const userId of allAccounts(ctx)) {
+  for await (const userId of accounts(ctx)) {
     if (await hasSessions(ctx, userId)) await revokeAllSessions(ctx, userId, 'operator');
     else await ctx.db.transaction((tx) => endAllSessions(tx, userId));
   }

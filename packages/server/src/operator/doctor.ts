@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Config } from '../platform/config/config.ts';
+import { type Config, storeNameOf } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
 import { keyFilePath } from '../platform/config/server-keys.ts';
 import { type Inspection, inspectDatabase } from '../platform/database/inspect.ts';
@@ -8,8 +8,8 @@ import { canWorkWith } from '../platform/database/migrate.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { readConfig, unknownSettings } from '../settings.ts';
-import { ownServiceUrl } from './own-service.ts';
-import { settingsWarnings } from './warnings.ts';
+import { settingsWarnings } from './announcement.ts';
+import { counted } from './commands.ts';
 
 /** One thing that `doctor` looked at, with its result. */
 interface Check {
@@ -28,6 +28,7 @@ const serviceTimeoutMs = 2_000;
 const reason = (error: unknown): string => redact(error instanceof Error ? error.message : String(error));
 
 async function checkStore(config: Config, nodes: number): Promise<Check[]> {
+  process.stderr.write(`Store: ${storeNameOf(config)}\n`);
   try {
     const inspection = await inspectDatabase(config.databaseUrl);
     const { clockAheadMs, maxConnections, openToPublic } = inspection;
@@ -73,8 +74,6 @@ function checkConnections(config: Config, nodes: number, allowed: number): Check
   return warning(`${text}: ${pool}raise max_connections of PostgreSQL`);
 }
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
 function checkClock(aheadMs: number): Check {
   const differenceMs = Math.round(Math.abs(aheadMs));
   const text = `the clocks of this machine and of the database differ by ${differenceMs} ms`;
@@ -114,7 +113,7 @@ async function checkService(config: Config): Promise<Check[]> {
       count === '0'
         ? ok('no forwarding headers from untrusted proxies')
         : warning(
-            `${count} ${count === '1' ? 'request' : 'requests'} had forwarding headers from a proxy that is not in LATCHKEY_TRUSTED_PROXIES: its clients share one address and its rate limits`,
+            `${counted(Number(count), 'request')} had forwarding headers from a proxy that is not in LATCHKEY_TRUSTED_PROXIES: its clients share one address and its rate limits`,
           );
     return [ok('the service is running'), forwards];
   } catch {
@@ -166,6 +165,29 @@ export function doctorCommand(
       const failures = checks.filter(({ state }) => state === 'failed').length;
       if (json) await print(JSON.stringify({ failed: failures, findings: checks }, null, 2));
       else for (const { state, text } of checks) await print(`${state.padEnd(7)}  ${text}`);
-      if (failures > 0) throw new ConfigError(`${failures === 1 ? '1 check' : `${failures} checks`} failed.`);
+      if (failures > 0) throw new ConfigError(`${counted(failures, 'check')} failed.`);
+    });
+}
+
+/** The address of the running service for commands on the same machine, without a slash at its end. */
+function ownServiceUrl({ host, port }: Config): string {
+  const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+/** Shorter than the timeout of a health check in `deploy/`, so that the reason is printed. */
+const healthTimeoutMs = 3_000;
+
+/** `health`: asks the running service whether it is ready, for container images, which have no other HTTP client. */
+export function healthCommand(program: Command): void {
+  program
+    .command('health')
+    .description('ask the service on this machine whether it is ready; fails if it is not')
+    .action(async () => {
+      const url = `${ownServiceUrl(readConfig())}/readyz`;
+      const signal = AbortSignal.timeout(healthTimeoutMs);
+      const response = await fetch(url, { signal }).catch(() => undefined);
+      if (!response) throw new ConfigError(`no response from ${url}.`);
+      if (!response.ok) throw new ConfigError(`${url} answers ${response.status}.`);
     });
 }

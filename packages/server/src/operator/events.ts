@@ -3,14 +3,17 @@ import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
 import { AuthError } from '../platform/errors.ts';
 import { auditLogs } from '../security-log/events/auditing.ts';
-import { exportEvents } from '../security-log/events/reading.ts';
-import { type EventFormat, followEvents } from './follow.ts';
-import { write, writeLines } from './output.ts';
+import {
+  exportEvents,
+  listEventsAfterPosition,
+  type PositionedEvent,
+} from '../security-log/events/reading.ts';
+import { counted, type Run } from './commands.ts';
+import { ocsfEvent } from './ocsf.ts';
+import { safeJson, write, writeLines } from './output.ts';
 
 /** How many findings are printed for each account. */
 const maxFindings = 20;
-
-type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 
 /** `events verify`, `events export` and `events follow`. */
 export function eventCommands(program: Command, run: Run): void {
@@ -36,8 +39,7 @@ export function eventCommands(program: Command, run: Run): void {
     .action((options: { since?: string; user?: string }) =>
       run(async (ctx) => {
         const since = options.since === undefined ? 0 : parseTime(options.since);
-        await writeLines(exportEvents(ctx, await userOf(ctx, options), since));
-        return '';
+        return writeLines(exportEvents(ctx, await userOf(ctx, options), since));
       }),
     );
 
@@ -63,12 +65,7 @@ export function eventCommands(program: Command, run: Run): void {
         .argParser(parsePosition),
     )
     .option('--once', 'end when all events are printed')
-    .action((options: { format: EventFormat; after: number; once?: true }) =>
-      run(async (ctx) => {
-        await followEvents(ctx, options);
-        return '';
-      }),
-    );
+    .action((options: FollowOptions) => run((ctx) => followEvents(ctx, options)));
 }
 
 function parsePosition(text: string): number {
@@ -141,4 +138,61 @@ function summaryOf({ accounts, damaged, events, retired, retiredKeys }: Totals):
   return lines.join('\n');
 }
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const pollMs = 500;
+
+/** How long to wait before the next look at a database that is away. */
+const retryMs = 1_000;
+
+type EventFormat = 'json' | 'ocsf';
+
+interface FollowOptions {
+  readonly format: EventFormat;
+  /** Begins with the first event after this position. */
+  readonly after: number;
+  /** Ends when all events are printed. */
+  readonly once?: true;
+}
+
+const lineOf: Readonly<Record<EventFormat, (event: PositionedEvent) => string>> = {
+  json: ({ position, ...event }) => safeJson({ position, ...event }),
+  ocsf: (event) => safeJson(ocsfEvent(event)),
+};
+
+/**
+ * Prints each event of the security log as a JSON line, in the order of their positions, until SIGTERM, SIGINT or the first
+ * write after its reader has ended. While the database is unavailable it waits, unless it was called with `--once`.
+ */
+async function followEvents(ctx: Context, options: FollowOptions): Promise<undefined> {
+  const stopped = Promise.withResolvers<void>();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopped.resolve());
+  await Promise.race([printEvents(ctx, options), stopped.promise]);
+}
+
+async function printEvents(ctx: Context, { format, after, once }: FollowOptions): Promise<void> {
+  for (let position = after; ; ) {
+    const events = once
+      ? await listEventsAfterPosition(ctx, position)
+      : await untilReadable(() => listEventsAfterPosition(ctx, position));
+    const last = events.at(-1);
+    if (last) {
+      if (!(await write(events.map(lineOf[format]).join('\n')))) return;
+      position = last.position;
+    } else if (once) return;
+    else await Bun.sleep(pollMs);
+  }
+}
+
+/** Repeats a read while the database is away, and says on standard error when that begins and ends. */
+async function untilReadable<Result>(read: () => Promise<Result>): Promise<Result> {
+  for (let failures = 0; ; failures++) {
+    try {
+      const result = await read();
+      if (failures > 0) process.stderr.write('The database can be read again.\n');
+      return result;
+    } catch (error) {
+      if (!(error instanceof AuthError) || error.code !== 'temporarily_unavailable') throw error;
+      if (failures === 0) process.stderr.write('The database cannot be read. Trying again until it can.\n');
+      await Bun.sleep(retryMs);
+    }
+  }
+}

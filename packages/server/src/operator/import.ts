@@ -17,9 +17,8 @@ import { emailKeyOf } from '../platform/values/email-key.ts';
 import { duplicateMember } from '../platform/values/json.ts';
 import { linesOf } from '../platform/values/lines.ts';
 import { importPasskey } from '../sign-in/passkeys/passkeys.ts';
+import type { Run } from './commands.ts';
 import { write } from './output.ts';
-
-type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
 
 const maxLineBytes = 64 * 1024;
 const maxOrganizations = 100;

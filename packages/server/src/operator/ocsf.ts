@@ -13,10 +13,10 @@ const classes = {
   authentication: { class_uid: 3002, class_name: 'Authentication' },
 } as const;
 
-const activities = {
+const activities: Readonly<Record<keyof typeof classes, Readonly<Record<string, number>>>> = {
   accountChange: { Create: 1, Enable: 2, Disable: 5, 'MFA Factor Enable': 10, 'MFA Factor Disable': 11 },
   authentication: { Logon: 1, Logoff: 2, 'Service Ticket Renew': 5 },
-} as const;
+};
 
 /** The activity of events that have none of their own in the schema; `activity_name` then says what happened. */
 const otherActivity = 99;
@@ -24,77 +24,61 @@ const otherActivity = 99;
 const severities = { Informational: 1, Low: 2, Medium: 3, High: 4 } as const;
 const statuses = { Success: 1, Failure: 2 } as const;
 
-type Severity = keyof typeof severities;
-
-/** What an event of a type is called in the schema. */
 interface Mapping {
   readonly class: keyof typeof classes;
   readonly activity_id: number;
   readonly activity_name: string;
-  readonly severity: Severity;
+  readonly severity: keyof typeof severities;
   readonly status: keyof typeof statuses;
 }
 
-type Rest = Partial<Pick<Mapping, 'severity' | 'status'>>;
+/** What events of a class are called in the schema. */
+const mappingTo =
+  (className: Mapping['class']) =>
+  (activity_name: string, rest: Partial<Pick<Mapping, 'severity' | 'status'>> = {}): Mapping => ({
+    class: className,
+    activity_id: activities[className][activity_name] ?? otherActivity,
+    activity_name,
+    severity: 'Informational',
+    status: 'Success',
+    ...rest,
+  });
 
-const usual = { severity: 'Informational', status: 'Success' } as const;
-
-const account = (activity_name: keyof typeof activities.accountChange, rest: Rest = {}): Mapping => ({
-  ...usual,
-  class: 'accountChange',
-  activity_id: activities.accountChange[activity_name],
-  activity_name,
-  ...rest,
-});
-
-const signIn = (activity_name: keyof typeof activities.authentication, rest: Rest = {}): Mapping => ({
-  ...usual,
-  class: 'authentication',
-  activity_id: activities.authentication[activity_name],
-  activity_name,
-  ...rest,
-});
-
-const other = (of: Mapping['class'], activity_name: string, rest: Rest = {}): Mapping => ({
-  ...usual,
-  class: of,
-  activity_id: otherActivity,
-  activity_name,
-  ...rest,
-});
+const account = mappingTo('accountChange');
+const signIn = mappingTo('authentication');
 
 const mappings: Readonly<Record<EventType, Mapping>> = {
   account_created: account('Create'),
   login: signIn('Logon'),
   sign_in_failed: signIn('Logon', { severity: 'Low', status: 'Failure' }),
-  device_approved: other('authentication', 'Device Approved'),
-  device_denied: other('authentication', 'Device Denied', { status: 'Failure' }),
+  device_approved: signIn('Device Approved'),
+  device_denied: signIn('Device Denied', { status: 'Failure' }),
   passkey_added: account('MFA Factor Enable'),
   passkey_removed: account('MFA Factor Disable'),
-  passkey_renamed: other('accountChange', 'Passkey Renamed'),
+  passkey_renamed: account('Passkey Renamed'),
   passkey_clone_suspected: signIn('Logon', { severity: 'High', status: 'Failure' }),
-  key_created: other('accountChange', 'Key Created'),
-  key_removed: other('accountChange', 'Key Removed'),
-  key_used: other('authentication', 'Key Used'),
-  run_started: other('authentication', 'Run Started'),
-  run_ended: other('authentication', 'Run Ended'),
+  key_created: account('Key Created'),
+  key_removed: account('Key Removed'),
+  key_used: signIn('Key Used'),
+  run_started: signIn('Run Started'),
+  run_ended: signIn('Run Ended'),
   refresh_race: signIn('Service Ticket Renew', { severity: 'Low', status: 'Failure' }),
   refresh_retry: signIn('Service Ticket Renew'),
   refresh_retry_elsewhere: signIn('Service Ticket Renew', { severity: 'Medium' }),
   refresh_theft: signIn('Service Ticket Renew', { severity: 'High', status: 'Failure' }),
-  code_replayed: other('authentication', 'Authorization Code Replayed', {
+  code_replayed: signIn('Authorization Code Replayed', {
     severity: 'High',
     status: 'Failure',
   }),
   session_revoked: signIn('Logoff'),
   all_sessions_revoked: signIn('Logoff'),
   session_disowned: signIn('Logoff', { severity: 'High' }),
-  profile_changed: other('accountChange', 'Profile Changed'),
-  email_change_requested: other('accountChange', 'Email Change Requested'),
-  email_changed: other('accountChange', 'Email Changed', { severity: 'Low' }),
-  email_change_undone: other('accountChange', 'Email Change Undone', { severity: 'Medium' }),
-  membership_changed: other('accountChange', 'Membership Changed'),
-  limit_reached: other('authentication', 'Rate Limit Reached', { severity: 'Medium', status: 'Failure' }),
+  profile_changed: account('Profile Changed'),
+  email_change_requested: account('Email Change Requested'),
+  email_changed: account('Email Changed', { severity: 'Low' }),
+  email_change_undone: account('Email Change Undone', { severity: 'Medium' }),
+  membership_changed: account('Membership Changed'),
+  limit_reached: signIn('Rate Limit Reached', { severity: 'Medium', status: 'Failure' }),
   account_disabled: account('Disable'),
   account_enabled: account('Enable'),
 };

@@ -4,64 +4,37 @@ import { findAccountByEmail } from '../identity/account/account.ts';
 import {
   deleteOrganization,
   findOrganization,
+  listAllOrganizations,
   listMembers,
-  listOrganizations,
   type MemberWithEmail,
   putOrganization,
   removeMember,
   setMember,
 } from '../identity/organizations/organizations.ts';
 import type { Context } from '../platform/context.ts';
+import { allPages, printsList, type Run } from './commands.ts';
 import { safeJson, shortTime, type Table, write, writeList } from './output.ts';
 
-type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
-
-/** How many rows are read from the database at once. */
-const pageSize = 500;
-
 const byOperator = { by: 'operator' } as const;
-
-const asJson = 'print JSON instead of a table';
 
 /** `organizations list`, `show`, `create`, `rename`, `delete`, `add-member` and `remove-member`. */
 export function organizationCommands(program: Command, run: Run): void {
   const organizations = program
     .command('organizations')
     .description('list, create, rename and delete organizations, and manage their members');
-  addReadingCommands(organizations, run);
-  addOrganizationCommands(organizations, run);
-  addMemberCommands(organizations, run);
-}
-
-const withSlug = (command: Command): Command =>
-  command.requiredOption('--slug <slug>', 'the slug of the organization');
-
-function addReadingCommands(organizations: Command, run: Run): void {
-  organizations
+  const withSlug = (name: string, slug = 'the slug of the organization') =>
+    organizations.command(name).requiredOption('--slug <slug>', slug);
+  const list = organizations
     .command('list')
     .description('list the organizations by slug')
-    .option('--all', 'list personal ones, too')
-    .option('--json', 'print JSON lines instead of a table')
-    .action(({ all = false, ...options }: { all?: boolean; json?: true }) =>
-      run(async (ctx) => {
-        await writeList(allOrganizations(ctx, { personal: all }), organizationTable, options);
-        return '';
-      }),
-    );
-
-  withSlug(organizations.command('show'))
+    .option('--all', 'list personal ones, too');
+  printsList(list, run, organizationTable, (ctx) => allOrganizations(ctx, list.opts<{ all?: true }>()));
+  withSlug('show')
     .description('show an organization and its members, oldest membership first')
-    .option('--json', asJson)
-    .action(({ slug, json }: { slug: string; json?: true }) =>
-      run((ctx) => (json ? showAsJson(ctx, slug) : show(ctx, slug))),
-    );
-}
-
-function addOrganizationCommands(organizations: Command, run: Run): void {
-  organizations
-    .command('create')
+    .option('--json', 'print JSON instead of a table')
+    .action(({ slug, json }: { slug: string; json?: true }) => run((ctx) => show(ctx, slug, json)));
+  withSlug('create', 'its name in URLs: lower-case letters and digits, with single hyphens')
     .description('create an organization')
-    .requiredOption('--slug <slug>', 'its name in URLs: lower-case letters and digits, with single hyphens')
     .requiredOption('--name <name>', 'its display name')
     .action(({ slug, name }: { slug: string; name: string }) =>
       run(async (ctx) => {
@@ -69,8 +42,7 @@ function addOrganizationCommands(organizations: Command, run: Run): void {
         return `Created the organization ${slug} (${organization.id}).`;
       }),
     );
-
-  withSlug(organizations.command('rename'))
+  withSlug('rename')
     .description('change the display name of an organization; its slug stays')
     .requiredOption('--name <name>', 'the new display name')
     .action(({ slug, name }: { slug: string; name: string }) =>
@@ -79,8 +51,7 @@ function addOrganizationCommands(organizations: Command, run: Run): void {
         return `Renamed the organization ${slug} to ${name}.`;
       }),
     );
-
-  withSlug(organizations.command('delete'))
+  withSlug('delete')
     .description('permanently delete an organization; its members keep their accounts')
     .action(({ slug }: { slug: string }) =>
       run(async (ctx) => {
@@ -88,10 +59,7 @@ function addOrganizationCommands(organizations: Command, run: Run): void {
         return `Deleted the organization ${slug}.`;
       }),
     );
-}
-
-function addMemberCommands(organizations: Command, run: Run): void {
-  withSlug(organizations.command('add-member'))
+  withSlug('add-member')
     .description('add an account to an organization, or change its role there')
     .requiredOption('--email <address>', 'the email address of the account')
     .addOption(
@@ -103,8 +71,7 @@ function addMemberCommands(organizations: Command, run: Run): void {
         return `${email} now has the role ${role} in ${slug}.`;
       }),
     );
-
-  withSlug(organizations.command('remove-member'))
+  withSlug('remove-member')
     .description('remove an account from an organization')
     .requiredOption('--email <address>', 'the email address of the account')
     .action(({ slug, email }: { slug: string; email: string }) =>
@@ -115,17 +82,13 @@ function addMemberCommands(organizations: Command, run: Run): void {
     );
 }
 
-async function* allOrganizations(ctx: Context, { personal }: { personal: boolean }) {
-  for (let after = ''; ; ) {
-    const page = await listOrganizations(ctx, { after, limit: pageSize, most_personal: Number(personal) });
-    for (const row of page) yield { ...row, created_at: new Date(row.created_at).toISOString() };
-    if (page.length < pageSize) return;
-    after = page.at(-1)!.slug;
-  }
-}
+const allOrganizations = (ctx: Context, { all: personal = false }: { readonly all?: boolean }) =>
+  allPages(
+    (page) => listAllOrganizations(ctx, { personal, ...page }),
+    ({ organizations }) => organizations,
+  );
 
-type ListedOrganization =
-  ReturnType<typeof allOrganizations> extends AsyncGenerator<infer Entry> ? Entry : never;
+type ListedOrganization = Awaited<ReturnType<typeof listAllOrganizations>>['organizations'][number];
 
 const organizationTable: Table<ListedOrganization> = {
   heading: ['SLUG', 'NAME', 'MEMBERS', 'OWNERS', 'CREATED (UTC)', 'ID'],
@@ -140,14 +103,11 @@ const organizationTable: Table<ListedOrganization> = {
   empty: 'There are no organizations.',
 };
 
-async function* allMembers(ctx: Context, slug: string): AsyncGenerator<MemberWithEmail> {
-  let cursor: string | null | undefined;
-  do {
-    const page = await listMembers(ctx, slug, { limit: pageSize, cursor: cursor ?? undefined });
-    yield* page.members;
-    cursor = page.next_cursor;
-  } while (cursor !== null);
-}
+const allMembers = (ctx: Context, slug: string) =>
+  allPages(
+    (page) => listMembers(ctx, slug, page),
+    ({ members }) => members,
+  );
 
 const memberTable: Table<MemberWithEmail> = {
   heading: ['EMAIL', 'ROLE', 'NAME', 'JOINED (UTC)', 'USER ID'],
@@ -155,15 +115,12 @@ const memberTable: Table<MemberWithEmail> = {
   empty: 'It has no members.',
 };
 
-async function show(ctx: Context, slug: string): Promise<string> {
-  const { id, name, personal, created_at } = await findOrganization(ctx, slug);
+async function show(ctx: Context, slug: string, json: true | undefined): Promise<string | undefined> {
+  const organization = await findOrganization(ctx, slug);
+  const members = allMembers(ctx, slug);
+  if (json) return safeJson({ ...organization, members: await Array.fromAsync(members) }, 2);
+  const { id, name, personal, created_at } = organization;
   const kind = personal ? 'personal organization' : 'organization';
   await write(`${name}: ${kind} ${slug} (${id}), created ${shortTime(created_at)} UTC\n`);
-  await writeList(allMembers(ctx, slug), memberTable, {});
-  return '';
-}
-
-async function showAsJson(ctx: Context, slug: string): Promise<string> {
-  const organization = await findOrganization(ctx, slug);
-  return safeJson({ ...organization, members: await Array.fromAsync(allMembers(ctx, slug)) }, 2);
+  return writeList(members, memberTable);
 }

@@ -1,14 +1,11 @@
 import type { Command } from 'commander';
-import type { Context } from '../platform/context.ts';
 import { listUnsent } from '../platform/mail/outbox-store.ts';
+import type { Run } from './commands.ts';
 
 const maxRows = 200;
 
 /** `outbox`: lists the emails that were not sent, without their recipients. */
-export function outboxCommand(
-  program: Command,
-  run: (work: (ctx: Context) => Promise<string>) => Promise<void>,
-): void {
+export function outboxCommand(program: Command, run: Run): void {
   program
     .command('outbox')
     .description(`list waiting emails and dead letters as JSON lines, newest first, at most ${maxRows}`)

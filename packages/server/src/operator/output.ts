@@ -24,7 +24,7 @@ export const write = (text: string): Promise<boolean> =>
     });
   });
 
-export async function writeLines(lines: AsyncIterable<string>): Promise<void> {
+export async function writeLines(lines: AsyncIterable<string>): Promise<undefined> {
   let chunk: string[] = [];
   let length = 0;
   for await (const line of lines) {
@@ -47,12 +47,12 @@ export interface Table<Entry> {
 
 /** Prints a list as a table or, with `json`, as JSON lines. */
 export const writeList = <Entry>(
-  entries: AsyncIterable<Entry>,
+  entries: AsyncIterable<Entry> | Iterable<Entry>,
   table: Table<Entry>,
-  { json }: { readonly json?: true },
-): Promise<void> => writeLines(json ? jsonLines(entries) : tableLines(entries, table));
+  { json }: { readonly json?: true } = {},
+): Promise<undefined> => writeLines(json ? jsonLines(entries) : tableLines(entries, table));
 
-async function* jsonLines(entries: AsyncIterable<unknown>): AsyncGenerator<string> {
+async function* jsonLines(entries: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
   for await (const entry of entries) yield safeJson(entry);
 }
 
@@ -68,7 +68,7 @@ export const safeJson = (value: unknown, indent?: number): string =>
   );
 
 async function* tableLines<Entry>(
-  entries: AsyncIterable<Entry>,
+  entries: AsyncIterable<Entry> | Iterable<Entry>,
   { heading, cells, empty }: Table<Entry>,
 ): AsyncGenerator<string> {
   let rows: (readonly string[])[] = [heading];

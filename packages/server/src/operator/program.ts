@@ -1,11 +1,10 @@
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { hasConfiguredKeys } from '../platform/config/server-keys.ts';
-import type { Context } from '../platform/context.ts';
 import { backupCommands, type RunWithRestored } from './backup.ts';
-import { doctorCommand } from './doctor.ts';
+import type { Run } from './commands.ts';
+import { doctorCommand, healthCommand } from './doctor.ts';
 import { eventCommands } from './events.ts';
-import { healthCommand } from './health.ts';
 import { organizationCommands } from './organizations.ts';
 import { outboxCommand } from './outbox.ts';
 import { keyCommands } from './server-keys.ts';
@@ -18,7 +17,7 @@ export interface Runners {
   readonly serve: () => Promise<void>;
   readonly migrate: () => Promise<void>;
   /** Runs the work on an existing database and prints its result. */
-  readonly runOnStore: (work: (ctx: Context) => Promise<string>) => Promise<void>;
+  readonly runOnStore: Run;
   readonly runWithRestored: RunWithRestored;
   readonly print: (text: string) => Promise<void>;
 }

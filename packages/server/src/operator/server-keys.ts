@@ -18,9 +18,8 @@ import {
   listSigningKeys,
   rotateSigningKey,
 } from '../trust/signing-keys/signing-keys.ts';
-import { shortTime, type Table, writeList } from './output.ts';
-
-type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
+import { counted, printsList, type Run, withArgument } from './commands.ts';
+import { shortTime, type Table } from './output.ts';
 
 const restart = 'A running service does not notice: restart every node';
 
@@ -34,25 +33,15 @@ export function keyCommands(program: Command, run: Run): void {
     .description(
       'list and change the keys: server keys sign tokens and seal the security log, signing keys sign introspections',
     );
-  keys
+  const list = keys
     .command('list')
-    .description('list the server keys and the signing keys, without their secrets')
-    .option('--json', 'print JSON lines instead of a table')
-    .action((options: { json?: true }) =>
-      run(async (ctx) => {
-        await writeList(allKeys(ctx), keyTable, options);
-        return '';
-      }),
-    );
+    .description('list the server keys and the signing keys, without their secrets');
+  printsList(list, run, keyTable, allKeys);
   keys
     .command('add')
     .description('add a new server key, which verifies and does not sign yet')
     .action(() => run(add));
-  const withId = (name: string, description: string, work: (ctx: Context, id: string) => Promise<string>) =>
-    keys
-      .command(`${name} <id>`)
-      .description(description)
-      .action((id: string) => run((ctx) => work(ctx, id)));
+  const withId = withArgument(keys, run, 'id');
   withId('promote', 'sign with a server key from the next start on; the others still verify', promote);
   withId('retire', 'remove a server key that does not sign; what it signed ends at the next start', retire);
   keys
@@ -87,17 +76,7 @@ export const withKeyIds = (args: readonly string[]): string[] =>
     return isId && args[at - 2] === 'keys' ? ['--', arg] : [arg];
   });
 
-interface ListedKey {
-  readonly id: string;
-  readonly kind: 'server key' | 'signing key';
-  readonly algorithm: string;
-  /** `retired` verifies the security log only. */
-  readonly state: 'signing' | 'next' | 'accepted' | 'retired';
-  /** When it was or will be created, or begins to sign; null where that is unknown. */
-  readonly signs_from: string | null;
-  /** When a server key last sealed an event that is kept; null if it did not. */
-  readonly last_sealed_at: string | null;
-}
+type ListedKey = ReturnType<typeof allKeys> extends AsyncGenerator<infer Key> ? Key : never;
 
 const keyTable: Table<ListedKey> = {
   heading: ['ID', 'KIND', 'ALGORITHM', 'STATE', 'SIGNS FROM (UTC)', 'LAST SEALED (UTC)'],
@@ -115,32 +94,34 @@ const keyTable: Table<ListedKey> = {
 const timeOf = (time: number | undefined): string | null =>
   time === undefined ? null : new Date(time).toISOString();
 
-async function* allKeys(ctx: Context): AsyncGenerator<ListedKey> {
+/** `signs_from` is null where it is unknown, `last_sealed_at` where the key sealed no event that is kept. */
+const listed = (
+  id: string,
+  kind: 'server key' | 'signing key',
+  algorithm: string,
+  state: 'signing' | 'next' | 'accepted' | 'retired',
+  times: { readonly signsFrom?: number; readonly lastSealed?: number | undefined },
+) => ({
+  id,
+  kind,
+  algorithm,
+  state,
+  signs_from: timeOf(times.signsFrom),
+  last_sealed_at: timeOf(times.lastSealed),
+});
+
+async function* allKeys(ctx: Context) {
   const seals = await lastSeals(ctx);
   const retired = readRetiredKeyList();
-  const serverKey = (id: string, state: ListedKey['state']): ListedKey => ({
-    id,
-    kind: 'server key',
-    algorithm: 'HMAC-SHA-256',
-    state,
-    signs_from: null,
-    last_sealed_at: timeOf(seals.get(id)),
-  });
+  const serverKey = (id: string, state: 'signing' | 'next' | 'accepted' | 'retired') =>
+    listed(id, 'server key', 'HMAC-SHA-256', state, { lastSealed: seals.get(id) });
   for (const key of ctx.keys.all) {
     const id = keyIdOf(key);
     yield serverKey(id, key === ctx.keys.signing ? 'signing' : seals.has(id) ? 'accepted' : 'next');
   }
   for (const key of retired === '' ? [] : parseKeyRing(retired).all) yield serverKey(keyIdOf(key), 'retired');
-  for (const { kid, algorithm, state, signsFrom } of await listSigningKeys(ctx)) {
-    yield {
-      id: kid,
-      kind: 'signing key',
-      algorithm,
-      state,
-      signs_from: timeOf(signsFrom)!,
-      last_sealed_at: null,
-    };
-  }
+  for (const { kid, algorithm, state, signsFrom } of await listSigningKeys(ctx))
+    yield listed(kid, 'signing key', algorithm, state, { signsFrom });
 }
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -267,5 +248,3 @@ async function tokensUnder(ctx: Context, id: string): Promise<string[]> {
     `${affected} got their newest token before then and may depend on it. They end when the nodes restart.`,
   ];
 }
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

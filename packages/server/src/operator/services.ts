@@ -1,6 +1,5 @@
 import { type ServiceRight, serviceRights } from '@latchkey/contract/services';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Context } from '../platform/context.ts';
 import { takenOver } from '../programs/taken-over/taken-over.ts';
 import {
   type CreatedService,
@@ -16,9 +15,8 @@ import {
   setService,
 } from '../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../sessions/revocation.ts';
-import { shortTime, type Table, writeList } from './output.ts';
-
-type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
+import { printsList, type Run, withArgument } from './commands.ts';
+import { shortTime, type Table } from './output.ts';
 
 /** `services create`, `set`, `list`, `rotate`, `retire` and `revoke`. */
 export function serviceCommands(program: Command, run: Run): void {
@@ -26,7 +24,10 @@ export function serviceCommands(program: Command, run: Run): void {
     .command('services')
     .description("manage the services that accept people's tokens, with their keys, scopes and rights");
   addRegistrationCommands(services, run);
-  addListCommand(services, run);
+  const list = services.command('list').description('list the services, oldest first, revoked ones included');
+  printsList(list, run, serviceTable, async function* (ctx) {
+    yield* (await listServices(ctx)).map(entryOf);
+  });
   addServiceKeyCommands(services, run);
 }
 
@@ -149,24 +150,7 @@ const shownOnce = (sentence: string, { id, secret }: CreatedService): string =>
     ? `${sentence} It is public: it has an id and no key.\n${id}`
     : `${sentence} Save its key now: it is not shown again.\n${id}:${secret}`;
 
-function addListCommand(services: Command, run: Run): void {
-  services
-    .command('list')
-    .description('list the services, oldest first, revoked ones included')
-    .option('--json', 'print JSON lines instead of a table')
-    .action((options: { json?: true }) =>
-      run(async (ctx) => {
-        await writeList(allServices(ctx), serviceTable, options);
-        return '';
-      }),
-    );
-}
-
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-
-async function* allServices(ctx: Context) {
-  for (const service of await listServices(ctx)) yield entryOf(service);
-}
 
 const entryOf = ({ createdAt, lastUsedAt, revokedAt, scopes, ...service }: ListedService) => ({
   id: service.id,
@@ -203,12 +187,7 @@ const serviceTable: Table<ReturnType<typeof entryOf>> = {
 };
 
 function addServiceKeyCommands(services: Command, run: Run): void {
-  const withId = (name: string, description: string, work: (ctx: Context, id: string) => Promise<string>) =>
-    services
-      .command(`${name} <id>`)
-      .description(description)
-      .action((id: string) => run((ctx) => work(ctx, id)));
-
+  const withId = withArgument(services, run, 'id');
   withId(
     'rotate',
     'add a second secret, which works beside the first; the last line is id:secret and is shown only once',

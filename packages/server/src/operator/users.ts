@@ -1,43 +1,42 @@
 import type { Event } from '@latchkey/contract/events';
 import type { User, UserEmail, UserSession } from '@latchkey/contract/users';
 import type { Command } from 'commander';
-import {
-  allAccounts,
-  findAccountByEmail,
-  requireUser,
-  revokeAllSessions,
-  searchUsers,
-  setDisabled,
-} from '../identity/account/account.ts';
+import { findAccountByEmail, revokeAllSessions, setDisabled } from '../identity/account/account.ts';
+import { getUser, listUsers } from '../identity/account/users.ts';
 import type { Context } from '../platform/context.ts';
-import type { PageRequest } from '../platform/database/pagination.ts';
-import { listEvents } from '../security-log/events/reading.ts';
+import { accounts, listEvents } from '../security-log/events/reading.ts';
 import { listUserEmails, listUserSessions } from '../whole-account/operators/operators.ts';
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
+import { allPages, counted, printsList, type Run, withArgument } from './commands.ts';
 import { importCommand } from './import.ts';
 import { safeJson, shortTime, type Table, write, writeList } from './output.ts';
-
-type Run = (work: (ctx: Context) => Promise<string>) => Promise<void>;
-
-/** How many rows are read from the database at once. */
-const pageSize = 500;
 
 /** `users list`, `show`, `sessions`, `disable`, `enable`, `sign-out`, `delete`, `export` and `import`. */
 export function userCommands(program: Command, run: Run): void {
   const users = program
     .command('users')
     .description('find, disable, enable, sign out, delete, export and import accounts');
-  addReadingCommands(users, run);
-  const withAddress = (
-    name: string,
-    description: string,
-    work: (ctx: Context, address: string) => Promise<string>,
-  ) =>
-    users
-      .command(`${name} <address>`)
-      .description(description)
-      .action((address: string) => run((ctx) => work(ctx, address)));
+  const list = users
+    .command('list')
+    .description('list accounts by email address')
+    .option(
+      '--search <text>',
+      'only those with this text anywhere in the address or name; case does not matter',
+    );
+  printsList(list, run, userTable, (ctx) => allUsers(ctx, list.opts<{ search?: string }>()));
+  users
+    .command('show <address>')
+    .description('print an account with its sessions, emails and security log, each newest first')
+    .option('--json', 'print one JSON object')
+    .action((address: string, options: { json?: true }) => run((ctx) => show(ctx, address, options)));
+  const sessions = users
+    .command('sessions <address>')
+    .description('list the active sessions of an account, newest first');
+  printsList(sessions, run, sessionTable, async function* (ctx) {
+    yield* allSessions(ctx, await findAccountByEmail(ctx, sessions.args[0]!));
+  });
 
+  const withAddress = withArgument(users, run, 'address');
   withAddress('disable', 'disable an account and end all its sessions at once', disable);
   withAddress('enable', 'enable a disabled account, so that its owner can sign in again', enable);
   users
@@ -55,58 +54,21 @@ export function userCommands(program: Command, run: Run): void {
   withAddress(
     'delete',
     'permanently delete an account and all its data; all its sessions end at once',
-    remove,
+    async (ctx, address) => {
+      await deleteAccount(ctx, address);
+      return `Deleted the account of ${address} and all its data.`;
+    },
   );
-  withAddress('export', 'print all data stored about a person as JSON', exportData);
+  withAddress('export', 'print all data stored about a person as JSON', async (ctx, address) =>
+    JSON.stringify(await exportPersonalData(ctx, address), null, 2),
+  );
   importCommand(users, run);
 }
 
-const asJson = ['--json', 'print JSON lines instead of a table'] as const;
-
-function addReadingCommands(users: Command, run: Run): void {
-  users
-    .command('list')
-    .description('list accounts by email address')
-    .option(
-      '--search <text>',
-      'only those with this text anywhere in the address or name; case does not matter',
-    )
-    .option(...asJson)
-    .action(({ search = '', ...options }: { search?: string; json?: true }) =>
-      run(async (ctx) => {
-        await writeList(searchUsers(ctx, search), userTable, options);
-        return '';
-      }),
-    );
-
-  users
-    .command('show <address>')
-    .description('print an account with its sessions, emails and security log, each newest first')
-    .option('--json', 'print one JSON object')
-    .action((address: string, options: { json?: true }) =>
-      run(async (ctx) => {
-        await show(ctx, address, options);
-        return '';
-      }),
-    );
-
-  users
-    .command('sessions <address>')
-    .description('list the active sessions of an account, newest first')
-    .option(...asJson)
-    .action((address: string, options: { json?: true }) =>
-      run(async (ctx) => {
-        const userId = await findAccountByEmail(ctx, address);
-        await writeList(allSessions(ctx, userId), sessionTable, options);
-        return '';
-      }),
-    );
-}
-
 /** Prints what support needs about an account: profile, sessions, emails and security log. */
-async function show(ctx: Context, address: string, { json }: { json?: true }): Promise<void> {
+async function show(ctx: Context, address: string, { json }: { json?: true }): Promise<string | undefined> {
   const userId = await findAccountByEmail(ctx, address);
-  const user = await requireUser(ctx, userId);
+  const user = await getUser(ctx, userId);
   const lists = [
     ['sessions', allSessions(ctx, userId), sessionTable],
     ['emails', allEmails(ctx, userId), emailTable],
@@ -116,18 +78,14 @@ async function show(ctx: Context, address: string, { json }: { json?: true }): P
     const entries = await Promise.all(
       lists.map(async ([name, list]) => [name, await Array.fromAsync<unknown>(list)]),
     );
-    await write(safeJson({ user, ...Object.fromEntries(entries) }, 2));
-    return;
+    return safeJson({ user, ...Object.fromEntries(entries) }, 2);
   }
-  await writeList(single(user), userTable, {});
+  await writeList([user], userTable);
   for (const [name, list, table] of lists) {
-    if (!(await write(`\n${name.toUpperCase()}`))) return;
-    await writeList<never>(list as AsyncIterable<never>, table, {});
+    if (!(await write(`\n${name.toUpperCase()}`))) return undefined;
+    await writeList<never>(list as AsyncIterable<never>, table);
   }
-}
-
-async function* single<Entry>(entry: Entry): AsyncGenerator<Entry> {
-  yield entry;
+  return undefined;
 }
 
 const userTable: Table<User> = {
@@ -141,6 +99,12 @@ const userTable: Table<User> = {
   ],
   empty: 'No account matches.',
 };
+
+const allUsers = (ctx: Context, options: { readonly search?: string }) =>
+  allPages(
+    (page) => listUsers(ctx, { ...page, ...options }),
+    ({ users }) => users,
+  );
 
 const allSessions = (ctx: Context, userId: string) =>
   allPages(
@@ -159,17 +123,6 @@ const allEvents = (ctx: Context, userId: string) =>
     (page) => listEvents(ctx, { userId }, page),
     ({ events }) => events,
   );
-
-async function* allPages<Page extends { readonly next_cursor: string | null }, Entry>(
-  read: (page: PageRequest) => Promise<Page>,
-  entriesOf: (page: Page) => readonly Entry[],
-): AsyncGenerator<Entry> {
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page: Page = await read({ limit: pageSize, cursor });
-    yield* entriesOf(page);
-    cursor = page.next_cursor;
-  }
-}
 
 const sessionTable: Table<UserSession> = {
   heading: ['ID', 'KIND', 'METHOD', 'CLIENT', 'ADDRESS', 'CREATED (UTC)', 'LAST USED (UTC)', 'SCOPE'],
@@ -225,18 +178,10 @@ async function signOut(ctx: Context, address: string): Promise<string> {
 }
 
 async function signOutEverybody(ctx: Context): Promise<string> {
-  let accounts = 0;
-  for await (const userId of allAccounts(ctx)) {
+  let count = 0;
+  for await (const userId of accounts(ctx)) {
     await revokeAllSessions(ctx, userId, 'operator');
-    accounts++;
+    count++;
   }
-  return `Ended all sessions of ${accounts} ${accounts === 1 ? 'account' : 'accounts'}.`;
+  return `Ended all sessions of ${counted(count, 'account')}.`;
 }
-
-async function remove(ctx: Context, address: string): Promise<string> {
-  await deleteAccount(ctx, address);
-  return `Deleted the account of ${address} and all its data.`;
-}
-
-const exportData = async (ctx: Context, address: string): Promise<string> =>
-  JSON.stringify(await exportPersonalData(ctx, address), null, 2);

@@ -100,6 +100,3 @@ export async function requireActiveSession(ctx: Context, tx: Executor, caller: C
   const status = session ? sessionStatus(session, ctx.clock()) : 'unknown';
   if (status !== 'active') throw invalidCredential(status);
 }
-
-/** The sessions of a user for the export of their personal data. */
-export const exportSessions = (on: Executor, userId: string) => store.exportSessions(on, { user_id: userId });

@@ -3,8 +3,7 @@
 
 import type { Profile } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { User } from '@latchkey/contract/users';
-import type { Caller, CallerAccount, Context } from '../../platform/context.ts';
+import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, accountDisabled, accountGone } from '../../platform/errors.ts';
@@ -25,7 +24,6 @@ import {
   signupDisabled,
 } from './sign-up.ts';
 import * as store from './store.ts';
-import { getUser, listUsers } from './users.ts';
 
 /**
  * The profile of a user, read in a transaction or outside one.
@@ -213,13 +211,8 @@ export async function deleteUser(ctx: Context, tx: Executor, userId: string): Pr
   await writeFeedEvent(ctx, tx, { type: 'account-purged', userId });
 }
 
-/** The account itself for the export of personal data; undefined when it is gone. */
-export async function exportUser(on: Executor, userId: string) {
-  return (await store.exportUser(on, { id: userId })).at(0);
-}
-
-/** An account as its profile shows it; undefined if it is gone. */
-export const findAccount = async (on: Executor, userId: string): Promise<CallerAccount | undefined> =>
+/** An account with everything that its row holds; undefined if it is gone. */
+export const findAccount = async (on: Executor, userId: string) =>
   (await store.findUser(on, { id: userId })).at(0);
 
 /**
@@ -249,34 +242,14 @@ export async function signInResponse(
  * @throws {AuthError} `not_found`
  */
 export async function findAccountByEmail(ctx: Context, email: string): Promise<string> {
-  const id = await findAccountOf(ctx.db.read, emailKeyOf(email));
-  if (id === undefined) throw new AuthError('not_found', 'There is no account with this address.');
-  return id;
+  const account = await findAccountOf(ctx.db.read, email);
+  if (!account) throw new AuthError('not_found', 'There is no account with this address.');
+  return account.id;
 }
 
-/** The id of the account that an address belongs to now; undefined without one. */
-export async function findAccountOf(on: Executor, emailKey: string): Promise<string | undefined> {
-  return (await store.findUserByEmail(on, { email_key: emailKey })).at(0)?.id;
-}
-
-/** The locale and time zone of the owner of an address; undefined without an account. */
-export async function findReaderByEmail(on: Executor, email: string) {
-  return (await store.findReaderByEmail(on, { email_key: emailKeyOf(email) })).at(0);
-}
-
-/** How many account ids are read from the database at once. */
-const accountPageSize = 500;
-
-/** For the operator: the id of every account. */
-export async function* allAccounts(ctx: Context, pageSize = accountPageSize): AsyncGenerator<string> {
-  let after = '';
-  for (;;) {
-    const page = await store.listUserIds(ctx.db.read, { after, limit: pageSize });
-    for (const { id } of page) yield id;
-    if (page.length < pageSize) return;
-    after = page.at(-1)!.id;
-  }
-}
+/** The account that an address belongs to now; undefined without one. */
+export const findAccountOf = async (on: Executor, email: string) =>
+  (await store.findUserByEmail(on, { email_key: emailKeyOf(email) })).at(0);
 
 /**
  * For the operator: disables or enables the account of an address. Returns whether anything changed.
@@ -306,25 +279,3 @@ export const changeDisabled = (
     await writeFeedEvent(ctx, tx, { type: announced, userId });
     return true;
   });
-
-/**
- * For the operator: every account whose address or name contains the text, by address. Case is
- * ignored. Reads one page at a time.
- */
-export async function* searchUsers(
-  ctx: Context,
-  search: string,
-  limit = accountPageSize,
-): AsyncGenerator<User> {
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await listUsers(ctx, { search, limit, cursor });
-    yield* page.users;
-    cursor = page.next_cursor;
-  }
-}
-
-/**
- * The account with an id, as services see it.
- * @throws {AuthError} `not_found`
- */
-export const requireUser = (ctx: Context, userId: string): Promise<User> => getUser(ctx, userId);

@@ -1,5 +1,5 @@
 import type { Profile, ProfilePatch, ProfileView } from '@latchkey/contract/account';
-import type { Caller, Context } from '../../platform/context.ts';
+import type { Caller, CallerAccount, Context } from '../../platform/context.ts';
 import { AuthError, accountGone } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
@@ -8,9 +8,7 @@ import { type EventDetail, recordChange } from '../../security-log/events/events
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import * as store from './store.ts';
 
-type UserRow = Awaited<ReturnType<typeof store.findUser>>[number];
-
-export const profileOf = (row: UserRow): Profile => ({
+export const profileOf = (row: CallerAccount): Profile => ({
   id: row.id,
   email: row.email,
   email_verified: row.email_verified === 1,
@@ -22,25 +20,19 @@ export const profileOf = (row: UserRow): Profile => ({
   updated_at: new Date(row.updated_at).toISOString(),
 });
 
-/** A profile with its strong entity tag. */
-export interface TaggedProfile {
-  readonly profile: Profile;
+/** A profile, or what a token may see of it, with a strong entity tag of its own. */
+export interface TaggedProfile<Shown = Profile> {
+  readonly profile: Shown;
   readonly etag: string;
 }
 
-export const tagged = (row: UserRow): TaggedProfile => ({
+export const tagged = (row: CallerAccount): TaggedProfile => ({
   profile: profileOf(row),
   etag: `"${row.id}.${row.revision}"`,
 });
 
-/** What a token may see of a profile, with an entity tag of its own. */
-interface TaggedView {
-  readonly profile: ProfileView;
-  readonly etag: string;
-}
-
 /** The part of the caller's profile that its scope allows. Its ETag differs from the ETag of the whole profile. */
-export function visibleTo({ scope, account }: Caller): TaggedView {
+export function visibleTo({ scope, account }: Caller): TaggedProfile<ProfileView> {
   const whole = tagged(account);
   if (holdsEverything(scope)) return whole;
   const { email, email_verified, name, avatar_url, locale, time_zone, ...profile } = whole.profile;
@@ -84,7 +76,7 @@ export const updateProfile = (
   });
 
 /** The fields of the profile after the patch, and the names of those that it changes. @see RFC 7396 */
-function mergePatch(row: UserRow, patch: ProfilePatch) {
+function mergePatch(row: CallerAccount, patch: ProfilePatch) {
   const next = {
     name: patch.name ?? row.name,
     avatar_url: patch.avatar_url === undefined ? row.avatar_url : patch.avatar_url,

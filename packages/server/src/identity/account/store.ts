@@ -4,74 +4,33 @@ import { statement } from '../../platform/database/statement.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
-const profileColumns = [
-  'id',
-  'email',
-  'email_verified',
-  'name',
-  'avatar_url',
-  'locale',
-  'time_zone',
-  'revision',
-  'created_at',
-  'updated_at',
-] as const;
-
 export const findUser = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('users').select(profileColumns).where('id', '=', p.id),
+  db.selectFrom('users').selectAll().where('id', '=', p.id),
 );
 
-const userColumns = [
-  'id',
-  'email',
-  'email_key',
-  'email_verified',
-  'name',
-  'avatar_url',
-  'disabled_at',
-  'created_at',
-] as const;
-
-export const findUserRecord = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('users').select(userColumns).where('id', '=', p.id),
-);
-
-export const findUserRecordByEmail = statement<{ email_key: string }>()((db, p) =>
-  db.selectFrom('users').select(userColumns).where('email_key', '=', p.email_key),
+export const findUserByEmail = statement<{ email_key: string }>()((db, p) =>
+  db.selectFrom('users').selectAll().where('email_key', '=', p.email_key),
 );
 
 /** A page of all accounts, by ascending address. */
 export const listUsers = statement<{ after: string; limit: number }>()((db, p) =>
-  db
-    .selectFrom('users')
-    .select(userColumns)
-    .where('email_key', '>', p.after)
-    .orderBy('email_key')
-    .limit(p.limit),
+  db.selectFrom('users').selectAll().where('email_key', '>', p.after).orderBy('email_key').limit(p.limit),
 );
 
 /** Locks the row until the transaction ends, so that changes to one profile wait for each other. */
 export const lockUser = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('users')
-    .select(profileColumns)
+    .selectAll()
     .where('id', '=', p.id)
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
-);
-
-export const findUserByEmail = statement<{ email_key: string }>()((db, p) =>
-  db.selectFrom('users').select('id').where('email_key', '=', p.email_key),
-);
-
-export const findReaderByEmail = statement<{ email_key: string }>()((db, p) =>
-  db.selectFrom('users').select(['locale', 'time_zone']).where('email_key', '=', p.email_key),
 );
 
 /** The account of an address, locked until the transaction ends. */
 export const lockUserByAddress = statement<{ email_key: string }>()((db, p, dialect) =>
   db
     .selectFrom('users')
-    .select(['id', 'name', 'disabled_at'])
+    .selectAll()
     .where('email_key', '=', p.email_key)
     .$if(dialect === 'postgres', (q) => q.forUpdate()),
 );
@@ -153,7 +112,7 @@ export const updateProfile = statement<{
       updated_at: laterOf(e.ref('updated_at'), p.now),
     }))
     .where('id', '=', p.id)
-    .returning(profileColumns),
+    .returningAll(),
 );
 
 /** Keeps the times of one row from running backwards when the clocks of two nodes differ. */
@@ -186,11 +145,6 @@ export const enableUser = statement<{ id: string }>()((db, p) =>
     .where('id', '=', p.id)
     .where('disabled_at', 'is not', null)
     .returning('id'),
-);
-
-/** A page of account ids, in ascending order. */
-export const listUserIds = statement<{ after: string; limit: number }>()((db, p) =>
-  db.selectFrom('users').select('id').where('id', '>', p.after).orderBy('id').limit(p.limit),
 );
 
 /**
@@ -247,7 +201,7 @@ export const replaceEmail = statement<{ id: string; email: string; email_key: st
           ),
         ),
       )
-      .returning(profileColumns),
+      .returningAll(),
 );
 
 /**
@@ -256,9 +210,4 @@ export const replaceEmail = statement<{ id: string; email: string; email_key: st
  */
 export const deleteUser = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('users').where('id', '=', p.id).returning('id'),
-);
-
-/** Everything stored about the user in its own row. */
-export const exportUser = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('users').selectAll().where('id', '=', p.id),
 );

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
-import { searchUsers, setDisabled } from './account.ts';
+import { setDisabled } from './account.ts';
 import { listUsers } from './users.ts';
 
 onBothDatabases('users for services', (open) => {
@@ -61,8 +61,15 @@ onBothDatabases('users for services', (open) => {
     for (const email of ['ada@example.com', 'BOB@example.com', 'eve_100@example.org']) await t.login(email);
     const { access_token: accessToken } = await t.login('carol@example.com');
     await t.api.call('updateProfile', { accessToken, body: { name: 'Ada’s Sister Éva' } });
-    const found = async (text: string, pageSize?: number) =>
-      (await Array.fromAsync(searchUsers(t.ctx, text, pageSize))).map(({ email }) => email);
+    const found = async (search: string, limit = 100) => {
+      const emails: string[] = [];
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page = await listUsers(t.ctx, { search, limit, cursor });
+        emails.push(...page.users.map(({ email }) => email));
+        cursor = page.next_cursor;
+      }
+      return emails;
+    };
     expect(await found('ADA')).toEqual(['ada@example.com', 'carol@example.com']);
     expect(await found('bob@')).toEqual(['BOB@example.com']);
     expect(await found('example.org')).toEqual(['eve_100@example.org']);

@@ -5,7 +5,7 @@ import type { PageRequest } from '../../platform/database/pagination.ts';
 import { AuthError, resourceNotFound } from '../../platform/errors.ts';
 import * as store from './store.ts';
 
-type Row = Awaited<ReturnType<typeof store.findUserRecord>>[number];
+type Row = Awaited<ReturnType<typeof store.findUser>>[number];
 
 const userOf = (row: Row): User => ({
   id: row.id,
@@ -19,14 +19,14 @@ const userOf = (row: Row): User => ({
 
 /** @throws {AuthError} `not_found` */
 export async function getUser(ctx: Context, id: string): Promise<User> {
-  const [row] = await store.findUserRecord(ctx.db.read, { id });
+  const [row] = await store.findUser(ctx.db.read, { id });
   if (!row) throw resourceNotFound();
   return userOf(row);
 }
 
 /** @throws {AuthError} `not_found` */
 export async function lookupUser(ctx: Context, emailKey: string): Promise<User> {
-  const [row] = await store.findUserRecordByEmail(ctx.db.read, { email_key: emailKey });
+  const [row] = await store.findUserByEmail(ctx.db.read, { email_key: emailKey });
   if (!row) throw resourceNotFound();
   return userOf(row);
 }

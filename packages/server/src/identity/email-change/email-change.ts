@@ -3,7 +3,7 @@ import type { Caller, Context } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, accountDisabled, type ErrorDetail } from '../../platform/errors.ts';
-import { enqueueMail, type MailKeys } from '../../platform/mail/outbox.ts';
+import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
@@ -71,7 +71,7 @@ async function createChange(
     session_epoch: account.session_epoch,
     new_email: email,
     new_email_key: emailKeyOf(email),
-    now,
+    created_at: now,
     expires_at: expiresAt,
   });
   await enqueueMail(ctx, tx, {
@@ -144,14 +144,13 @@ export async function verifyEmailChange(
 ): Promise<{ profile: Profile; headers: Record<string, string> }> {
   const { id, headers } = await readLink(ctx, link.token, client);
   const result = await ctx.db.transaction(async (tx) => {
-    const now = ctx.clock();
     const [change] = await store.findChange(tx, { id });
-    if (!change || !isPending(change, now)) return 'ended';
+    if (!change || !isPending(change, ctx.clock())) return 'ended';
     const account = await lockAccount(tx, change.user_id);
-    const refusal = await checkProof(ctx, tx, { change, account, link, caller, now });
+    const refusal = await checkProof(ctx, tx, change, account, link, caller);
     if (refusal) return refusal;
     if (account.disabled_at !== null) throw accountDisabled();
-    return applyChange(ctx, tx, { change, account, now, client });
+    return applyChange(ctx, tx, change, account, client);
   });
   // Thrown outside the transaction, so that a wrong address stays counted.
   if (typeof result === 'string') throw refused(result);
@@ -201,19 +200,10 @@ async function notifyOldAddress(
 async function checkProof(
   ctx: Context,
   tx: Executor,
-  {
-    change,
-    account,
-    link,
-    caller,
-    now,
-  }: {
-    change: ChangeRow;
-    account: LockedAccount;
-    link: PresentedLink;
-    caller: Caller | undefined;
-    now: number;
-  },
+  change: ChangeRow,
+  account: LockedAccount,
+  link: PresentedLink,
+  caller: Caller | undefined,
 ): Promise<'unproven' | 'wrong_address' | undefined> {
   if (caller?.userId === change.user_id) {
     await requireActiveSession(ctx, tx, caller);
@@ -222,6 +212,7 @@ async function checkProof(
   // The credential of another account never counts as a missing one.
   if (caller !== undefined || link.current_email === undefined) return 'unproven';
   if (emailKeyOf(link.current_email) === account.email_key) return undefined;
+  const now = ctx.clock();
   await store.countWrongAddress(tx, { id: change.id, max_wrong_addresses: maxWrongAddresses, now });
   return 'wrong_address';
 }
@@ -230,13 +221,11 @@ async function checkProof(
 async function applyChange(
   ctx: Context,
   tx: Executor,
-  {
-    change,
-    account,
-    now,
-    client,
-  }: { change: ChangeRow; account: LockedAccount; now: number; client: ClientInfo },
+  change: ChangeRow,
+  account: LockedAccount,
+  client: ClientInfo,
 ): Promise<Profile | 'ended'> {
+  const now = ctx.clock();
   const { id, user_id: userId, session_id: sessionId, new_email: newEmail } = change;
   if (await isEmailTaken(ctx, tx, newEmail, userId)) throw emailTaken();
   const [spent] = await store.spendChange(tx, {
@@ -332,13 +321,3 @@ export async function listReservedEmailKeys(ctx: Context, tx: Executor, userId: 
   const changes = await store.listReservedEmails(tx, { user_id: userId, now: ctx.clock() });
   return changes.map(({ old_email_key }) => old_email_key!);
 }
-
-/** What identifies the mails about an account's changes of address in the outbox. */
-export async function emailChangeMails(on: Executor, userId: string): Promise<MailKeys> {
-  const changes = await store.listChangeIds(on, { user_id: userId });
-  return { ids: [], references: changes.map(({ id }) => id) };
-}
-
-/** The changes of address of a user for the export of personal data. */
-export const exportEmailChanges = (on: Executor, userId: string) =>
-  store.exportEmailChanges(on, { user_id: userId });

@@ -1,3 +1,5 @@
+import type { Tables } from '../../platform/database/schema.ts';
+
 /**
  * How long an account's earlier addresses come before its later ones. Longer than the undo of a change (7 days): the
  * owner may notice late.
@@ -5,19 +7,12 @@
 export const formerAddressTtlSeconds = 30 * 86_400;
 
 /** A change of address that was confirmed and not undone. */
-export interface ConfirmedChange {
-  readonly old_email_key: string | null;
-  readonly new_email_key: string;
-  /** Milliseconds since 1970; null only while the change has not been confirmed. */
-  readonly changed_at: number | null;
-}
+type ConfirmedChange = Pick<
+  Tables['email_changes'],
+  'old_email' | 'old_email_key' | 'new_email' | 'new_email_key' | 'changed_at'
+>;
 
-interface ChangedAddress {
-  readonly old_email: string | null;
-  readonly new_email: string;
-}
-
-type NewChange = Pick<ConfirmedChange, 'old_email_key' | 'new_email_key'>;
+type Keys = 'old_email_key' | 'new_email_key';
 
 /**
  * When the account last left the address that a change goes back to; undefined where the change does not go back.
@@ -29,8 +24,8 @@ type NewChange = Pick<ConfirmedChange, 'old_email_key' | 'new_email_key'>;
  * `earlier` are the changes confirmed before it, oldest first.
  */
 export function returnsFrom(
-  change: NewChange,
-  earlier: readonly ConfirmedChange[],
+  change: Pick<ConfirmedChange, Keys>,
+  earlier: readonly Pick<ConfirmedChange, Keys | 'changed_at'>[],
   now: number,
 ): number | undefined {
   const recent = earlier.filter(({ changed_at }) => (changed_at ?? 0) > now - formerAddressTtlSeconds * 1000);
@@ -51,9 +46,7 @@ export type Undoable<Change> = Change & {
  * The changes that do not return to an earlier address, oldest first: only these can be undone. Undoing one restores the
  * address before it, unless the account has since returned to an address that it left earlier: then it keeps that one.
  */
-export function undoableOf<Change extends ConfirmedChange & ChangedAddress>(
-  changes: readonly Change[],
-): Undoable<Change>[] {
+export function undoableOf<Change extends ConfirmedChange>(changes: readonly Change[]): Undoable<Change>[] {
   const traced = changes.map((change, index) => ({
     change,
     leftAt: returnsFrom(change, changes.slice(0, index), change.changed_at ?? 0),

@@ -6,7 +6,7 @@ import { composeMessage } from '../../platform/mail/compose.ts';
 import type { Message, Template } from '../../platform/mail/message.ts';
 import { type Writer, writerFor } from '../../platform/mail/writer.ts';
 import { findReader } from '../../security-log/notices/notices.ts';
-import { findReaderByEmail, isEmailTaken } from '../account/account.ts';
+import { findAccountOf, isEmailTaken } from '../account/account.ts';
 import * as store from './store.ts';
 
 export const emailChangeTemplate = 'email_change';
@@ -22,7 +22,7 @@ export const emailChangeMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });
   if (!change) return undefined;
   if (await isEmailTaken(ctx, ctx.db.read, change.new_email, change.user_id))
-    return takenMessage(inLanguageOf(ctx, await findReaderByEmail(ctx.db.read, change.new_email)));
+    return takenMessage(inLanguageOf(ctx, await findAccountOf(ctx.db.read, change.new_email)));
   const subject = Buffer.from(change.id, 'base64url');
   const token = mintHandle(ctx.keys, 'emailChange', { subject, value: change.expires_at });
   const writer = inLanguageOf(ctx, await findReader(ctx.db.read, change.user_id));

@@ -1,6 +1,17 @@
-import { statement } from '../../platform/database/statement.ts';
+import type { ExpressionBuilder } from 'kysely';
+import type { Tables } from '../../platform/database/schema.ts';
+import { type Slots, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
+
+const isUnconfirmed = (e: ExpressionBuilder<Tables, 'email_changes'>) =>
+  e.and([e('changed_at', 'is', null), e('voided_at', 'is', null)]);
+
+/** Whether a link can still be used. */
+const isPending = (
+  e: ExpressionBuilder<Tables, 'email_changes'>,
+  p: Slots<{ max_wrong_addresses: number; now: number }>,
+) => e.and([isUnconfirmed(e), e('expires_at', '>', p.now), e('wrong_addresses', '<', p.max_wrong_addresses)]);
 
 /** Voids the unconfirmed changes of an account. */
 export const voidPendingChanges = statement<{ user_id: string; now: number }>()((db, p) =>
@@ -8,20 +19,22 @@ export const voidPendingChanges = statement<{ user_id: string; now: number }>()(
     .updateTable('email_changes')
     .set({ voided_at: p.now })
     .where('user_id', '=', p.user_id)
-    .where('changed_at', 'is', null)
-    .where('voided_at', 'is', null),
+    .where(isUnconfirmed),
 );
 
-export const insertChange = statement<{
-  id: string;
-  user_id: string;
-  session_id: string;
-  session_epoch: number;
-  new_email: string;
-  new_email_key: string;
-  now: number;
-  expires_at: number;
-}>()((db, p) =>
+export const insertChange = statement<
+  Pick<
+    Tables['email_changes'],
+    | 'id'
+    | 'user_id'
+    | 'session_id'
+    | 'session_epoch'
+    | 'new_email'
+    | 'new_email_key'
+    | 'created_at'
+    | 'expires_at'
+  >
+>()((db, p) =>
   db.insertInto('email_changes').values({
     id: p.id,
     user_id: p.user_id,
@@ -29,7 +42,7 @@ export const insertChange = statement<{
     session_epoch: p.session_epoch,
     new_email: p.new_email,
     new_email_key: p.new_email_key,
-    created_at: p.now,
+    created_at: p.created_at,
     expires_at: p.expires_at,
     wrong_addresses: 0,
   }),
@@ -46,10 +59,7 @@ export const countWrongAddress = statement<{ id: string; max_wrong_addresses: nu
       .updateTable('email_changes')
       .set((e) => ({ wrong_addresses: e('wrong_addresses', '+', 1) }))
       .where('id', '=', p.id)
-      .where('changed_at', 'is', null)
-      .where('voided_at', 'is', null)
-      .where('expires_at', '>', p.now)
-      .where('wrong_addresses', '<', p.max_wrong_addresses)
+      .where((e) => isPending(e, p))
       .returning('id'),
 );
 
@@ -74,10 +84,7 @@ export const spendChange = statement<{
       expires_at: p.undo_until,
     })
     .where('id', '=', p.id)
-    .where('changed_at', 'is', null)
-    .where('voided_at', 'is', null)
-    .where('expires_at', '>', p.now)
-    .where('wrong_addresses', '<', p.max_wrong_addresses)
+    .where((e) => isPending(e, p))
     .where((e) =>
       e.exists(
         e
@@ -100,8 +107,7 @@ export const voidChangesOf = statement<{ user_id: string; session_ids: string; n
       .set({ voided_at: p.now })
       .where('user_id', '=', p.user_id)
       .where('session_id', 'in', textsOf(p.session_ids, dialect))
-      .where('changed_at', 'is', null)
-      .where('voided_at', 'is', null),
+      .where(isUnconfirmed),
 );
 
 /** The changes of an account that were confirmed since a moment and not undone, oldest first. */
@@ -150,28 +156,4 @@ export const listReservedEmails = statement<{ user_id: string; now: number }>()(
     .where('undone_at', 'is', null)
     .where('changed_at', 'is not', null)
     .where('expires_at', '>', p.now),
-);
-
-/** The ids of all changes of an account, which the mails about them refer to. */
-export const listChangeIds = statement<{ user_id: string }>()((db, p) =>
-  db.selectFrom('email_changes').select('id').where('user_id', '=', p.user_id),
-);
-
-/** Every stored change of address of the user, oldest first. */
-export const exportEmailChanges = statement<{ user_id: string }>()((db, p) =>
-  db
-    .selectFrom('email_changes')
-    .select([
-      'session_id',
-      'new_email',
-      'old_email',
-      'created_at',
-      'expires_at',
-      'changed_at',
-      'voided_at',
-      'undone_at',
-      'wrong_addresses',
-    ])
-    .where('user_id', '=', p.user_id)
-    .orderBy('created_at'),
 );

@@ -1,7 +1,7 @@
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRows } from '../../platform/database/locks.ts';
-import { type ChangedBy, recordMembershipChange } from './membership-changes.ts';
+import { type ChangedBy, recordMembershipChange } from './members.ts';
 import * as store from './store.ts';
 
 /** How many members leave in one transaction, which keeps their accounts locked. */
@@ -41,8 +41,9 @@ async function nextMembers(
   id: string,
 ): Promise<{ readonly userIds: readonly string[]; readonly isLast: boolean }> {
   const oneMore = { organization_id: id, limit: batchSize + 1 };
-  const others = await store.listSomeOtherThanOwners(tx, oneMore);
-  const members = others.length > batchSize ? others : await store.listSomeMembers(tx, oneMore);
+  const others = await store.listSomeMembers(tx, { ...oneMore, owners: 0 });
+  const members =
+    others.length > batchSize ? others : await store.listSomeMembers(tx, { ...oneMore, owners: 1 });
   const isLast = members.length <= batchSize;
   const batch = isLast || others.length === 0 ? members : others;
   return { userIds: batch.slice(0, batchSize).map(({ user_id }) => user_id), isLast };

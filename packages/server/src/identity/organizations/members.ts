@@ -1,10 +1,52 @@
-import type { Member } from '@latchkey/contract/organizations';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import {
+  type Member,
+  type OrganizationRole,
+  organizationName,
+  organizationSlug,
+} from '@latchkey/contract/organizations';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { AuthError } from '../../platform/errors.ts';
-import { noSuchOrganization, requireShared } from './policy.ts';
+import { AuthError, invalidSlug } from '../../platform/errors.ts';
+import { recordEvent } from '../../security-log/events/events.ts';
+import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import * as store from './store.ts';
+
+const noSuchOrganization = (slug: string): AuthError =>
+  new AuthError('not_found', `There is no organization with the slug ${slug}.`);
+
+/** @throws {AuthError} `not_found` */
+export async function requireOrganization(on: Executor, slug: string) {
+  const [organization] = await store.findOrganizationBySlug(on, { slug });
+  if (!organization) throw noSuchOrganization(slug);
+  return organization;
+}
+
+/** @throws {AuthError} `conflict`: a personal organization belongs to its account, and only changes with it */
+export function requireShared({
+  slug,
+  personal,
+}: {
+  readonly slug: string;
+  readonly personal: number;
+}): void {
+  if (personal === 1) throw new AuthError('conflict', `${slug} is a personal organization.`);
+}
+
+/** @throws {AuthError} `invalid_request` */
+export function requireValidSlug(slug: string): void {
+  if (!organizationSlug.test(slug)) throw invalidSlug();
+}
+
+/** For names that no schema has checked. @throws {AuthError} `invalid_request` */
+export function requireValidName(name: string): void {
+  if (organizationName.safeParse(name).success) return;
+  throw new AuthError(
+    'invalid_request',
+    `name: must be 1-${fieldLimits.organizationName} printable characters`,
+  );
+}
 
 type MemberRow = Awaited<ReturnType<typeof store.findMember>>[number];
 
@@ -20,8 +62,7 @@ export const noSuchMember = () =>
 
 /** @throws {AuthError} `not_found` */
 export async function findMember(ctx: Context, slug: string, userId: string): Promise<Member> {
-  const [organization] = await store.findOrganizationBySlug(ctx.db.read, { slug });
-  if (!organization) throw noSuchOrganization(slug);
+  const organization = await requireOrganization(ctx.db.read, slug);
   const [row] = await store.findMember(ctx.db.read, { organization_id: organization.id, user_id: userId });
   if (!row) throw noSuchMember();
   return memberOf(row);
@@ -50,4 +91,49 @@ export async function requireOtherOwner(
   const [other] = await store.findOtherOwner(tx, key);
   if (other) return;
   throw new AuthError('conflict', 'The user is the last owner. Make another member an owner first.');
+}
+
+/** Who changes an organization. The person concerned reads it in the security log. */
+export type ChangedBy = { readonly by: 'operator' } | { readonly by: 'service'; readonly service_id: string };
+
+export interface MembershipChange {
+  readonly userId: string;
+  readonly organization: { readonly id: string; readonly slug: string; readonly name: string };
+  /** Null if the user was not a member before. */
+  readonly from: OrganizationRole | null;
+  /** Null if the user is not a member any more. */
+  readonly to: OrganizationRole | null;
+  readonly reason?: 'organization_deleted';
+}
+
+/**
+ * Records that somebody joined, left or has another role, in the transaction that changes it. Every such change, except
+ * those of a personal organization and of an account that is deleted, is recorded here and announced to services. Locks
+ * the log of the account, so call it last.
+ */
+export async function recordMembershipChange(
+  ctx: Context,
+  tx: Executor,
+  { userId, organization, from, to, reason }: MembershipChange,
+  by: ChangedBy,
+): Promise<void> {
+  const { id, slug } = organization;
+  await recordEvent(ctx, tx, {
+    type: 'membership_changed',
+    userId,
+    detail: {
+      organization_id: id,
+      organization: slug,
+      name: organization.name,
+      ...(to === null ? {} : { role: to }),
+      ...(from === null ? {} : { former_role: from }),
+      ...(reason === undefined ? {} : { reason }),
+      ...by,
+    },
+  });
+  await writeFeedEvent(ctx, tx, {
+    type: 'membership-changed',
+    userId,
+    detail: { organization: { id, slug }, role: to },
+  });
 }

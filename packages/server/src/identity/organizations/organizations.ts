@@ -1,23 +1,36 @@
-// What other capabilities may do with organizations. The rest is in the file named after its topic: listing.ts (for a
-// user), members.ts, deletion.ts, membership-changes.ts (what is recorded), policy.ts (what is refused).
+// What other capabilities may do with organizations. members.ts has what is refused and recorded, deletion.ts how one is deleted.
 
-import type { Member, OrganizationRecord, OrganizationRole } from '@latchkey/contract/organizations';
+import type {
+  Member,
+  Organization,
+  OrganizationRecord,
+  OrganizationRole,
+} from '@latchkey/contract/organizations';
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
 import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
 import { deleteBatch } from './deletion.ts';
-import { lockForChange, memberOf, noSuchMember, requireOtherOwner } from './members.ts';
-import { type ChangedBy, type MembershipChange, recordMembershipChange } from './membership-changes.ts';
-import { noSuchOrganization, requireShared, requireValidName, requireValidSlug } from './policy.ts';
+import {
+  type ChangedBy,
+  lockForChange,
+  type MembershipChange,
+  memberOf,
+  noSuchMember,
+  recordMembershipChange,
+  requireOrganization,
+  requireOtherOwner,
+  requireShared,
+  requireValidName,
+  requireValidSlug,
+} from './members.ts';
 import * as store from './store.ts';
 
 const maxSlugAttempts = 5;
 const slugSuffixBytes = 4;
 /** Together with the suffix, a personal slug is one that a shared organization could have. */
 const maxSlugBase = 30;
-const maxPutAttempts = 5;
 /** How often a batch starts over because members joined while it was locking the accounts. */
 const maxRaces = 20;
 
@@ -93,41 +106,68 @@ export async function putOrganization(
   permitted: PermittedPut,
 ): Promise<{ organization: OrganizationRecord; isNew: boolean }> {
   requireValidName(name);
+  requireValidSlug(slug);
   return ctx.db.transaction(async (tx) => {
-    for (let attempt = 0; attempt < maxPutAttempts; attempt++) {
-      const [existing] = await store.lockOrganizationBySlug(tx, { slug });
-      if (existing) {
-        requireShared(existing);
-        if (!permitted.rename)
-          throw new AuthError(
-            'precondition_failed',
-            `There already is an organization ${slug}, and this request does not rename it.`,
-          );
-        if (existing.name !== name) await store.renameOrganization(tx, { id: existing.id, name });
-        return { organization: recordOf({ ...existing, name }), isNew: false };
-      }
-      requireValidSlug(slug);
-      if (!permitted.create)
-        throw new AuthError('precondition_failed', `There is no organization with the slug ${slug}.`);
-      const created = await insertOrganization(ctx, tx, { slug, name, personal: false });
-      if (created) return { organization: recordOf(created), isNew: true };
-      // Somebody else was faster, so now it exists, unless it is deleted again meanwhile.
-    }
-    throw temporarilyUnavailable(new Error('an organization kept being created and deleted'));
+    const created = permitted.create && (await insertOrganization(ctx, tx, { slug, name, personal: false }));
+    if (created) return { organization: recordOf(created), isNew: true };
+    const [existing] = await store.lockOrganizationBySlug(tx, { slug });
+    if (!existing && permitted.create)
+      throw temporarilyUnavailable(new Error('an organization was deleted while it was being renamed'));
+    if (!existing)
+      throw new AuthError('precondition_failed', `There is no organization with the slug ${slug}.`);
+    requireShared(existing);
+    if (!permitted.rename)
+      throw new AuthError(
+        'precondition_failed',
+        `There already is an organization ${slug}, and this request does not rename it.`,
+      );
+    if (existing.name !== name) await store.renameOrganization(tx, { id: existing.id, name });
+    return { organization: recordOf({ ...existing, name }), isNew: false };
   });
 }
 
-/** A page of the organizations for the operator, by slug. */
-export const listOrganizations = (ctx: Context, page: Parameters<typeof store.listOrganizations>[1]) =>
-  store.listOrganizations(ctx.db.read, page);
+/** One page of the organizations of a user, oldest membership first. */
+export async function listOrganizations(
+  ctx: Context,
+  userId: string,
+  page: PageRequest,
+): Promise<{ organizations: Organization[]; next_cursor: string | null }> {
+  const after = parseCursor(page.cursor, { time: -1, id: '' });
+  const rows = await store.listMemberships(ctx.db.read, {
+    user_id: userId,
+    after_time: after.time,
+    after_id: after.id,
+    limit: page.limit + 1,
+  });
+  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({ time: row.joined_at, id: row.id }));
+  const organizations = entries.map((row) => ({
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    role: row.role,
+    personal: row.personal === 1,
+    joined_at: new Date(row.joined_at).toISOString(),
+  }));
+  return { organizations, next_cursor };
+}
+
+/** A page of all organizations, by slug, whose cursor is the last one; with `personal`, also of those that belong to accounts. */
+export async function listAllOrganizations(
+  ctx: Context,
+  { personal, limit, cursor: after = '' }: PageRequest & { readonly personal: boolean },
+) {
+  const most_personal = Number(personal);
+  const rows = await store.listOrganizations(ctx.db.read, { after, limit, most_personal });
+  const organizations = rows.map((row) => ({ ...row, created_at: new Date(row.created_at).toISOString() }));
+  return { organizations, next_cursor: rows.length < limit ? null : rows.at(-1)!.slug };
+}
 
 /** @throws {AuthError} `not_found` */
 export async function findOrganization(
   ctx: Context,
   slug: string,
 ): Promise<OrganizationRecord & { personal: boolean }> {
-  const [row] = await store.findOrganizationBySlug(ctx.db.read, { slug });
-  if (!row) throw noSuchOrganization(slug);
+  const row = await requireOrganization(ctx.db.read, slug);
   return { ...recordOf(row), personal: row.personal === 1 };
 }
 
@@ -140,8 +180,7 @@ export async function findOrganization(
  * @throws {AuthError} `not_found`; `conflict` for a personal organization
  */
 export async function deleteOrganization(ctx: Context, slug: string, by: ChangedBy): Promise<void> {
-  const [organization] = await store.findOrganizationBySlug(ctx.db.read, { slug });
-  if (!organization) throw noSuchOrganization(slug);
+  const organization = await requireOrganization(ctx.db.read, slug);
   requireShared(organization);
   let races = 0;
   while (races < maxRaces) {
@@ -196,8 +235,7 @@ export async function listMembers(
   page: PageRequest,
 ): Promise<{ members: MemberWithEmail[]; next_cursor: string | null }> {
   const after = parseCursor(page.cursor, { time: -1, id: '' });
-  const [organization] = await store.findOrganizationBySlug(ctx.db.read, { slug });
-  if (!organization) throw noSuchOrganization(slug);
+  const organization = await requireOrganization(ctx.db.read, slug);
   const rows = await store.listMembers(ctx.db.read, {
     organization_id: organization.id,
     after_time: after.time,
@@ -248,9 +286,8 @@ export async function addMemberships(
 ): Promise<{ readonly added: number; readonly otherRoles: readonly string[] }> {
   const found = await Promise.all(
     memberships.map(async (membership) => {
-      const [organization] = await store.findOrganizationBySlug(tx, { slug: membership.slug });
-      if (!organization) throw noSuchOrganization(membership.slug);
-      return { ...membership, id: organization.id };
+      const { id } = await requireOrganization(tx, membership.slug);
+      return { ...membership, id };
     }),
   );
   const missing: { key: { organization_id: string; user_id: string }; change: MembershipChange }[] = [];
@@ -302,10 +339,9 @@ export async function requireOtherOwners(tx: Executor, userId: string): Promise<
 }
 
 /** Deletes the personal organization of a user. The account's deletion takes the other memberships with it. */
-export async function deletePersonalOrganization(tx: Executor, userId: string): Promise<void> {
-  await store.deletePersonalOrganization(tx, { user_id: userId });
-}
+export const deletePersonalOrganization = (tx: Executor, userId: string) =>
+  store.deletePersonalOrganization(tx, { user_id: userId });
 
 /** The memberships of a user and their organizations for the export of personal data. */
 export const exportMemberships = (on: Executor, userId: string) =>
-  store.exportMemberships(on, { user_id: userId });
+  store.listMemberships(on, { user_id: userId, after_time: -1, after_id: '', limit: 2 ** 31 - 1 });

@@ -1,11 +1,11 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { CallingService, Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { listOrganizations } from './listing.ts';
 import { findMember } from './members.ts';
 import {
   deleteOrganization,
   listMembers,
+  listOrganizations,
   putOrganization,
   removeMember,
   setMember,

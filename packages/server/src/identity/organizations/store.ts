@@ -156,23 +156,15 @@ export const findOtherOwner = statement<{ organization_id: string; user_id: stri
     .limit(sql.lit(1)),
 );
 
-/** Up to `limit` members in no particular order, so that it reads no more than these. */
-export const listSomeMembers = statement<{ organization_id: string; limit: number }>()((db, p) =>
-  db
-    .selectFrom('memberships')
-    .select(['user_id', 'role'])
-    .where('organization_id', '=', p.organization_id)
-    .limit(p.limit),
-);
-
-/** The same without owners. */
-export const listSomeOtherThanOwners = statement<{ organization_id: string; limit: number }>()((db, p) =>
-  db
-    .selectFrom('memberships')
-    .select(['user_id', 'role'])
-    .where('organization_id', '=', p.organization_id)
-    .where('role', '<>', 'owner')
-    .limit(p.limit),
+/** Up to `limit` members, with owners or without, in no particular order, so that it reads no more than these. */
+export const listSomeMembers = statement<{ organization_id: string; owners: number; limit: number }>()(
+  (db, p) =>
+    db
+      .selectFrom('memberships')
+      .select(['user_id', 'role'])
+      .where('organization_id', '=', p.organization_id)
+      .where((e) => e.or([e('role', '<>', 'owner'), e(p.owners, '=', 1)]))
+      .limit(p.limit),
 );
 
 /** The memberships of a user after a position in the list: oldest first, then by organization id. */
@@ -282,14 +274,4 @@ export const deletePersonalOrganization = statement<{ user_id: string }>()((db, 
     .where('id', 'in', (e) =>
       e.selectFrom('memberships').select('organization_id').where('user_id', '=', p.user_id),
     ),
-);
-
-/** Every membership of the user with its organization, oldest first. */
-export const exportMemberships = statement<{ user_id: string }>()((db, p) =>
-  db
-    .selectFrom('memberships as m')
-    .innerJoin('organizations as o', 'o.id', 'm.organization_id')
-    .select(['o.id', 'o.slug', 'o.name', 'o.personal', 'm.role', 'm.joined_at'])
-    .where('m.user_id', '=', p.user_id)
-    .orderBy('m.joined_at'),
 );

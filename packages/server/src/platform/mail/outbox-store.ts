@@ -1,5 +1,4 @@
-import { type Expression, type ExpressionBuilder, type Kysely, sql } from 'kysely';
-import type { Dialect } from '../database/executor.ts';
+import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import type { Tables } from '../database/schema.ts';
 import { type Slots, statement } from '../database/statement.ts';
 import { sweepStatement } from '../database/sweep.ts';
@@ -196,40 +195,13 @@ export const listMailsAboutUser = statement<{ user_id: string; email_key: string
   listFrom(db, p).where('user_id', '=', p.user_id).where('recipient_key', '<>', p.email_key),
 );
 
-/** Mails with one of these ids or references. */
-const isAmong = (
-  e: ExpressionBuilder<Tables, 'outbox'>,
-  p: { readonly ids: Expression<string>; readonly references: Expression<string> },
-  dialect: Dialect,
-) => e.or([e('reference', 'in', textsOf(p.references, dialect)), e('id', 'in', textsOf(p.ids, dialect))]);
-
-/** Deletes mails by their ids or references, waiting, sent or given up. */
-export const deleteMails = statement<{ ids: string; references: string }>()((db, p, dialect) =>
-  db.deleteFrom('outbox').where((e) => isAmong(e, p, dialect)),
-);
-
-/** Deletes every mail to an address, waiting, sent or given up. */
-export const deleteMailsTo = statement<{ email_key: string }>()((db, p) =>
-  db.deleteFrom('outbox').where('recipient_key', '=', p.email_key),
-);
-
-/** Every stored mail to an address, or with one of these ids or references, oldest first. */
-export const exportMails = statement<{ email_key: string; ids: string; references: string }>()(
-  (db, p, dialect) =>
-    db
-      .selectFrom('outbox')
-      .select([
-        'template',
-        'recipient',
-        'created_at',
-        'expires_at',
-        'attempts',
-        'sent_at',
-        'dead_at',
-        'last_error',
-      ])
-      .where((e) => e.or([e('recipient_key', '=', p.email_key), isAmong(e, p, dialect)]))
-      .orderBy('created_at'),
+/** Deletes every mail about an account or to one of these addresses, waiting, sent or given up. `email_keys` is a JSON array. */
+export const deleteMailsOf = statement<{ user_id: string; email_keys: string }>()((db, p, dialect) =>
+  db
+    .deleteFrom('outbox')
+    .where((e) =>
+      e.or([e('user_id', '=', p.user_id), e('recipient_key', 'in', textsOf(p.email_keys, dialect))]),
+    ),
 );
 
 /** Deletes a batch of mails that were created before a moment and are either sent or expired long enough ago. */

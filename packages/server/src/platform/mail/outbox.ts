@@ -96,26 +96,6 @@ function outcomeOf(
   return row.dead_at !== null || row.expires_at <= now ? 'failed' : 'waiting';
 }
 
-/** What identifies mails in the outbox. */
-export interface MailKeys {
-  readonly ids: readonly string[];
-  readonly references: readonly string[];
-}
-
-/** Deletes mails, whether they wait, were sent or were given up. */
-export async function deleteMails(tx: Executor, { ids, references }: MailKeys): Promise<void> {
-  await store.deleteMails(tx, { ids: JSON.stringify(ids), references: JSON.stringify(references) });
-}
-
-/** Deletes every mail to an address, whether it waits, was sent or was given up. */
-export async function deleteMailsTo(tx: Executor, emailKey: string): Promise<void> {
-  await store.deleteMailsTo(tx, { email_key: emailKey });
-}
-
-/** The mails to an address and those with the given keys, for the export of personal data. */
-export const exportMails = (on: Executor, emailKey: string, { ids, references }: MailKeys) =>
-  store.exportMails(on, {
-    email_key: emailKey,
-    ids: JSON.stringify(ids),
-    references: JSON.stringify(references),
-  });
+/** Deletes every mail about an account or to one of its addresses, whether it waits, was sent or was given up. */
+export const deleteMailsOf = (tx: Executor, userId: string, emailKeys: Iterable<string>) =>
+  store.deleteMailsOf(tx, { user_id: userId, email_keys: JSON.stringify([...emailKeys]) });

@@ -88,11 +88,8 @@ export async function listEventsAfterPosition(ctx: Context, after: number): Prom
   }));
 }
 
-/** The events of a user for the export of personal data. */
-export const exportEventsOf = (on: Executor, userId: string) => store.exportEvents(on, { user_id: userId });
-
-/** One user, or all of them. */
-export async function* accounts(ctx: Context, only: string | undefined): AsyncGenerator<string> {
+/** The id of one user, or of all of them. */
+export async function* accounts(ctx: Context, only?: string): AsyncGenerator<string> {
   if (only !== undefined) return yield only;
   for (let after_id = ''; ; ) {
     const rows = await store.listAccounts(ctx.db.read, { after_id, limit: batchSize });

@@ -167,16 +167,6 @@ export const findAccount = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select('id').where('id', '=', p.id),
 );
 
-/** Every stored event of the user, oldest first. */
-export const exportEvents = statement<{ user_id: string }>()((db, p) =>
-  db
-    .selectFrom('events')
-    .select(eventColumns)
-    .where('user_id', '=', p.user_id)
-    .orderBy('created_at')
-    .orderBy('id'),
-);
-
 /** The lowest position that a writer holds; null if there is none. For PostgreSQL. */
 export const lowestWriter = lowestWriterOf('events');
 

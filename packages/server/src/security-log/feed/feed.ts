@@ -116,6 +116,3 @@ export const feedStart = async (
   feed_since: ctx.clock(),
   feed_from: (await readExtent({ clock: ctx.clock, on: tx })).position,
 });
-
-/** The events about a user, for the export of personal data. */
-export const exportFeedEvents = (on: Executor, userId: string) => store.exportEvents(on, { user_id: userId });

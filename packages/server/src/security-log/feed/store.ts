@@ -76,15 +76,6 @@ export const findExtent = statement<{ up_to: number }>()((db, p) =>
   ]),
 );
 
-/** The events about a user, for the export of personal data. */
-export const exportEvents = statement<{ user_id: string }>()((db, p) =>
-  db
-    .selectFrom('feed_events')
-    .select(['id', 'type', 'session_id', 'detail', 'written_at'])
-    .where('user_id', '=', p.user_id)
-    .orderBy('seq'),
-);
-
 /** Deletes a batch of events written before a moment. */
 export const sweepFeedEvents = sweepStatement()('feed_events', 'seq', (e, p) =>
   e('written_at', '<', p.before),

@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { enqueueMail, type MailKeys } from '../../platform/mail/outbox.ts';
+import { enqueueMail } from '../../platform/mail/outbox.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { digestTemplate, maxDigestNotices, noticeTemplate } from './mail.ts';
@@ -186,15 +186,3 @@ export async function redirectNotices(
   const now = ctx.clock();
   for (const notice of notices) await send(ctx, tx, recipient, now, notice);
 }
-
-/** What identifies the mails about an account's notices in the outbox: the notices themselves, and their digests. */
-export async function noticeMails(on: Executor, userId: string): Promise<MailKeys> {
-  const notices = await store.listNoticeIds(on, { user_id: userId });
-  return {
-    ids: [...new Set(notices.flatMap(({ digest_id }) => digest_id ?? []))],
-    references: notices.map(({ id }) => id),
-  };
-}
-
-/** The notices to a user for the export of personal data. */
-export const exportNotices = (on: Executor, userId: string) => store.exportNotices(on, { user_id: userId });

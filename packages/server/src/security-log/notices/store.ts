@@ -179,34 +179,5 @@ export const deleteNoticesTo = statement<NoticesTo>()((db, p, dialect) =>
     .where('id', '<>', p.except_id),
 );
 
-/** The ids of all notices of an account, and of the digests that list them. */
-export const listNoticeIds = statement<{ user_id: string }>()((db, p) =>
-  db.selectFrom('notices').select(['id', 'digest_id']).where('user_id', '=', p.user_id),
-);
-
-/** Every stored notice to the user, oldest first. */
-export const exportNotices = statement<{ user_id: string }>()((db, p) =>
-  db
-    .selectFrom('notices')
-    .select([
-      'kind',
-      'session_id',
-      'client_name',
-      'device_name',
-      'passkey_name',
-      'new_email',
-      'ip_address',
-      'user_agent',
-      'created_at',
-      'expires_at',
-      'disowned_at',
-      'restored_email',
-      'outcome',
-      'approver_disowned_at',
-    ])
-    .where('user_id', '=', p.user_id)
-    .orderBy('created_at'),
-);
-
 /** Deletes a batch of notices whose links expired before a moment. */
 export const sweepNotices = sweepStatement()('notices', 'id', (e, p) => e('expires_at', '<', p.before));

@@ -343,6 +343,3 @@ export const spendCodesWithAccess = async (
   const user_ids = JSON.stringify(userIds);
   await store.spendCodesWithAccess(tx, { ...namesOf(access), user_ids, now: ctx.clock() });
 };
-
-/** The authorization codes of a user for the export of personal data. */
-export const exportCodes = (on: Executor, userId: string) => store.exportCodes(on, { user_id: userId });

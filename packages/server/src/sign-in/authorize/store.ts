@@ -142,16 +142,6 @@ export const spendCodesWithAccess = statement<{
     .where((e) => unspentWithAccess(e, p, dialect)),
 );
 
-/** Every authorization code of the user that is kept, oldest first, without hashes. */
-export const exportCodes = statement<{ user_id: string }>()((db, p) =>
-  db
-    .selectFrom('authorization_codes')
-    .select(['client_id', 'client_name', 'device_name', 'redirect_uri', 'scope', 'resource', 'approved_by'])
-    .select(['session_id', 'created_at', 'expires_at', 'spent_at', 'redeemed'])
-    .where('user_id', '=', p.user_id)
-    .orderBy('created_at'),
-);
-
 /** Deletes a batch of codes that expired before a moment. */
 export const sweepCodes = sweepStatement()('authorization_codes', 'id', (e, p) =>
   e('expires_at', '<', p.before),

@@ -360,7 +360,3 @@ export async function denyAccess(
     });
   }
 }
-
-/** The device authorizations of a user for the export of personal data. */
-export const exportDeviceAuthorizations = (on: Executor, userId: string) =>
-  store.exportDeviceAuthorizations(on, { user_id: userId });

@@ -329,29 +329,6 @@ export const denyAccess = statement<{ scopes: string; resources: string; user_id
       .returning(['user_id', 'session_id']),
 );
 
-/** Every device authorization that the user approved, oldest first, without hashes. */
-export const exportDeviceAuthorizations = statement<{ user_id: string }>()((db, p) =>
-  db
-    .selectFrom('device_authorizations')
-    .select([
-      'status',
-      'client_id',
-      'client_name',
-      'device_name',
-      'scope',
-      'resource',
-      'ip_address',
-      'user_agent',
-      'created_at',
-      'expires_at',
-      'redeemed_at',
-      'approved_by',
-      'session_id',
-    ])
-    .where('user_id', '=', p.user_id)
-    .orderBy('created_at'),
-);
-
 /** Deletes a batch of device authorizations that expired before a moment. */
 export const sweepAuthorizations = sweepStatement()('device_authorizations', 'id', (e, p) =>
   e('expires_at', '<', p.before),

@@ -203,8 +203,8 @@ async function recordRefusedCode(
   link: MagicLink | undefined,
   client: ClientInfo,
 ): Promise<void> {
-  const userId = link && (await findAccountOf(tx, link.email_key));
-  if (userId !== undefined) await recordFailure(ctx, tx, 'email_code', { userId, client });
+  const account = link && (await findAccountOf(tx, link.email));
+  if (account) await recordFailure(ctx, tx, 'email_code', { userId: account.id, client });
 }
 
 /** Compares with the code under every key of the ring: the mail may be older than the newest key. */
@@ -258,7 +258,3 @@ async function completeSignIn(
 export async function deleteMagicLinksTo(tx: Executor, emailKey: string): Promise<void> {
   await store.deleteMagicLinks(tx, { email_key: emailKey });
 }
-
-/** The links that were sent to an address, for the export of personal data. */
-export const exportMagicLinks = (on: Executor, emailKey: string) =>
-  store.exportMagicLinks(on, { email_key: emailKey });

@@ -2,7 +2,7 @@ import { browserName } from '@latchkey/contract/browser-name';
 import { formatCode } from '@latchkey/contract/codes';
 import type { Language } from '@latchkey/contract/languages';
 import { writeUnits } from '@latchkey/contract/time-format';
-import { findReaderByEmail } from '../../identity/account/account.ts';
+import { findAccountOf } from '../../identity/account/account.ts';
 import { emailCodeFromMac } from '../../platform/crypto/codes.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 import type { ServerKey } from '../../platform/crypto/key-ring.ts';
@@ -76,7 +76,7 @@ export const signInMail: Template = async (ctx, mail) => {
   if (!row) return undefined;
   const subject = Buffer.from(row.id, 'base64url');
   const token = mintHandle(ctx.keys, 'magicLink', { subject, value: row.expires_at });
-  const reader = await findReaderByEmail(ctx.db.read, row.email);
+  const reader = await findAccountOf(ctx.db.read, row.email);
   return signInMessage(
     writerFor(ctx.config.product, {
       locale: reader?.locale ?? row.language,

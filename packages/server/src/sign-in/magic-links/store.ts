@@ -111,24 +111,6 @@ export const deleteMagicLinks = statement<{ email_key: string }>()((db, p) =>
   db.deleteFrom('magic_links').where('email_key', '=', p.email_key),
 );
 
-/** Every stored link that was sent to an address, oldest first. */
-export const exportMagicLinks = statement<{ email_key: string }>()((db, p) =>
-  db
-    .selectFrom('magic_links')
-    .select([
-      'email',
-      'created_at',
-      'expires_at',
-      'code_tries',
-      'spent_at',
-      'ip_address',
-      'user_agent',
-      'language',
-    ])
-    .where('email_key', '=', p.email_key)
-    .orderBy('created_at'),
-);
-
 /** Deletes a batch of links that expired before a moment. */
 export const sweepMagicLinks = sweepStatement()('magic_links', 'id', (e, p) =>
   e('expires_at', '<', p.before),

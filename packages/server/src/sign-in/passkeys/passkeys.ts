@@ -205,9 +205,6 @@ export const removePasskeys = (
     email_change_ids: JSON.stringify(passkeys.emailChangeIds),
   });
 
-/** The passkeys of a user for the export of personal data. */
-export const exportPasskeys = (on: Executor, userId: string) => store.exportPasskeys(on, { user_id: userId });
-
 /** Where password managers send users to add and manage passkeys. @see W3C Passkey Endpoints */
 export const passkeyPages = (config: Config) => ({
   enroll: `${config.baseUrl}/account`,

@@ -172,11 +172,6 @@ export const deletePasskeys = statement<{
     .returning(['id', 'user_id', 'name', 'transports', 'session_id']),
 );
 
-/** Every passkey of the user, oldest first. */
-export const exportPasskeys = statement<{ user_id: string }>()((db, p) =>
-  db.selectFrom('passkeys').selectAll().where('user_id', '=', p.user_id).orderBy('created_at'),
-);
-
 /** Deletes a batch of spent challenges that would be refused as expired anyway. */
 export const sweepSpentChallenges = sweepStatement()('spent_challenges', 'id', (e, p) =>
   e('expires_at', '<', p.before),

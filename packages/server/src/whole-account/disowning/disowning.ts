@@ -141,9 +141,10 @@ async function undoSession(
   ctx: Context,
   tx: Executor,
   account: Account,
-  { noticeId, kind, sessionId }: Cause,
+  cause: Cause,
   client: ClientInfo,
 ): Promise<Undone> {
+  const { noticeId, kind, sessionId } = cause;
   const { id: userId } = account;
   const sessions = await store.listSessionOrigins(tx, { user_id: userId });
   const changes = await listUndoableChanges(ctx, tx, userId);
@@ -190,7 +191,7 @@ async function undoSession(
     passkeys_removed: passkeys.map(({ name }) => name),
     keys_removed: endedKeys.map(({ client_name }) => client_name ?? ''),
   };
-  await recordUndone(ctx, tx, { userId, kind, sessionId, undone, passkeys, client });
+  await recordUndone(ctx, tx, userId, cause, undone, passkeys, client);
   for (const passkey of passkeys) await announcePasskey(ctx, tx, passkey, 'delete');
   if (!restored) await announceEnded(ctx, tx, userId, disowned);
   else {
@@ -204,17 +205,13 @@ async function undoSession(
 async function recordUndone(
   ctx: Context,
   tx: Executor,
-  disowned: {
-    readonly userId: string;
-    readonly kind: NoticeKind;
-    readonly sessionId: string | null;
-    readonly undone: Undone;
-    readonly passkeys: Awaited<ReturnType<typeof removePasskeys>>;
-    readonly client: ClientInfo;
-  },
+  userId: string,
+  { kind, sessionId }: Cause,
+  undone: Undone,
+  passkeys: Awaited<ReturnType<typeof removePasskeys>>,
+  client: ClientInfo,
 ): Promise<void> {
-  const { userId, client, undone } = disowned;
-  for (const { id, name, session_id } of disowned.passkeys) {
+  for (const { id, name, session_id } of passkeys) {
     await recordEvent(ctx, tx, {
       type: 'passkey_removed',
       userId,
@@ -226,10 +223,10 @@ async function recordUndone(
   await recordEvent(ctx, tx, {
     type: 'session_disowned',
     userId,
-    ...(disowned.sessionId === null ? {} : { sessionId: disowned.sessionId }),
+    ...(sessionId === null ? {} : { sessionId }),
     client,
     detail: {
-      notice: disowned.kind,
+      notice: kind,
       sessions: String(undone.sessions_ended),
       devices: String(undone.devices_ended),
       passkeys: String(undone.passkeys_removed.length),

@@ -15,21 +15,10 @@ export interface Outcome extends Undone {
   } | null;
 }
 
-type UsedNotice = Pick<Tables['notices'], 'kind' | 'outcome' | 'restored_email' | 'approver_disowned_at'>;
+type UsedNotice = Pick<Tables['notices'], 'kind' | 'outcome' | 'approver_disowned_at'>;
 
-/** What the link of a notice undid. */
-export const outcomeOf = ({ outcome, restored_email }: UsedNotice): Outcome =>
-  outcome === null
-    ? {
-        email: restored_email,
-        sessions_ended: 0,
-        devices_ended: 0,
-        device_names: [],
-        passkeys_removed: [],
-        keys_removed: [],
-        approver: null,
-      }
-    : (JSON.parse(outcome) as Outcome);
+/** What the link of a notice undid. A notice is used and its outcome stored in one transaction. */
+export const outcomeOf = ({ outcome }: UsedNotice): Outcome => JSON.parse(outcome!) as Outcome;
 
 /** What disowning two sessions undid together. */
 export const mergeUndone = (one: Undone, other: Undone, maxDeviceNames: number): Undone => ({

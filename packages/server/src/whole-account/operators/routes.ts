@@ -1,39 +1,41 @@
 import { endpoints } from '@latchkey/contract/endpoints';
+import { changeDisabled, revokeAllSessions } from '../../identity/account/account.ts';
+import { getUser } from '../../identity/account/users.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import {
-  listUserEmails,
-  listUserEvents,
-  listUserSessions,
-  revokeAllSessionsBy,
-  revokeSessionBy,
-  setDisabledBy,
-} from './operators.ts';
+import { noClient } from '../../platform/values/client-info.ts';
+import { revokeSession } from '../../sessions/revocation.ts';
+import { withdrawApproval } from '../../sign-in/device/device.ts';
+import { listUserEmails, listUserEvents, listUserSessions } from './operators.ts';
 
+/** What a service with the right `operate` sees of a user and may do. Every act names the service in the user's security log. */
 export function operatorRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.disableUser, async ({ service, params }) => {
-    await setDisabledBy(ctx, service, params.user_id, true);
+    await getUser(ctx, params.user_id);
+    await changeDisabled(ctx, params.user_id, true, service.id);
     return {};
   });
 
   api.on(endpoints.enableUser, async ({ service, params }) => {
-    await setDisabledBy(ctx, service, params.user_id, false);
+    await getUser(ctx, params.user_id);
+    await changeDisabled(ctx, params.user_id, false, service.id);
+    return {};
+  });
+
+  api.on(endpoints.revokeUserSessions, async ({ service, params }) => {
+    await getUser(ctx, params.user_id);
+    await revokeAllSessions(ctx, params.user_id, service.id);
+    return {};
+  });
+
+  api.on(endpoints.revokeUserSession, async ({ service, params: { user_id: userId, session_id } }) => {
+    await revokeSession(ctx, { userId, serviceId: service.id }, session_id, noClient, withdrawApproval);
     return {};
   });
 
   api.on(endpoints.listUserSessions, async ({ params, query }) => ({
     body: await listUserSessions(ctx, params.user_id, query),
   }));
-
-  api.on(endpoints.revokeUserSessions, async ({ service, params }) => {
-    await revokeAllSessionsBy(ctx, service, params.user_id);
-    return {};
-  });
-
-  api.on(endpoints.revokeUserSession, async ({ service, params }) => {
-    await revokeSessionBy(ctx, service, params.user_id, params.session_id);
-    return {};
-  });
 
   api.on(endpoints.listUserEvents, async ({ params, query }) => ({
     body: await listUserEvents(ctx, params.user_id, query),

@@ -1,10 +1,6 @@
 import { languageOf } from '@latchkey/contract/languages';
-import { deleteUser, exportUser, findAccountByEmail, lockAccount } from '../../identity/account/account.ts';
-import {
-  emailChangeMails,
-  exportEmailChanges,
-  listReservedEmailKeys,
-} from '../../identity/email-change/email-change.ts';
+import { deleteUser, findAccount, findAccountByEmail, lockAccount } from '../../identity/account/account.ts';
+import { listReservedEmailKeys } from '../../identity/email-change/email-change.ts';
 import {
   deletePersonalOrganization,
   exportMemberships,
@@ -13,22 +9,11 @@ import {
 import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
-import {
-  deleteMails,
-  deleteMailsTo,
-  enqueueMail,
-  exportMails,
-  type MailKeys,
-} from '../../platform/mail/outbox.ts';
+import { deleteMailsOf, enqueueMail } from '../../platform/mail/outbox.ts';
 import { lockLog } from '../../security-log/events/events.ts';
-import { exportEventsOf } from '../../security-log/events/reading.ts';
-import { exportFeedEvents } from '../../security-log/feed/feed.ts';
-import { exportNotices, findReader, noticeMails } from '../../security-log/notices/notices.ts';
-import { exportSessions, requireActiveSession } from '../../sessions/sessions.ts';
-import { exportCodes } from '../../sign-in/authorize/authorize.ts';
-import { exportDeviceAuthorizations } from '../../sign-in/device/device.ts';
-import { deleteMagicLinksTo, exportMagicLinks } from '../../sign-in/magic-links/magic-links.ts';
-import { exportPasskeys } from '../../sign-in/passkeys/passkeys.ts';
+import { findReader } from '../../security-log/notices/notices.ts';
+import { requireActiveSession } from '../../sessions/sessions.ts';
+import { deleteMagicLinksTo } from '../../sign-in/magic-links/magic-links.ts';
 import { accountDeletedTemplate } from './mail.ts';
 import * as store from './store.ts';
 
@@ -98,11 +83,9 @@ function afterDeletion(ctx: Context, userId: string): void {
 async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key }: Account): Promise<void> {
   await requireOtherOwners(tx, userId);
   const reserved = await listReservedEmailKeys(ctx, tx, userId);
-  await deleteMails(tx, await mailsAbout(tx, userId));
-  for (const emailKey of new Set([email_key, ...reserved])) {
-    await deleteMailsTo(tx, emailKey);
-    await deleteMagicLinksTo(tx, emailKey);
-  }
+  const emailKeys = new Set([email_key, ...reserved]);
+  await deleteMailsOf(tx, userId, emailKeys);
+  for (const emailKey of emailKeys) await deleteMagicLinksTo(tx, emailKey);
   await deletePersonalOrganization(tx, userId);
   const reader = await findReader(tx, userId);
   await enqueueMail(ctx, tx, {
@@ -115,13 +98,6 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
   await deleteUser(ctx, tx, userId);
 }
 
-/** The mails about an account's notices and changes of address, whichever address they went to. */
-async function mailsAbout(on: Executor, userId: string): Promise<MailKeys> {
-  const notices = await noticeMails(on, userId);
-  const changes = await emailChangeMails(on, userId);
-  return { ids: notices.ids, references: [...notices.references, ...changes.references] };
-}
-
 /**
  * Everything stored about the person with an address, by table, for the operator. Leaves out hashes of tokens and codes,
  * which say nothing about the person. Times are RFC 3339.
@@ -130,24 +106,31 @@ async function mailsAbout(on: Executor, userId: string): Promise<MailKeys> {
 export async function exportPersonalData(ctx: Context, email: string): Promise<Record<string, unknown>> {
   const userId = await findAccountByEmail(ctx, email);
   const on = ctx.db.read;
-  const account = await exportUser(on, userId);
+  const account = await findAccount(on, userId);
   if (!account) throw new AuthError('not_found', 'There is no account with this address.');
   const { email_key } = account;
+  const tables = Object.entries(store.rowsOfUser).map(
+    async ([table, rows]) => [table, await rows(on, { person: userId })] as const,
+  );
   return readable({
     users: [account],
-    sessions: await exportSessions(on, userId),
-    passkeys: await exportPasskeys(on, userId),
-    authorization_codes: await exportCodes(on, userId),
-    device_authorizations: await exportDeviceAuthorizations(on, userId),
-    magic_links: await exportMagicLinks(on, email_key),
+    ...Object.fromEntries(await Promise.all(tables)),
+    magic_links: await store.magicLinksTo(on, { person: email_key }),
     organizations: await exportMemberships(on, userId),
-    events: await exportEventsOf(on, userId),
-    email_changes: await exportEmailChanges(on, userId),
-    feed_events: await exportFeedEvents(on, userId),
-    notices: await exportNotices(on, userId),
-    outbox: await exportMails(on, email_key, await mailsAbout(on, userId)),
+    outbox: await store.mailsOf(on, { user_id: userId, email_key }),
   });
 }
+
+/** Hashes of tokens and codes, ids that tokens are made from, and what a client proves its code with. They say nothing about a person. */
+const omitted: Readonly<Record<string, RegExp>> = {
+  sessions: /_hash$/,
+  authorization_codes: /^id$|_hash$|^code_challenge$|^nonce$/,
+  device_authorizations: /^id$|_hash$|^confirmation_tried$/,
+  email_changes: /^id$/,
+  notices: /^id$/,
+  magic_links: /^id$/,
+  outbox: /^id$|^reference$/,
+};
 
 /** The rows with every moment as RFC 3339 instead of milliseconds since 1970. */
 const readable = (tables: Record<string, readonly object[]>): Record<string, unknown> =>
@@ -156,10 +139,12 @@ const readable = (tables: Record<string, readonly object[]>): Record<string, unk
       table,
       rows.map((row) =>
         Object.fromEntries(
-          Object.entries(row).map(([column, value]) => [
-            column,
-            column.endsWith('_at') && typeof value === 'number' ? new Date(value).toISOString() : value,
-          ]),
+          Object.entries(row)
+            .filter(([column]) => !omitted[table]?.test(column))
+            .map(([column, value]) => [
+              column,
+              column.endsWith('_at') && typeof value === 'number' ? new Date(value).toISOString() : value,
+            ]),
         ),
       ),
     ]),

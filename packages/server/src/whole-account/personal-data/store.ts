@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { addressBucket, lockOnAddress } from '../../platform/database/locks.ts';
+import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 
 /** Locks the address of an account and its former addresses, always in the same order, and returns their keys. */
@@ -27,3 +28,37 @@ export const lockAddresses = statement<{ user_id: string }>()((db, p, dialect) =
     )
     .select((e) => ['addresses.email_key', lockOnAddress(e.ref('addresses.email_key'), dialect).as('lock')]),
 );
+
+/** All rows of a table in which a column names a person, oldest first. */
+const rowsOf = (table: keyof Tables, column: string, order = 'created_at') =>
+  statement<{ person: string }>()((db, p) =>
+    db
+      .selectFrom(sql<Record<string, unknown>>`${sql.table(table)}`.as('t'))
+      .selectAll()
+      .where(sql.ref(column), '=', p.person)
+      .orderBy(sql.ref(order)),
+  );
+
+/** What is stored about a user, by table. */
+export const rowsOfUser = {
+  sessions: rowsOf('sessions', 'user_id'),
+  passkeys: rowsOf('passkeys', 'user_id'),
+  authorization_codes: rowsOf('authorization_codes', 'user_id'),
+  device_authorizations: rowsOf('device_authorizations', 'user_id'),
+  events: rowsOf('events', 'user_id', 'seq'),
+  email_changes: rowsOf('email_changes', 'user_id'),
+  feed_events: rowsOf('feed_events', 'user_id', 'seq'),
+  notices: rowsOf('notices', 'user_id'),
+};
+
+/** The emails to an address or about a user. */
+export const mailsOf = statement<{ user_id: string; email_key: string }>()((db, p) =>
+  db
+    .selectFrom('outbox')
+    .selectAll()
+    .where((e) => e.or([e('recipient_key', '=', p.email_key), e('user_id', '=', p.user_id)]))
+    .orderBy('created_at'),
+);
+
+/** The links that were sent to an address. */
+export const magicLinksTo = rowsOf('magic_links', 'email_key');

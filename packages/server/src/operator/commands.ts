@@ -1,0 +1,48 @@
+// What the commands of latchkey-server have in common.
+
+import type { Command } from 'commander';
+import type { Context } from '../platform/context.ts';
+import type { PageRequest } from '../platform/database/pagination.ts';
+import { type Table, writeList } from './output.ts';
+
+/** Runs the work on an existing database, and prints the text that it returns. */
+export type Run = (work: (ctx: Context) => Promise<string | undefined>) => Promise<void>;
+
+/** Returns what adds a command with one argument, whose work returns the text to print. */
+export const withArgument =
+  (parent: Command, run: Run, argument: string) =>
+  (name: string, description: string, work: (ctx: Context, value: string) => Promise<string | undefined>) =>
+    parent
+      .command(`${name} <${argument}>`)
+      .description(description)
+      .action((value: string) => run((ctx) => work(ctx, value)));
+
+/** Lets a command print a list as a table or, with `--json`, as JSON lines. */
+export const printsList = <Entry>(
+  command: Command,
+  run: Run,
+  table: Table<Entry>,
+  list: (ctx: Context) => AsyncIterable<Entry> | Iterable<Entry>,
+): Command =>
+  command
+    .option('--json', 'print JSON lines instead of a table')
+    .action(() => run((ctx) => writeList(list(ctx), table, command.opts<{ json?: true }>())));
+
+/** How many rows are read from the database at once. */
+const pageSize = 500;
+
+/** All entries of a list, a page at a time. */
+export async function* allPages<Page extends { readonly next_cursor: string | null }, Entry>(
+  read: (page: PageRequest) => Promise<Page>,
+  entriesOf: (page: Page) => readonly Entry[],
+): AsyncGenerator<Entry> {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page = await read({ limit: pageSize, cursor });
+    yield* entriesOf(page);
+    cursor = page.next_cursor;
+  }
+}
+
+/** A number with its noun, such as "2 events". */
+export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`;
