@@ -76,9 +76,9 @@ for (const dialect of processDialects) {
       expect(await listed()).toEqual([entry]);
       const { stdout: table } = await services('list');
       const [heading, row] = table.split('\n');
-      expect(heading).toMatch(/^ID +NAME +STATE +RESOURCE +SCOPES +RIGHTS +REACHES +LAST USED \(UTC\)$/);
+      expect(heading).toMatch(/^ID +NAME +STATE +RESOURCE +SCOPES +RIGHTS +REACHES +SIGN-IN +LAST USED \(UTC\)$/);
       expect(row).toMatch(
-        /^svc_\S+ +Projects service +active +https:\/\/projects\.example +projects:read projects:write +users feed +https\S+ https\S+ https\S+ +never$/,
+        /^svc_\S+ +Projects service +active +https:\/\/projects\.example +projects:read projects:write +users feed +https\S+ https\S+ https\S+ +- +never$/,
       );
       for (const text of [table, JSON.stringify(await listed())])
         expect(text).not.toContain(key.split(':')[1]!);
@@ -110,6 +110,31 @@ for (const dialect of processDialects) {
       ])
         expect(await services('set', before.id, ...options)).toMatchObject({ code: 2, stdout: '' });
       expect(await listed()).toEqual([before]);
+    });
+
+    test('an application is created and changed as a client with a key, a public or a trusted one', async () => {
+      const redirect = ['--redirect', 'https://app.example/callback'];
+      const local = ['--redirect', 'http://127.0.0.1/callback'];
+      const { id } = keyFrom(await services('create', 'App', ...redirect, '--trusted'));
+      const bare = await services('create', 'Bare', ...redirect, '--public');
+      expect(bare).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nsvc_[\w-]{22}\n$/) });
+      const signIn = async (name: string) =>
+        new RegExp(` ${name} .* (\\S+) +never\n`).exec((await services('list')).stdout)?.[1];
+      expect([await signIn('App'), await signIn('Bare')]).toEqual(['trusted', 'public']);
+      const refused = [
+        ['create', 'x', '--public'],
+        ['create', 'x', '--trusted'],
+        ['create', 'x', ...redirect, '--public', '--trusted'],
+        ['set', id, '--public'],
+        ['set', id, '--no-redirect'],
+        ['set', bare.stdout.trim().split('\n').at(-1)!, '--no-public'],
+        ['create', 'x', ...redirect, '--sign-out-redirect', 'http://app.example/'],
+      ];
+      const before = await listed();
+      for (const args of refused) expect([args, (await services(...args)).code]).toEqual([args, 1]);
+      expect(await listed()).toEqual(before);
+      expect((await services('set', id, ...local, '--no-trusted')).code).toBe(0);
+      expect(await signIn('App')).toBe('yes');
     });
 
     test('rotate adds a second key beside the first, retire ends the older one, revoke ends both', async () => {

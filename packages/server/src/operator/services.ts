@@ -171,17 +171,26 @@ const entryOf = ({ createdAt, lastUsedAt, revokedAt, scopes, ...service }: Liste
 
 const orDash = (list: readonly string[]): string => list.join(' ') || '-';
 
-const serviceTable: Table<ReturnType<typeof entryOf>> = {
-  heading: ['ID', 'NAME', 'STATE', 'RESOURCE', 'SCOPES', 'RIGHTS', 'REACHES', 'LAST USED (UTC)'],
-  cells: ({ id, name, revoked_at, secrets, resource, scopes, rights, reach, last_used_at }) => [
-    id,
-    name,
-    revoked_at !== null ? 'revoked' : secrets === 2 ? 'two secrets' : 'active',
-    resource ?? '-',
-    orDash(scopes.map((scope) => scope.name)),
-    orDash(rights),
-    orDash(reach),
-    last_used_at === null ? 'never' : shortTime(last_used_at),
+type Entry = ReturnType<typeof entryOf>;
+
+/** How a service signs people in, if it does. */
+const signInOf = ({ redirect_uris, public: isPublic, trusted }: Entry): string => {
+  if (redirect_uris.length === 0) return '-';
+  return trusted ? 'trusted' : isPublic ? 'public' : 'yes';
+};
+
+const serviceTable: Table<Entry> = {
+  heading: ['ID', 'NAME', 'STATE', 'RESOURCE', 'SCOPES', 'RIGHTS', 'REACHES', 'SIGN-IN', 'LAST USED (UTC)'],
+  cells: (entry) => [
+    entry.id,
+    entry.name,
+    entry.revoked_at !== null ? 'revoked' : entry.secrets === 2 ? 'two secrets' : 'active',
+    entry.resource ?? '-',
+    orDash(entry.scopes.map((scope) => scope.name)),
+    orDash(entry.rights),
+    orDash(entry.reach),
+    signInOf(entry),
+    entry.last_used_at === null ? 'never' : shortTime(entry.last_used_at),
   ],
   empty: 'There are no services.',
 };

@@ -130,7 +130,7 @@ function parseForm(text: string): Record<string, string> {
  * a token that may do everything to a client that meant to ask for less.
  * @see RFC 6749 section 3.2
  */
-const withoutEmpty = (members: Record<string, string>): Record<string, string> =>
+export const withoutEmpty = (members: Record<string, string>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(members).filter(([name, value]) => value !== '' || narrowing.includes(name)),
   );

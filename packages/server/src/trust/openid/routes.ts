@@ -3,7 +3,7 @@ import { endSessionPath, type SignOutPage, signOutParameters } from '@latchkey/c
 import { findUserWithOrganizations } from '../../identity/organizations/organizations.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { check, readQuery, receiveFormAsQuery } from '../../platform/http/body.ts';
+import { check, readQuery, receiveFormAsQuery, withoutEmpty } from '../../platform/http/body.ts';
 import { errorResponse, location } from '../../platform/http/operations.ts';
 import { requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
@@ -73,7 +73,7 @@ export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): vo
   const pageFor = requestPage<SignOutPage>('sign-out', ctx.config);
   routes.get(signOutPath, async ({ request }) => {
     try {
-      const parameters = check(signOutParameters, readQuery(request.url), 'parameters');
+      const parameters = check(signOutParameters, withoutEmpty(readQuery(request.url)), 'parameters');
       await checkSignOut(ctx, keys, parameters);
       return pageFor(request, { status: 200, data: { outcome: 'valid', parameters } });
     } catch (error) {

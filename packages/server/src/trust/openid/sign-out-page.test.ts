@@ -17,7 +17,7 @@ async function follow(t: TestApp, answer: Answer): Promise<Answer> {
   return t.ask('GET', location.slice(1));
 }
 
-test('a request to sign out leads to a page by GET and by POST, and ends nothing by itself', async () => {
+test('a request to sign out leads to a page by GET and by POST, empty parameters count as omitted, and nothing ends by itself', async () => {
   const t = await openApp('sqlite');
   const tokens = await t.login();
   const uri = 'https://app.example/bye?</script>';
@@ -31,10 +31,12 @@ test('a request to sign out leads to a page by GET and by POST, and ends nothing
     expect([answer.status, answer.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(saidBy(answer)).toEqual({ outcome: 'valid', parameters });
   }
-  expect(saidBy(await follow(t, await t.ask('GET', '/end_session')))).toEqual({
-    outcome: 'valid',
-    parameters: {},
-  });
+  const empty = { id_token_hint: '', client_id: '', post_logout_redirect_uri: '', state: '' };
+  for (const path of ['/end_session', `/end_session?${new URLSearchParams(empty)}`])
+    expect([path, saidBy(await follow(t, await t.ask('GET', path)))]).toEqual([
+      path,
+      { outcome: 'valid', parameters: {} },
+    ]);
   expect((await t.ask('GET', '/me', { token: tokens.access_token })).status).toBe(200);
   await t.close();
 });
