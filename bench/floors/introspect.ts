@@ -7,7 +7,10 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jos
 import { findUserWithOrganizations } from '../../packages/server/src/identity/organizations/store.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { readServiceKey, secretHash } from '../../packages/server/src/services/service-keys/credentials.ts';
+import {
+  readServiceKey,
+  secretHash,
+} from '../../packages/server/src/services/service-keys/authentication.ts';
 import { findServiceKey } from '../../packages/server/src/services/service-keys/store.ts';
 import { findSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';

@@ -23,7 +23,7 @@ import { duplicateMember } from '../../packages/server/src/platform/values/json.
 import { allowsRedirect, parseRedirectUri } from '../../packages/server/src/platform/values/redirect-uri.ts';
 import { parseScope } from '../../packages/server/src/platform/values/scope.ts';
 import { parseClientUrl, readClientDocument } from '../../packages/server/src/services/clients/document.ts';
-import { readServiceKey } from '../../packages/server/src/services/service-keys/credentials.ts';
+import { readServiceKey } from '../../packages/server/src/services/service-keys/authentication.ts';
 
 const runs = { numRuns: 2_000 };
 

@@ -6,7 +6,6 @@ import { readMetadata } from './metadata.ts';
 import { operations } from './operations.ts';
 import { authorizationOf } from './service-key.ts';
 import type { Fetch } from './transport.ts';
-import { SecondsCache } from './verify/cache.ts';
 import { Feed } from './verify/feed.ts';
 import { isShareable, KeptAnswers, type Question } from './verify/kept-answers.ts';
 import { hashOf } from './verify/token-hash.ts';
@@ -52,7 +51,7 @@ export interface VerifierMetrics {
   /** Results that were kept until the feed ends them, and how many of them it ended. */
   readonly kept: number;
   readonly dropped: number;
-  /** Kept results at the moment. */
+  /** Results that are cached or kept at the moment. */
   readonly size: number;
 }
 
@@ -105,33 +104,70 @@ export function createVerifier(options: VerifierOptions): Verifier {
     throw new RangeError(`cacheSeconds must be 0-${maxCacheSeconds}.`);
   const authorization = authorizationOf(serviceKey);
   const api = createApi({ server, timeoutMilliseconds, insecureHttp, ...(fetch ? { fetch } : {}) });
-  const forSeconds = new SecondsCache({ seconds: cacheSeconds, maxEntries, clock });
   const kept = new KeptAnswers({ maxEntries, clock, monotonic });
   const feed = options.feed
-    ? new Feed({
-        api,
-        authorization,
-        timeoutMilliseconds,
-        clock,
-        monotonic,
-        onEvent: (event) => kept.apply(event),
-        onGap: () => kept.dropAll(),
-        onError: onFeedError,
-      })
+    ? new Feed({ api, authorization, timeoutMilliseconds, clock, monotonic, kept, onError: onFeedError })
     : undefined;
-  const ask = (token: string) => introspect(api, authorization, token);
-  const verifier = new CachingVerifier({ ask, forSeconds, kept, feed });
+  const pending = new Map<string, Pending>();
+  let asked = 0;
+  let reused = 0;
   let issuer: string | undefined;
-  // Functions on their own, which may be passed on.
+
+  /** Whether results are cached for some seconds: with a feed only if the service may not read it. */
+  const isTimed = () => feed === undefined || feed.state === 'refused';
+
+  const ask = (token: string, key: string): Pending => {
+    asked++;
+    const question = kept.ask(feed?.state === 'following');
+    const run = async () => {
+      let answer: Verification | undefined;
+      try {
+        answer = await introspect(api, authorization, token);
+        return answer;
+      } finally {
+        kept.settle(question, key, answer, isTimed() ? cacheSeconds : undefined);
+        if (pending.get(key)?.question === question) pending.delete(key);
+      }
+    };
+    const started = { result: run(), question };
+    pending.set(key, started);
+    return started;
+  };
+
   return {
-    verify: (accessToken, more) => verifier.verify(accessToken, more),
+    verify: async (accessToken, { signal } = {}) => {
+      // Another service's secret that was sent here by mistake must not be forwarded.
+      if (!/^lk_a[tk]_[\w-]+$/.test(accessToken) || accessToken.length > maxTokenLength) return inactive;
+      feed?.use();
+      const hash = hashOf(accessToken);
+      const key = typeof hash === 'string' ? hash : await hash;
+      const known = isTimed() || feed?.isFresh ? kept.get(key) : undefined;
+      if (known) {
+        reused++;
+        return known;
+      }
+      const shared = pending.get(key);
+      const { result } = shared && isShareable(shared.question) ? shared : ask(accessToken, key);
+      return unlessAborted(result, signal);
+    },
     issuer: async () => {
       issuer ??= (await readMetadata(api)).issuer;
       return issuer;
     },
-    metrics: () => verifier.metrics(),
-    close: () => verifier.close(),
+    metrics: () => ({
+      asked,
+      reused,
+      feed: feed?.state ?? 'off',
+      feedAgeMilliseconds: feed?.state === 'following' ? feed.ageMilliseconds : undefined,
+      ...kept.counts,
+    }),
+    close: () => feed?.close(),
   };
+}
+
+interface Pending {
+  readonly result: Promise<Verification>;
+  readonly question: Question;
 }
 
 const warnOnce = (): ((error: LatchkeyError) => void) => {
@@ -143,95 +179,6 @@ const warnOnce = (): ((error: LatchkeyError) => void) => {
     console.error(`Latchkey's feed cannot be read, so tokens are introspected more often: ${message}`);
   };
 };
-
-interface VerifierParts {
-  readonly ask: (token: string) => Promise<Verification>;
-  readonly forSeconds: SecondsCache;
-  readonly kept: KeptAnswers;
-  readonly feed: Feed | undefined;
-}
-
-interface Pending {
-  readonly result: Promise<Verification>;
-  readonly question: Question;
-}
-
-class CachingVerifier implements Omit<Verifier, 'issuer'> {
-  readonly #parts: VerifierParts;
-  readonly #pending = new Map<string, Pending>();
-  #asked = 0;
-  #reused = 0;
-
-  constructor(parts: VerifierParts) {
-    this.#parts = parts;
-  }
-
-  async verify(
-    accessToken: string,
-    { signal }: { readonly signal?: AbortSignal } = {},
-  ): Promise<Verification> {
-    // Another service's secret that was sent here by mistake must not be forwarded.
-    if (!/^lk_a[tk]_[\w-]+$/.test(accessToken) || accessToken.length > maxTokenLength) return inactive;
-    this.#parts.feed?.use();
-    const hash = hashOf(accessToken);
-    const key = typeof hash === 'string' ? hash : await hash;
-    const known = this.#known(key);
-    if (known) {
-      this.#reused++;
-      return known;
-    }
-    const pending = this.#pending.get(key);
-    const { result } = pending && isShareable(pending.question) ? pending : this.#ask(accessToken, key);
-    return unlessAborted(result, signal);
-  }
-
-  metrics(): VerifierMetrics {
-    const { feed, kept } = this.#parts;
-    return {
-      asked: this.#asked,
-      reused: this.#reused,
-      feed: feed?.state ?? 'off',
-      feedAgeMilliseconds: feed?.state === 'following' ? feed.ageMilliseconds : undefined,
-      ...kept.counts,
-    };
-  }
-
-  close(): void {
-    this.#parts.feed?.close();
-  }
-
-  /** Whether results are cached for some seconds: with a feed only if the service may not read it. */
-  get #isTimed(): boolean {
-    const { feed } = this.#parts;
-    return feed === undefined || feed.state === 'refused';
-  }
-
-  #known(key: string): Verification | undefined {
-    const { feed, forSeconds, kept } = this.#parts;
-    if (this.#isTimed) return forSeconds.get(key);
-    return feed?.isFresh ? kept.get(key) : undefined;
-  }
-
-  #ask(accessToken: string, key: string): Pending {
-    const { ask, feed, forSeconds, kept } = this.#parts;
-    this.#asked++;
-    const question = kept.ask(feed?.state === 'following');
-    const run = async () => {
-      let answer: Verification | undefined;
-      try {
-        answer = await ask(accessToken);
-        if (this.#isTimed) forSeconds.set(key, answer);
-        return answer;
-      } finally {
-        kept.settle(question, key, answer);
-        if (this.#pending.get(key)?.question === question) this.#pending.delete(key);
-      }
-    };
-    const pending = { result: run(), question };
-    this.#pending.set(key, pending);
-    return pending;
-  }
-}
 
 async function introspect(api: Api, authorization: string, token: string): Promise<Verification> {
   const { body } = await api.send(operations.introspect.path, {

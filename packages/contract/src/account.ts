@@ -3,6 +3,7 @@ import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import {
   addressShown,
+  described,
   emailVerified,
   personName,
   pictureUrl,
@@ -20,22 +21,18 @@ export const profile = z
     email_verified: emailVerified,
     name: personName,
     avatar_url: pictureUrl,
-    locale: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The language of emails, dates and times, as a BCP 47 tag. Null if the user set none.',
-        examples: ['en-GB'],
-      }),
-    time_zone: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The IANA name of the time zone. Null if the user set none.',
-        examples: ['Europe/London'],
-      }),
-    created_at: time.meta({ description: 'When the account was created.' }),
-    updated_at: time.meta({ description: 'When the profile last changed.' }),
+    locale: described(
+      z.string().nullable(),
+      'The language of emails, dates and times, as a BCP 47 tag. Null if the user set none.',
+      'en-GB',
+    ),
+    time_zone: described(
+      z.string().nullable(),
+      'The IANA name of the time zone. Null if the user set none.',
+      'Europe/London',
+    ),
+    created_at: described(time, 'When the account was created.'),
+    updated_at: described(time, 'When the profile last changed.'),
   })
   .meta({ id: 'Profile', description: "A user's profile." });
 export type Profile = z.infer<typeof profile>;
@@ -98,36 +95,32 @@ const isTimeZoneName = (value: string) => {
 /** A JSON merge patch: absent members are unchanged, and `null` clears a member. @see RFC 7396 */
 export const profilePatch = z
   .object({
-    name: visibleText(fieldLimits.profileName)
-      .optional()
-      .meta({
-        description: 'What the user is called on pages, in emails and by services.',
-        examples: ['Ada Lovelace'],
-      }),
-    avatar_url: text(fieldLimits.avatarUrl)
-      .refine(isHttpsUrl, 'must be an https URL')
-      .nullable()
-      .optional()
-      .meta({
-        description: 'The https address of a picture for services to show. Null removes it.',
-        examples: ['https://images.example/ada.png'],
-      }),
-    locale: text(fieldLimits.locale)
-      .refine((tag) => canonicalLocale(tag) !== undefined, 'must be a BCP 47 language tag')
-      .nullable()
-      .optional()
-      .meta({
-        description: 'The language of emails, dates and times, as a BCP 47 tag. Null removes it.',
-        examples: ['en-GB'],
-      }),
-    time_zone: text(fieldLimits.timeZone)
-      .refine(isTimeZoneName, 'must be an IANA time zone name')
-      .nullable()
-      .optional()
-      .meta({
-        description: 'The IANA name of the time zone of dates and times. Null removes it.',
-        examples: ['Europe/London'],
-      }),
+    name: described(
+      visibleText(fieldLimits.profileName).optional(),
+      'What the user is called on pages, in emails and by services.',
+      'Ada Lovelace',
+    ),
+    avatar_url: described(
+      text(fieldLimits.avatarUrl).refine(isHttpsUrl, 'must be an https URL').nullable().optional(),
+      'The https address of a picture for services to show. Null removes it.',
+      'https://images.example/ada.png',
+    ),
+    locale: described(
+      text(fieldLimits.locale)
+        .refine((tag) => canonicalLocale(tag) !== undefined, 'must be a BCP 47 language tag')
+        .nullable()
+        .optional(),
+      'The language of emails, dates and times, as a BCP 47 tag. Null removes it.',
+      'en-GB',
+    ),
+    time_zone: described(
+      text(fieldLimits.timeZone)
+        .refine(isTimeZoneName, 'must be an IANA time zone name')
+        .nullable()
+        .optional(),
+      'The IANA name of the time zone of dates and times. Null removes it.',
+      'Europe/London',
+    ),
     id: readOnly,
     email: readOnly,
     email_verified: readOnly,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { formPost } from './authorize.ts';
+import { described, shown } from './fields.ts';
 
 /**
  * Every error code and its HTTP status. Codes are stable: clients switch on them.
@@ -95,30 +96,25 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
  */
 export const errorBody = z
   .object({
-    error: z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]).meta({
-      description: 'The error code. Stable: switch on this value.',
-      examples: ['invalid_request'],
-    }),
-    error_description: z.string().meta({
-      description: 'What is wrong and what to do, for a developer. The wording may change.',
-      examples: ['email: must be an email address, like ada@example.com'],
-    }),
-    request_id: z.string().meta({
-      description: 'The id of the request, as in X-Request-Id. Include it in bug reports.',
-      examples: ['0b6f2c1e-8d3a-4f57-9a10-5e7c4d2b8f96'],
-    }),
-    interval: z
-      .int()
-      .optional()
-      .meta({ description: 'Seconds to wait between two polls from now on.', examples: [10] }),
-    redirect: z
-      .url()
-      .optional()
-      .meta({
-        description:
-          'Where to send the user with this error, if it belongs to the client of an authorization request.',
-        examples: ['https://grafana.example/login/generic_oauth?error=invalid_scope'],
-      }),
+    error: described(
+      z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]),
+      'The error code. Stable: switch on this value.',
+      'invalid_request',
+    ),
+    error_description: shown(
+      'What is wrong and what to do, for a developer. The wording may change.',
+      'email: must be an email address, like ada@example.com',
+    ),
+    request_id: shown(
+      'The id of the request, as in X-Request-Id. Include it in bug reports.',
+      '0b6f2c1e-8d3a-4f57-9a10-5e7c4d2b8f96',
+    ),
+    interval: described(z.int().optional(), 'Seconds to wait between two polls from now on.', 10),
+    redirect: described(
+      z.url().optional(),
+      'Where to send the user with this error, if it belongs to the client of an authorization request.',
+      'https://grafana.example/login/generic_oauth?error=invalid_scope',
+    ),
     form_post: formPost.optional(),
   })
   .meta({ id: 'Error', description: 'RFC 6749 section 5.2' });

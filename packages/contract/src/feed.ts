@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { text, time } from './fields.ts';
+import { described, text, time } from './fields.ts';
 
 /** The events that the feed reports. */
 export const feedEventTypes = [
@@ -22,13 +22,12 @@ const jti = text(fieldLimits.jti);
 
 /** Why a service could not process an event. @see RFC 8936 section 2.6 */
 const setError = z.object({
-  err: text(fieldLimits.clientText).meta({
-    description: 'The error code (RFC 8936 section 2.4.4).',
-    examples: ['invalid_key'],
-  }),
-  description: text(fieldLimits.setErrorDescription)
-    .optional()
-    .meta({ description: 'What went wrong, for a developer.', examples: ['No key with this kid.'] }),
+  err: described(text(fieldLimits.clientText), 'The error code (RFC 8936 section 2.4.4).', 'invalid_key'),
+  description: described(
+    text(fieldLimits.setErrorDescription).optional(),
+    'What went wrong, for a developer.',
+    'No key with this kid.',
+  ),
 });
 
 const maxEventsError = `must be a whole number from 0 to ${fieldLimits.feedEvents}`;
@@ -36,53 +35,43 @@ const maxEventsError = `must be a whole number from 0 to ${fieldLimits.feedEvent
 /** @see RFC 8936 section 2.4 */
 export const feedRequest = z
   .object({
-    maxEvents: z
-      .int(maxEventsError)
-      .min(0, maxEventsError)
-      .max(fieldLimits.feedEvents, maxEventsError)
-      .default(fieldLimits.defaultFeedEvents)
-      .meta({
-        description: 'Maximum number of events. 0 only acknowledges.',
-        examples: [100],
-      }),
-    returnImmediately: z
-      .boolean()
-      .default(false)
-      .meta({
-        description: 'Do not wait if there are no events.',
-        examples: [true],
-      }),
-    ack: z
-      .array(jti)
-      .max(fieldLimits.feedAcknowledgements)
-      .default([])
-      .meta({
-        description: 'The jti of each event that was processed. All others come again.',
-        examples: [[examples.jti]],
-      }),
-    setErrs: z
-      .record(jti, setError)
-      .refine(
-        (errors) => Object.keys(errors).length <= fieldLimits.feedAcknowledgements,
-        `must have at most ${fieldLimits.feedAcknowledgements} members`,
-      )
-      .default({})
-      .meta({
-        description: 'The events that could not be processed, by jti. They do not come again.',
-        examples: [{ [examples.jti]: { err: 'invalid_key', description: 'No key with this kid.' } }],
-      }),
-    reader: z
-      .string()
-      .regex(
-        new RegExp(`^[A-Za-z0-9_-]{1,${fieldLimits.feedReader}}$`),
-        'must be 1-64 characters of A-Za-z0-9_-',
-      )
-      .optional()
-      .meta({
-        description:
-          'The name of one of several readers. Each gets all events since its first request and acknowledges for itself.',
-        examples: ['worker-1'],
-      }),
+    maxEvents: described(
+      z
+        .int(maxEventsError)
+        .min(0, maxEventsError)
+        .max(fieldLimits.feedEvents, maxEventsError)
+        .default(fieldLimits.defaultFeedEvents),
+      'Maximum number of events. 0 only acknowledges.',
+      100,
+    ),
+    returnImmediately: described(z.boolean().default(false), 'Do not wait if there are no events.', true),
+    ack: described(
+      z.array(jti).max(fieldLimits.feedAcknowledgements).default([]),
+      'The jti of each event that was processed. All others come again.',
+      [examples.jti],
+    ),
+    setErrs: described(
+      z
+        .record(jti, setError)
+        .refine(
+          (errors) => Object.keys(errors).length <= fieldLimits.feedAcknowledgements,
+          `must have at most ${fieldLimits.feedAcknowledgements} members`,
+        )
+        .default({}),
+      'The events that could not be processed, by jti. They do not come again.',
+      { [examples.jti]: { err: 'invalid_key', description: 'No key with this kid.' } },
+    ),
+    reader: described(
+      z
+        .string()
+        .regex(
+          new RegExp(`^[A-Za-z0-9_-]{1,${fieldLimits.feedReader}}$`),
+          'must be 1-64 characters of A-Za-z0-9_-',
+        )
+        .optional(),
+      'The name of one of several readers. Each gets all events since its first request and acknowledges for itself.',
+      'worker-1',
+    ),
   })
   .meta({ examples: [{ maxEvents: 100, ack: [examples.jti] }] });
 export type FeedRequest = z.output<typeof feedRequest>;
@@ -90,30 +79,32 @@ export type FeedRequest = z.output<typeof feedRequest>;
 /** @see RFC 8936 section 2.3 */
 export const feedAnswer = z
   .object({
-    sets: z.record(z.string(), z.string()).meta({
-      description: 'Security event tokens (RFC 8417) by jti, oldest first.',
-      examples: [
-        {
-          [examples.jti]:
-            'eyJ0eXAiOiJzZWNldmVudCtqd3QiLCJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUifQ.c2ln',
-        },
-      ],
-    }),
-    moreAvailable: z
-      .boolean()
-      .meta({ description: 'Whether more events are waiting. If so, ask again at once.', examples: [false] }),
-    through: time.meta({
-      description:
-        'Every event from before this moment is in this answer or an earlier one, or was acknowledged.',
-    }),
-    after: z.int().meta({
-      description: 'The time from the arrival of the request to `through` in milliseconds. May be negative.',
-      examples: [42],
-    }),
-    begun: z
-      .literal(true)
-      .optional()
-      .meta({ description: 'The reader begins with this answer: it gets no earlier events.' }),
+    sets: described(
+      z.record(z.string(), z.string()),
+      'Security event tokens (RFC 8417) by jti, oldest first.',
+      {
+        [examples.jti]:
+          'eyJ0eXAiOiJzZWNldmVudCtqd3QiLCJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUifQ.c2ln',
+      },
+    ),
+    moreAvailable: described(
+      z.boolean(),
+      'Whether more events are waiting. If so, ask again at once.',
+      false,
+    ),
+    through: described(
+      time,
+      'Every event from before this moment is in this answer or an earlier one, or was acknowledged.',
+    ),
+    after: described(
+      z.int(),
+      'The time from the arrival of the request to `through` in milliseconds. May be negative.',
+      42,
+    ),
+    begun: described(
+      z.literal(true).optional(),
+      'The reader begins with this answer: it gets no earlier events.',
+    ),
   })
   .meta({ id: 'FeedAnswer', description: 'RFC 8936 section 2.3' });
 export type FeedAnswer = z.infer<typeof feedAnswer>;

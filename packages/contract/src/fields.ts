@@ -46,6 +46,10 @@ export const notSupported = text(fieldLimits.bodyBytes)
   // No example: no value is accepted.
   .meta({ description: 'Not supported: refused.', examples: [] });
 
+/** A string in a response. */
+export const shown = (description: string, example: string | null) =>
+  z.string().meta({ description, examples: [example] });
+
 /** An RFC 3339 timestamp in UTC, with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 }).meta({
   pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$',

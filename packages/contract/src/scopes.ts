@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
+import { described, shown } from './fields.ts';
 
 /** The scope of a token that may do everything its user may. */
 export const everything = '*';
@@ -29,38 +30,29 @@ export const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
  * Requested scopes, separated by single spaces. Only the length is checked here: everything else is `invalid_scope`, not
  * `invalid_request`.
  */
-export const scopeText = z
-  .string()
-  .max(fieldLimits.scope)
-  .meta({
-    description: `Up to ${fieldLimits.scopes} scopes separated by spaces, or ${everything} for everything the user may do.`,
-    examples: ['profile email'],
-  });
+export const scopeText = described(
+  z.string().max(fieldLimits.scope),
+  `Up to ${fieldLimits.scopes} scopes separated by spaces, or ${everything} for everything the user may do.`,
+  'profile email',
+);
 
 /** The URI of the service that a token is for. Only the length is checked here: everything else is `invalid_target`. */
-export const resourceText = z
-  .string()
-  .max(fieldLimits.resource)
-  .meta({
-    description: 'The URI of the only service that accepts the token (RFC 8707).',
-    examples: [examples.resource],
-  });
+export const resourceText = described(
+  z.string().max(fieldLimits.resource),
+  'The URI of the only service that accepts the token (RFC 8707).',
+  examples.resource,
+);
 
 /** A scope as the user reads it. */
 export const describedScope = z
   .object({
-    name: z.string().meta({ description: 'The name of the scope.', examples: ['profile'] }),
-    description: z.string().meta({
-      description: 'What it allows, in one sentence. Empty if it allows nothing.',
-      examples: [ownScopes.profile],
-    }),
-    service: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The name of the service that declared it. Null for scopes of Latchkey itself.',
-        examples: [null],
-      }),
+    name: shown('The name of the scope.', 'profile'),
+    description: shown('What it allows, in one sentence. Empty if it allows nothing.', ownScopes.profile),
+    service: described(
+      z.string().nullable(),
+      'The name of the service that declared it. Null for scopes of Latchkey itself.',
+      null,
+    ),
   })
   .meta({ id: 'Scope', description: 'A scope in words.' });
 export type DescribedScope = z.infer<typeof describedScope>;

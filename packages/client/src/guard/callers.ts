@@ -1,14 +1,32 @@
+import type { Guard } from '../guard.ts';
 import type { Caller } from './caller.ts';
+import type { GuardedRequest } from './refusal.ts';
+import type { Requirements } from './requirements.ts';
 
 /** By the request object of the framework: typed without changing its types, and out of reach of the client. */
 const callers = new WeakMap<object, Caller>();
 
-export function rememberCaller(request: object, caller: Caller): void {
-  callers.set(request, caller);
+/**
+ * A guard that remembers the caller of each request for `callerOf`, and returns the response to all others.
+ * @throws {RangeError} for requirements that no token can meet
+ */
+export function rememberingGuard(guard: Guard, requirements: Requirements) {
+  const routeGuard = guard.with(requirements);
+  return async (request: object, guarded: GuardedRequest): Promise<Response | undefined> => {
+    const caller = await routeGuard(guarded);
+    if (caller instanceof Response) return caller;
+    callers.set(request, caller);
+    return undefined;
+  };
 }
 
-/** @throws {TypeError} if no guard has accepted this request */
-export function rememberedCaller(request: object): Caller {
+/**
+ * The caller that `requireCaller` accepted, by the request of Express and Fastify, and the context of Hono.
+ * @throws {TypeError} on a route without it
+ * @example
+ * const { subject } = callerOf(request);
+ */
+export function callerOf(request: object): Caller {
   const caller = callers.get(request);
   if (!caller) throw new TypeError('This request has no caller: add requireCaller to its route.');
   return caller;

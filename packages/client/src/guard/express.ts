@@ -1,8 +1,9 @@
 import type { Guard } from '../guard.ts';
-import type { Caller } from './caller.ts';
-import { rememberCaller, rememberedCaller } from './callers.ts';
+import { callerOf, rememberingGuard } from './callers.ts';
 import { guardedRequest, type IncomingRequest, type OutgoingResponse, sendResponse } from './incoming.ts';
 import type { Requirements } from './requirements.ts';
+
+export { callerOf };
 
 /**
  * Middleware for Express 5: passes on requests whose caller the guard accepts, and responds to all others.
@@ -13,19 +14,10 @@ import type { Requirements } from './requirements.ts';
  * });
  */
 export function requireCaller(guard: Guard, requirements: Requirements = {}) {
-  const routeGuard = guard.with(requirements);
+  const routeGuard = rememberingGuard(guard, requirements);
   return async (request: IncomingRequest, response: OutgoingResponse, next: () => void): Promise<void> => {
-    const caller = await routeGuard(guardedRequest(request));
-    if (caller instanceof Response) return sendResponse(response, caller);
-    rememberCaller(request, caller);
+    const refusal = await routeGuard(request, guardedRequest(request));
+    if (refusal) return sendResponse(response, refusal);
     next();
   };
 }
-
-/**
- * The caller that `requireCaller` accepted.
- * @throws {TypeError} on a route without it
- * @example
- * const { subject } = callerOf(request);
- */
-export const callerOf = (request: IncomingRequest): Caller => rememberedCaller(request);

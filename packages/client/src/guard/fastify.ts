@@ -1,8 +1,9 @@
 import type { Guard } from '../guard.ts';
-import type { Caller } from './caller.ts';
-import { rememberCaller, rememberedCaller } from './callers.ts';
+import { callerOf, rememberingGuard } from './callers.ts';
 import { guardedRequest, type IncomingRequest } from './incoming.ts';
 import type { Requirements } from './requirements.ts';
+
+export { callerOf };
 
 /** The part of Fastify's `FastifyReply` that sends a refusal. */
 interface Reply {
@@ -19,26 +20,15 @@ interface Reply {
  * app.get('/projects', { onRequest: requireCaller(guard) }, (request) => projectsOf(callerOf(request).subject));
  */
 export function requireCaller(guard: Guard, requirements: Requirements = {}) {
-  const routeGuard = guard.with(requirements);
+  const routeGuard = rememberingGuard(guard, requirements);
   return async (request: IncomingRequest, reply: Reply): Promise<unknown> => {
-    const caller = await routeGuard(guardedRequest(request));
-    if (!(caller instanceof Response)) {
-      rememberCaller(request, caller);
-      return undefined;
-    }
-    const body = await caller.text();
-    reply.code(caller.status);
-    reply.headers(Object.fromEntries(caller.headers));
+    const refusal = await routeGuard(request, guardedRequest(request));
+    if (!refusal) return undefined;
+    const body = await refusal.text();
+    reply.code(refusal.status);
+    reply.headers(Object.fromEntries(refusal.headers));
     reply.send(body);
     // Fastify calls no handler after a hook that returns the reply.
     return reply;
   };
 }
-
-/**
- * The caller that `requireCaller` accepted.
- * @throws {TypeError} on a route without it
- * @example
- * const { subject } = callerOf(request);
- */
-export const callerOf = (request: IncomingRequest): Caller => rememberedCaller(request);

@@ -1,8 +1,9 @@
 import type { Guard } from '../guard.ts';
-import type { Caller } from './caller.ts';
-import { rememberCaller, rememberedCaller } from './callers.ts';
+import { callerOf, rememberingGuard } from './callers.ts';
 import type { GuardedRequest } from './refusal.ts';
 import type { Requirements } from './requirements.ts';
+
+export { callerOf };
 
 /** The part of Hono's `Context` that is used. */
 interface Context {
@@ -16,20 +17,11 @@ interface Context {
  * app.get('/projects', requireCaller(guard), (context) => context.json(projectsOf(callerOf(context).subject)));
  */
 export function requireCaller(guard: Guard, requirements: Requirements = {}) {
-  const routeGuard = guard.with(requirements);
+  const routeGuard = rememberingGuard(guard, requirements);
   return async (context: Context, next: () => Promise<void>): Promise<Response | undefined> => {
-    const caller = await routeGuard(context.req.raw);
-    if (caller instanceof Response) return caller;
-    rememberCaller(context, caller);
+    const refusal = await routeGuard(context, context.req.raw);
+    if (refusal) return refusal;
     await next();
     return undefined;
   };
 }
-
-/**
- * The caller that `requireCaller` accepted.
- * @throws {TypeError} on a route without it
- * @example
- * const { subject } = callerOf(context);
- */
-export const callerOf = (context: Context): Caller => rememberedCaller(context);

@@ -3,7 +3,8 @@ import type { Api } from '../api.ts';
 import { aborted, type Clock } from '../clock.ts';
 import { LatchkeyError } from '../errors.ts';
 import { operations } from '../operations.ts';
-import { type FeedEvent, readEvent } from './events.ts';
+import { readEvent } from './events.ts';
+import type { KeptAnswers } from './kept-answers.ts';
 
 /** If the feed lags further, the cache is bypassed. */
 const maxFeedAgeMilliseconds = 2_000;
@@ -33,9 +34,7 @@ interface FeedOptions {
   readonly timeoutMilliseconds: number;
   readonly clock: Clock;
   readonly monotonic: () => number;
-  readonly onEvent: (event: FeedEvent) => void;
-  /** Events may have been missed. */
-  readonly onGap: () => void;
+  readonly kept: KeptAnswers;
   readonly onError: (error: LatchkeyError) => void;
 }
 
@@ -151,20 +150,17 @@ export class Feed {
   }
 
   #apply(jti: string, token: string): void {
+    const { kept } = this.#options;
     const event = readEvent(token);
-    if (event) {
-      this.#options.onEvent(event);
-      this.#acknowledged.push(jti);
-      return;
-    }
+    if (event) kept.apply(event);
     // It could concern any cached answer.
-    this.#options.onGap();
-    this.#unreadable.push(jti);
+    else kept.dropAll();
+    (event ? this.#acknowledged : this.#unreadable).push(jti);
   }
 
   #interrupt(): void {
     this.#completeUntil = { monotonic: Number.NEGATIVE_INFINITY, clock: Number.NEGATIVE_INFINITY };
-    this.#options.onGap();
+    this.#options.kept.dropAll();
   }
 
   #beginAnew(): void {

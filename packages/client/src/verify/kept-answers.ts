@@ -6,9 +6,11 @@ import type { FeedEvent } from './events.ts';
 const maxAgeMilliseconds = 300_000;
 
 interface KeptAnswer {
-  readonly token: ActiveToken;
-  /** By the monotonic clock, since the other one may be set back. */
+  readonly answer: Verification;
+  /** By the machine's clock: it may be set back, which ends a result that is cached for seconds, but never stops. */
+  readonly from: number;
   readonly until: number;
+  readonly monotonicUntil: number;
 }
 
 /** A question that is under way. */
@@ -32,7 +34,10 @@ interface KeptOptions {
   readonly monotonic: () => number;
 }
 
-/** Active tokens by their hash, until they expire or the feed says that they ended. */
+/**
+ * Answers by the hash of their token, so that a memory dump reveals no tokens: for some seconds, or active tokens until they expire or
+ * the feed says that they ended.
+ */
 export class KeptAnswers {
   readonly #options: KeptOptions;
   /** Least recently used first. */
@@ -51,19 +56,18 @@ export class KeptAnswers {
     return { kept: this.#kept, dropped: this.#dropped, size: this.#answers.size };
   }
 
-  get(key: string): ActiveToken | undefined {
+  get(key: string): Verification | undefined {
     const { clock, monotonic } = this.#options;
-    const answer = this.#answers.get(key);
-    if (!answer) return undefined;
-    const { token, until } = answer;
-    // The monotonic clock may stop while the machine sleeps.
-    if (monotonic() >= until || clock.now() >= token.exp * 1000) {
-      this.#remove(key, answer);
+    const kept = this.#answers.get(key);
+    if (!kept) return undefined;
+    const now = clock.now();
+    if (now < kept.from || now >= kept.until || monotonic() >= kept.monotonicUntil) {
+      this.#remove(key, kept);
       return undefined;
     }
     this.#answers.delete(key);
-    this.#answers.set(key, answer);
-    return token;
+    this.#answers.set(key, kept);
+    return kept.answer;
   }
 
   /** Call it before introspecting a token. */
@@ -73,21 +77,22 @@ export class KeptAnswers {
     return question;
   }
 
-  /** Keeps the answer, unless something happened to its user while the question was under way. */
-  settle(question: Question, key: string, answer: Verification | undefined): void {
+  /** Keeps the answer for some seconds; without them if the feed will tell of its end, and nothing happened to its user meanwhile. */
+  settle(question: Question, key: string, answer: Verification | undefined, seconds?: number): void {
     this.#questions.delete(question);
     const earlier = this.#answers.get(key);
     if (answer && earlier) this.#remove(key, earlier);
-    // The feed reports no ends of tokens that services have for themselves, which have no session.
-    if (!answer?.active || answer.sid === undefined || !answer.sub.startsWith('usr_')) return;
-    const { touchedUsers, hasGap, isFollowed } = question;
-    if (!isFollowed || hasGap || touchedUsers.has(answer.sub)) return;
-    const { clock, monotonic } = this.#options;
-    const lasts = Math.min(answer.exp * 1000 - clock.now(), maxAgeMilliseconds);
-    this.#add(key, { token: answer, until: monotonic() + lasts });
-    this.#kept++;
-    const oldest =
-      this.#answers.size > this.#options.maxEntries ? this.#answers.entries().next().value : undefined;
+    if (!answer || (seconds === undefined && !isFollowed(question, answer))) return;
+    const { clock, monotonic, maxEntries } = this.#options;
+    const now = clock.now();
+    const left = answer.active ? answer.exp * 1000 - now : Number.POSITIVE_INFINITY;
+    const lasts = Math.min(left, seconds === undefined ? maxAgeMilliseconds : seconds * 1000);
+    if (lasts <= 0) return;
+    const from = seconds === undefined ? Number.NEGATIVE_INFINITY : now;
+    this.#answers.set(key, { answer, from, until: now + lasts, monotonicUntil: monotonic() + lasts });
+    if (answer.active) this.#byUser.set(answer.sub, (this.#byUser.get(answer.sub) ?? new Set()).add(key));
+    if (seconds === undefined) this.#kept++;
+    const oldest = this.#answers.size > maxEntries ? this.#answers.entries().next().value : undefined;
     if (oldest) this.#remove(...oldest);
   }
 
@@ -95,11 +100,11 @@ export class KeptAnswers {
   apply({ user, endedSession, isAboutUser }: FeedEvent): void {
     for (const { touchedUsers } of this.#questions) touchedUsers.add(user);
     for (const key of [...(this.#byUser.get(user) ?? [])]) {
-      const answer = this.#answers.get(key)!;
-      const { sid, within = [] } = answer.token;
+      const kept = this.#answers.get(key)!;
+      const { sid, within = [] } = kept.answer as ActiveToken;
       const hasEnded = endedSession !== undefined && (sid === endedSession || within.includes(endedSession));
       if (!isAboutUser && !hasEnded) continue;
-      this.#remove(key, answer);
+      this.#remove(key, kept);
       this.#dropped++;
     }
   }
@@ -112,16 +117,20 @@ export class KeptAnswers {
     this.#byUser.clear();
   }
 
-  #add(key: string, answer: KeptAnswer): void {
-    const { sub } = answer.token;
-    this.#answers.set(key, answer);
-    this.#byUser.set(sub, (this.#byUser.get(sub) ?? new Set()).add(key));
-  }
-
-  #remove(key: string, { token }: KeptAnswer): void {
+  #remove(key: string, { answer }: KeptAnswer): void {
     this.#answers.delete(key);
-    const keys = this.#byUser.get(token.sub);
+    if (!answer.active) return;
+    const keys = this.#byUser.get(answer.sub);
     keys?.delete(key);
-    if (keys?.size === 0) this.#byUser.delete(token.sub);
+    if (keys?.size === 0) this.#byUser.delete(answer.sub);
   }
 }
+
+/** Whether no event that ends the answer can have been missed, and none came. Tokens that services have for themselves have no session, so the feed reports no ends of them. */
+const isFollowed = ({ touchedUsers, hasGap, isFollowed }: Question, answer: Verification): boolean =>
+  isFollowed &&
+  !hasGap &&
+  answer.active &&
+  answer.sid !== undefined &&
+  answer.sub.startsWith('usr_') &&
+  !touchedUsers.has(answer.sub);

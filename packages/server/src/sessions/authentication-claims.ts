@@ -1,4 +1,5 @@
 import type { Tables } from '../platform/database/schema.ts';
+import { inSeconds } from '../platform/values/in-seconds.ts';
 
 /** How and when a user signed in, in milliseconds since 1970. */
 export interface Authentication {
@@ -12,7 +13,7 @@ export interface Authentication {
  * @see RFC 8176, RFC 9470 section 6.2
  */
 export function authenticationClaims({ method, startedAt }: Authentication) {
-  const auth_time = Math.floor(startedAt / 1000);
+  const auth_time = inSeconds(startedAt);
   switch (method) {
     case 'passkey':
       return { auth_time, amr: ['pop', 'user', 'mfa'], acr: 'phr' as const };

@@ -222,6 +222,12 @@ export async function findUserWithOrganizations(
   };
 }
 
+/** The organizations as tokens tell them. */
+export const organizationClaims = ({ organizations, isTruncated }: UserWithOrganizations) => ({
+  organizations,
+  ...(isTruncated ? { organizations_truncated: true as const } : {}),
+});
+
 /** A member with the address, which only the operator sees. */
 export type MemberWithEmail = Member & { readonly email: string };
 

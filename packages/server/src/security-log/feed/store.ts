@@ -24,25 +24,20 @@ const millisecondsOf = (time: RawBuilder<Date>) =>
   sql<number>`cast(floor(extract(epoch from ${time}) * 1000) as bigint)`;
 
 /** Adds an event, in the transaction of its cause. On PostgreSQL its time is the database's. */
-export const insertEvent = statement<{
-  id: string;
-  type: Tables['feed_events']['type'];
-  user_id: string;
-  session_id: string | null;
-  detail: string;
-  now: number;
-}>()((db, p, dialect) => {
-  const row = { id: p.id, type: p.type, user_id: p.user_id, session_id: p.session_id, detail: p.detail };
-  return db.insertInto('feed_events').values(
-    dialect === 'postgres'
-      ? {
-          ...row,
-          seq: sql<number>`nextval('feed_sequence')`,
-          written_at: millisecondsOf(sql`clock_timestamp()`),
-        }
-      : { ...row, written_at: p.now },
-  );
-});
+export const insertEvent = statement<Omit<Tables['feed_events'], 'seq' | 'written_at'> & { now: number }>()(
+  (db, p, dialect) => {
+    const row = { id: p.id, type: p.type, user_id: p.user_id, session_id: p.session_id, detail: p.detail };
+    return db.insertInto('feed_events').values(
+      dialect === 'postgres'
+        ? {
+            ...row,
+            seq: sql<number>`nextval('feed_sequence')`,
+            written_at: millisecondsOf(sql`clock_timestamp()`),
+          }
+        : { ...row, written_at: p.now },
+    );
+  },
+);
 
 /**
  * The number drawn last, whether or not its event is committed, and the database's time before it was read. For

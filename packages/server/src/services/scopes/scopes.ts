@@ -129,18 +129,12 @@ export function requireOwnAccess({ scope, resource }: RepeatedAccess, own: Reque
 export const withRequestedScope = (tokens: TokenSet, { scope }: RepeatedAccess): TokenSet =>
   scope === undefined || tokens.scope !== undefined ? tokens : { ...tokens, scope: everything };
 
-const describedEverything: DescribedScope = {
-  name: everything,
-  description: 'Everything you can do',
-  service: null,
-};
-
 /** The names of a scope with the sentences that people approve, in their order. */
 export async function describeScope(on: Executor, scope: string): Promise<DescribedScope[]> {
   const foreign = foreignNames(scope);
   const declared = foreign.length > 0 ? await findScopes(on, foreign) : [];
   return scope.split(' ').map((name) => {
-    if (name === everything) return describedEverything;
+    if (name === everything) return { name, description: 'Everything you can do', service: null };
     if (isOwn(name)) return { name, description: ownScopes[name], service: null };
     const found = declared.find((scope) => scope.name === name);
     return { name, description: found?.sentence ?? '', service: found?.service ?? null };
@@ -166,11 +160,10 @@ export async function listScopes(on: Executor): Promise<ScopeList> {
   };
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const isDetail = (detail: unknown): boolean =>
-  isObject(detail) && typeof detail['type'] === 'string' && detail['type'] !== '';
+const isDetail = (detail: unknown): boolean => {
+  const { type } = Object(detail) as { readonly type?: unknown };
+  return typeof type === 'string' && type !== '' && !Array.isArray(detail);
+};
 
 /** Whether every number came through parsing unchanged: an amount or limit must not become another one, or null. */
 function isExact(value: unknown): boolean {

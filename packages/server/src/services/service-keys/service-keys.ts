@@ -9,8 +9,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { spellingsOf } from '../../platform/values/resource.ts';
 import { feedStart } from '../../security-log/feed/feed.ts';
-import { authenticateService, requireRight } from './authentication.ts';
-import { newSecret, type ServiceCredentials } from './credentials.ts';
+import { authenticateService, newSecret, requireRight, type ServiceCredentials } from './authentication.ts';
 import {
   type DeclaredScope,
   emptyRegistration,
@@ -25,14 +24,13 @@ import * as store from './store.ts';
 import { type AccessEnding, declaring, withdrawAll } from './takeover.ts';
 
 export type { AccessEnding, InheritedAccess } from './takeover.ts';
-export { type DeclaredScope, emptyRegistration, type Registration, type ServiceCredentials };
-
-/**
- * The service that authenticates with this header, for a request that only sometimes needs one.
- * @throws {AuthError} `invalid_client`
- */
-export const identifyService = (ctx: Context, authorization: string | null): Promise<CallingService> =>
-  authenticateService(ctx, authorization);
+export {
+  authenticateService as identifyService,
+  type DeclaredScope,
+  emptyRegistration,
+  type Registration,
+  type ServiceCredentials,
+};
 
 /** @throws {AuthError} `unauthorized_client` unless the service may act for users */
 export const requireDelegation = (service: CallingService): void => requireRight(service, ['delegate']);
@@ -50,9 +48,7 @@ const columnsOf = (service: Omit<Registration, 'scopes'>) => ({
   trusted: Number(service.isTrusted),
 });
 
-type ServiceRow = Omit<ReturnType<typeof columnsOf>, 'scopes'>;
-
-const registrationOf = (row: ServiceRow): Omit<Registration, 'scopes'> => ({
+const registrationOf = (row: ReturnType<typeof columnsOf>): Omit<Registration, 'scopes'> => ({
   resource: row.resource,
   rights: listOf(row.rights) as ServiceRight[],
   reach: listOf(row.reach),
@@ -124,9 +120,7 @@ export async function setService(
  * After a restore, when readers of the feed are missing events: what a service has cached may be out of date. Its own reader gets `gone`
  * once, because it seems to have been away for too long, and its named readers begin.
  */
-export async function restartFeeds(ctx: Context): Promise<void> {
-  await store.restartFeeds(ctx.db.single, {});
-}
+export const restartFeeds = (ctx: Context) => store.restartFeeds(ctx.db.single, {});
 
 /** A service reads the feed from the moment it gets the right to. */
 async function startFeed(ctx: Context, tx: Executor, id: string): Promise<void> {
@@ -225,8 +219,7 @@ export async function listServices(ctx: Context): Promise<ListedService[]> {
 }
 
 /** A service as an OAuth client. */
-export interface ServiceClient
-  extends Pick<Registration, 'redirectUris' | 'signOutRedirectUris' | 'isPublic' | 'isTrusted'> {
+export interface ServiceClient extends Omit<Registration, 'scopes'> {
   readonly id: string;
   readonly name: string;
 }
@@ -236,15 +229,7 @@ const idPattern = /^svc_[\w-]{22}$/;
 /** The active service with this id that has redirect URIs. */
 export async function findServiceClient(on: Executor, id: string): Promise<ServiceClient | undefined> {
   const [row] = idPattern.test(id) ? await store.findClient(on, { id }) : [];
-  if (!row) return undefined;
-  return {
-    id,
-    name: row.name,
-    redirectUris: listOf(row.redirect_uris),
-    signOutRedirectUris: listOf(row.sign_out_redirect_uris),
-    isPublic: row.public_client === 1,
-    isTrusted: row.trusted === 1,
-  };
+  return row && { id, name: row.name, ...registrationOf(row) };
 }
 
 /**

@@ -1,35 +1,42 @@
-import type { Expression, ExpressionBuilder } from 'kysely';
+import type { Expression, ExpressionBuilder, Selectable } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { type Slots, statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
-export const insertServiceKey = statement<{
-  id: string;
-  name: string;
-  secret_hash: string;
-  resource: string | null;
-  rights: string;
-  reach: string;
-  redirect_uris: string;
-  sign_out_redirect_uris: string;
-  public_client: number;
-  trusted: number;
-  now: number;
-}>()((db, p) =>
+/** The columns of what a service declares and may do. */
+const registered = [
+  'resource',
+  'rights',
+  'reach',
+  'redirect_uris',
+  'sign_out_redirect_uris',
+  'public_client',
+  'trusted',
+] as const;
+
+type Registered = Pick<Selectable<Tables['service_keys']>, (typeof registered)[number]>;
+
+const registeredValues = (p: Slots<Registered>) => ({
+  resource: p.resource,
+  rights: p.rights,
+  reach: p.reach,
+  redirect_uris: p.redirect_uris,
+  sign_out_redirect_uris: p.sign_out_redirect_uris,
+  public_client: p.public_client,
+  trusted: p.trusted,
+});
+
+export const insertServiceKey = statement<
+  Registered & { id: string; name: string; secret_hash: string; now: number }
+>()((db, p) =>
   db.insertInto('service_keys').values({
     id: p.id,
     name: p.name,
     secret_hash: p.secret_hash,
     created_at: p.now,
-    resource: p.resource,
-    rights: p.rights,
-    reach: p.reach,
-    redirect_uris: p.redirect_uris,
-    sign_out_redirect_uris: p.sign_out_redirect_uris,
-    public_client: p.public_client,
-    trusted: p.trusted,
+    ...registeredValues(p),
   }),
 );
 
@@ -42,13 +49,11 @@ export const findServiceKey = lookup((db, p) =>
     .where('revoked_at', 'is', null),
 );
 
-const clientColumns = ['redirect_uris', 'sign_out_redirect_uris', 'public_client', 'trusted'] as const;
-
 /** Locks an active service until the transaction ends, so that changes to it wait for each other. */
 export const lockServiceKey = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('service_keys')
-    .select(['resource', 'rights', 'reach', 'secret_hash', ...clientColumns])
+    .select(['secret_hash', ...registered])
     .where('id', '=', p.id)
     .where('revoked_at', 'is', null)
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
@@ -58,7 +63,7 @@ export const lockServiceKey = statement<{ id: string }>()((db, p, dialect) =>
 export const findClient = statement<{ id: string }>()((db, p) =>
   db
     .selectFrom('service_keys')
-    .select(['name', ...clientColumns])
+    .select(['name', ...registered])
     .where('id', '=', p.id)
     .where('revoked_at', 'is', null),
 );
@@ -74,28 +79,8 @@ export const holdService = statement<{ id: string }>()((db, p, dialect) =>
 );
 
 /** Changes what a locked service may do. */
-export const updateServiceKey = statement<{
-  id: string;
-  resource: string | null;
-  rights: string;
-  reach: string;
-  redirect_uris: string;
-  sign_out_redirect_uris: string;
-  public_client: number;
-  trusted: number;
-}>()((db, p) =>
-  db
-    .updateTable('service_keys')
-    .set({
-      resource: p.resource,
-      rights: p.rights,
-      reach: p.reach,
-      redirect_uris: p.redirect_uris,
-      sign_out_redirect_uris: p.sign_out_redirect_uris,
-      public_client: p.public_client,
-      trusted: p.trusted,
-    })
-    .where('id', '=', p.id),
+export const updateServiceKey = statement<Registered & { id: string }>()((db, p) =>
+  db.updateTable('service_keys').set(registeredValues(p)).where('id', '=', p.id),
 );
 
 /** Where a service begins to read the feed. */
@@ -122,10 +107,7 @@ export const listServiceKeys = statement<Record<never, never>>()((db) =>
       'id',
       'name',
       'secret_hash',
-      'resource',
-      'rights',
-      'reach',
-      ...clientColumns,
+      ...registered,
       'next_secret_hash',
       'created_at',
       'last_used_at',
@@ -195,9 +177,11 @@ interface Names {
   readonly resource: string;
 }
 
-type NameSlots = { readonly [K in 'scopes' | 'resource']: Expression<string> };
-
-const isNamed = (e: ExpressionBuilder<Tables, 'declarations'>, p: NameSlots, dialect: Dialect) =>
+const isNamed = (
+  e: ExpressionBuilder<Tables, 'declarations'>,
+  p: { readonly scopes: Expression<string>; readonly resource: Expression<string> },
+  dialect: Dialect,
+) =>
   e.or([
     e.and([e('kind', '=', 'scope'), e('name', 'in', textsOf(p.scopes, dialect))]),
     e.and([e('kind', '=', 'resource'), e('name', '=', p.resource)]),
@@ -235,12 +219,7 @@ export const holdDeclarations = statement<Names>()((db, p, dialect) =>
 );
 
 /** Declares a scope or resource, unless another service declares it now; of several at once, one gets a row. */
-export const declare = statement<{
-  kind: 'scope' | 'resource';
-  name: string;
-  service_id: string;
-  sentence: string | null;
-}>()((db, p) =>
+export const declare = statement<Omit<Tables['declarations'], 'withdrawn_at'>>()((db, p) =>
   db
     .insertInto('declarations')
     .values({ kind: p.kind, name: p.name, service_id: p.service_id, sentence: p.sentence })

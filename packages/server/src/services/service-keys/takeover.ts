@@ -56,51 +56,41 @@ export async function declaring(
   ending: AccessEnding,
   writeService: (tx: Executor) => Promise<void>,
 ): Promise<void> {
-  const batch = { serviceId, declared, ending, writeService };
+  const names = namesOf(declared);
+  // Accounts are locked before the declarations, as wherever a token with a declared name is made.
+  const declareBatch = async (tx: Executor): Promise<'done' | 'more'> => {
+    const listHolders = async (access: InheritedAccess) =>
+      isNothing(access) ? [] : ending.listHolders(ctx, tx, access, batchSize + 1);
+
+    const found = await listHolders(inheritedFrom(await store.findDeclarations(tx, names), serviceId));
+    const isLast = found.length <= batchSize;
+    const accounts = await lockAccountRows(tx, { ids: JSON.stringify(found.slice(0, batchSize)) });
+    const userIds = accounts.map(({ id }) => id);
+
+    if (isLast) await writeService(tx);
+    const existing = await store.lockDeclarations(tx, { ...names, service_id: serviceId });
+    const taken = existing.find(
+      ({ service_id, withdrawn_at }) => service_id !== serviceId && withdrawn_at === null,
+    );
+    if (taken) throw await declaredElsewhere(tx, taken);
+    const inherited = inheritedFrom(existing, serviceId);
+    if (isLast) {
+      if ((await listHolders(inherited)).some((id) => !userIds.includes(id))) throw new Raced();
+      await replaceDeclarations(ctx, tx, serviceId, declared);
+    }
+    if (!isNothing(inherited)) await ending.endAccess(ctx, tx, inherited, userIds);
+    return isLast ? 'done' : 'more';
+  };
   let races = 0;
   while (races < maxRaces) {
     try {
-      if ((await ctx.db.transaction((tx) => declareBatch(ctx, tx, batch))) === 'done') return;
+      if ((await ctx.db.transaction(declareBatch)) === 'done') return;
     } catch (error) {
       if (!(error instanceof Raced)) throw error;
       races++;
     }
   }
   throw temporarilyUnavailable(new Error('scopes and resources kept changing hands'));
-}
-
-interface Batch {
-  readonly serviceId: string;
-  readonly declared: Declared;
-  readonly ending: AccessEnding;
-  readonly writeService: (tx: Executor) => Promise<void>;
-}
-
-/** Accounts are locked before the declarations, as wherever a token with a declared name is made. */
-async function declareBatch(
-  ctx: Context,
-  tx: Executor,
-  { serviceId, declared, ending, writeService }: Batch,
-): Promise<'done' | 'more'> {
-  const names = namesOf(declared);
-  const listHolders = async (access: InheritedAccess) =>
-    isNothing(access) ? [] : ending.listHolders(ctx, tx, access, batchSize + 1);
-
-  const found = await listHolders(inheritedFrom(await store.findDeclarations(tx, names), serviceId));
-  const isLast = found.length <= batchSize;
-  const accounts = await lockAccountRows(tx, { ids: JSON.stringify(found.slice(0, batchSize)) });
-  const userIds = accounts.map(({ id }) => id);
-
-  if (isLast) await writeService(tx);
-  const existing = await store.lockDeclarations(tx, { ...names, service_id: serviceId });
-  await requireFree(tx, existing, serviceId);
-  const inherited = inheritedFrom(existing, serviceId);
-  if (isLast) {
-    if ((await listHolders(inherited)).some((id) => !userIds.includes(id))) throw new Raced();
-    await replaceDeclarations(ctx, tx, serviceId, declared);
-  }
-  if (!isNothing(inherited)) await ending.endAccess(ctx, tx, inherited, userIds);
-  return isLast ? 'done' : 'more';
 }
 
 type Declaration = Awaited<ReturnType<typeof store.findDeclarations>>[number];
@@ -114,17 +104,6 @@ function inheritedFrom(declarations: readonly Declaration[], serviceId: string):
 
 const isNothing = ({ scopes, resources }: InheritedAccess): boolean =>
   scopes.length === 0 && resources.length === 0;
-
-async function requireFree(
-  tx: Executor,
-  declarations: readonly Declaration[],
-  serviceId: string,
-): Promise<void> {
-  const taken = declarations.find(
-    ({ service_id, withdrawn_at }) => service_id !== serviceId && withdrawn_at === null,
-  );
-  if (taken) throw await declaredElsewhere(tx, taken);
-}
 
 async function declaredElsewhere(
   tx: Executor,
@@ -145,15 +124,15 @@ async function replaceDeclarations(
   { resource, scopes }: Declared,
 ): Promise<void> {
   const resources = resource ? [spellingsOf(resource)[0]] : [];
-  if (resource !== undefined) await withdrawAllBut(ctx, tx, serviceId, 'resource', resources);
+  const withdrawn = { service_id: serviceId, now: ctx.clock() };
+  if (resource !== undefined)
+    await store.withdrawDeclarations(tx, {
+      ...withdrawn,
+      kind: 'resource',
+      except: JSON.stringify(resources),
+    });
   if (scopes)
-    await withdrawAllBut(
-      ctx,
-      tx,
-      serviceId,
-      'scope',
-      scopes.map(({ name }) => name),
-    );
+    await store.withdrawDeclarations(tx, { ...withdrawn, kind: 'scope', except: namesOf({ scopes }).scopes });
   const wanted = [
     ...resources.map((name) => ({ kind: 'resource' as const, name, sentence: null })),
     // In one order everywhere, so that two services that declare the same new names do not wait for each other.
@@ -167,23 +146,8 @@ async function replaceDeclarations(
   }
 }
 
-const withdrawAllBut = (
-  ctx: Context,
-  tx: Executor,
-  serviceId: string,
-  kind: 'scope' | 'resource',
-  names: readonly string[],
-) =>
-  store.withdrawDeclarations(tx, {
-    service_id: serviceId,
-    kind,
-    except: JSON.stringify(names),
-    now: ctx.clock(),
-  });
-
 /** Withdraws all declarations of a service. */
 export async function withdrawAll(ctx: Context, tx: Executor, serviceId: string): Promise<void> {
   await store.lockDeclarations(tx, { ...namesOf({}), service_id: serviceId });
-  await withdrawAllBut(ctx, tx, serviceId, 'resource', []);
-  await withdrawAllBut(ctx, tx, serviceId, 'scope', []);
+  await replaceDeclarations(ctx, tx, serviceId, { resource: null, scopes: [] });
 }

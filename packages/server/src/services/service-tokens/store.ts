@@ -1,16 +1,12 @@
 import { sql } from 'kysely';
+import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 
 /** Stores a token while its service is active and another active one declares the resource, given as declarations name it; no row otherwise. */
-export const insertServiceToken = statement<{
-  id: string;
-  service_id: string;
-  resource: string;
-  scope: string;
-  now: number;
-  expires_at: number;
-}>()((db, p) =>
+export const insertServiceToken = statement<
+  Omit<Tables['service_tokens'], 'resource_service_id' | 'created_at'> & { now: number }
+>()((db, p) =>
   db
     .insertInto('service_tokens')
     .columns(['id', 'service_id', 'resource', 'resource_service_id', 'scope', 'created_at', 'expires_at'])
@@ -38,18 +34,18 @@ export const insertServiceToken = statement<{
     .returning('id'),
 );
 
-/** A token whose service is active. */
+/** A token whose service is active, with the service that declared its resource then: no other one accepts it. */
 export const findServiceToken = statement<{ id: string; now: number }>()((db, p) =>
   db
     .selectFrom('service_tokens as t')
     .innerJoin('service_keys as s', 's.id', 't.service_id')
     .select([
-      't.service_id',
+      't.service_id as serviceId',
       't.resource',
-      't.resource_service_id',
+      't.resource_service_id as resourceServiceId',
       't.scope',
-      't.created_at',
-      't.expires_at',
+      't.created_at as issuedAt',
+      't.expires_at as endsAt',
     ])
     .where('t.id', '=', p.id)
     .where('t.expires_at', '>', p.now)

@@ -1,9 +1,63 @@
-import { keySet, serverMetadata as metadataSchema } from '@latchkey/contract/services';
+import { codeChallengeMethod, responseModes, responseType } from '@latchkey/contract/authorize';
+import { endpoints } from '@latchkey/contract/endpoints';
+import { endSessionPath } from '@latchkey/contract/openid';
+import { listedScopes } from '@latchkey/contract/scopes';
+import { keySet, serverMetadata as metadataSchema, type ServerMetadata } from '@latchkey/contract/services';
+import { deviceCodeGrantType, federationGrantType, grantTypes } from '@latchkey/contract/tokens';
+import type { Config } from '../../platform/config/config.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { documentStaticPath } from '../../platform/http/static-path.ts';
-import { keySetMaxAgeSeconds, type SigningKeys } from '../signing-keys/signing-keys.ts';
-import { keySetPath, serverMetadata } from './discovery.ts';
+import {
+  identityAlgorithm,
+  keySetMaxAgeSeconds,
+  type SigningKeys,
+  signingAlgorithm,
+} from '../signing-keys/signing-keys.ts';
+
+const keySetPath = '/.well-known/jwks.json';
+
+/**
+ * The metadata from which a standard OAuth client configures itself. The scope for everything is not in it: some clients
+ * ask for every scope that is listed. For OpenID clients it is at an address of its own, too.
+ * @see RFC 8414 section 2, OpenID Connect Discovery section 3
+ */
+const serverMetadata = (config: Config): ServerMetadata => {
+  const { baseUrl, clientHosts, deviceLogin, trustedIssuers } = config;
+  const withoutUse: readonly string[] = [
+    ...(deviceLogin === 'off' ? [deviceCodeGrantType] : []),
+    ...(trustedIssuers.length === 0 ? [federationGrantType] : []),
+  ];
+  return {
+    issuer: baseUrl,
+    authorization_endpoint: `${baseUrl}/authorize`,
+    userinfo_endpoint: baseUrl + endpoints.getUserinfo.path,
+    end_session_endpoint: `${baseUrl}${endSessionPath}`,
+    token_endpoint: baseUrl + endpoints.redeemDeviceCode.path,
+    ...(deviceLogin === 'off'
+      ? {}
+      : { device_authorization_endpoint: baseUrl + endpoints.startDeviceAuthorization.path }),
+    revocation_endpoint: baseUrl + endpoints.revoke.path,
+    introspection_endpoint: baseUrl + endpoints.introspect.path,
+    jwks_uri: baseUrl + keySetPath,
+    scopes_supported: [...listedScopes],
+    grant_types_supported: grantTypes.filter((type) => !withoutUse.includes(type)),
+    response_types_supported: [responseType],
+    response_modes_supported: [...responseModes],
+    code_challenge_methods_supported: [codeChallengeMethod],
+    authorization_response_iss_parameter_supported: true,
+    ...(clientHosts.length === 0 ? {} : { client_id_metadata_document_supported: true }),
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
+    introspection_signing_alg_values_supported: [signingAlgorithm],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [identityAlgorithm],
+    claims_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    service_documentation: `${baseUrl}/docs`,
+  };
+};
 
 const cacheable = { 'Cache-Control': `public, max-age=${keySetMaxAgeSeconds}` };
 

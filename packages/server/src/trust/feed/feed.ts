@@ -31,7 +31,16 @@ export async function readFeed(
   const waits = !returnImmediately && maxEvents > 0;
   const deadline = arrivedAt + ctx.config.feedWaitSeconds * 1000;
   for (;;) {
-    const rows = await unacknowledged(ctx, reader.id, position, view, maxEvents + 1);
+    const rows =
+      view.newest > position
+        ? await store.listUnacknowledged(ctx.db.read, {
+            reader_id: reader.id,
+            after: position,
+            up_to: view.position,
+            except_ids: '[]',
+            limit: maxEvents + 1,
+          })
+        : [];
     const waitMs = deadline - performance.now();
     if (rows.length > 0 || !waits || waitMs <= 0 || ctx.stopping.aborted) {
       const begun = reader.begun ? ({ begun: true } as const) : {};
@@ -41,23 +50,6 @@ export async function readFeed(
     view = await watch.recent();
   }
 }
-
-const unacknowledged = async (
-  ctx: Context,
-  reader_id: string,
-  after: number,
-  view: FeedView,
-  limit: number,
-): Promise<EventRow[]> =>
-  view.newest > after
-    ? store.listUnacknowledged(ctx.db.read, {
-        reader_id,
-        after,
-        up_to: view.position,
-        except_ids: '[]',
-        limit,
-      })
-    : [];
 
 /** `rows` may have one event more than fits, which is the first one that is missing in the answer. */
 async function answerOf(

@@ -2,7 +2,6 @@
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CallingService, Context } from '../../platform/context.ts';
-import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { FeedExtent } from '../../security-log/feed/feed.ts';
 import * as store from './store.ts';
@@ -29,20 +28,9 @@ export interface Reader {
   readonly begun: boolean;
 }
 
-const conflict = () =>
-  new AuthError(
-    'conflict',
-    `A service can have at most ${fieldLimits.feedReaders} readers. Those without a request for ${readerTtlSeconds} seconds are forgotten.`,
-  );
-
-const gone = () =>
-  new AuthError(
-    'gone',
-    'The feed was not read for too long: events are missing. Drop everything derived from it. The next request starts over.',
-  );
-
 /**
- * The reader that a request names, or the service's own. Creates it if missing.
+ * The reader that a request names, or the service's own. Creates it if missing. A named one begins with its first request, that of
+ * the service when the service gets the right to read.
  * @throws {AuthError} `conflict` for one reader too many; `gone` after an absence that is too long, once
  */
 export async function openReader(
@@ -54,62 +42,30 @@ export async function openReader(
   const id = name === undefined ? service.id : `${service.id}/${name}`;
   const now = ctx.clock();
   const [found] = await store.findReader(ctx.db.read, { id, service_id: service.id });
-  // Without the right the service got no events, so it begins again with the moment it has it again.
-  const since = found?.feed_since ?? 0;
-  const from = found?.feed_from ?? 0;
-  const { position, settled_at, last_request_at } = found ?? {};
-  if (typeof position !== 'number' || typeof settled_at !== 'number' || typeof last_request_at !== 'number') {
-    return name === undefined
-      ? beginOwn(
-          ctx,
-          service,
-          { id, position: found?.feed_from ?? extent.position, settledAt: found?.feed_since ?? now },
-          extent,
-        )
-      : beginNamed(ctx, service, { id, name, from }, extent);
-  }
+  const from = found?.feed_from ?? extent.position;
+  const since = found?.feed_since ?? now;
+  const position = found?.position ?? -1;
+  const lastRequestAt = found?.last_request_at ?? now;
   // Events while the service did not have the right were for no reader, so it must drop what it remembers.
-  const isForgotten = last_request_at < now - readerTtlMs || position < from;
-  if (name !== undefined && isForgotten) return beginNamed(ctx, service, { id, name, from }, extent);
-  const reader = {
-    id,
-    position: Math.max(position, from),
-    settledAt: Math.max(settled_at, since),
-    lastRequestAt: last_request_at,
-    begun: false,
-  };
-  return requirePresence(ctx, reader, extent);
-}
-
-/** @throws {AuthError} `gone` if events that it has not read may have been swept; it begins anew then */
-async function requirePresence(ctx: Context, reader: Reader, { position }: FeedExtent): Promise<Reader> {
-  const now = ctx.clock();
-  if (reader.settledAt >= now - feedRetentionSeconds * 1000) return reader;
+  if (name !== undefined && (lastRequestAt < now - readerTtlMs || position < from))
+    return beginNamed(ctx, service, { id, name, from }, extent);
+  if (position < 0) {
+    const begun = { id, service_id: service.id, name: null, position: from, settled_at: since, now };
+    await store.insertReader(ctx.db.single, begun);
+  }
+  const settledAt = Math.max(found?.settled_at ?? since, since);
+  if (settledAt >= now - feedRetentionSeconds * 1000)
+    return { id, position: Math.max(position, from), settledAt, lastRequestAt, begun: false };
+  // Events that it has not read may have been swept.
   await ctx.db.transaction(async (tx) => {
-    await store.lockReader(tx, { id: reader.id });
-    await store.moveReader(tx, { id: reader.id, position, settled_at: now, now });
-    await store.deleteAcknowledgements(tx, { reader_id: reader.id, up_to: position });
+    await store.lockReader(tx, { id });
+    await store.moveReader(tx, { id, position: extent.position, settled_at: now, now });
+    await store.deleteAcknowledgements(tx, { reader_id: id, up_to: extent.position });
   });
-  throw gone();
-}
-
-/** The reader of the service itself begins when the service gets the right to read, not with its first request. */
-async function beginOwn(
-  ctx: Context,
-  service: CallingService,
-  { id, position, settledAt }: { id: string; position: number; settledAt: number },
-  extent: FeedExtent,
-): Promise<Reader> {
-  const now = ctx.clock();
-  await store.insertReader(ctx.db.single, {
-    id,
-    service_id: service.id,
-    name: null,
-    position,
-    settled_at: settledAt,
-    now,
-  });
-  return requirePresence(ctx, { id, position, settledAt, lastRequestAt: now, begun: false }, extent);
+  throw new AuthError(
+    'gone',
+    'The feed was not read for too long: events are missing. Drop everything derived from it. The next request starts over.',
+  );
 }
 
 /** @throws {AuthError} `conflict` */
@@ -135,7 +91,12 @@ async function beginNamed(
     // Another request of the same reader was first, and is the one that begins it.
     if (!inserted) return false;
     const [active] = await store.countReaders(tx, { service_id: service.id, since: before });
-    if (!active || active.readers > fieldLimits.feedReaders) throw conflict();
+    if (!active || active.readers > fieldLimits.feedReaders) {
+      throw new AuthError(
+        'conflict',
+        `A service can have at most ${fieldLimits.feedReaders} readers. Those without a request for ${readerTtlSeconds} seconds are forgotten.`,
+      );
+    }
     return true;
   });
   if (!begun) return openReader(ctx, service, name, extent);
@@ -154,30 +115,23 @@ export async function settle(
 ): Promise<number> {
   const isDue = ctx.clock() - reader.lastRequestAt >= writeIntervalMs;
   if (acknowledged.length === 0 && !isDue) return reader.position;
-  return ctx.db.transaction((tx) => moveOn(ctx, tx, reader, JSON.stringify(acknowledged), extent));
-}
-
-async function moveOn(
-  ctx: Context,
-  tx: Executor,
-  reader: Reader,
-  ids: string,
-  extent: FeedExtent,
-): Promise<number> {
-  const { id } = reader;
-  const now = ctx.clock();
-  const [locked] = await store.lockReader(tx, { id });
-  const after = Math.max(locked?.position ?? 0, reader.position);
-  const [first] = await store.listUnacknowledged(tx, {
-    reader_id: id,
-    after,
-    up_to: extent.position,
-    except_ids: ids,
-    limit: 1,
+  const ids = JSON.stringify(acknowledged);
+  return ctx.db.transaction(async (tx) => {
+    const { id } = reader;
+    const now = ctx.clock();
+    const [locked] = await store.lockReader(tx, { id });
+    const after = Math.max(locked?.position ?? 0, reader.position);
+    const [first] = await store.listUnacknowledged(tx, {
+      reader_id: id,
+      after,
+      up_to: extent.position,
+      except_ids: ids,
+      limit: 1,
+    });
+    const position = first ? first.seq - 1 : Math.max(after, extent.position);
+    if (first) await store.acknowledge(tx, { reader_id: id, ids, after: position });
+    await store.deleteAcknowledgements(tx, { reader_id: id, up_to: position });
+    await store.moveReader(tx, { id, position, settled_at: Math.min(now, first?.written_at ?? now), now });
+    return position;
   });
-  const position = first ? first.seq - 1 : Math.max(after, extent.position);
-  if (first) await store.acknowledge(tx, { reader_id: id, ids, after: position });
-  await store.deleteAcknowledgements(tx, { reader_id: id, up_to: position });
-  await store.moveReader(tx, { id, position, settled_at: Math.min(now, first?.written_at ?? now), now });
-  return position;
 }

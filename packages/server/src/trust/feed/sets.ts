@@ -1,5 +1,6 @@
 import { type FeedEventType, setType } from '@latchkey/contract/feed';
 import type { CallingService, Context } from '../../platform/context.ts';
+import { inSeconds } from '../../platform/values/in-seconds.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import type * as store from './store.ts';
 
@@ -12,35 +13,22 @@ const risc = 'https://schemas.openid.net/secevent/risc/event-type/';
 const signedTtlMs = 5_000;
 const maxSigned = 2_000;
 
-interface Subject {
-  readonly format: string;
-  readonly [member: string]: unknown;
-}
-
 /** The subject of an event: the user, and the session or key where the event is about one. @see RFC 9493 */
-function subjectOf(issuer: string, row: EventRow): Subject {
+function subjectOf(issuer: string, row: EventRow) {
   const user = { format: 'iss_sub', iss: issuer, sub: row.user_id };
   const session = row.session_id === null ? {} : { session: { format: 'opaque', id: row.session_id } };
   const isComplex = row.type === 'session-revoked' || row.session_id !== null;
   return isComplex ? { format: 'complex', user, ...session } : user;
 }
 
-const eventUri = (issuer: string, type: FeedEventType): string => {
-  switch (type) {
-    case 'session-revoked':
-    case 'credential-change':
-      return caep + type;
-    case 'account-disabled':
-    case 'account-enabled':
-    case 'account-purged':
-      return risc + type;
-    case 'membership-changed':
-    case 'profile-changed':
-      return `${issuer}/events/${type}`;
-  }
+/** Where the types of events are defined that are not this service's own. */
+const namespaces: Partial<Record<FeedEventType, string>> = {
+  'session-revoked': caep,
+  'credential-change': caep,
+  'account-disabled': risc,
+  'account-enabled': risc,
+  'account-purged': risc,
 };
-
-const inSeconds = (ms: number): number => Math.floor(ms / 1000);
 
 /** Only services that can look up members learn which organization it was. */
 const seesMemberships = ({ rights }: CallingService): boolean =>
@@ -80,7 +68,7 @@ export function createEventSigner({ config, clock }: Context, keys: SigningKeys)
       iat: inSeconds(row.written_at),
       aud: service.id,
       sub_id: subjectOf(issuer, row),
-      events: { [eventUri(issuer, row.type)]: payloadOf(service, row) },
+      events: { [(namespaces[row.type] ?? `${issuer}/events/`) + row.type]: payloadOf(service, row) },
     });
     signed.delete(key);
     signed.set(key, { at: now, token });

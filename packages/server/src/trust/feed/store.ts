@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
@@ -40,26 +41,20 @@ export const countReaders = statement<{ service_id: string; since: number }>()((
 );
 
 /** Adds a reader; a row for exactly one caller. */
-export const insertReader = statement<{
-  id: string;
-  service_id: string;
-  name: string | null;
-  position: number;
-  settled_at: number;
-  now: number;
-}>()((db, p) =>
-  db
-    .insertInto('feed_readers')
-    .values({
-      id: p.id,
-      service_id: p.service_id,
-      name: p.name,
-      position: p.position,
-      settled_at: p.settled_at,
-      last_request_at: p.now,
-    })
-    .onConflict((c) => c.column('id').doNothing())
-    .returning('id'),
+export const insertReader = statement<Omit<Tables['feed_readers'], 'last_request_at'> & { now: number }>()(
+  (db, p) =>
+    db
+      .insertInto('feed_readers')
+      .values({
+        id: p.id,
+        service_id: p.service_id,
+        name: p.name,
+        position: p.position,
+        settled_at: p.settled_at,
+        last_request_at: p.now,
+      })
+      .onConflict((c) => c.column('id').doNothing())
+      .returning('id'),
 );
 
 /** Locks a reader, so that its requests acknowledge one after the other. */

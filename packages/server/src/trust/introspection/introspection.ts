@@ -1,9 +1,7 @@
 import { type Introspection, introspectionJwtType } from '@latchkey/contract/services';
-import {
-  findUserWithOrganizations,
-  type UserWithOrganizations,
-} from '../../identity/organizations/organizations.ts';
+import { findUserWithOrganizations, organizationClaims } from '../../identity/organizations/organizations.ts';
 import type { CallingService, Context } from '../../platform/context.ts';
+import { inSeconds } from '../../platform/values/in-seconds.ts';
 import { includesAny } from '../../platform/values/scope.ts';
 import {
   type ActiveServiceToken,
@@ -27,34 +25,18 @@ export async function introspect(
   const found = await findActiveToken(ctx, token, service);
   if (!found) return { active: false };
   if (found.use === 'service_token') return describeServiceToken(ctx, found);
-  const told = whatIsTold(service, found);
-  if (!told.name && !told.organizations) return describeToken(ctx, found);
+  const readsUsers = service.rights.includes('users');
+  const tells = (name: string) => readsUsers || includesAny(found.scope, [name]);
+  if (!tells('profile') && !tells('organizations')) return describeToken(ctx, found);
   const user = await findUserWithOrganizations(ctx.db.read, found.userId);
-  return user ? { ...describeToken(ctx, found), ...describeUser(user, told) } : { active: false };
-}
-
-/** The user data in the response: what the token's scope allows, or all of it for a service with the right `users`. */
-interface Told {
-  readonly name: boolean;
-  readonly organizations: boolean;
-  readonly email: boolean;
-}
-
-function whatIsTold({ rights }: CallingService, { scope }: ActiveToken): Told {
-  const readsUsers = rights.includes('users');
+  if (!user) return { active: false };
   return {
-    name: readsUsers || includesAny(scope, ['profile']),
-    organizations: readsUsers || includesAny(scope, ['organizations']),
-    email: readsUsers,
+    ...describeToken(ctx, found),
+    ...(tells('profile') ? { name: user.name } : {}),
+    ...(readsUsers ? { email: user.email, email_verified: user.emailVerified } : {}),
+    ...(tells('organizations') ? organizationClaims(user) : {}),
   };
 }
-
-const describeUser = (user: UserWithOrganizations, told: Told) => ({
-  ...(told.name ? { name: user.name } : {}),
-  ...(told.email ? { email: user.email, email_verified: user.emailVerified } : {}),
-  ...(told.organizations ? { organizations: user.organizations } : {}),
-  ...(told.organizations && user.isTruncated ? { organizations_truncated: true as const } : {}),
-});
 
 /**
  * Signs an introspection response, so that the service can prove it to others.
@@ -106,5 +88,3 @@ function describeToken(ctx: Context, token: ActiveToken) {
     ...authenticationClaims(token),
   };
 }
-
-const inSeconds = (ms: number): number => Math.floor(ms / 1000);

@@ -1,19 +1,17 @@
 import { createHash } from 'node:crypto';
 import { compactVerify, importJWK } from 'jose';
 import { findAccount } from '../../identity/account/account.ts';
-import { findUserWithOrganizations } from '../../identity/organizations/organizations.ts';
 import type { Context } from '../../platform/context.ts';
+import { inSeconds } from '../../platform/values/in-seconds.ts';
 import { authenticationClaims } from '../../sessions/authentication-claims.ts';
 import { findAppSession, type IssueIdentityToken } from '../../sessions/sessions.ts';
 import { identityAlgorithm, type SigningKeys } from '../signing-keys/signing-keys.ts';
-import { claimsOf, namesOrganizations } from './claims.ts';
+import { claimsOf } from './claims.ts';
 
 const identityTtlSeconds = 300;
 
 /** How long the response to a code can be repeated: for so long, the identity token stays the same. */
 const repeatWindowMs = 60_000;
-
-const inSeconds = (ms: number): number => Math.floor(ms / 1000);
 
 /** The left half of the hash of the access token. @see OpenID Connect Core section 3.1.3.6 */
 const accessTokenHash = (token: string): string =>
@@ -28,16 +26,12 @@ export const identityTokens =
     if (!session) return undefined;
     const account = await findAccount(ctx.db.read, session.userId);
     if (!account) return undefined;
-    const { scope } = session;
-    const memberships = namesOrganizations(scope)
-      ? await findUserWithOrganizations(ctx.db.read, session.userId)
-      : undefined;
     const now = ctx.clock();
     const issuedAt = now - session.rotatedAt <= repeatWindowMs ? session.rotatedAt : now;
     return keys.sign(
       'JWT',
       {
-        ...claimsOf(scope, account, memberships),
+        ...(await claimsOf(ctx, session.scope, account)),
         iss: ctx.config.baseUrl,
         aud: session.clientId,
         iat: inSeconds(issuedAt),

@@ -1,6 +1,5 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { endSessionPath, type SignOutPage, signOutParameters } from '@latchkey/contract/openid';
-import { findUserWithOrganizations } from '../../identity/organizations/organizations.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { check, readQuery, receiveFormAsQuery, withoutEmpty } from '../../platform/http/body.ts';
@@ -9,49 +8,41 @@ import { requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
-import { claimsOf, namesOrganizations } from './claims.ts';
+import { claimsOf } from './claims.ts';
 import { issueRunIdentity } from './run-identity.ts';
 import { checkSignOut, confirmSignOut } from './sign-out.ts';
 
 const signOutPath = '/sign-out';
 
-function documentSignOut(routes: Routes): void {
-  const common = {
+function documentSignOut(routes: Routes, method: 'get' | 'post'): void {
+  const parameters = Object.entries(signOutParameters.shape).map(([name, schema]) => ({
+    name,
+    in: 'query' as const,
+    required: false,
+    schema,
+  }));
+  routes.describe({
+    ...(method === 'get'
+      ? { id: 'startSignOut', title: 'Sign out', parameters }
+      : {
+          id: 'postSignOut',
+          title: 'Sign out by POST',
+          body: { required: false, content: { 'application/x-www-form-urlencoded': signOutParameters } },
+        }),
     group: 'authorization',
+    method,
     path: endSessionPath,
     summary: 'Leads to the page on which people confirm that they want to sign out',
     notes:
       'An application sends people here (OpenID Connect RP-Initiated Logout). Nothing ends before they confirm. What is wrong with the request is said on the page.',
     security: [],
-  } as const;
-  const responses = {
-    303: { description: 'See Other', headers: [location] },
-    500: errorResponse(['server_error']),
-    503: errorResponse(['temporarily_unavailable']),
-  };
-  routes.describe({
-    ...common,
-    id: 'startSignOut',
-    title: 'Sign out',
-    method: 'get',
-    parameters: Object.entries(signOutParameters.shape).map(([name, schema]) => ({
-      name,
-      in: 'query' as const,
-      required: false,
-      schema,
-    })),
-    responses,
-  });
-  routes.describe({
-    ...common,
-    id: 'postSignOut',
-    title: 'Sign out by POST',
-    method: 'post',
-    body: { required: false, content: { 'application/x-www-form-urlencoded': signOutParameters } },
     responses: {
-      ...responses,
-      413: errorResponse(['payload_too_large']),
-      415: errorResponse(['unsupported_media_type']),
+      303: { description: 'See Other', headers: [location] },
+      ...(method === 'get'
+        ? {}
+        : { 413: errorResponse(['payload_too_large']), 415: errorResponse(['unsupported_media_type']) }),
+      500: errorResponse(['server_error']),
+      503: errorResponse(['temporarily_unavailable']),
     },
   });
 }
@@ -61,7 +52,7 @@ function documentSignOut(routes: Routes): void {
  * not the application's is reported there.
  */
 export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): void {
-  documentSignOut(routes);
+  for (const method of ['get', 'post'] as const) documentSignOut(routes, method);
   routes.get(endSessionPath, (exchange) =>
     exchange.json(undefined, 303, { Location: `${signOutPath}${new URL(exchange.request.url).search}` }),
   );
@@ -84,12 +75,9 @@ export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): vo
 }
 
 export function openidRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
-  const userinfo = async ({ caller: { account, scope } }: { readonly caller: Caller }) => {
-    const memberships = namesOrganizations(scope)
-      ? await findUserWithOrganizations(ctx.db.read, account.id)
-      : undefined;
-    return { body: claimsOf(scope, account, memberships) };
-  };
+  const userinfo = async ({ caller: { account, scope } }: { readonly caller: Caller }) => ({
+    body: await claimsOf(ctx, scope, account),
+  });
   api.on(endpoints.getUserinfo, userinfo);
   api.on(endpoints.postUserinfo, userinfo);
 

@@ -3,13 +3,12 @@
 import type { RunIdentity } from '@latchkey/contract/openid';
 import type { Caller, Context } from '../../platform/context.ts';
 import { AuthError, insufficientScope } from '../../platform/errors.ts';
+import { inSeconds } from '../../platform/values/in-seconds.ts';
 import { serviceOf } from '../../services/scopes/scopes.ts';
 import { actorOf, findRun } from '../../sessions/active-tokens.ts';
 import { identityAlgorithm, type SigningKeys } from '../signing-keys/signing-keys.ts';
 
 const runIdentityTtlSeconds = 900;
-
-const inSeconds = (ms: number): number => Math.floor(ms / 1000);
 
 /**
  * Issues an identity token of the caller's run. Its subject is not a user id, so that it cannot be mistaken for a user who signed in.

@@ -90,17 +90,15 @@ export function openSigningKeys(ctx: Context): SigningKeys {
 async function load(ctx: Context): Promise<LoadedKeys> {
   const rows = await store.listKeys(ctx.db.read, {});
   const now = ctx.clock();
-  const signers: Partial<Record<Algorithm, Signer>> = {};
-  for (const algorithm of algorithms) {
+  const signerFor = async (algorithm: Algorithm): Promise<Signer | undefined> => {
     for (const row of signingCandidates(rowsOf(rows, algorithm), now)) {
       const signer = await signerOf(ctx, row);
-      if (signer) {
-        signers[algorithm] = signer;
-        break;
-      }
+      if (signer) return signer;
     }
-  }
-  const { [signingAlgorithm]: signer, [identityAlgorithm]: identitySigner } = signers;
+    return undefined;
+  };
+  const signer = await signerFor(signingAlgorithm);
+  const identitySigner = await signerFor(identityAlgorithm);
   if (signer && identitySigner) {
     return {
       signers: { [signingAlgorithm]: signer, [identityAlgorithm]: identitySigner },
@@ -120,6 +118,9 @@ const rowsOf = (rows: readonly KeyRow[], algorithm: Algorithm): KeyRow[] =>
 const publishedRows = (rows: readonly KeyRow[], now: number): KeyRow[] =>
   algorithms.flatMap((algorithm) => publishedKeys(rowsOf(rows, algorithm), now));
 
+const signingRows = (rows: readonly KeyRow[], now: number): KeyRow[] =>
+  algorithms.flatMap((algorithm) => signingCandidates(rowsOf(rows, algorithm), now).slice(0, 1));
+
 const nextSequence = (newestFirst: readonly KeyRow[]): number => (newestFirst[0]?.sequence ?? 0) + 1;
 
 const publicKeyOf = (row: KeyRow): PublicKey => JSON.parse(row.public_jwk) as PublicKey;
@@ -137,17 +138,15 @@ async function signerOf(ctx: Context, row: KeyRow): Promise<Signer | undefined> 
   return { kid: row.kid, key: (await importJWK(jwk, publicKey.alg)) as CryptoKey };
 }
 
-interface NewKey {
-  readonly algorithm: Algorithm;
-  readonly sequence: number;
-  readonly signsFrom: number;
-}
-
 /** Creates the key with this sequence number; false when another caller already has. */
 async function addKey(
   ctx: Context,
   on: Executor,
-  { algorithm, sequence, signsFrom }: NewKey,
+  {
+    algorithm,
+    sequence,
+    signsFrom,
+  }: { readonly algorithm: Algorithm; readonly sequence: number; readonly signsFrom: number },
 ): Promise<boolean> {
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
   const shared = await exportJWK(publicKey);
@@ -199,10 +198,7 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
  */
 export async function deleteReplacedKeys(ctx: Context): Promise<void> {
   const rows = await store.listKeys(ctx.db.read, {});
-  const signing = algorithms.flatMap((algorithm) =>
-    signingCandidates(rowsOf(rows, algorithm), ctx.clock()).slice(0, 1),
-  );
-  const sequence = Math.min(...signing.map((row) => row.sequence));
+  const sequence = Math.min(...signingRows(rows, ctx.clock()).map((row) => row.sequence));
   await store.deleteKeysBefore(ctx.db.single, { sequence });
 }
 
@@ -222,9 +218,7 @@ export interface ListedSigningKey {
 export async function listSigningKeys(ctx: Context): Promise<ListedSigningKey[]> {
   const rows = await store.listKeys(ctx.db.read, {});
   const now = ctx.clock();
-  const signing = algorithms.flatMap((algorithm) =>
-    signingCandidates(rowsOf(rows, algorithm), now).slice(0, 1),
-  );
+  const signing = signingRows(rows, now);
   return publishedRows(rows, now).map((row) => ({
     kid: row.kid,
     algorithm: publicKeyOf(row).alg,
