@@ -37,7 +37,7 @@ serve(async (request) => {
     resource: null,
     ip_address: '127.0.0.1',
     user_agent: request.headers.get('User-Agent'),
-    now,
+    created_at: now,
     expires_at,
     interval_seconds: interval,
     can_confirm: 0,

@@ -23,7 +23,7 @@ serve(async (request) => {
   const id = subject.toString('base64url');
   const expires_at = now + ttlSeconds * 1000;
   const email_key = emailKeyOf(email);
-  const link = { id, email, email_key, now, expires_at, ip_address: '127.0.0.1' };
+  const link = { id, email, email_key, created_at: now, expires_at, ip_address: '127.0.0.1' };
   await db.batch(async (on) => {
     await insertMagicLink(on, { ...link, user_agent: request.headers.get('User-Agent'), language: null });
     await insertMail(on, {

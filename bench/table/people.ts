@@ -35,7 +35,7 @@ export async function addLinks(tx: Executor, keys: KeyRing, accounts: Iterable<n
     const subject = systemRandom(subjectBytes);
     const expires_at = now + hourMs;
     const email = emailAt(index);
-    const link = { id: subject.toString('base64url'), email, email_key: email, now, expires_at };
+    const link = { id: subject.toString('base64url'), email, email_key: email, created_at: now, expires_at };
     await insertMagicLink(tx, { ...link, ip_address: '127.0.0.1', user_agent: userAgent, language: null });
     tokens.push(mintHandle(keys, 'magicLink', { subject, value: expires_at }));
   }
@@ -56,7 +56,7 @@ export async function addDevices(tx: Executor, keys: KeyRing, count: number): Pr
       ...{
         ip_address: '127.0.0.1',
         user_agent: userAgent,
-        now,
+        created_at: now,
         expires_at,
         interval_seconds: 1,
         can_confirm: 0,

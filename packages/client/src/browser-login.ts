@@ -3,6 +3,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
 import { aborted, type Clock, systemClock, unlessAborted } from './clock.ts';
 import { checkedTokens, newIdempotencyKey } from './credentials.ts';
+import { definedOnly, type LoginOptions } from './device-login.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 import { type Arrival, type LoopbackListener, listenOnLoopback } from './loopback-listener.ts';
 import { readMetadata } from './metadata.ts';
@@ -11,17 +12,9 @@ import { revokeToken } from './revoke-token.ts';
 import { systemReason } from './storage/store-failure.ts';
 
 /** How to start a login in a browser on this machine. */
-export interface BrowserLoginOptions {
-  /** Shown to the person who approves, marked as unverified. At most 100 characters. */
-  readonly deviceName?: string;
-  /** What the tokens may do: names separated by spaces. Default: everything the person may do. */
-  readonly scope?: string;
-  /** The URI of the only service that accepts the tokens. */
-  readonly resource?: string;
+export interface BrowserLoginOptions extends LoginOptions {
   /** The port of this machine to which the browser comes back. Default: any that is free. */
   readonly port?: number;
-  readonly clock?: Clock;
-  readonly signal?: AbortSignal;
 }
 
 /** A login that waits for a browser to come back with the person's approval. */
@@ -81,19 +74,10 @@ export async function startBrowserLogin(api: Api, options: BrowserLoginOptions =
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
     state,
-    ...definedOnly({
-      device_name: options.deviceName,
-      scope: options.scope,
-      resource: options.resource,
-    }),
+    ...definedOnly({ device_name: options.deviceName, scope: options.scope, resource: options.resource }),
   }).toString();
   return openLogin({ api, clock, listener, verifier, authorizationUrl: url.href });
 }
-
-const definedOnly = (members: Readonly<Record<string, string | undefined>>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
 
 function endpointUrl(api: Api, endpoint: unknown): URL {
   if (typeof endpoint !== 'string' || !/^https?:/.test(endpoint) || !URL.canParse(endpoint))

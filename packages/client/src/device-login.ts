@@ -6,22 +6,27 @@ import { hasCode, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import type { Answer } from './operations.ts';
 import { revokeToken } from './revoke-token.ts';
 
-/** How to start a device login. */
-export interface DeviceLoginOptions {
-  /** Both names are shown to the person who approves, marked as unverified. At most 100 characters each. */
-  readonly clientName?: string;
+/** What every way to start a login takes. */
+export interface LoginOptions {
+  /** Shown to the person who approves, marked as unverified. At most 100 characters. */
   readonly deviceName?: string;
   /** What the tokens may do: names separated by spaces. Default: everything the person may do. */
   readonly scope?: string;
   /** The URI of the only service that accepts the tokens. */
   readonly resource?: string;
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal;
+}
+
+/** How to start a device login. */
+export interface DeviceLoginOptions extends LoginOptions {
+  /** Shown like the name of the device. */
+  readonly clientName?: string;
   /**
    * Asks the person for the code that their browser shows after approving, where the service requires it: for approvals
    * from another network. Called again after a wrong code. Without it, such an approval is not possible.
    */
   readonly askConfirmationCode?: (attempt: number) => Promise<string>;
-  readonly clock?: Clock;
-  readonly signal?: AbortSignal;
 }
 
 /** The pause before a poll. */
@@ -98,10 +103,7 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
   } = options;
   const response = await api.call('startDeviceAuthorization', {
     body: {
-      ...(clientName === undefined ? {} : { client_name: clientName }),
-      ...(deviceName === undefined ? {} : { device_name: deviceName }),
-      ...(scope === undefined ? {} : { scope }),
-      ...(resource === undefined ? {} : { resource }),
+      ...definedOnly({ client_name: clientName, device_name: deviceName, scope, resource }),
       ...(askConfirmationCode ? { confirmation: true } : {}),
     },
     signal,
@@ -128,6 +130,12 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
   };
 }
 
+/** The members that have a value. @internal */
+export const definedOnly = (members: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+
 /** @throws {LatchkeyError} `not_latchkey` if a member is missing or an address is not a web page */
 function checkedAuthorization(response: Answer<'startDeviceAuthorization'>): typeof response {
   const { device_code, user_code, verification_uri, verification_uri_complete, expires_in } = Object(
@@ -153,7 +161,7 @@ interface Polling {
 
 /** @see RFC 8628 section 3.5 */
 async function pollForTokens(polling: Polling, options: PollOptions): Promise<TokenSet> {
-  const { clock, intervalSeconds, expiresInSeconds } = polling;
+  const { clock, intervalSeconds, expiresInSeconds, askConfirmationCode } = polling;
   const { signal, onWait } = options;
   let holdSeconds = Math.min(options.holdSeconds ?? maxHoldSeconds, maxHoldSeconds);
   let interval = intervalSeconds;
@@ -164,9 +172,11 @@ async function pollForTokens(polling: Polling, options: PollOptions): Promise<To
   let attempts = 0;
   while (waited <= expiresInSeconds * lifetimesToWait) {
     let askedSeconds = 0;
-    if (last && requiresConfirmation(last)) {
+    if (last?.code === 'confirmation_required') {
+      // The person has approved, and the browser shows a code that proves it was this login.
+      if (!askConfirmationCode) throw cannotAsk();
       const askedAt = clock.now();
-      confirmationCode = await askForCode(polling, ++attempts, signal);
+      confirmationCode = await unlessAborted(askConfirmationCode(++attempts), signal);
       askedSeconds = Math.max(0, (clock.now() - askedAt) / 1000);
     }
     // A poll that is held may come at once. One that is not would be too early to be of use.
@@ -229,6 +239,9 @@ async function requestTokens(
   return checkedTokens(tokens);
 }
 
+const cannotAsk = () =>
+  new LatchkeyError('access_denied', 'The service requires a code that this program cannot ask for.');
+
 /** Whether the network or a proxy may have cut off the poll because it was held. */
 const isCutOff = ({ code, requestId }: LatchkeyError): boolean =>
   code === 'unreachable' ||
@@ -238,21 +251,6 @@ const isCutOff = ({ code, requestId }: LatchkeyError): boolean =>
 /** Includes `not_latchkey`: the server has already proved to be one, so this is a captive portal or the like. */
 const canPollAgain = ({ retryable, code }: LatchkeyError): boolean =>
   retryable || ['authorization_pending', 'slow_down', 'confirmation_required', 'not_latchkey'].includes(code);
-
-/** The person has approved, and the browser shows a code that proves it was this login. */
-const requiresConfirmation = ({ code }: { readonly code: string }): boolean =>
-  code === 'confirmation_required';
-
-/** @throws {LatchkeyError} `access_denied` if the program cannot ask, `aborted` */
-async function askForCode(
-  { askConfirmationCode }: Polling,
-  attempt: number,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  if (!askConfirmationCode)
-    throw new LatchkeyError('access_denied', 'The service requires a code that this program cannot ask for.');
-  return unlessAborted(askConfirmationCode(attempt), signal);
-}
 
 function secondsToWait(usual: number, last: LatchkeyError | undefined): number {
   if (!last) return usual;

@@ -1,12 +1,24 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
-import { deviceName } from './fields.ts';
-import { describedScope } from './scopes.ts';
+import { deviceName, said, shown, shownOrNull } from './fields.ts';
+import { requestedAccess } from './scopes.ts';
 
 /** The only response type. @see RFC 6749 section 4.1.1 */
 export const responseType = 'code';
 export const responseModes = ['query', 'form_post'] as const;
 export const codeChallengeMethod = 'S256';
+
+/** The errors that belong to the client of an authorization request. All others are about the request of the page. */
+export const clientErrors = [
+  'invalid_request',
+  'invalid_scope',
+  'invalid_target',
+  'unsupported_response_type',
+  'request_not_supported',
+  'request_uri_not_supported',
+  'interaction_required',
+  'login_required',
+] as const;
 
 /** Only lengths that a body bounds anyway: what is wrong with a parameter is an error of the authorization request itself. */
 const parameter = (description: string, example: string) =>
@@ -65,10 +77,7 @@ export type AuthorizationParameters = z.infer<typeof authorizationParameters>;
 
 export const formPost = z
   .object({
-    action: z.url().meta({
-      description: 'The redirect URI.',
-      examples: ['http://127.0.0.1:41234/callback'],
-    }),
+    action: z.url().meta(said('The redirect URI.', 'http://127.0.0.1:41234/callback')),
     fields: z.record(z.string(), z.string()).meta({
       description: 'The fields of the form.',
       examples: [{ code: examples.authorizationCode, state: 'af0ifjsldkj', iss: 'https://login.example' }],
@@ -100,64 +109,40 @@ export const authorizationResponse = z
 export type AuthorizationResponse = z.infer<typeof authorizationResponse>;
 
 export const authorizationClient = z.object({
-  id: z.string().meta({ description: 'The client_id.', examples: [examples.serviceId] }),
-  name: z.string().meta({
-    description: 'The name of the client: registered by the operator, or unverified if `kind` is `external`.',
-    examples: ['Grafana'],
-  }),
-  kind: z.enum(['command_line', 'service', 'external']).meta({
-    description:
-      '`command_line` is the program latchkey, `service` an application that the operator registered, `external` one that describes itself at its client_id.',
-    examples: ['service'],
-  }),
-  host: z
-    .string()
-    .nullable()
-    .meta({
-      description: 'The host of an external client, as in its client_id. Otherwise null.',
-      examples: [null],
-    }),
+  id: shown('The client_id.', examples.serviceId),
+  name: shown(
+    'The name of the client: registered by the operator, or unverified if `kind` is `external`.',
+    'Grafana',
+  ),
+  kind: z
+    .enum(['command_line', 'service', 'external'])
+    .meta(
+      said(
+        '`command_line` is the program latchkey, `service` an application that the operator registered, `external` one that describes itself at its client_id.',
+        'service',
+      ),
+    ),
+  host: shownOrNull('The host of an external client, as in its client_id. Otherwise null.', null),
 });
 
 export const pendingAuthorization = z
   .object({
     client: authorizationClient.meta({ description: 'Who asks.' }),
-    redirect_host: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The host that the response goes to. Null for a program on this computer.',
-        examples: ['grafana.example'],
-      }),
-    loopback_warning: z.boolean().meta({
-      description: 'Whether to warn that any program on this computer could claim to be the client.',
-      examples: [false],
-    }),
-    scope: z.string().meta({
-      description: 'What the client asks to do. `*` is everything the user may do.',
-      examples: ['openid profile'],
-    }),
-    scopes: z.array(describedScope).meta({ description: 'The scopes in words.' }),
-    resource: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The only service that would accept the tokens. Null if any would.',
-        examples: [null],
-      }),
-    resource_service: z
-      .string()
-      .nullable()
-      .meta({ description: 'The name of the service that declares the resource.', examples: [null] }),
+    redirect_host: shownOrNull(
+      'The host that the response goes to. Null for a program on this computer.',
+      'grafana.example',
+    ),
+    loopback_warning: z
+      .boolean()
+      .meta(said('Whether to warn that any program on this computer could claim to be the client.', false)),
+    ...requestedAccess,
     device_name: deviceName,
-    approval: z.enum(['needed', 'given']).meta({
-      description: 'Whether the user has to approve. `given` for trusted applications: approve at once.',
-      examples: ['needed'],
-    }),
-    sign_in_needed: z.boolean().meta({
-      description: 'Whether the user has to sign in again before approving.',
-      examples: [false],
-    }),
+    approval: z
+      .enum(['needed', 'given'])
+      .meta(
+        said('Whether the user has to approve. `given` for trusted applications: approve at once.', 'needed'),
+      ),
+    sign_in_needed: z.boolean().meta(said('Whether the user has to sign in again before approving.', false)),
   })
   .meta({ id: 'PendingAuthorization', description: 'What an authorization request asks for.' });
 export type PendingAuthorization = z.infer<typeof pendingAuthorization>;

@@ -8,117 +8,100 @@ import {
   ipAddress,
   notSupported,
   opaque,
+  said,
+  shown,
   time,
   userAgent,
   visibleText,
 } from './fields.ts';
-import { describedScope, resourceText, scopeText } from './scopes.ts';
+import { requestedAccess, resourceText, scopeText } from './scopes.ts';
 
 const clientText = visibleText(fieldLimits.clientText).optional();
 
 /** How a program describes itself. The user sees it as unverified text before approving. */
 export const deviceAuthorizationRequest = z
   .object({
-    client_id: clientText.meta({
-      description: 'The client id of a standard OAuth client. Shown if there is no client_name. Not checked.',
-      examples: ['example-cli'],
-    }),
-    client_name: clientText.meta({
-      description: 'The name of the program. The user sees it before approving, marked as unverified.',
-      examples: ['Example CLI'],
-    }),
-    device_name: clientText.meta({
-      description: 'The name of the device. The user sees it before approving, marked as unverified.',
-      examples: ['den'],
-    }),
+    client_id: clientText.meta(
+      said(
+        'The client id of a standard OAuth client. Shown if there is no client_name. Not checked.',
+        'example-cli',
+      ),
+    ),
+    client_name: clientText.meta(
+      said(
+        'The name of the program. The user sees it before approving, marked as unverified.',
+        'Example CLI',
+      ),
+    ),
+    device_name: clientText.meta(
+      said('The name of the device. The user sees it before approving, marked as unverified.', 'den'),
+    ),
     scope: scopeText.optional(),
     resource: resourceText.optional(),
     authorization_details: notSupported,
     confirmation: z
       .union([z.boolean(), z.enum(['true', 'false'])])
       .optional()
-      .meta({
-        description:
-          'Whether the program can ask its user for a code that the page shows after the approval.',
-        examples: [true],
-      }),
+      .meta(
+        said('Whether the program can ask its user for a code that the page shows after the approval.', true),
+      ),
   })
   .meta({ examples: [{ client_name: 'Example CLI', device_name: 'den' }] });
 export type DeviceAuthorizationRequest = z.infer<typeof deviceAuthorizationRequest>;
 
 export const deviceAuthorization = z
   .object({
-    device_code: z.string().meta({
-      description: 'A secret of the device, to poll for the tokens with. Do not show it.',
-      examples: [examples.deviceCode],
-    }),
-    user_code: z.string().meta({
-      description: 'The code that the user enters. Case, spaces and hyphens do not matter.',
-      examples: [examples.userCode],
-    }),
-    verification_uri: z.url().meta({
-      description: 'The page where the user enters the code.',
-      examples: ['https://login.example/device'],
-    }),
+    device_code: shown(
+      'A secret of the device, to poll for the tokens with. Do not show it.',
+      examples.deviceCode,
+    ),
+    user_code: shown(
+      'The code that the user enters. Case, spaces and hyphens do not matter.',
+      examples.userCode,
+    ),
+    verification_uri: z
+      .url()
+      .meta(said('The page where the user enters the code.', 'https://login.example/device')),
     verification_uri_complete: z.url().meta({
       description: 'The same page with the code filled in, for a link or a QR code.',
       examples: [`https://login.example/device?user_code=${examples.userCode}`],
     }),
     expires_in: expiresIn('both codes', 600),
-    interval: z.int().meta({ description: 'Seconds to wait between two polls.', examples: [5] }),
+    interval: z.int().meta(said('Seconds to wait between two polls.', 5)),
   })
   .meta({ id: 'DeviceAuthorization', description: 'RFC 8628 section 3.2' });
 
 export const userCodeRequest = z.object({
-  user_code: opaque(fieldLimits.userCode).meta({
-    description: 'The code that the device shows. Case, spaces and hyphens do not matter.',
-    examples: [examples.userCode],
-  }),
+  user_code: opaque(fieldLimits.userCode).meta(
+    said('The code that the device shows. Case, spaces and hyphens do not matter.', examples.userCode),
+  ),
 });
 
 export const pendingDevice = z
   .object({
-    user_code: z
-      .string()
-      .meta({ description: 'The user code, in its usual form.', examples: [examples.userCode] }),
+    user_code: shown('The user code, in its usual form.', examples.userCode),
     client_name: clientName,
     device_name: deviceName,
     ip_address: ipAddress,
     user_agent: userAgent,
     requested_at: time.meta({ description: 'When the device asked to sign in.' }),
     expires_in: expiresIn('the code', 540),
-    same_network: z.boolean().meta({
-      description: 'Whether the device asked from the network that this request comes from.',
-      examples: [true],
-    }),
-    confirmation: z.enum(['none', 'required', 'impossible']).meta({
-      description:
-        'Whether the user has to enter a code on the device after approving it, because the device is in another network. `impossible` if the program cannot ask for it: approve from the network of the device.',
-      examples: ['none'],
-    }),
-    scope: z.string().meta({
-      description: 'What the device asks to do. `*` is everything the user may do.',
-      examples: ['profile email'],
-    }),
-    scopes: z.array(describedScope).meta({ description: 'The scopes in words.' }),
-    resource: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The only service that would accept the tokens. Null if any would.',
-        examples: [examples.resource],
-      }),
-    resource_service: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The name of the service that declares the resource. Null without a resource.',
-        examples: ['Projects'],
-      }),
-    session_id: z.string().meta({
-      examples: [examples.sessionId],
-      description: 'The id of the session that an approval will start, once the device collects its tokens.',
-    }),
+    same_network: z
+      .boolean()
+      .meta(said('Whether the device asked from the network that this request comes from.', true)),
+    confirmation: z
+      .enum(['none', 'required', 'impossible'])
+      .meta(
+        said(
+          'Whether the user has to enter a code on the device after approving it, because the device is in another network. `impossible` if the program cannot ask for it: approve from the network of the device.',
+          'none',
+        ),
+      ),
+    ...requestedAccess,
+    session_id: shown(
+      'The id of the session that an approval will start, once the device collects its tokens.',
+      examples.sessionId,
+    ),
   })
   .meta({
     id: 'PendingDevice',
@@ -126,10 +109,7 @@ export const pendingDevice = z
   });
 export const deviceConfirmation = z
   .object({
-    confirmation_code: z.string().meta({
-      description: 'Six digits that the user enters on the device. Shown this once.',
-      examples: ['123456'],
-    }),
+    confirmation_code: shown('Six digits that the user enters on the device. Shown this once.', '123456'),
   })
   .meta({ id: 'DeviceConfirmation', description: 'The code that confirms an approval on the device.' });
 export type DeviceConfirmation = z.infer<typeof deviceConfirmation>;

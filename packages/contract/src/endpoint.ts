@@ -81,7 +81,10 @@ export interface Endpoint {
 /** Optional on every request with a user's credential: it is refused unless the credential belongs to this user id. */
 export const userHeader = 'Latchkey-User';
 
-export const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
+/** An endpoint without its id, which is its name in the table of endpoints. */
+export type Unnamed = Omit<Endpoint, 'id'>;
+
+export const define = <const E extends Unnamed>(endpoint: E): E => endpoint;
 
 export const auth = '/api/v1/auth';
 

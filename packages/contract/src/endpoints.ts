@@ -1,5 +1,6 @@
 // Every endpoint of the API, declared once. Validation, types, clients and the OpenAPI document are derived from it.
 
+import type { Unnamed } from './endpoint.ts';
 import { accountEndpoints } from './endpoints/account.ts';
 import { authorizeEndpoints } from './endpoints/authorize.ts';
 import { deviceEndpoints } from './endpoints/device.ts';
@@ -14,7 +15,12 @@ import { sessionEndpoints } from './endpoints/sessions.ts';
 import { tokenEndpoints } from './endpoints/tokens.ts';
 import { userEndpoints } from './endpoints/users.ts';
 
-export const endpoints = {
+const named = <T extends Readonly<Record<string, Unnamed>>>(table: T) =>
+  Object.fromEntries(Object.entries(table).map(([id, endpoint]) => [id, { ...endpoint, id }])) as {
+    readonly [Id in keyof T]: T[Id] & { readonly id: Id };
+  };
+
+export const endpoints = named({
   ...authorizeEndpoints,
   ...deviceEndpoints,
   ...tokenEndpoints,
@@ -28,4 +34,4 @@ export const endpoints = {
   ...userEndpoints,
   ...operatorEndpoints,
   ...serviceEndpoints,
-} as const;
+});

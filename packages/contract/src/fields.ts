@@ -46,9 +46,15 @@ export const notSupported = text(fieldLimits.bodyBytes)
   // No example: no value is accepted.
   .meta({ description: 'Not supported: refused.', examples: [] });
 
+/** What the reference says about a value, with an example. */
+export const said = (description: string, example: unknown) => ({ description, examples: [example] });
+
 /** A string in a response. */
 export const shown = (description: string, example: string | null) =>
-  z.string().meta({ description, examples: [example] });
+  described(z.string(), description, example);
+
+export const shownOrNull = (description: string, example: string | null) =>
+  described(z.string().nullable(), description, example);
 
 /** An RFC 3339 timestamp in UTC, with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 }).meta({

@@ -1,12 +1,9 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { emailAddress, expiresIn, opaque, text, token } from './fields.ts';
+import { emailAddress, expiresIn, opaque, said, shown, text, token } from './fields.ts';
 
-const linkToken = token.meta({
-  description: 'The token in the emailed link, after `#token=`.',
-  examples: [examples.linkToken],
-});
+const linkToken = token.meta(said('The token in the emailed link, after `#token=`.', examples.linkToken));
 
 export const magicLinkRequest = z.object({ email: emailAddress });
 
@@ -14,10 +11,10 @@ export const magicLinkSent = z
   .object({
     status: z.literal('sent').meta({ description: 'Always `sent`.' }),
     expires_in: expiresIn('the link and the code', 900),
-    request: z.string().meta({
-      description: 'A secret of this client. The emailed code only works together with it.',
-      examples: [examples.linkRequest],
-    }),
+    request: shown(
+      'A secret of this client. The emailed code only works together with it.',
+      examples.linkRequest,
+    ),
   })
   .meta({ id: 'MagicLinkSent', description: 'The same whether or not the account exists.' });
 
@@ -44,23 +41,22 @@ export const magicLinkVerification = z.union([
       token: linkToken,
       email: text(fieldLimits.emailAddress)
         .optional()
-        .meta({
-          description:
+        .meta(
+          said(
             'The address that the user typed. A link for another address is refused and stays usable.',
-          examples: [examples.email],
-        }),
+            examples.email,
+          ),
+        ),
     })
     .meta({ title: 'With the link' }),
   z
     .object({
-      request: token.meta({
-        description: 'The `request` of the response to the request for the link.',
-        examples: [examples.linkRequest],
-      }),
-      code: opaque(fieldLimits.emailCode).meta({
-        description: 'The code from the email. Spaces and hyphens do not matter.',
-        examples: ['1234-5678'],
-      }),
+      request: token.meta(
+        said('The `request` of the response to the request for the link.', examples.linkRequest),
+      ),
+      code: opaque(fieldLimits.emailCode).meta(
+        said('The code from the email. Spaces and hyphens do not matter.', '1234-5678'),
+      ),
       token: noToken,
     })
     .meta({ title: 'With the code' }),

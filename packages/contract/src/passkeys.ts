@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { readOnly, text, time, visibleText } from './fields.ts';
+import { readOnly, said, shown, text, time, visibleText } from './fields.ts';
 
 /** COSE algorithms in order of preference: EdDSA, ES256, RS256. */
 export const passkeyAlgorithms = [-8, -7, -257] as const;
@@ -10,21 +10,17 @@ const publicKey = z.literal('public-key').meta({ description: 'Always `public-ke
 
 const transportNames = 'How the browser can reach the authenticator.';
 
-const challenge = z
-  .string()
-  .meta({ description: 'Random bytes to sign, in base64url. Works once.', examples: [examples.challenge] });
+const challenge = shown('Random bytes to sign, in base64url. Works once.', examples.challenge);
 
-const timeout = z
-  .int()
-  .meta({ description: 'How long to wait for the user, in milliseconds.', examples: [300_000] });
+const timeout = z.int().meta(said('How long to wait for the user, in milliseconds.', 300_000));
 
 const credentialDescriptor = z.object({
   type: publicKey,
-  id: z.string().meta({ description: 'The credential id, in base64url.', examples: [examples.credentialId] }),
+  id: shown('The credential id, in base64url.', examples.credentialId),
   transports: z
     .array(z.string())
     .optional()
-    .meta({ description: transportNames, examples: [['internal', 'hybrid']] }),
+    .meta(said(transportNames, ['internal', 'hybrid'])),
 });
 
 /** @see WebAuthn Level 3 section 5.1.10 */
@@ -32,20 +28,15 @@ export const creationOptions = z
   .object({
     rp: z
       .object({
-        id: z.string().meta({ description: 'The domain of the passkey.', examples: ['login.example'] }),
-        name: z.string().meta({ description: 'The name of the service.', examples: ['Latchkey'] }),
+        id: shown('The domain of the passkey.', 'login.example'),
+        name: shown('The name of the service.', 'Latchkey'),
       })
       .meta({ description: 'The relying party: this service.' }),
     user: z
       .object({
-        id: z.string().meta({
-          description: 'A random value that stays the same for the lifetime of the account.',
-          examples: ['dXNlci1oYW5kbGU'],
-        }),
-        name: z.string().meta({ description: "The account's email address.", examples: [examples.email] }),
-        displayName: z
-          .string()
-          .meta({ description: "The user's name, or else the address.", examples: ['Ada Lovelace'] }),
+        id: shown('A random value that stays the same for the lifetime of the account.', 'dXNlci1oYW5kbGU'),
+        name: shown("The account's email address.", examples.email),
+        displayName: shown("The user's name, or else the address.", 'Ada Lovelace'),
       })
       .meta({ description: 'The account, as the browser shows it.' }),
     challenge,
@@ -53,7 +44,7 @@ export const creationOptions = z
       .array(
         z.object({
           type: publicKey,
-          alg: z.int().meta({ description: 'A COSE algorithm.', examples: [passkeyAlgorithms[0]] }),
+          alg: z.int().meta(said('A COSE algorithm.', passkeyAlgorithms[0])),
         }),
       )
       .meta({ description: 'The algorithms that are accepted, best first.' }),
@@ -80,34 +71,24 @@ export const requestOptions = z
   .object({
     challenge,
     timeout,
-    rpId: z.string().meta({ description: 'The domain of the passkey.', examples: ['login.example'] }),
+    rpId: shown('The domain of the passkey.', 'login.example'),
     userVerification: z.literal('required').meta({ description: 'The user must unlock the passkey.' }),
   })
   .meta({ id: 'PublicKeyCredentialRequestOptionsJSON', description: 'WebAuthn Level 3 section 5.1.10' });
 export type RequestOptions = z.infer<typeof requestOptions>;
 
-const clientDataJSON = text(fieldLimits.clientDataJson).meta({
-  description: 'What the browser says about the request, in base64url.',
-  examples: [examples.clientDataJson],
-});
+const clientDataJSON = text(fieldLimits.clientDataJson).meta(
+  said('What the browser says about the request, in base64url.', examples.clientDataJson),
+);
 
 const credential = {
-  id: text(fieldLimits.credentialId).meta({
-    description: 'The credential id, in base64url.',
-    examples: [examples.credentialId],
-  }),
-  rawId: text(fieldLimits.credentialId).meta({
-    description: 'The same as id.',
-    examples: [examples.credentialId],
-  }),
+  id: text(fieldLimits.credentialId).meta(said('The credential id, in base64url.', examples.credentialId)),
+  rawId: text(fieldLimits.credentialId).meta(said('The same as id.', examples.credentialId)),
   type: publicKey,
   authenticatorAttachment: text(fieldLimits.transport)
     .nullable()
     .optional()
-    .meta({
-      description: 'Whether the authenticator is part of the device.',
-      examples: ['platform'],
-    }),
+    .meta(said('Whether the authenticator is part of the device.', 'platform')),
   clientExtensionResults: z
     .looseObject({})
     .optional()
@@ -121,23 +102,21 @@ export const registrationResponse = z
     response: z
       .object({
         clientDataJSON,
-        attestationObject: text(fieldLimits.attestationObject).meta({
-          description: 'The new public key and its attestation, in base64url.',
-          examples: ['o2NmbXRkbm9uZWdhdHRTdG10oA'],
-        }),
+        attestationObject: text(fieldLimits.attestationObject).meta(
+          said('The new public key and its attestation, in base64url.', 'o2NmbXRkbm9uZWdhdHRTdG10oA'),
+        ),
         transports: z
           .array(text(fieldLimits.transport))
           .max(fieldLimits.transports)
           .optional()
-          .meta({ description: transportNames, examples: [['internal', 'hybrid']] }),
+          .meta(said(transportNames, ['internal', 'hybrid'])),
       })
       .meta({ description: 'What the authenticator made.' }),
     name: visibleText(fieldLimits.passkeyName)
       .optional()
-      .meta({
-        description: "What the user calls the passkey. Default: the authenticator's product name.",
-        examples: ['Work laptop'],
-      }),
+      .meta(
+        said("What the user calls the passkey. Default: the authenticator's product name.", 'Work laptop'),
+      ),
   })
   .meta({ id: 'RegistrationResponseJSON', description: 'WebAuthn Level 3 section 5.1.8' });
 export type RegistrationResponse = z.infer<typeof registrationResponse>;
@@ -149,53 +128,45 @@ export const authenticationResponse = z
     response: z
       .object({
         clientDataJSON,
-        authenticatorData: text(fieldLimits.authenticatorData).meta({
-          description: 'What the authenticator says about itself, in base64url.',
-          examples: ['SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ'],
-        }),
-        signature: text(fieldLimits.signature).meta({
-          description: 'The signature over both, in base64url.',
-          examples: ['MEUCIQDx3vK8Wn0q'],
-        }),
+        authenticatorData: text(fieldLimits.authenticatorData).meta(
+          said(
+            'What the authenticator says about itself, in base64url.',
+            'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ',
+          ),
+        ),
+        signature: text(fieldLimits.signature).meta(
+          said('The signature over both, in base64url.', 'MEUCIQDx3vK8Wn0q'),
+        ),
         userHandle: z
           .string()
           .max(fieldLimits.userHandle)
           .nullable()
           .optional()
-          .meta({
-            description: 'The user id that the passkey was created with.',
-            examples: ['dXNlci1oYW5kbGU'],
-          }),
+          .meta(said('The user id that the passkey was created with.', 'dXNlci1oYW5kbGU')),
       })
       .meta({ description: 'What the authenticator signed.' }),
   })
   .meta({ id: 'AuthenticationResponseJSON', description: 'WebAuthn Level 3 section 5.1.8' });
 export type AuthenticationResponse = z.infer<typeof authenticationResponse>;
 
-export const passkeyId = z
-  .string()
-  .meta({ description: 'The id of the passkey.', examples: [examples.passkeyId] });
+export const passkeyId = shown('The id of the passkey.', examples.passkeyId);
 
 export const passkey = z
   .object({
     id: passkeyId,
-    credential_id: z.string().meta({
-      description: 'Its WebAuthn credential id, in base64url.',
-      examples: [examples.credentialId],
-    }),
-    name: z.string().meta({ description: 'What the user calls it.', examples: ['Work laptop'] }),
-    aaguid: z.string().meta({
-      description: 'The make of the authenticator. All zeros if it does not say.',
-      examples: ['ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4'],
-    }),
-    device_type: z.enum(['single_device', 'multi_device']).meta({
-      description: 'Whether the passkey stays on one device or can be synchronized to others.',
-      examples: ['multi_device'],
-    }),
-    backed_up: z
-      .boolean()
-      .meta({ description: 'Whether it was backed up at its last use.', examples: [true] }),
-    transports: z.array(z.string()).meta({ description: transportNames, examples: [['internal', 'hybrid']] }),
+    credential_id: shown('Its WebAuthn credential id, in base64url.', examples.credentialId),
+    name: shown('What the user calls it.', 'Work laptop'),
+    aaguid: shown(
+      'The make of the authenticator. All zeros if it does not say.',
+      'ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4',
+    ),
+    device_type: z
+      .enum(['single_device', 'multi_device'])
+      .meta(
+        said('Whether the passkey stays on one device or can be synchronized to others.', 'multi_device'),
+      ),
+    backed_up: z.boolean().meta(said('Whether it was backed up at its last use.', true)),
+    transports: z.array(z.string()).meta(said(transportNames, ['internal', 'hybrid'])),
     created_at: time.meta({ description: 'When it was registered.' }),
     last_used_at: time
       .nullable()
@@ -209,10 +180,9 @@ export const passkeyList = z
   .meta({ id: 'PasskeyList', description: "The user's passkeys." });
 
 export const passkeyPatch = z.object({
-  name: visibleText(fieldLimits.passkeyName).meta({
-    description: 'What the user calls the passkey from now on.',
-    examples: ['Old laptop'],
-  }),
+  name: visibleText(fieldLimits.passkeyName).meta(
+    said('What the user calls the passkey from now on.', 'Old laptop'),
+  ),
   id: readOnly,
   credential_id: readOnly,
   aaguid: readOnly,
@@ -225,20 +195,13 @@ export const passkeyPatch = z.object({
 
 /** @see W3C A Well-Known URL for Relying Party Passkey Endpoints, section 2 */
 export const passkeyEndpoints = z.object({
-  enroll: z.url().meta({
-    description: 'The page where users add a passkey.',
-    examples: ['https://login.example/account#security'],
-  }),
-  manage: z.url().meta({
-    description: 'The page where users manage their passkeys.',
-    examples: ['https://login.example/account#security'],
-  }),
+  enroll: z.url().meta(said('The page where users add a passkey.', 'https://login.example/account#security')),
+  manage: z
+    .url()
+    .meta(said('The page where users manage their passkeys.', 'https://login.example/account#security')),
 });
 
 /** @see WebAuthn Level 3 section 5.11 */
 export const relatedOriginList = z.object({
-  origins: z.array(z.url()).meta({
-    description: 'The origins that may use the passkeys.',
-    examples: [['https://login.example']],
-  }),
+  origins: z.array(z.url()).meta(said('The origins that may use the passkeys.', ['https://login.example'])),
 });

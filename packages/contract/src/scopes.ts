@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, shown } from './fields.ts';
+import { described, shown, shownOrNull } from './fields.ts';
 
 /** The scope of a token that may do everything its user may. */
 export const everything = '*';
@@ -56,3 +56,14 @@ export const describedScope = z
   })
   .meta({ id: 'Scope', description: 'A scope in words.' });
 export type DescribedScope = z.infer<typeof describedScope>;
+
+/** What a device or program asks for, as its user reads it before approving. */
+export const requestedAccess = {
+  scope: shown('What is asked for. `*` is everything the user may do.', 'profile email'),
+  scopes: z.array(describedScope).meta({ description: 'The scopes in words.' }),
+  resource: shownOrNull(
+    'The only service that would accept the tokens. Null if any would.',
+    examples.resource,
+  ),
+  resource_service: shownOrNull('The name of the service that declares the resource.', 'Projects'),
+};

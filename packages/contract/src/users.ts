@@ -9,6 +9,7 @@ import {
   pagination,
   personName,
   pictureUrl,
+  said,
   text,
   time,
   userId,
@@ -23,10 +24,7 @@ export const user = z
     email_verified: emailVerified,
     name: personName,
     avatar_url: pictureUrl,
-    disabled: z.boolean().meta({
-      description: 'A disabled user has no sessions and cannot sign in.',
-      examples: [false],
-    }),
+    disabled: z.boolean().meta(said('A disabled user has no sessions and cannot sign in.', false)),
     created_at: time.meta({ description: 'When the account was created.' }),
   })
   .meta({ id: 'User', description: 'A user, as services see them.' });
@@ -37,10 +35,9 @@ export const userLookup = z.object({ email: emailAddress });
 export const userSearch = pagination.extend({
   search: text(fieldLimits.search)
     .optional()
-    .meta({
-      description: 'Only users with this text in their email address or name. Case does not matter.',
-      examples: ['lovelace'],
-    }),
+    .meta(
+      said('Only users with this text in their email address or name. Case does not matter.', 'lovelace'),
+    ),
 });
 
 export const userList = pageOf('UserList', 'A page of users.', {
@@ -59,20 +56,26 @@ export const userSessionList = pageOf('UserSessionList', 'A page of sessions of 
 
 const userEmail = z
   .object({
-    id: z.string().meta({ description: 'The id of the email.', examples: [examples.mailId] }),
-    kind: z.string().meta({
-      description:
-        '`sign_in`, `notice` (a security notice), `notice_digest` (several of them), `email_change`, `email_restored`, `email_returned` or `disowned`.',
-      examples: ['sign_in'],
-    }),
-    to: addressShown.meta({ description: 'The address it was sent to.', examples: [examples.email] }),
+    id: z.string().meta(said('The id of the email.', examples.mailId)),
+    kind: z
+      .string()
+      .meta(
+        said(
+          '`sign_in`, `notice` (a security notice), `notice_digest` (several of them), `email_change`, `email_restored`, `email_returned` or `disowned`.',
+          'sign_in',
+        ),
+      ),
+    to: addressShown.meta(said('The address it was sent to.', examples.email)),
     created_at: time.meta({ description: 'When it was requested.' }),
     sent_at: time.nullable().meta({ description: 'When the mail server accepted it. Null if it did not.' }),
-    outcome: z.enum(['sent', 'waiting', 'failed']).meta({
-      description:
-        '`waiting`: it will be sent or tried again. `failed`: the mail server refused it, or it expired first.',
-      examples: ['sent'],
-    }),
+    outcome: z
+      .enum(['sent', 'waiting', 'failed'])
+      .meta(
+        said(
+          '`waiting`: it will be sent or tried again. `failed`: the mail server refused it, or it expired first.',
+          'sent',
+        ),
+      ),
   })
   .meta({ id: 'UserEmail', description: 'An email to a user, without its content.' });
 export type UserEmail = z.infer<typeof userEmail>;

@@ -64,7 +64,7 @@ import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { sweepRuns } from './sessions/runs/store.ts';
 import { sweepSessions } from './sessions/store.ts';
-import { revokeCode } from './sign-in/authorize/authorize.ts';
+import { revokeCode } from './sign-in/authorize/redeeming.ts';
 import { authorizationCodeGrant, authorizePage, authorizeRoutes } from './sign-in/authorize/routes.ts';
 import { sweepCodes } from './sign-in/authorize/store.ts';
 import { cancelDeviceAuthorization, withdrawApproval } from './sign-in/device/device.ts';

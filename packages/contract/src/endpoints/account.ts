@@ -15,7 +15,6 @@ const ofProfile = { group: 'profile', path: `${auth}/me` } as const;
 
 export const accountEndpoints = {
   getProfile: define({
-    id: 'getProfile',
     title: 'Get the profile',
     ...ofProfile,
     method: 'get',
@@ -30,7 +29,6 @@ export const accountEndpoints = {
     errors: [],
   }),
   updateProfile: define({
-    id: 'updateProfile',
     title: 'Update the profile',
     ...ofProfile,
     method: 'patch',
@@ -50,7 +48,6 @@ export const accountEndpoints = {
     },
   }),
   deleteAccount: define({
-    id: 'deleteAccount',
     title: 'Delete the account',
     ...ofProfile,
     method: 'delete',
@@ -62,7 +59,6 @@ export const accountEndpoints = {
     errorMeanings: { conflict: 'The user is the only owner of an organization.' },
   }),
   requestEmailChange: define({
-    id: 'requestEmailChange',
     title: 'Request an email change',
     group: 'profile',
     method: 'post',
@@ -77,7 +73,6 @@ export const accountEndpoints = {
     errorMeanings: { signup_disabled: 'Addresses of this domain are not allowed here.' },
   }),
   verifyEmailChange: define({
-    id: 'verifyEmailChange',
     title: 'Change the email address',
     group: 'profile',
     method: 'post',
@@ -96,7 +91,6 @@ export const accountEndpoints = {
     },
   }),
   previewEmailChange: define({
-    id: 'previewEmailChange',
     title: 'Check an email change',
     group: 'profile',
     method: 'post',
@@ -111,7 +105,6 @@ export const accountEndpoints = {
     errorMeanings: { invalid_grant: 'The link is unknown, expired, already used, or for another account.' },
   }),
   previewNotice: define({
-    id: 'previewNotice',
     title: 'Look at a security notice',
     group: 'security-log',
     method: 'post',
@@ -126,7 +119,6 @@ export const accountEndpoints = {
     errorMeanings: { invalid_grant: 'The link is unknown or expired.' },
   }),
   disownNotice: define({
-    id: 'disownNotice',
     title: 'Answer a security notice',
     group: 'security-log',
     method: 'post',
@@ -144,7 +136,6 @@ export const accountEndpoints = {
     },
   }),
   listEvents: define({
-    id: 'listEvents',
     title: 'List events',
     group: 'security-log',
     method: 'get',

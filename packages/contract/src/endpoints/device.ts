@@ -7,9 +7,12 @@ import {
 } from '../device.ts';
 import { auth, define } from '../endpoint.ts';
 
+/** What a person does about a user code. */
+const aboutUserCode = { group: 'device', method: 'post', body: userCodeRequest } as const;
+const undecided = { invalid_grant: 'The user code is unknown, expired or already decided.' } as const;
+
 export const deviceEndpoints = {
   startDeviceAuthorization: define({
-    id: 'startDeviceAuthorization',
     title: 'Start a device sign-in',
     group: 'device',
     method: 'post',
@@ -31,33 +34,25 @@ export const deviceEndpoints = {
     },
   }),
   verifyDevice: define({
-    id: 'verifyDevice',
+    ...aboutUserCode,
     title: 'Look up a user code',
-    group: 'device',
-    method: 'post',
     path: `${auth}/device/verify`,
     summary: 'Returns the details of a pending device sign-in',
     notes: 'Does not approve, deny or otherwise change it.',
     access: 'browser',
-    body: userCodeRequest,
     status: 200,
     response: pendingDevice,
     errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
-    errorMeanings: {
-      invalid_grant: 'The user code is unknown, expired or already decided.',
-    },
+    errorMeanings: undecided,
   }),
   approveDevice: define({
-    id: 'approveDevice',
+    ...aboutUserCode,
     title: 'Approve a device',
-    group: 'device',
-    method: 'post',
     path: `${auth}/device/approve`,
     summary: 'Approves a pending device sign-in',
     notes:
       'The decision is final. Where a confirmation is required, the response has the code that the user enters on the device; otherwise it is empty.',
     access: 'recent',
-    body: userCodeRequest,
     status: 200,
     emptyStatus: 204,
     response: deviceConfirmation,
@@ -72,25 +67,20 @@ export const deviceEndpoints = {
     errorMeanings: {
       access_denied:
         'The device cannot be approved from this network, because its program cannot ask for a code.',
-      invalid_grant: 'The user code is unknown, expired or already decided.',
+      ...undecided,
       invalid_scope: 'A scope that the device asked for has been withdrawn.',
       invalid_target: 'The resource that the device asked for has been withdrawn.',
     },
   }),
   denyDevice: define({
-    id: 'denyDevice',
+    ...aboutUserCode,
     title: 'Deny a device',
-    group: 'device',
-    method: 'post',
     path: `${auth}/device/deny`,
     summary: 'Denies a pending device sign-in',
     notes: 'The decision is final.',
     access: 'browser',
-    body: userCodeRequest,
     status: 204,
     errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
-    errorMeanings: {
-      invalid_grant: 'The user code is unknown, expired or already decided.',
-    },
+    errorMeanings: undecided,
   }),
 } as const;

@@ -4,7 +4,6 @@ import { createdKey, keyId, keyList, newKey, scopeList } from '../keys.ts';
 
 export const keyEndpoints = {
   createKey: define({
-    id: 'createKey',
     title: 'Create a key',
     group: 'keys',
     method: 'post',
@@ -32,7 +31,6 @@ export const keyEndpoints = {
     },
   }),
   listKeys: define({
-    id: 'listKeys',
     title: 'List keys',
     group: 'keys',
     method: 'get',
@@ -45,7 +43,6 @@ export const keyEndpoints = {
     errors: ['invalid_request'],
   }),
   removeKey: define({
-    id: 'removeKey',
     title: 'Remove a key',
     group: 'keys',
     method: 'delete',
@@ -60,7 +57,6 @@ export const keyEndpoints = {
     },
   }),
   listScopes: define({
-    id: 'listScopes',
     title: 'List scopes and resources',
     group: 'keys',
     method: 'get',

@@ -10,7 +10,6 @@ import { cookieSignIn, signInQuery, tokenSet } from '../tokens.ts';
 
 export const magicLinkEndpoints = {
   requestMagicLink: define({
-    id: 'requestMagicLink',
     title: 'Email a sign-in link',
     group: 'sign-in-links',
     method: 'post',
@@ -28,7 +27,6 @@ export const magicLinkEndpoints = {
     errors: ['invalid_request', 'rate_limited'],
   }),
   previewMagicLink: define({
-    id: 'previewMagicLink',
     title: 'Check a sign-in link',
     group: 'sign-in-links',
     method: 'post',
@@ -45,7 +43,6 @@ export const magicLinkEndpoints = {
     },
   }),
   verifyMagicLink: define({
-    id: 'verifyMagicLink',
     title: 'Sign in with a link or code',
     group: 'sign-in-links',
     method: 'post',

@@ -16,18 +16,15 @@ const userinfoEndpoint = {
 export const openidEndpoints = {
   getUserinfo: define({
     ...userinfoEndpoint,
-    id: 'getUserinfo',
     title: 'Get the user of an application',
     method: 'get',
   }),
   postUserinfo: define({
     ...userinfoEndpoint,
-    id: 'postUserinfo',
     title: 'Get the user of an application by POST',
     method: 'post',
   }),
   issueIdToken: define({
-    id: 'issueIdToken',
     title: 'Get an identity token of a run',
     group: 'sessions',
     method: 'post',
@@ -44,7 +41,6 @@ export const openidEndpoints = {
     errorMeanings: { invalid_target: 'The operator does not list this audience.' },
   }),
   confirmSignOut: define({
-    id: 'confirmSignOut',
     title: 'Confirm signing out',
     group: 'authorization',
     method: 'post',

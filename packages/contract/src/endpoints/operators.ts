@@ -24,7 +24,6 @@ const recorded = 'It is recorded in the security log of the user, with the id of
 export const operatorEndpoints = {
   listUsers: define({
     ...operator,
-    id: 'listUsers',
     title: 'List users',
     method: 'get',
     path: `${auth}/users`,
@@ -38,7 +37,6 @@ export const operatorEndpoints = {
   }),
   disableUser: define({
     ...act,
-    id: 'disableUser',
     title: 'Disable a user',
     path: `${auth}/users/{user_id}/disable`,
     summary: 'Disables a user and ends all their sessions and keys',
@@ -46,7 +44,6 @@ export const operatorEndpoints = {
   }),
   enableUser: define({
     ...act,
-    id: 'enableUser',
     title: 'Enable a user',
     path: `${auth}/users/{user_id}/enable`,
     summary: 'Enables a disabled user, who can sign in again',
@@ -54,7 +51,6 @@ export const operatorEndpoints = {
   }),
   listUserSessions: define({
     ...list,
-    id: 'listUserSessions',
     title: 'List the sessions of a user',
     path: `${auth}/users/{user_id}/sessions`,
     summary: 'Lists the active sessions of a user, newest first',
@@ -62,7 +58,6 @@ export const operatorEndpoints = {
   }),
   revokeUserSessions: define({
     ...ofUser,
-    id: 'revokeUserSessions',
     title: 'End all sessions of a user',
     method: 'delete',
     path: `${auth}/users/{user_id}/sessions`,
@@ -72,7 +67,6 @@ export const operatorEndpoints = {
   }),
   revokeUserSession: define({
     ...operator,
-    id: 'revokeUserSession',
     title: 'End a session of a user',
     method: 'delete',
     path: `${auth}/users/{user_id}/sessions/{session_id}`,
@@ -85,7 +79,6 @@ export const operatorEndpoints = {
   }),
   listUserEvents: define({
     ...list,
-    id: 'listUserEvents',
     title: 'List the security log of a user',
     path: `${auth}/users/{user_id}/events`,
     summary: 'Lists the security log of a user, newest first',
@@ -93,7 +86,6 @@ export const operatorEndpoints = {
   }),
   listUserEmails: define({
     ...list,
-    id: 'listUserEmails',
     title: 'List the emails to a user',
     path: `${auth}/users/{user_id}/emails`,
     summary: 'Lists what was emailed to a user, newest first, without content',

@@ -34,7 +34,6 @@ const ofMember = {
 
 export const organizationEndpoints = {
   listOrganizations: define({
-    id: 'listOrganizations',
     title: 'List organizations',
     group: 'organizations',
     method: 'get',
@@ -49,7 +48,6 @@ export const organizationEndpoints = {
   }),
   putOrganization: define({
     ...ofOrganization,
-    id: 'putOrganization',
     title: 'Create or rename an organization',
     method: 'put',
     summary: 'Creates an organization, or renames it if it exists',
@@ -71,7 +69,6 @@ export const organizationEndpoints = {
   }),
   deleteOrganization: define({
     ...ofOrganization,
-    id: 'deleteOrganization',
     title: 'Delete an organization',
     method: 'delete',
     summary: 'Deletes an organization; all its members leave it',
@@ -82,7 +79,6 @@ export const organizationEndpoints = {
   }),
   listMembers: define({
     ...ofOrganization,
-    id: 'listMembers',
     title: 'List members',
     method: 'get',
     path: `${auth}/organizations/{slug}/members`,
@@ -95,7 +91,6 @@ export const organizationEndpoints = {
   }),
   getMember: define({
     ...ofMember,
-    id: 'getMember',
     title: 'Get a member',
     method: 'get',
     summary: 'Returns a member of an organization',
@@ -107,7 +102,6 @@ export const organizationEndpoints = {
   }),
   putMember: define({
     ...ofMember,
-    id: 'putMember',
     title: 'Add or change a member',
     method: 'put',
     summary: 'Adds a user to an organization, or changes the role of a member',
@@ -120,7 +114,6 @@ export const organizationEndpoints = {
   }),
   removeMember: define({
     ...ofMember,
-    id: 'removeMember',
     title: 'Remove a member',
     method: 'delete',
     summary: 'Removes a member from an organization',

@@ -14,7 +14,6 @@ import { cookieSignIn, signInQuery, tokenSet } from '../tokens.ts';
 
 export const passkeyEndpoints = {
   startPasskeyRegistration: define({
-    id: 'startPasskeyRegistration',
     title: 'Start registering a passkey',
     group: 'passkeys',
     method: 'post',
@@ -30,7 +29,6 @@ export const passkeyEndpoints = {
     errors: ['invalid_request', 'rate_limited'],
   }),
   registerPasskey: define({
-    id: 'registerPasskey',
     title: 'Register a passkey',
     group: 'passkeys',
     method: 'post',
@@ -48,7 +46,6 @@ export const passkeyEndpoints = {
     },
   }),
   startPasskeyLogin: define({
-    id: 'startPasskeyLogin',
     title: 'Start a sign-in with a passkey',
     group: 'passkeys',
     method: 'post',
@@ -63,7 +60,6 @@ export const passkeyEndpoints = {
     errors: ['invalid_request', 'rate_limited'],
   }),
   loginWithPasskey: define({
-    id: 'loginWithPasskey',
     title: 'Sign in with a passkey',
     group: 'passkeys',
     method: 'post',
@@ -88,7 +84,6 @@ export const passkeyEndpoints = {
     },
   }),
   listPasskeys: define({
-    id: 'listPasskeys',
     title: 'List passkeys',
     group: 'passkeys',
     method: 'get',
@@ -100,7 +95,6 @@ export const passkeyEndpoints = {
     errors: [],
   }),
   renamePasskey: define({
-    id: 'renamePasskey',
     title: 'Rename a passkey',
     group: 'passkeys',
     method: 'patch',
@@ -117,7 +111,6 @@ export const passkeyEndpoints = {
     },
   }),
   removePasskey: define({
-    id: 'removePasskey',
     title: 'Remove a passkey',
     group: 'passkeys',
     method: 'delete',

@@ -4,7 +4,6 @@ import { introspection, introspectionJwtType, introspectionRequest } from '../se
 
 export const serviceEndpoints = {
   introspect: define({
-    id: 'introspect',
     title: 'Introspect a token',
     group: 'tokens',
     method: 'post',
@@ -20,7 +19,6 @@ export const serviceEndpoints = {
     errors: ['invalid_request'],
   }),
   readFeed: define({
-    id: 'readFeed',
     title: 'Read the feed',
     group: 'feed',
     method: 'post',

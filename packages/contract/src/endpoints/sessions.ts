@@ -5,7 +5,6 @@ import { revokeForm, revokeScope } from '../tokens.ts';
 
 export const sessionEndpoints = {
   revoke: define({
-    id: 'revoke',
     title: 'Revoke sessions',
     group: 'sessions',
     method: 'post',
@@ -24,7 +23,6 @@ export const sessionEndpoints = {
     errors: ['invalid_request'],
   }),
   logout: define({
-    id: 'logout',
     title: 'Sign out',
     group: 'sessions',
     method: 'delete',
@@ -40,7 +38,6 @@ export const sessionEndpoints = {
     errors: ['invalid_request'],
   }),
   listSessions: define({
-    id: 'listSessions',
     title: 'List sessions',
     group: 'sessions',
     method: 'get',
@@ -53,7 +50,6 @@ export const sessionEndpoints = {
     errors: ['invalid_request'],
   }),
   revokeSession: define({
-    id: 'revokeSession',
     title: 'Revoke a session',
     group: 'sessions',
     method: 'delete',

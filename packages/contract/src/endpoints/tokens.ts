@@ -11,7 +11,6 @@ import {
 
 export const tokenEndpoints = {
   redeemDeviceCode: define({
-    id: 'redeemDeviceCode',
     title: 'Get tokens',
     group: 'device',
     method: 'post',
@@ -62,7 +61,6 @@ export const tokenEndpoints = {
     },
   }),
   refresh: define({
-    id: 'refresh',
     title: 'Refresh tokens',
     group: 'sessions',
     method: 'post',

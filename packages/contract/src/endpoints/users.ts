@@ -13,7 +13,6 @@ const read = {
 export const userEndpoints = {
   getUser: define({
     ...read,
-    id: 'getUser',
     title: 'Get a user',
     method: 'get',
     path: `${auth}/users/{user_id}`,
@@ -24,7 +23,6 @@ export const userEndpoints = {
   }),
   lookupUser: define({
     ...read,
-    id: 'lookupUser',
     title: 'Find a user by email',
     method: 'post',
     path: `${auth}/users/lookup`,

@@ -40,30 +40,17 @@ export async function announceEnded(
 }
 
 /** Up to `limit` accounts with active sessions and keys that have this access. */
-export const listAccessHolders = async (
-  ctx: Context,
-  tx: Executor,
-  { scopes, resources }: InheritedAccess,
-  limit: number,
-): Promise<string[]> => {
-  const access = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) };
-  const rows = await store.listAccessHolders(tx, { ...access, now: ctx.clock(), limit });
-  return rows.map((row) => row.user_id);
-};
+export const listAccessHolders = (ctx: Context, tx: Executor, access: InheritedAccess, limit: number) =>
+  store.listAccessHolders(tx, { ...access, now: ctx.clock(), limit });
 
 /** Ends every session and key of locked accounts that has this access. Each is recorded and announced to services, so call it last. */
 export async function endSessionsWithAccess(
   ctx: Context,
   tx: Executor,
-  { scopes, resources }: InheritedAccess,
-  userIds: readonly string[],
+  access: InheritedAccess,
+  user_ids: string,
 ): Promise<void> {
-  const ended = await store.endSessionsWithAccess(tx, {
-    scopes: JSON.stringify(scopes),
-    resources: JSON.stringify(resources),
-    user_ids: JSON.stringify(userIds),
-    now: ctx.clock(),
-  });
+  const ended = await store.endSessionsWithAccess(tx, { ...access, user_ids, now: ctx.clock() });
   for (const row of ended) await recordEnd(ctx, tx, { userId: row.user_id }, row, { reason: 'taken_over' });
 }
 

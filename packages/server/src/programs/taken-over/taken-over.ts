@@ -9,7 +9,8 @@ export const takenOver: AccessEnding = {
     const holders = await listAccessHolders(ctx, tx, access, limit);
     const approvers = await listAccessApprovers(ctx, tx, access, limit);
     const codes = await listCodeHolders(ctx, tx, access, limit);
-    return [...new Set([...holders, ...approvers, ...codes])].toSorted().slice(0, limit);
+    const userIds = [...holders, ...approvers, ...codes].map(({ user_id }) => user_id);
+    return [...new Set(userIds)].toSorted().slice(0, limit);
   },
   endAccess: async (ctx, tx, access, userIds) => {
     await spendCodesWithAccess(ctx, tx, access, userIds);

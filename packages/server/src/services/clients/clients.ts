@@ -60,17 +60,18 @@ export interface Clients {
 export function openClients(ctx: Context, resolve?: Resolve): Clients {
   const kept = new Map<string, KeptDocument>();
 
-  const describe = async (url: URL, requestedBy: ClientInfo): Promise<DescribedClient | undefined> => {
-    const known = kept.get(url.href);
-    if (known && ctx.clock() < known.until) return known.described;
-    await ctx.limiter.take(byClient('client_documents', requestedBy));
-    return keep(url);
+  const fresh = (url: URL): KeptDocument | undefined => {
+    const document = kept.get(url.href);
+    return document && ctx.clock() < document.until ? document : undefined;
   };
 
   /** Requests at the same time share one fetch. A failure is not kept. */
-  const keep = (url: URL): Promise<DescribedClient | undefined> => {
-    const known = kept.get(url.href);
-    if (known && ctx.clock() < known.until) return known.described;
+  const describe = async (url: URL, requestedBy: ClientInfo): Promise<DescribedClient | undefined> => {
+    if (!fresh(url)) await ctx.limiter.take(byClient('client_documents', requestedBy));
+    return (fresh(url) ?? fetchAndKeep(url)).described;
+  };
+
+  const fetchAndKeep = (url: URL): KeptDocument => {
     const fetching = fetchDescription(ctx, url, resolve);
     const document: KeptDocument = {
       described: fetching.then((fetched) => fetched?.client),
@@ -83,7 +84,7 @@ export function openClients(ctx: Context, resolve?: Resolve): Clients {
       document.until = fetched ? ctx.clock() + fetched.keptSeconds * 1000 : 0;
       if (!fetched && kept.get(url.href) === document) kept.delete(url.href);
     });
-    return document.described;
+    return document;
   };
 
   return {
@@ -93,15 +94,12 @@ export function openClients(ctx: Context, resolve?: Resolve): Clients {
       if (service && service.redirectUris.length > 0) return { ...service, kind: 'service', host: null };
       const url = parseClientUrl(clientId, hostsOf(ctx));
       const described = url && (await describe(url, requestedBy));
-      if (!described) return undefined;
-      return {
-        id: clientId,
-        ...described,
-        kind: 'external',
-        host: url.host,
-        isPublic: true,
-        isTrusted: false,
-      };
+      return (
+        described && {
+          ...described,
+          ...{ id: clientId, kind: 'external', host: url.host, isPublic: true, isTrusted: false },
+        }
+      );
     },
   };
 }

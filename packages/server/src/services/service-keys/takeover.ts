@@ -9,18 +9,18 @@ import { spellingsOf } from '../../platform/values/resource.ts';
 import type { Registration } from './registration.ts';
 import * as store from './store.ts';
 
-/** The names that a service takes over from others. */
+/** The names that a service takes over from others, as JSON arrays. */
 export interface InheritedAccess {
-  readonly scopes: readonly string[];
-  readonly resources: readonly string[];
+  readonly scopes: string;
+  readonly resources: string;
 }
 
 /** Ends what holds a scope or resource. Composed above this layer, because sessions and devices are. */
 export interface AccessEnding {
   /** Up to `limit` accounts that have something to end. */
   listHolders(ctx: Context, tx: Executor, access: InheritedAccess, limit: number): Promise<readonly string[]>;
-  /** Ends everything of these locked accounts that holds the access, and the device requests that wait for approval. */
-  endAccess(ctx: Context, tx: Executor, access: InheritedAccess, userIds: readonly string[]): Promise<void>;
+  /** Ends everything of these locked accounts, whose ids are a JSON array, that holds the access, and the device requests that wait for approval. */
+  endAccess(ctx: Context, tx: Executor, access: InheritedAccess, userIds: string): Promise<void>;
 }
 
 type Declared = Pick<Partial<Registration>, 'resource' | 'scopes'>;
@@ -59,8 +59,8 @@ export async function declaring(
   const names = namesOf(declared);
   // Accounts are locked before the declarations, as wherever a token with a declared name is made.
   const declareBatch = async (tx: Executor): Promise<'done' | 'more'> => {
-    const listHolders = async (access: InheritedAccess) =>
-      isNothing(access) ? [] : ending.listHolders(ctx, tx, access, batchSize + 1);
+    const listHolders = async (access: InheritedAccess | undefined) =>
+      access ? ending.listHolders(ctx, tx, access, batchSize + 1) : [];
 
     const found = await listHolders(inheritedFrom(await store.findDeclarations(tx, names), serviceId));
     const isLast = found.length <= batchSize;
@@ -78,7 +78,7 @@ export async function declaring(
       if ((await listHolders(inherited)).some((id) => !userIds.includes(id))) throw new Raced();
       await replaceDeclarations(ctx, tx, serviceId, declared);
     }
-    if (!isNothing(inherited)) await ending.endAccess(ctx, tx, inherited, userIds);
+    if (inherited) await ending.endAccess(ctx, tx, inherited, JSON.stringify(userIds));
     return isLast ? 'done' : 'more';
   };
   let races = 0;
@@ -95,15 +95,14 @@ export async function declaring(
 
 type Declaration = Awaited<ReturnType<typeof store.findDeclarations>>[number];
 
-function inheritedFrom(declarations: readonly Declaration[], serviceId: string): InheritedAccess {
+function inheritedFrom(declarations: readonly Declaration[], serviceId: string): InheritedAccess | undefined {
   const others = declarations.filter(({ service_id }) => service_id !== serviceId);
   const named = (wanted: Declaration['kind']) =>
     others.filter(({ kind }) => kind === wanted).map(({ name }) => name);
-  return { scopes: named('scope'), resources: named('resource').flatMap(spellingsOf) };
+  if (others.length === 0) return undefined;
+  const resources = named('resource').flatMap(spellingsOf);
+  return { scopes: JSON.stringify(named('scope')), resources: JSON.stringify(resources) };
 }
-
-const isNothing = ({ scopes, resources }: InheritedAccess): boolean =>
-  scopes.length === 0 && resources.length === 0;
 
 async function declaredElsewhere(
   tx: Executor,

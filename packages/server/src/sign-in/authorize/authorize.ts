@@ -1,12 +1,12 @@
 // Authorization requests: what a client asks the user of a browser for. The rules without the database are in request.ts,
 // the exchange of the code for tokens in redeeming.ts.
 
-import type {
-  AuthorizationParameters,
-  AuthorizationResponse,
-  PendingAuthorization,
+import {
+  type AuthorizationParameters,
+  type AuthorizationResponse,
+  clientErrors,
+  type PendingAuthorization,
 } from '@latchkey/contract/authorize';
-import type { ErrorCode } from '@latchkey/contract/errors';
 import { everything } from '@latchkey/contract/scopes';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
@@ -28,7 +28,6 @@ import type { InheritedAccess } from '../../services/service-keys/service-keys.t
 import { isSignedInWithin, requireSignInWithin } from '../../sessions/policy.ts';
 import { requireActiveSession, sessionIdFor } from '../../sessions/sessions.ts';
 import { codeIdOf, sessionSecretOf } from './code.ts';
-import { revokeCode as revokeUnredeemed } from './redeeming.ts';
 import {
   type AuthorizationRequest,
   errorResponseTo,
@@ -73,17 +72,8 @@ export type Assessment =
       readonly refusal: { readonly error: AuthError; readonly response: AuthorizationResponse } | undefined;
     };
 
-/** The errors that belong to the client. All others are about the request of the page. */
-const clientErrors: readonly ErrorCode[] = [
-  'invalid_request',
-  'invalid_scope',
-  'invalid_target',
-  'unsupported_response_type',
-  'request_not_supported',
-  'request_uri_not_supported',
-  'interaction_required',
-  'login_required',
-];
+const isForClient = (error: unknown): error is AuthError =>
+  error instanceof AuthError && clientErrors.some((code) => code === error.code);
 
 /** Runs `work`; an error that belongs to the client gets the response that takes it there. */
 async function answeringClient<T>(
@@ -94,7 +84,7 @@ async function answeringClient<T>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof AuthError) || !clientErrors.includes(error.code)) throw error;
+    if (!isForClient(error)) throw error;
     throw error.withMembers(errorResponseTo(target, config.baseUrl, error));
   }
 }
@@ -169,14 +159,14 @@ export async function assessRequest(
   try {
     found = await findTarget(options, sent, requestedBy);
   } catch (error) {
-    if (error instanceof AuthError && error.code === 'invalid_request') return { outcome: 'unknown', error };
+    if (isForClient(error)) return { outcome: 'unknown', error };
     throw error;
   }
   try {
     await checkRequest(ctx, options, sent, found);
     return { outcome: 'known', ...found, refusal: undefined };
   } catch (error) {
-    if (!(error instanceof AuthError) || !clientErrors.includes(error.code)) throw error;
+    if (!isForClient(error)) throw error;
     const response = errorResponseTo(found.target, ctx.config.baseUrl, error);
     return { outcome: 'known', ...found, refusal: { error, response } };
   }
@@ -314,32 +304,10 @@ export async function denyRequest(
   );
 }
 
-/** Spends an unredeemed code; ignores any other string. */
-export const revokeCode = (ctx: Context, text: string): Promise<void> => revokeUnredeemed(ctx, text);
-
-const namesOf = ({ scopes, resources }: InheritedAccess) => ({
-  scopes: JSON.stringify(scopes),
-  resources: JSON.stringify(resources),
-});
-
 /** Up to `limit` accounts with unspent codes for this access. */
-export const listCodeHolders = async (
-  ctx: Context,
-  tx: Executor,
-  access: InheritedAccess,
-  limit: number,
-): Promise<string[]> => {
-  const rows = await store.listCodeHolders(tx, { ...namesOf(access), now: ctx.clock(), limit });
-  return rows.map(({ user_id }) => user_id);
-};
+export const listCodeHolders = (ctx: Context, tx: Executor, access: InheritedAccess, limit: number) =>
+  store.listCodeHolders(tx, { ...access, now: ctx.clock(), limit });
 
 /** Spends the unspent codes of these locked accounts for this access. */
-export const spendCodesWithAccess = async (
-  ctx: Context,
-  tx: Executor,
-  access: InheritedAccess,
-  userIds: readonly string[],
-): Promise<void> => {
-  const user_ids = JSON.stringify(userIds);
-  await store.spendCodesWithAccess(tx, { ...namesOf(access), user_ids, now: ctx.clock() });
-};
+export const spendCodesWithAccess = (ctx: Context, tx: Executor, access: InheritedAccess, user_ids: string) =>
+  store.spendCodesWithAccess(tx, { ...access, user_ids, now: ctx.clock() });

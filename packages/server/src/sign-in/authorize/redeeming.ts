@@ -41,24 +41,24 @@ interface RedeemedCode {
 
 /** A token request. Its parameters are optional because a second use of a code counts whatever else is wrong with it. */
 interface CodeRequest {
-  readonly body: {
-    readonly [Name in
-      | 'code'
-      | 'redirect_uri'
-      | 'code_verifier'
-      | 'client_id'
-      | 'scope'
-      | 'resource'
-      | 'authorization_details']?: string | undefined;
-  };
+  readonly body: Readonly<Partial<Record<Parameter, string | undefined>>>;
   readonly idempotencyKey: string | undefined;
   /** With the key of a service. */
   readonly authorization: string | null;
   readonly client: ClientInfo;
 }
 
+type Parameter =
+  | 'code'
+  | 'redirect_uri'
+  | 'code_verifier'
+  | 'client_id'
+  | 'scope'
+  | 'resource'
+  | 'authorization_details';
+
 /** @throws {AuthError} `invalid_request` if the parameter is missing */
-function required({ body }: CodeRequest, name: keyof CodeRequest['body']): string {
+function required({ body }: CodeRequest, name: Parameter): string {
   const value = body[name];
   if (value === undefined) throw new AuthError('invalid_request', `${name}: is missing`);
   return value;

@@ -68,7 +68,7 @@ export async function startDeviceAuthorization(
       ...access,
       ip_address: client.ipAddress,
       user_agent: client.userAgent,
-      now,
+      created_at: now,
       expires_at,
       interval_seconds: config.devicePollIntervalSeconds,
       can_confirm: Number(request.confirmation === true || request.confirmation === 'true'),
@@ -323,16 +323,8 @@ export const denyApprovedBy = (
   });
 
 /** Up to `limit` accounts that approved a device with this access that has not redeemed it. */
-export const listAccessApprovers = async (
-  ctx: Context,
-  tx: Executor,
-  { scopes, resources }: InheritedAccess,
-  limit: number,
-): Promise<string[]> => {
-  const access = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) };
-  const rows = await store.listAccessApprovers(tx, { ...access, now: ctx.clock(), limit });
-  return rows.map((row) => row.user_id);
-};
+export const listAccessApprovers = (ctx: Context, tx: Executor, access: InheritedAccess, limit: number) =>
+  store.listAccessApprovers(tx, { ...access, now: ctx.clock(), limit });
 
 /**
  * Denies every device authorization with this access that waits for approval, or that one of these locked accounts approved and
@@ -341,15 +333,10 @@ export const listAccessApprovers = async (
 export async function denyAccess(
   ctx: Context,
   tx: Executor,
-  { scopes, resources }: InheritedAccess,
-  userIds: readonly string[],
+  access: InheritedAccess,
+  user_ids: string,
 ): Promise<void> {
-  const denied = await store.denyAccess(tx, {
-    scopes: JSON.stringify(scopes),
-    resources: JSON.stringify(resources),
-    user_ids: JSON.stringify(userIds),
-    now: ctx.clock(),
-  });
+  const denied = await store.denyAccess(tx, { ...access, user_ids, now: ctx.clock() });
   for (const { user_id: userId, session_id: sessionId } of denied) {
     if (userId === null) continue;
     await recordEvent(ctx, tx, {

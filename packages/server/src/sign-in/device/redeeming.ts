@@ -39,9 +39,6 @@ interface RedeemedCode {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A held poll has been accepted: while the authorization is pending it is neither too early nor accepted again. */
-type PollStage = 'new' | 'held';
-
 /** One poll: a device code that this service issued, and the key that identifies a repeated request. */
 interface Poll {
   readonly authorizationId: string;
@@ -162,7 +159,7 @@ async function awaitDecision(
       await store.endHeldPoll(ctx.db.single, ended).catch(() => ctx.log.warn('a held poll was not ended'));
       return { outcome: 'still_pending' };
     }
-    const result = await runPoll(ctx, poll, 'held');
+    const result = await runPoll(ctx, poll, true);
     if (result.outcome !== 'still_pending' || ctx.clock() >= answeredAt) return result;
   }
 }
@@ -183,19 +180,20 @@ async function checkRepeatedAccess(ctx: Context, poll: Poll, repeated: RepeatedA
 }
 
 /** Attempts the poll until its write succeeds: an attempt that loses a race sees the winner's change next time. */
-async function runPoll(ctx: Context, poll: Poll, stage: PollStage = 'new'): Promise<PollResult> {
+async function runPoll(ctx: Context, poll: Poll, isHeld = false): Promise<PollResult> {
   for (let attempt = 0; attempt < maxPollAttempts; attempt++) {
-    const result = await attemptPoll(ctx, poll, stage);
+    const result = await attemptPoll(ctx, poll, isHeld);
     if (result !== 'lost_race') return result;
   }
   return { outcome: 'contended' };
 }
 
-async function attemptPoll(ctx: Context, poll: Poll, stage: PollStage): Promise<PollResult | 'lost_race'> {
+/** @param isHeld it was accepted already: while the authorization is pending it is neither too early nor accepted again */
+async function attemptPoll(ctx: Context, poll: Poll, isHeld: boolean): Promise<PollResult | 'lost_race'> {
   const now = ctx.clock();
   const id = poll.authorizationId;
   const isOff = ctx.config.deviceLogin === 'off';
-  if (stage === 'new' && !isOff) {
+  if (!isHeld && !isOff) {
     const accepted = await acceptPoll(ctx, poll, now);
     if (accepted) return accepted;
   }
@@ -204,8 +202,8 @@ async function attemptPoll(ctx: Context, poll: Poll, stage: PollStage): Promise<
   if (isOff && authorization.status === 'pending') return { outcome: 'unknown' };
   const isRepeatedTry = poll.triedHash !== null && poll.triedHash === authorization.confirmation_tried;
   if (isRepeatedTry && authorization.status === 'approved') return { outcome: 'confirmation_required' };
-  const decision = decidePoll(authorization, poll.idempotencyHash, now, stage === 'held');
-  if (stage === 'held' && (decision === 'keep_waiting' || decision === 'slow_down'))
+  const decision = decidePoll(authorization, poll.idempotencyHash, now, isHeld);
+  if (isHeld && (decision === 'keep_waiting' || decision === 'slow_down'))
     return { outcome: 'still_pending' };
   switch (decision) {
     case 'keep_waiting':
@@ -215,7 +213,7 @@ async function attemptPoll(ctx: Context, poll: Poll, stage: PollStage): Promise<
       return slowed ? { outcome: 'slow_down', intervalSeconds: slowed.interval_seconds } : 'lost_race';
     }
     case 'confirm':
-      return confirmOrRefuse(ctx, poll, authorization, stage);
+      return confirmOrRefuse(ctx, poll, authorization, isHeld);
     case 'redeem': {
       const tokens = await redeem(ctx, poll, authorization);
       return tokens ? { outcome: 'redeemed', tokens } : 'lost_race';
@@ -237,9 +235,9 @@ async function confirmOrRefuse(
   ctx: Context,
   poll: Poll,
   authorization: Authorization,
-  stage: PollStage,
+  isHeld: boolean,
 ): Promise<PollResult | 'lost_race'> {
-  const given = stage === 'held' ? undefined : poll.confirmationCode;
+  const given = isHeld ? undefined : poll.confirmationCode;
   const { id, confirmation_hash, last_poll_at } = authorization;
   if (given !== undefined && confirmationHashes(ctx, id, given).includes(confirmation_hash!)) {
     const tokens = await redeem(ctx, poll, authorization);

@@ -25,22 +25,19 @@ const isSessionActive = (
   );
 
 /** Inserts a device authorization; no row when its user code is already in use. */
-export const insertAuthorization = statement<{
-  id: string;
-  session_id: string;
-  user_code_hash: string;
-  client_id: string | null;
-  client_name: string | null;
-  device_name: string | null;
-  scope: string | null;
-  resource: string | null;
-  ip_address: string | null;
-  user_agent: string | null;
-  now: number;
-  expires_at: number;
-  interval_seconds: number;
-  can_confirm: number;
-}>()((db, p) =>
+export const insertAuthorization = statement<
+  Omit<
+    Tables['device_authorizations'],
+    | 'status'
+    | 'last_poll_at'
+    | `confirmation_${string}`
+    | 'user_id'
+    | 'session_epoch'
+    | 'redeemed_at'
+    | 'idempotency_hash'
+    | 'approved_by'
+  >
+>()((db, p) =>
   db
     .insertInto('device_authorizations')
     .values({
@@ -55,7 +52,7 @@ export const insertAuthorization = statement<{
       resource: p.resource,
       ip_address: p.ip_address,
       user_agent: p.user_agent,
-      created_at: p.now,
+      created_at: p.created_at,
       expires_at: p.expires_at,
       interval_seconds: p.interval_seconds,
       last_poll_at: 0,

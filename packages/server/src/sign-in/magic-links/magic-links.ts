@@ -61,7 +61,7 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
         id,
         email,
         email_key: emailKey,
-        now,
+        created_at: now,
         expires_at: expiresAt,
         ip_address: origin.client.ipAddress,
         user_agent: origin.client.userAgent,

@@ -7,21 +7,12 @@ import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { accountState, browserOrigins } from '../../sessions/origins/store.ts';
 
-export const insertMagicLink = statement<{
-  id: string;
-  email: string;
-  email_key: string;
-  now: number;
-  expires_at: number;
-  ip_address: string | null;
-  user_agent: string | null;
-  language: string | null;
-}>()((db, p) =>
+export const insertMagicLink = statement<Omit<Tables['magic_links'], 'code_tries' | 'spent_at'>>()((db, p) =>
   db.insertInto('magic_links').values({
     id: p.id,
     email: p.email,
     email_key: p.email_key,
-    created_at: p.now,
+    created_at: p.created_at,
     expires_at: p.expires_at,
     code_tries: 0,
     ip_address: p.ip_address,

@@ -7,6 +7,7 @@ import {
 } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
+import type { signInFailureReasons } from '../failures/failures.ts';
 import * as store from './store.ts';
 
 /** Time to complete a ceremony, such as with a phone beside the computer. Browsers get it as their timeout. */
@@ -18,30 +19,12 @@ export interface Challenge {
   readonly expiresAt: number;
 }
 
-/** Why a passkey ceremony failed. */
+/** Why a passkey ceremony failed: what a sign-in is counted by, and what only a registration fails for. */
 type CeremonyDetail =
-  | 'attestation_certificate'
-  | 'attestation_format'
-  | 'attestation_signature'
-  | 'attestation_statement'
-  | 'backup_eligibility'
-  | 'backup_state'
+  | (typeof signInFailureReasons.passkey)[number]
+  | `attestation_${'certificate' | 'format' | 'signature' | 'statement'}`
   | 'base64url'
-  | 'client_data'
-  | 'clone'
-  | 'credential_id'
-  | 'cross_origin'
-  | 'expired_challenge'
-  | 'foreign_challenge'
-  | 'origin'
   | 'public_key'
-  | 'replay'
-  | 'rp_id'
-  | 'signature'
-  | 'type'
-  | 'user_handle'
-  | 'user_presence'
-  | 'user_verification'
   | 'verification';
 
 /** The error of every failed ceremony. The caller gets no details; `detail` goes into the log. */

@@ -64,17 +64,15 @@ export async function renamePasskey(
   client: ClientInfo,
 ): Promise<Passkey> {
   const { userId, sessionId } = caller;
-  const renamed = await ctx.db.transaction(async (tx) => {
+  return ctx.db.transaction(async (tx) => {
     const [row] = await store.renamePasskey(tx, { id, user_id: userId, name });
-    if (!row) return undefined;
+    if (!row) throw resourceNotFound();
     const detail = { passkey_id: id, name };
     const event = { type: 'passkey_renamed', userId, sessionId, client, detail } as const;
     await recordChange(ctx, tx, event, mergeRenames);
     await announcePasskey(ctx, tx, row, 'update');
-    return row;
+    return passkeyOf(row);
   });
-  if (!renamed) throw resourceNotFound();
-  return passkeyOf(renamed);
 }
 
 /** The detail of two renames in one event: the latest name of a single passkey, or the ids of several. */
@@ -94,27 +92,25 @@ export async function removePasskey(
   id: string,
   client: ClientInfo,
 ): Promise<void> {
-  const removed = await ctx.db.transaction(async (tx) => {
+  await ctx.db.transaction(async (tx) => {
     const [row] = await store.deletePasskey(tx, { id, user_id: caller.userId });
-    if (!row) return false;
-    await notify(ctx, tx, {
-      kind: 'passkey_removed',
-      userId: caller.userId,
-      sessionId: caller.sessionId,
-      client,
-      passkeyName: row.name,
-    });
-    await recordEvent(ctx, tx, {
-      type: 'passkey_removed',
-      userId: caller.userId,
-      sessionId: caller.sessionId,
-      client,
-      detail: { passkey_id: id, name: row.name },
-    });
+    if (!row) throw resourceNotFound();
+    await tellOwner(ctx, tx, 'passkey_removed', row, caller, client);
     await announcePasskey(ctx, tx, row, 'delete');
-    return true;
   });
-  if (!removed) throw resourceNotFound();
+}
+
+/** Records in the log of the owner that a passkey was added or removed, with a security notice. */
+export async function tellOwner(
+  ctx: Context,
+  tx: Executor,
+  type: 'passkey_added' | 'passkey_removed',
+  { id, name }: Pick<PasskeyRow, 'id' | 'name'>,
+  { userId, sessionId }: Caller,
+  client: ClientInfo,
+): Promise<void> {
+  await notify(ctx, tx, { kind: type, userId, sessionId, client, passkeyName: name });
+  await recordEvent(ctx, tx, { type, userId, sessionId, client, detail: { passkey_id: id, name } });
 }
 
 /** A passkey that was registered with another service for the same RP ID. */

@@ -11,8 +11,6 @@ import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidCredential } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { recordEvent } from '../../security-log/events/events.ts';
-import { notify } from '../../security-log/notices/notices.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
 import {
@@ -24,7 +22,14 @@ import {
   verifyChallenge,
 } from './challenge.ts';
 import { parseClientData, verifyClientData } from './client-data.ts';
-import { announcePasskey, type PasskeyRow, passkeyOf, tooManyPasskeys, transportsOf } from './passkeys.ts';
+import {
+  announcePasskey,
+  type PasskeyRow,
+  passkeyOf,
+  tellOwner,
+  tooManyPasskeys,
+  transportsOf,
+} from './passkeys.ts';
 import * as store from './store.ts';
 import { type NewCredential, verifyRegistration } from './verification.ts';
 
@@ -117,20 +122,7 @@ async function addPasskey(
     now: ctx.clock(),
   });
   if (!row) return 'registered';
-  await notify(ctx, tx, {
-    kind: 'passkey_added',
-    userId: caller.userId,
-    sessionId: caller.sessionId,
-    client,
-    passkeyName: row.name,
-  });
-  await recordEvent(ctx, tx, {
-    type: 'passkey_added',
-    userId: caller.userId,
-    sessionId: caller.sessionId,
-    client,
-    detail: { passkey_id: row.id, name: row.name },
-  });
+  await tellOwner(ctx, tx, 'passkey_added', row, caller, client);
   await announcePasskey(ctx, tx, row, 'create');
   return row;
 }
