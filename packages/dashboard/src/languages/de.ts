@@ -303,7 +303,7 @@ export const de: Texts = {
     stay: 'Angemeldet bleiben',
     doneText: 'Sie können dieses Fenster schließen.',
     refusedText:
-      '{product} kennt die Anwendung nicht, die Sie hierher geschickt hat, oder nicht die Adresse, zu der sie zurückführt. Sie sind weiterhin angemeldet.',
+      '{product} kennt die Anwendung nicht, die Sie hierher geschickt hat, oder nicht die Adresse, zu der sie zurückführt. Sie wurden nicht abgemeldet.',
   },
   confirm: {
     title: 'Bestätigen Sie Ihre Identität',

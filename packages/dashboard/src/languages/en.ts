@@ -292,7 +292,7 @@ export const en = {
     stay: 'Stay signed in',
     doneText: 'You can close this window.',
     refusedText:
-      "{product} doesn't know the application that sent you here, or the address to return to. You're still signed in.",
+      "{product} doesn't know the application that sent you here, or the address to return to. You haven't been signed out.",
   },
   /** The dialogs that ask for a recent sign-in, and that say that somebody else is signed in. */
   confirm: {

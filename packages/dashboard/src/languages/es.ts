@@ -307,7 +307,7 @@ export const es: Texts = {
     stay: 'Mantener la sesión',
     doneText: 'Puedes cerrar esta ventana.',
     refusedText:
-      '{product} no conoce la aplicación que te ha enviado aquí, o la dirección a la que vuelve. Tu sesión sigue abierta.',
+      '{product} no conoce la aplicación que te ha enviado aquí, o la dirección a la que vuelve. No se ha cerrado ninguna sesión.',
   },
   confirm: {
     title: 'Confirma que eres tú',

@@ -311,7 +311,7 @@ export const fr: Texts = {
     stay: 'Rester connecté',
     doneText: 'Vous pouvez fermer cette fenêtre.',
     refusedText:
-      "{product} ne connaît pas l'application qui vous a envoyé ici, ou l'adresse de retour. Vous êtes toujours connecté.",
+      "{product} ne connaît pas l'application qui vous a envoyé ici, ou l'adresse de retour. Vous n'avez pas été déconnecté.",
   },
   confirm: {
     title: 'Confirmez votre identité',

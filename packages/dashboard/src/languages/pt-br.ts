@@ -304,7 +304,7 @@ export const ptBr: Texts = {
     stay: 'Continuar conectado',
     doneText: 'Você pode fechar esta janela.',
     refusedText:
-      '{product} não conhece o aplicativo que trouxe você até aqui, ou o endereço para o qual ele volta. Sua sessão continua ativa.',
+      '{product} não conhece o aplicativo que trouxe você até aqui, ou o endereço para o qual ele volta. Nenhuma sessão foi encerrada.',
   },
   confirm: {
     title: 'Confirme que é você',
