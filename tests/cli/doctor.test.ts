@@ -9,7 +9,8 @@ import { runOperator, startService, temporaryDirectory } from '../support/servic
 test('doctor reports a sound service as ok, an untrusted proxy as a warning and a readable key file as failed', async () => {
   const service = await startService();
   const sound = await runOperator(service.env, 'doctor');
-  expect(sound).toMatchObject({ code: 0, stderr: '' });
+  const store = `Store: sqlite:${join(service.directory, 'latchkey.db')}\n`;
+  expect(sound).toMatchObject({ code: 0, stderr: store });
   for (const line of [
     /^ok +the settings are valid$/m,
     /^ok +all migrations are applied$/m,
@@ -24,7 +25,7 @@ test('doctor reports a sound service as ok, an untrusted proxy as a warning and 
   chmodSync(join(service.directory, 'latchkey.keys'), 0o644);
   const wrong = await runOperator(service.env, 'doctor');
   expect(wrong.code).toBe(1);
-  expect(wrong.stderr).toBe('latchkey-server: 1 check failed.\n');
+  expect(wrong.stderr).toBe(`${store}latchkey-server: 1 check failed.\n`);
   expect(wrong.stdout).toMatch(/^warning +1 request had forwarding headers .*LATCHKEY_TRUSTED_PROXIES/m);
   expect(wrong.stdout).toMatch(/^failed +the key file .* is readable by others .*mode 644/m);
   await service.stop();
@@ -33,7 +34,7 @@ test('doctor reports a sound service as ok, an untrusted proxy as a warning and 
 test('doctor --json prints one JSON object, even if a setting is invalid', async () => {
   const service = await startService();
   const sound = await runOperator(service.env, 'doctor', '--json');
-  expect(sound).toMatchObject({ code: 0, stderr: '' });
+  expect(sound).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Store: [^\n]+\n$/) });
   const report = JSON.parse(sound.stdout);
   expect(report.failed).toBe(0);
   expect(report.findings).toContainEqual({ state: 'ok', text: 'all migrations are applied' });

@@ -19,8 +19,8 @@ test.each(['sqlite', 'postgres'] as const)(
     const seed = Date.now() % 2 ** 32;
     const { statuses, violations } = await attack(service, { requests: requestsOf[dialect], seed });
     expect({ seed, violations }).toEqual({ seed, violations: [] });
-    // Requests of every outcome reached the endpoints.
-    for (const status of [200, 204, 400, 401, 403, 404, 405, 413, 415])
+    // Requests of every outcome reached the endpoints. 204 is too rare for the short form.
+    for (const status of [200, ...(isLong ? [204] : []), 400, 401, 403, 404, 405, 413, 415])
       expect([status, statuses[status] ?? 0]).not.toEqual([status, 0]);
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     expect(await service.stop()).toBe(0);

@@ -23,10 +23,10 @@ function documentSignOut(routes: Routes, method: 'get' | 'post'): void {
   }));
   routes.describe({
     ...(method === 'get'
-      ? { id: 'startSignOut', title: 'Sign out', parameters }
+      ? { id: 'startSignOut', title: 'Sign out from an application', parameters }
       : {
           id: 'postSignOut',
-          title: 'Sign out by POST',
+          title: 'Sign out from an application by POST',
           body: { required: false, content: { 'application/x-www-form-urlencoded': signOutParameters } },
         }),
     group: 'authorization',

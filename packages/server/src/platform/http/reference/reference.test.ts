@@ -242,7 +242,10 @@ test('every example with the SDK is a program that the SDK accepts', async () =>
     compilerOptions: {
       typeRoots: [join(root, 'node_modules/@types')],
       paths: {
-        '@latchkey/client/*': [join(root, 'packages/client/src/*')],
+        '@latchkey/client/*': [
+          join(root, 'packages/client/src/*'),
+          join(root, 'packages/client/src/storage/*'),
+        ],
         '@latchkey/contract/*': [join(root, 'packages/contract/src/*')],
       },
       noUnusedLocals: false,
