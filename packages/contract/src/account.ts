@@ -8,6 +8,7 @@ import {
   personName,
   pictureUrl,
   readOnly,
+  shownOrNull,
   text,
   time,
   userId,
@@ -21,16 +22,11 @@ export const profile = z
     email_verified: emailVerified,
     name: personName,
     avatar_url: pictureUrl,
-    locale: described(
-      z.string().nullable(),
+    locale: shownOrNull(
       'The language of emails, dates and times, as a BCP 47 tag. Null if the user set none.',
       'en-GB',
     ),
-    time_zone: described(
-      z.string().nullable(),
-      'The IANA name of the time zone. Null if the user set none.',
-      'Europe/London',
-    ),
+    time_zone: shownOrNull('The IANA name of the time zone. Null if the user set none.', 'Europe/London'),
     created_at: described(time, 'When the account was created.'),
     updated_at: described(time, 'When the profile last changed.'),
   })

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { described } from './fields.ts';
+import { shown } from './fields.ts';
 
 /** What a token allows in detail, in terms of the services that read it. @see RFC 9396 section 2 */
 export const authorizationDetails = z
   .array(
     z.looseObject({
-      type: described(z.string(), 'The type, which decides what further members mean.', 'project_access'),
+      type: shown('The type, which decides what further members mean.', 'project_access'),
     }),
   )
   .meta({

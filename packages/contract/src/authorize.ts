@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
-import { deviceName, said, shown, shownOrNull } from './fields.ts';
+import { described, deviceName, shown, shownOrNull } from './fields.ts';
 import { requestedAccess } from './scopes.ts';
 
 /** The only response type. @see RFC 6749 section 4.1.1 */
@@ -77,10 +77,11 @@ export type AuthorizationParameters = z.infer<typeof authorizationParameters>;
 
 export const formPost = z
   .object({
-    action: z.url().meta(said('The redirect URI.', 'http://127.0.0.1:41234/callback')),
-    fields: z.record(z.string(), z.string()).meta({
-      description: 'The fields of the form.',
-      examples: [{ code: examples.authorizationCode, state: 'af0ifjsldkj', iss: 'https://login.example' }],
+    action: described(z.url(), 'The redirect URI.', 'http://127.0.0.1:41234/callback'),
+    fields: described(z.record(z.string(), z.string()), 'The fields of the form.', {
+      code: examples.authorizationCode,
+      state: 'af0ifjsldkj',
+      iss: 'https://login.example',
     }),
   })
   .meta({
@@ -93,10 +94,11 @@ export const authorizationResponse = z
   .union([
     z
       .object({
-        redirect: z.url().meta({
-          description: 'The redirect URI with the response in its query.',
-          examples: [`https://grafana.example/login/generic_oauth?code=${examples.authorizationCode}`],
-        }),
+        redirect: described(
+          z.url(),
+          'The redirect URI with the response in its query.',
+          `https://grafana.example/login/generic_oauth?code=${examples.authorizationCode}`,
+        ),
       })
       .meta({ id: 'AuthorizationRedirect', title: 'With response_mode=query' }),
     z.object({ form_post: formPost }).meta({
@@ -114,14 +116,11 @@ export const authorizationClient = z.object({
     'The name of the client: registered by the operator, or unverified if `kind` is `external`.',
     'Grafana',
   ),
-  kind: z
-    .enum(['command_line', 'service', 'external'])
-    .meta(
-      said(
-        '`command_line` is the program latchkey, `service` an application that the operator registered, `external` one that describes itself at its client_id.',
-        'service',
-      ),
-    ),
+  kind: described(
+    z.enum(['command_line', 'service', 'external']),
+    '`command_line` is the program latchkey, `service` an application that the operator registered, `external` one that describes itself at its client_id.',
+    'service',
+  ),
   host: shownOrNull('The host of an external client, as in its client_id. Otherwise null.', null),
 });
 
@@ -132,17 +131,19 @@ export const pendingAuthorization = z
       'The host that the response goes to. Null for a program on this computer.',
       'grafana.example',
     ),
-    loopback_warning: z
-      .boolean()
-      .meta(said('Whether to warn that any program on this computer could claim to be the client.', false)),
+    loopback_warning: described(
+      z.boolean(),
+      'Whether to warn that any program on this computer could claim to be the client.',
+      false,
+    ),
     ...requestedAccess,
     device_name: deviceName,
-    approval: z
-      .enum(['needed', 'given'])
-      .meta(
-        said('Whether the user has to approve. `given` for trusted applications: approve at once.', 'needed'),
-      ),
-    sign_in_needed: z.boolean().meta(said('Whether the user has to sign in again before approving.', false)),
+    approval: described(
+      z.enum(['needed', 'given']),
+      'Whether the user has to approve. `given` for trusted applications: approve at once.',
+      'needed',
+    ),
+    sign_in_needed: described(z.boolean(), 'Whether the user has to sign in again before approving.', false),
   })
   .meta({ id: 'PendingAuthorization', description: 'What an authorization request asks for.' });
 export type PendingAuthorization = z.infer<typeof pendingAuthorization>;

@@ -3,12 +3,12 @@ import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import {
   clientName,
+  described,
   deviceName,
   expiresIn,
   ipAddress,
   notSupported,
   opaque,
-  said,
   shown,
   time,
   userAgent,
@@ -21,30 +21,29 @@ const clientText = visibleText(fieldLimits.clientText).optional();
 /** How a program describes itself. The user sees it as unverified text before approving. */
 export const deviceAuthorizationRequest = z
   .object({
-    client_id: clientText.meta(
-      said(
-        'The client id of a standard OAuth client. Shown if there is no client_name. Not checked.',
-        'example-cli',
-      ),
+    client_id: described(
+      clientText,
+      'The client id of a standard OAuth client. Shown if there is no client_name. Not checked.',
+      'example-cli',
     ),
-    client_name: clientText.meta(
-      said(
-        'The name of the program. The user sees it before approving, marked as unverified.',
-        'Example CLI',
-      ),
+    client_name: described(
+      clientText,
+      'The name of the program. The user sees it before approving, marked as unverified.',
+      'Example CLI',
     ),
-    device_name: clientText.meta(
-      said('The name of the device. The user sees it before approving, marked as unverified.', 'den'),
+    device_name: described(
+      clientText,
+      'The name of the device. The user sees it before approving, marked as unverified.',
+      'den',
     ),
     scope: scopeText.optional(),
     resource: resourceText.optional(),
     authorization_details: notSupported,
-    confirmation: z
-      .union([z.boolean(), z.enum(['true', 'false'])])
-      .optional()
-      .meta(
-        said('Whether the program can ask its user for a code that the page shows after the approval.', true),
-      ),
+    confirmation: described(
+      z.union([z.boolean(), z.enum(['true', 'false'])]).optional(),
+      'Whether the program can ask its user for a code that the page shows after the approval.',
+      true,
+    ),
   })
   .meta({ examples: [{ client_name: 'Example CLI', device_name: 'den' }] });
 export type DeviceAuthorizationRequest = z.infer<typeof deviceAuthorizationRequest>;
@@ -59,21 +58,26 @@ export const deviceAuthorization = z
       'The code that the user enters. Case, spaces and hyphens do not matter.',
       examples.userCode,
     ),
-    verification_uri: z
-      .url()
-      .meta(said('The page where the user enters the code.', 'https://login.example/device')),
-    verification_uri_complete: z.url().meta({
-      description: 'The same page with the code filled in, for a link or a QR code.',
-      examples: [`https://login.example/device?user_code=${examples.userCode}`],
-    }),
+    verification_uri: described(
+      z.url(),
+      'The page where the user enters the code.',
+      'https://login.example/device',
+    ),
+    verification_uri_complete: described(
+      z.url(),
+      'The same page with the code filled in, for a link or a QR code.',
+      `https://login.example/device?user_code=${examples.userCode}`,
+    ),
     expires_in: expiresIn('both codes', 600),
-    interval: z.int().meta(said('Seconds to wait between two polls.', 5)),
+    interval: described(z.int(), 'Seconds to wait between two polls.', 5),
   })
   .meta({ id: 'DeviceAuthorization', description: 'RFC 8628 section 3.2' });
 
 export const userCodeRequest = z.object({
-  user_code: opaque(fieldLimits.userCode).meta(
-    said('The code that the device shows. Case, spaces and hyphens do not matter.', examples.userCode),
+  user_code: described(
+    opaque(fieldLimits.userCode),
+    'The code that the device shows. Case, spaces and hyphens do not matter.',
+    examples.userCode,
   ),
 });
 
@@ -86,17 +90,16 @@ export const pendingDevice = z
     user_agent: userAgent,
     requested_at: time.meta({ description: 'When the device asked to sign in.' }),
     expires_in: expiresIn('the code', 540),
-    same_network: z
-      .boolean()
-      .meta(said('Whether the device asked from the network that this request comes from.', true)),
-    confirmation: z
-      .enum(['none', 'required', 'impossible'])
-      .meta(
-        said(
-          'Whether the user has to enter a code on the device after approving it, because the device is in another network. `impossible` if the program cannot ask for it: approve from the network of the device.',
-          'none',
-        ),
-      ),
+    same_network: described(
+      z.boolean(),
+      'Whether the device asked from the network that this request comes from.',
+      true,
+    ),
+    confirmation: described(
+      z.enum(['none', 'required', 'impossible']),
+      'Whether the user has to enter a code on the device after approving it, because the device is in another network. `impossible` if the program cannot ask for it: approve from the network of the device.',
+      'none',
+    ),
     ...requestedAccess,
     session_id: shown(
       'The id of the session that an approval will start, once the device collects its tokens.',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
-import { ipAddress, pageOf, time, userAgent } from './fields.ts';
+import { described, ipAddress, pageOf, shown, shownOrNull, time, userAgent } from './fields.ts';
 
 /** The types of security log events. */
 export const eventTypes = [
@@ -38,21 +38,18 @@ export const eventTypes = [
 
 export const event = z
   .object({
-    id: z.string().meta({ description: 'The id of the event.', examples: [examples.eventId] }),
-    type: z.enum(eventTypes).meta({ description: 'What happened.', examples: ['login'] }),
+    id: shown('The id of the event.', examples.eventId),
+    type: described(z.enum(eventTypes), 'What happened.', 'login'),
     created_at: time.meta({ description: 'When it happened.' }),
-    session_id: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The session in which, or to which, it happened. Null if there was none.',
-        examples: [examples.sessionId],
-      }),
+    session_id: shownOrNull(
+      'The session in which, or to which, it happened. Null if there was none.',
+      examples.sessionId,
+    ),
     ip_address: ipAddress,
     user_agent: userAgent,
-    detail: z.record(z.string(), z.string()).meta({
-      description: 'Details that depend on the type. Often empty.',
-      examples: [{ method: 'passkey', kind: 'browser' }],
+    detail: described(z.record(z.string(), z.string()), 'Details that depend on the type. Often empty.', {
+      method: 'passkey',
+      kind: 'browser',
     }),
   })
   .meta({ id: 'Event', description: "An entry of the account's security log." });

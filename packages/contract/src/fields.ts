@@ -46,9 +46,6 @@ export const notSupported = text(fieldLimits.bodyBytes)
   // No example: no value is accepted.
   .meta({ description: 'Not supported: refused.', examples: [] });
 
-/** What the reference says about a value, with an example. */
-export const said = (description: string, example: unknown) => ({ description, examples: [example] });
-
 /** A string in a response. */
 export const shown = (description: string, example: string | null) =>
   described(z.string(), description, example);
@@ -62,66 +59,47 @@ export const time = z.iso.datetime({ precision: 3 }).meta({
   examples: [examples.time],
 });
 
-export const userId = z.string().meta({ description: 'The id of the user.', examples: [examples.userId] });
+export const userId = shown('The id of the user.', examples.userId);
 
 /** An email address in a response. */
-export const addressShown = z
-  .string()
-  .meta({ description: "The user's email address, as it was first typed.", examples: [examples.email] });
+export const addressShown = shown("The user's email address, as it was first typed.", examples.email);
 
-export const emailVerified = z.boolean().meta({
-  description: 'Whether the user has proved that they receive email at the address.',
-  examples: [true],
-});
+export const emailVerified = described(
+  z.boolean(),
+  'Whether the user has proved that they receive email at the address.',
+  true,
+);
 
-export const personName = z
-  .string()
-  .meta({ description: 'The name that the user goes by. May be empty.', examples: ['Ada Lovelace'] });
+export const personName = shown('The name that the user goes by. May be empty.', 'Ada Lovelace');
 
-export const pictureUrl = z
-  .string()
-  .nullable()
-  .meta({
-    description: "The https address of the user's picture. Null if the user set none.",
-    examples: ['https://images.example/ada.png'],
-  });
+export const pictureUrl = shownOrNull(
+  "The https address of the user's picture. Null if the user set none.",
+  'https://images.example/ada.png',
+);
 
-export const ipAddress = z
-  .string()
-  .nullable()
-  .meta({
-    description: 'The client address that the request came from. Null if unknown.',
-    examples: [examples.ipAddress],
-  });
+export const ipAddress = shownOrNull(
+  'The client address that the request came from. Null if unknown.',
+  examples.ipAddress,
+);
 
-export const userAgent = z
-  .string()
-  .nullable()
-  .meta({
-    description:
-      'The User-Agent header of the request. Sent by the client, so unverified. Null if there was none.',
-    examples: [examples.userAgent],
-  });
+export const userAgent = shownOrNull(
+  'The User-Agent header of the request. Sent by the client, so unverified. Null if there was none.',
+  examples.userAgent,
+);
 
-export const clientName = z
-  .string()
-  .nullable()
-  .meta({
-    description: 'The name of the program, as it gave it. Unverified. Null if it gave none.',
-    examples: ['Example CLI'],
-  });
+export const clientName = shownOrNull(
+  'The name of the program, as it gave it. Unverified. Null if it gave none.',
+  'Example CLI',
+);
 
-export const deviceName = z
-  .string()
-  .nullable()
-  .meta({
-    description: 'The name of the device, as the program gave it. Unverified. Null if it gave none.',
-    examples: ['den'],
-  });
+export const deviceName = shownOrNull(
+  'The name of the device, as the program gave it. Unverified. Null if it gave none.',
+  'den',
+);
 
 /** The remaining lifetime of something. */
 export const expiresIn = (what: string, seconds: number) =>
-  z.int().meta({ description: `Seconds until ${what} expires.`, examples: [seconds] });
+  described(z.int(), `Seconds until ${what} expires.`, seconds);
 
 /** The body of a request without parameters. */
 export const emptyObject = z.object({});
@@ -134,22 +112,24 @@ const pageSizeError = `must be a whole number from 1 to ${fieldLimits.pageSize}`
 
 /** Query parameters of a paginated list. */
 export const pagination = z.object({
-  limit: z
-    .preprocess(
-      parseNumber,
-      z.int(pageSizeError).min(1, pageSizeError).max(fieldLimits.pageSize, pageSizeError),
-    )
-    .default(fieldLimits.defaultPageSize)
-    .meta({ description: 'Maximum number of entries.', examples: [20] }),
-  cursor: text(fieldLimits.cursor)
-    .optional()
-    .meta({ description: 'The next_cursor of the previous page.', examples: [examples.cursor] }),
+  limit: described(
+    z
+      .preprocess(
+        parseNumber,
+        z.int(pageSizeError).min(1, pageSizeError).max(fieldLimits.pageSize, pageSizeError),
+      )
+      .default(fieldLimits.defaultPageSize),
+    'Maximum number of entries.',
+    20,
+  ),
+  cursor: described(
+    text(fieldLimits.cursor).optional(),
+    'The next_cursor of the previous page.',
+    examples.cursor,
+  ),
 });
 
-const nextCursor = z
-  .string()
-  .nullable()
-  .meta({ description: 'The cursor of the next page. Null on the last page.', examples: [examples.cursor] });
+const nextCursor = shownOrNull('The cursor of the next page. Null on the last page.', examples.cursor);
 
 /** A page of a list, with the cursor of the next page. */
 export const pageOf = <Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) =>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, pageOf, text, time, visibleText } from './fields.ts';
+import { described, pageOf, shown, shownOrNull, text, time, visibleText } from './fields.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
 
 const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSeconds);
@@ -63,17 +63,13 @@ export const newKey = z.object({
 });
 export type NewKey = z.infer<typeof newKey>;
 
-export const keyId = described(z.string(), 'The id of the key.', examples.keyId);
+export const keyId = shown('The id of the key.', examples.keyId);
 
 const keyMembers = {
   id: keyId,
-  name: described(z.string(), 'The name that the user chose.', 'Nightly build'),
-  scope: described(z.string(), 'What the key allows. `*` is everything the user may do.', 'profile email'),
-  resource: described(
-    z.string().nullable(),
-    'The only service that accepts the key. Null if any does.',
-    examples.resource,
-  ),
+  name: shown('The name that the user chose.', 'Nightly build'),
+  scope: shown('What the key allows. `*` is everything the user may do.', 'profile email'),
+  resource: shownOrNull('The only service that accepts the key. Null if any does.', examples.resource),
   authorization_details: authorizationDetails.optional(),
   trust: keyTrust.optional(),
   created_at: described(time, 'When the key was created.'),
@@ -112,8 +108,8 @@ export const scopeList = z
     resources: described(
       z.array(
         z.object({
-          resource: described(z.string(), 'A URI (RFC 8707).', examples.resource),
-          service: described(z.string(), 'The name of the service that declared it.', 'Projects'),
+          resource: shown('A URI (RFC 8707).', examples.resource),
+          service: shown('The name of the service that declared it.', 'Projects'),
         }),
       ),
       'The resources that a token can be bound to.',

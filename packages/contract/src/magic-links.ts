@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { emailAddress, expiresIn, opaque, said, shown, text, token } from './fields.ts';
+import { described, emailAddress, expiresIn, opaque, shown, text, token } from './fields.ts';
 
-const linkToken = token.meta(said('The token in the emailed link, after `#token=`.', examples.linkToken));
+const linkToken = described(token, 'The token in the emailed link, after `#token=`.', examples.linkToken);
 
 export const magicLinkRequest = z.object({ email: emailAddress });
 
@@ -39,23 +39,24 @@ export const magicLinkVerification = z.union([
   z
     .object({
       token: linkToken,
-      email: text(fieldLimits.emailAddress)
-        .optional()
-        .meta(
-          said(
-            'The address that the user typed. A link for another address is refused and stays usable.',
-            examples.email,
-          ),
-        ),
+      email: described(
+        text(fieldLimits.emailAddress).optional(),
+        'The address that the user typed. A link for another address is refused and stays usable.',
+        examples.email,
+      ),
     })
     .meta({ title: 'With the link' }),
   z
     .object({
-      request: token.meta(
-        said('The `request` of the response to the request for the link.', examples.linkRequest),
+      request: described(
+        token,
+        'The `request` of the response to the request for the link.',
+        examples.linkRequest,
       ),
-      code: opaque(fieldLimits.emailCode).meta(
-        said('The code from the email. Spaces and hyphens do not matter.', '1234-5678'),
+      code: described(
+        opaque(fieldLimits.emailCode),
+        'The code from the email. Spaces and hyphens do not matter.',
+        '1234-5678',
       ),
       token: noToken,
     })

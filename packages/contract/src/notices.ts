@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
-import { described, ipAddress, shown, time, token, userAgent } from './fields.ts';
+import { described, ipAddress, shown, shownOrNull, time, token, userAgent } from './fields.ts';
 
 /** The kinds of security notices. */
 export const noticeKinds = [
@@ -48,8 +48,7 @@ export type NoticePreview = z.infer<typeof noticePreview>;
 export const disownedNotice = z
   .object({
     kind: described(z.enum(noticeKinds), 'What the notice was about.', 'new_device'),
-    email: described(
-      z.string().nullable(),
+    email: shownOrNull(
       'The email address that was restored, if the session or one started from it had changed it. Otherwise null. Restoring an address ends all sessions of the account and removes the passkeys added since.',
       null,
     ),

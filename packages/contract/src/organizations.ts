@@ -1,25 +1,19 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { pageOf, personName, time, userId, visibleText } from './fields.ts';
+import { described, pageOf, personName, shown, time, userId, visibleText } from './fields.ts';
 
 export const organizationRoles = ['owner', 'admin', 'member'] as const;
-export const organizationRole = z.enum(organizationRoles).meta({
-  description: 'What the member may do in the organization. Services decide what each role allows.',
-  examples: ['admin'],
-});
+export const organizationRole = described(
+  z.enum(organizationRoles),
+  'What the member may do in the organization. Services decide what each role allows.',
+  'admin',
+);
 export type OrganizationRole = z.infer<typeof organizationRole>;
 
-const organizationId = z.string().meta({
-  description: 'The id of the organization. It never changes.',
-  examples: [examples.organizationId],
-});
-const slug = z
-  .string()
-  .meta({ description: 'Its short name in addresses. Unique.', examples: ['analytical-engines'] });
-const shownName = z
-  .string()
-  .meta({ description: 'The name of the organization.', examples: ['Analytical Engines'] });
+const organizationId = shown('The id of the organization. It never changes.', examples.organizationId);
+const slug = shown('Its short name in addresses. Unique.', 'analytical-engines');
+const shownName = shown('The name of the organization.', 'Analytical Engines');
 const joinedAt = time.meta({ description: 'When the user became a member.' });
 
 export const organization = z
@@ -28,10 +22,11 @@ export const organization = z
     slug,
     name: shownName,
     role: organizationRole,
-    personal: z.boolean().meta({
-      description: 'Whether this is the organization that every account has for itself.',
-      examples: [false],
-    }),
+    personal: described(
+      z.boolean(),
+      'Whether this is the organization that every account has for itself.',
+      false,
+    ),
     joined_at: joinedAt,
   })
   .meta({ id: 'Organization', description: 'An organization, as one of its members sees it.' });
@@ -46,15 +41,16 @@ export const organizationSlug = new RegExp(`^[a-z0-9](-?[a-z0-9]){0,${fieldLimit
 /** What a slug must be, to be read after its name. */
 export const organizationSlugRule = `must be 1-${fieldLimits.organizationSlug} lower-case letters and digits, with single hyphens between them`;
 
-export const organizationName = visibleText(fieldLimits.organizationName).meta({
-  description: 'The name of the organization, as people see it.',
-  examples: ['Analytical Engines'],
-});
+export const organizationName = described(
+  visibleText(fieldLimits.organizationName),
+  'The name of the organization, as people see it.',
+  'Analytical Engines',
+);
 
-export const organizationSlugParameter = z.string().meta({
-  description: `The slug of the organization. For a new one it ${organizationSlugRule}.`,
-  examples: ['analytical-engines'],
-});
+export const organizationSlugParameter = shown(
+  `The slug of the organization. For a new one it ${organizationSlugRule}.`,
+  'analytical-engines',
+);
 
 export const organizationWrite = z.object({ name: organizationName });
 

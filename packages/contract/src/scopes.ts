@@ -48,8 +48,7 @@ export const describedScope = z
   .object({
     name: shown('The name of the scope.', 'profile'),
     description: shown('What it allows, in one sentence. Empty if it allows nothing.', ownScopes.profile),
-    service: described(
-      z.string().nullable(),
+    service: shownOrNull(
       'The name of the service that declared it. Null for scopes of Latchkey itself.',
       null,
     ),

@@ -3,15 +3,11 @@ import { profile } from './account.ts';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, expiresIn, notSupported, opaque, text, token } from './fields.ts';
+import { described, expiresIn, notSupported, opaque, shown, text, token } from './fields.ts';
 import { resourceText, scopeText } from './scopes.ts';
 
 /** The tokens issued by a sign-in or refresh. `expires_in` is the access token's remaining lifetime in seconds. */
-const accessToken = described(
-  z.string(),
-  'Send it as `Authorization: Bearer …`. Treat it as opaque.',
-  examples.accessToken,
-);
+const accessToken = shown('Send it as `Authorization: Bearer …`. Treat it as opaque.', examples.accessToken);
 const bearer = described(z.literal('Bearer'), 'Always `Bearer`.');
 
 export const tokenSet = z
@@ -19,8 +15,7 @@ export const tokenSet = z
     access_token: accessToken,
     token_type: bearer,
     expires_in: expiresIn('the access token', 14_400),
-    refresh_token: described(
-      z.string(),
+    refresh_token: shown(
       'Works once, for the next tokens. Store it before you use the access token.',
       examples.refreshToken,
     ),
@@ -51,7 +46,7 @@ export const issuedToken = z
     issued_token_type: described(z.literal(accessTokenType).optional(), 'Only present for a run.'),
     token_type: bearer,
     expires_in: expiresIn('the access token', 900),
-    scope: described(z.string(), 'What the token allows.', 'profile'),
+    scope: shown('What the token allows.', 'profile'),
     refresh_token: described(
       z.string().optional(),
       'Only present for a run that a service made. It is refreshed with the key of that service.',

@@ -3,13 +3,14 @@ import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import {
   addressShown,
+  described,
   emailAddress,
   emailVerified,
   pageOf,
   pagination,
   personName,
   pictureUrl,
-  said,
+  shown,
   text,
   time,
   userId,
@@ -24,7 +25,7 @@ export const user = z
     email_verified: emailVerified,
     name: personName,
     avatar_url: pictureUrl,
-    disabled: z.boolean().meta(said('A disabled user has no sessions and cannot sign in.', false)),
+    disabled: described(z.boolean(), 'A disabled user has no sessions and cannot sign in.', false),
     created_at: time.meta({ description: 'When the account was created.' }),
   })
   .meta({ id: 'User', description: 'A user, as services see them.' });
@@ -33,11 +34,11 @@ export type User = z.infer<typeof user>;
 export const userLookup = z.object({ email: emailAddress });
 
 export const userSearch = pagination.extend({
-  search: text(fieldLimits.search)
-    .optional()
-    .meta(
-      said('Only users with this text in their email address or name. Case does not matter.', 'lovelace'),
-    ),
+  search: described(
+    text(fieldLimits.search).optional(),
+    'Only users with this text in their email address or name. Case does not matter.',
+    'lovelace',
+  ),
 });
 
 export const userList = pageOf('UserList', 'A page of users.', {
@@ -56,26 +57,19 @@ export const userSessionList = pageOf('UserSessionList', 'A page of sessions of 
 
 const userEmail = z
   .object({
-    id: z.string().meta(said('The id of the email.', examples.mailId)),
-    kind: z
-      .string()
-      .meta(
-        said(
-          '`sign_in`, `notice` (a security notice), `notice_digest` (several of them), `email_change`, `email_restored`, `email_returned` or `disowned`.',
-          'sign_in',
-        ),
-      ),
-    to: addressShown.meta(said('The address it was sent to.', examples.email)),
+    id: shown('The id of the email.', examples.mailId),
+    kind: shown(
+      '`sign_in`, `notice` (a security notice), `notice_digest` (several of them), `email_change`, `email_restored`, `email_returned` or `disowned`.',
+      'sign_in',
+    ),
+    to: described(addressShown, 'The address it was sent to.', examples.email),
     created_at: time.meta({ description: 'When it was requested.' }),
     sent_at: time.nullable().meta({ description: 'When the mail server accepted it. Null if it did not.' }),
-    outcome: z
-      .enum(['sent', 'waiting', 'failed'])
-      .meta(
-        said(
-          '`waiting`: it will be sent or tried again. `failed`: the mail server refused it, or it expired first.',
-          'sent',
-        ),
-      ),
+    outcome: described(
+      z.enum(['sent', 'waiting', 'failed']),
+      '`waiting`: it will be sent or tried again. `failed`: the mail server refused it, or it expired first.',
+      'sent',
+    ),
   })
   .meta({ id: 'UserEmail', description: 'An email to a user, without its content.' });
 export type UserEmail = z.infer<typeof userEmail>;
