@@ -319,7 +319,7 @@ export function NewKeyForm({ known, onCreated }: NewKeyProps) {
       <Form onSubmit={() => create(known, onCreated)}>
         <TextField
           id="key-name"
-          label={words.name}
+          label={texts.account.profile.name}
           hint={words.nameHint}
           value={name}
           error={errorField.value === 'name' ? error.value : ''}

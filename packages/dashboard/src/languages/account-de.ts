@@ -124,7 +124,6 @@ export const accountDe: AccountTexts = {
     heading: 'Neuer Schlüssel',
     requested:
       'Ein Programm oder ein Link hat dies ausgefüllt. Erstellen Sie den Schlüssel nur, wenn Sie ihn angefordert haben, und prüfen Sie, was er darf.',
-    name: 'Name',
     nameHint: 'Damit Sie ihn später erkennen, etwa der Name des Programms, das ihn verwenden wird.',
     scope: 'Was er darf',
     unknownScope: 'Unbekannt: Kein Dienst bietet das hier an.',

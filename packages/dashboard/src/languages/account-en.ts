@@ -116,7 +116,6 @@ export const accountEn = {
     heading: 'New key',
     requested:
       'A program or a link filled in this form. Create the key only if you asked for it, and check what it may do.',
-    name: 'Name',
     nameHint: 'To recognize the key later, for example by the name of the program that will use it.',
     scope: 'What it may do',
     unknownScope: 'Unknown: no service offers this.',

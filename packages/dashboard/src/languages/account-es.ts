@@ -125,7 +125,6 @@ export const accountEs: AccountTexts = {
     heading: 'Clave de API nueva',
     requested:
       'Un programa o un enlace ha rellenado esto. Crea la clave solo si la has pedido y comprueba qué permite.',
-    name: 'Nombre',
     nameHint: 'Para reconocer la clave más tarde, por ejemplo el nombre del programa que la usará.',
     scope: 'Qué permite',
     unknownScope: 'Desconocido: ningún servicio ofrece esto aquí.',

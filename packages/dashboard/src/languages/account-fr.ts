@@ -127,7 +127,6 @@ export const accountFr: AccountTexts = {
     heading: "Nouvelle clé d'API",
     requested:
       "Un programme ou un lien a rempli ce formulaire. Ne créez la clé que si vous l'avez demandée, et vérifiez ce qu'elle permet.",
-    name: 'Nom',
     nameHint: "Pour reconnaître la clé plus tard, par exemple le nom du programme qui l'utilisera.",
     scope: "Ce qu'elle permet",
     unknownScope: 'Inconnu : aucun service ne propose cela ici.',

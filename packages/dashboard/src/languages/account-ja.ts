@@ -117,7 +117,6 @@ export const accountJa: AccountTexts = {
     heading: '新しい API キー',
     requested:
       'この内容はプログラムまたはリンクによって入力されました。ご自分で依頼した場合にのみ、許可する操作を確認してからキーを作成してください。',
-    name: '名前',
     nameHint: '使用するプログラムの名前など、後で見分けられる名前を付けてください。',
     scope: '許可する操作',
     unknownScope: '不明: これを提供するサービスはありません。',

@@ -123,7 +123,6 @@ export const accountPtBr: AccountTexts = {
     heading: 'Nova chave de API',
     requested:
       'Um programa ou um link preencheu isto. Crie a chave somente se você a pediu e confira o que ela permite.',
-    name: 'Nome',
     nameHint: 'Para reconhecer a chave depois, por exemplo, o nome do programa que vai usá-la.',
     scope: 'O que ela permite',
     unknownScope: 'Desconhecido: nenhum serviço oferece isto aqui.',
