@@ -47,7 +47,7 @@ export const commandLine: Program = {
   main: join(root, 'packages/cli/src/main.ts'),
   hasPages: false,
   section: 1,
-  commands: () => createCommandLine(output, runNothing),
+  commands: () => createCommandLine(output, () => runNothing),
   exitStatus: [
     { term: '0', text: 'Done.' },
     {

@@ -19,7 +19,7 @@ import { formatHelp, visibleGlobalOptions, withExamples } from './help.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
 import { createPrompt } from './prompt.ts';
 import type { TextSource } from './text-input.ts';
-import { addAgentCommands, addCredentialCommands, type RunCommand } from './token-commands.ts';
+import { addAgentCommands, addCredentialCommands, define, type RunCommand } from './token-commands.ts';
 import { noticeNewerVersion } from './update-notice.ts';
 
 export interface Environment {
@@ -58,16 +58,12 @@ export async function run({
   let command: Command | undefined;
   let connected: Connected | undefined;
   let serverVersion: string | undefined;
-  const program = createProgram(output, async (running, work) => {
+  const program = createProgram(output, (load) => async (...received) => {
+    // The last two that commander passes are the options and the command.
+    const [options, running] = received.slice(-2) as [never, Command];
     command = running;
     const { server, account, insecureHttp = false } = running.optsWithGlobals<GlobalOptions>();
-    const onConnect = (connection: Connected) => {
-      connected = connection;
-    };
-    const onServerVersion = (version: string) => {
-      serverVersion = version;
-    };
-    const ctx = {
+    const ctx: Context = {
       config,
       output,
       stdin,
@@ -77,10 +73,15 @@ export async function run({
       server,
       account,
       insecureHttp,
-      onServerVersion,
-      onConnect,
+      onServerVersion: (version) => {
+        serverVersion = version;
+      },
+      onConnect: (connection) => {
+        connected = connection;
+      },
     };
-    await work(ctx);
+    const work = await load(options);
+    await work(ctx, ...(received as never[]));
   });
   reportParseErrors(program, (failing) => {
     command = failing;
@@ -107,15 +108,15 @@ export async function run({
 }
 
 /** The commands, whose code is loaded when they run. The man page and the shell completions are generated from them. */
-export function createProgram(output: Output, runCommand: RunCommand): Command {
+export function createProgram(output: Output, run: RunCommand): Command {
   const program = createRoot(output);
-  addLoginCommands(program, runCommand);
-  addStoredLoginCommands(program, runCommand);
-  addAccountCommands(program, runCommand);
-  addKeyCommands(program, runCommand);
-  addCredentialCommands(program, runCommand);
-  addAgentCommands(program, runCommand);
-  addUtilityCommands(program, runCommand);
+  addLoginCommands(program, run);
+  addStoredLoginCommands(program, run);
+  addAccountCommands(program, run);
+  addKeyCommands(program, run);
+  addCredentialCommands(program, run);
+  addAgentCommands(program, run);
+  addUtilityCommands(program, run);
   withExamples(program, ['latchkey login', 'latchkey whoami', 'latchkey help keys create']);
   return program;
 }
@@ -150,10 +151,12 @@ function createRoot(output: Output): Command {
     .exitOverride();
 }
 
-function addLoginCommands(program: Command, runCommand: RunCommand): void {
-  const login = program
-    .command('login')
-    .description('sign in, with a browser on this or any other machine')
+function addLoginCommands(program: Command, run: RunCommand): void {
+  define(program, 'login', 'sign in, with a browser on this or any other machine', [
+    'latchkey login',
+    'latchkey login --server login.example --account work',
+    'latchkey login --with-token <key.txt',
+  ])
     .option('--device', 'sign in with a code, even if a browser opens here')
     .option('--no-browser', 'only print the link and the code: open no browser, copy nothing')
     .addOption(
@@ -170,137 +173,97 @@ function addLoginCommands(program: Command, runCommand: RunCommand): void {
         'deviceName',
       ]),
     )
-    .action((options, command) =>
-      runCommand(command, async (ctx) =>
-        options.withToken
-          ? (await import('./commands/login-with-key.ts')).loginWithKey(ctx)
-          : (await import('./commands/login.ts')).login(ctx, options),
+    .action(
+      run(async ({ withToken }: { readonly withToken?: boolean }) =>
+        withToken
+          ? (await import('./commands/login-with-key.ts')).loginWithKey
+          : (await import('./commands/login.ts')).login,
       ),
     );
-  withExamples(login, [
-    'latchkey login',
-    'latchkey login --server login.example --account work',
-    'latchkey login --with-token <key.txt',
-  ]);
-  const logout = program
-    .command('logout')
-    .description('end this session, or every session with --all')
+  define(program, 'logout', 'end this session, or every session with --all', [
+    'latchkey logout',
+    'latchkey logout --account work',
+    'latchkey logout --all',
+  ])
     .option('--all', 'end every session and key of yours, on every device')
     .option('--yes', 'do not ask before that')
-    .action((options, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/logout.ts')).logout(ctx, options)),
-    );
-  withExamples(logout, ['latchkey logout', 'latchkey logout --account work', 'latchkey logout --all']);
-  const token = program
-    .command('token')
-    .description('print a valid access token, for scripts; with --scope one that allows less')
-    .option('--scope <scope...>', 'what a token of its own allows; it ends with this session')
-    .option('--resource <uri>', 'the only service that accepts that token')
-    .option('--expires <duration>', 'when that token expires, from now: seconds, or 15m, 1h (default: 15m)')
-    .option('--federated <key-id>', 'in a job: show the token of the CI system, which this key trusts')
-    .action((options, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/token.ts')).token(ctx, options)),
-    );
-  withExamples(token, [
+    .action(run(async () => (await import('./commands/logout.ts')).logout));
+  define(program, 'token', 'print a valid access token, for scripts; with --scope one that allows less', [
     'curl -H "Authorization: Bearer $(latchkey token)" https://tickets.example',
     'latchkey token --scope profile email --expires 5m',
     'latchkey token --scope tickets:read --resource https://tickets.example',
     'latchkey token --federated key_… --scope tickets:read',
-  ]);
+  ])
+    .option('--scope <scope...>', 'what a token of its own allows; it ends with this session')
+    .option('--resource <uri>', 'the only service that accepts that token')
+    .option('--expires <duration>', 'when that token expires, from now: seconds, or 15m, 1h (default: 15m)')
+    .option('--federated <key-id>', 'in a job: show the token of the CI system, which this key trusts')
+    .action(run(async () => (await import('./commands/token.ts')).token));
 }
 
-function addStoredLoginCommands(program: Command, runCommand: RunCommand): void {
-  const whoami = program
-    .command('whoami')
-    .description('print who is signed in')
-    .action((_, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/whoami.ts')).whoami(ctx)),
-    );
-  withExamples(whoami, ['latchkey whoami', 'latchkey whoami --account work --json']);
-  const status = program
-    .command('status')
-    .description('print which login is in use, where it is stored, and whether the server accepts it')
-    .action((_, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/status.ts')).status(ctx)),
-    );
-  withExamples(status, ['latchkey status', 'latchkey status --json']);
-  const accounts = program
-    .command('accounts')
-    .description('list your logins on this server; `switch` puts another one in use')
-    .action((_, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/accounts.ts')).listAccounts(ctx)),
-    );
-  withExamples(accounts, ['latchkey accounts', 'latchkey accounts --json']);
-  const switchTo = program
-    .command('switch')
-    .description('put another login on this server in use')
+function addStoredLoginCommands(program: Command, run: RunCommand): void {
+  define(program, 'whoami', 'print who is signed in', [
+    'latchkey whoami',
+    'latchkey whoami --account work --json',
+  ]).action(run(async () => (await import('./commands/whoami.ts')).whoami));
+  define(
+    program,
+    'status',
+    'print which login is in use, where it is stored, and whether the server accepts it',
+    ['latchkey status', 'latchkey status --json'],
+  ).action(run(async () => (await import('./commands/status.ts')).status));
+  define(program, 'accounts', 'list your logins on this server; `switch` puts another one in use', [
+    'latchkey accounts',
+    'latchkey accounts --json',
+  ]).action(run(async () => (await import('./commands/accounts.ts')).listAccounts));
+  define(program, 'switch', 'put another login on this server in use', [
+    'latchkey switch work',
+    'latchkey switch ada@example.com',
+  ])
     .addArgument(completedBy(new Argument('<name>', 'its name, as shown by `latchkey accounts`'), 'accounts'))
-    .action((name: string, _, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/accounts.ts')).switchAccount(ctx, name)),
-    );
-  withExamples(switchTo, ['latchkey switch work', 'latchkey switch ada@example.com']);
+    .action(run(async () => (await import('./commands/accounts.ts')).switchAccount));
 }
 
-function addAccountCommands(program: Command, runCommand: RunCommand): void {
-  const sessions = program
-    .command('sessions')
-    .description('list your sessions; `sessions revoke` ends one')
-    .action((_, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/sessions.ts')).listSessions(ctx)),
-    );
-  withExamples(sessions, ['latchkey sessions', 'latchkey sessions --json']);
-  const revoke = sessions
-    .command('revoke')
-    .description('end one of your sessions')
+function addAccountCommands(program: Command, run: RunCommand): void {
+  const sessions = define(program, 'sessions', 'list your sessions; `sessions revoke` ends one', [
+    'latchkey sessions',
+    'latchkey sessions --json',
+  ]).action(run(async () => (await import('./commands/sessions.ts')).listSessions));
+  define(sessions, 'revoke', 'end one of your sessions', ['latchkey sessions revoke ses_…'])
     .argument('<id>', 'its ID, as shown by `latchkey sessions`')
-    .action((id: string, _, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/sessions.ts')).revokeSession(ctx, id)),
-    );
-  withExamples(revoke, ['latchkey sessions revoke ses_…']);
-  const organizations = program
-    .command('organizations')
-    .description('list your organizations')
-    .action((_, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/organizations.ts')).organizations(ctx)),
-    );
-  withExamples(organizations, ['latchkey organizations', 'latchkey organizations --json']);
-  const passkeys = program
-    .command('passkeys')
-    .description('list your passkeys')
-    .action((_, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/passkeys.ts')).passkeys(ctx)),
-    );
-  withExamples(passkeys, ['latchkey passkeys']);
-  const profile = program
-    .command('profile')
-    .description('print your profile; `profile set` changes it')
-    .action((_, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/profile.ts')).showProfile(ctx)),
-    );
-  withExamples(profile, ['latchkey profile', 'latchkey profile --json']);
-  const set = profile
-    .command('set')
-    .description('change your profile')
+    .action(run(async () => (await import('./commands/sessions.ts')).revokeSession));
+  define(program, 'organizations', 'list your organizations', [
+    'latchkey organizations',
+    'latchkey organizations --json',
+  ]).action(run(async () => (await import('./commands/organizations.ts')).organizations));
+  define(program, 'passkeys', 'list your passkeys', ['latchkey passkeys']).action(
+    run(async () => (await import('./commands/passkeys.ts')).passkeys),
+  );
+  const profile = define(program, 'profile', 'print your profile; `profile set` changes it', [
+    'latchkey profile',
+    'latchkey profile --json',
+  ]).action(run(async () => (await import('./commands/profile.ts')).showProfile));
+  define(profile, 'set', 'change your profile', [
+    "latchkey profile set --name 'Ada Lovelace'",
+    "latchkey profile set --locale ''",
+  ])
     .option('--name <name>', 'your name')
     .option('--locale <tag>', 'your language, like de-CH; empty to clear')
     .option('--time-zone <name>', 'your time zone, like Europe/Zurich; empty to clear')
-    .action((options, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/profile.ts')).setProfile(ctx, options)),
-    );
-  withExamples(set, ["latchkey profile set --name 'Ada Lovelace'", "latchkey profile set --locale ''"]);
+    .action(run(async () => (await import('./commands/profile.ts')).setProfile));
 }
 
-function addKeyCommands(program: Command, runCommand: RunCommand): void {
-  const keys = program
-    .command('keys')
-    .description('list your keys, for programs; `keys create` and `keys remove` change them')
-    .action((_, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/keys.ts')).listKeys(ctx)),
-    );
-  withExamples(keys, ['latchkey keys', 'latchkey keys --json']);
-  const create = keys
-    .command('create')
-    .description('open the account page with the key filled in, or create it with LATCHKEY_TOKEN')
+function addKeyCommands(program: Command, run: RunCommand): void {
+  const keys = define(
+    program,
+    'keys',
+    'list your keys, for programs; `keys create` and `keys remove` change them',
+    ['latchkey keys', 'latchkey keys --json'],
+  ).action(run(async () => (await import('./commands/keys.ts')).listKeys));
+  define(keys, 'create', 'open the account page with the key filled in, or create it with LATCHKEY_TOKEN', [
+    'latchkey keys create --name build --scope profile --expires 30d',
+    "latchkey keys create --name backup --scope '*' --expires 2h --no-browser",
+  ])
     .option('--name <name>', 'what you will know the key by (required)')
     .option('--scope <scope...>', 'what it allows; * for everything you can do (required)')
     .option('--expires <duration>', 'when it expires, from now: seconds, or 15m, 2h, 30d (required)')
@@ -308,47 +271,31 @@ function addKeyCommands(program: Command, runCommand: RunCommand): void {
     .option('--issuer <url>', 'no secret: it trusts tokens that this CI system or cluster issues to its jobs')
     .option('--claim <name=value...>', 'what such a token must say, exactly')
     .option('--no-browser', 'only print the address, do not open a browser')
-    .action((options, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/keys.ts')).createKey(ctx, options)),
-    );
-  withExamples(create, [
-    'latchkey keys create --name build --scope profile --expires 30d',
-    "latchkey keys create --name backup --scope '*' --expires 2h --no-browser",
-  ]);
-  const remove = keys
-    .command('remove')
-    .description('remove one of your keys')
+    .action(run(async () => (await import('./commands/keys.ts')).createKey));
+  define(keys, 'remove', 'remove one of your keys', ['latchkey keys remove key_…'])
     .argument('<id>', 'its ID, as shown by `latchkey keys`')
-    .action((id: string, _, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/keys.ts')).removeKey(ctx, id)),
-    );
-  withExamples(remove, ['latchkey keys remove key_…']);
+    .action(run(async () => (await import('./commands/keys.ts')).removeKey));
 }
 
-function addUtilityCommands(program: Command, runCommand: RunCommand): void {
-  const doctor = program
-    .command('doctor')
-    .description('check what signing in depends on: server, clock, credentials, proxies')
-    .action((_, command) =>
-      runCommand(command, async (ctx) => (await import('./commands/doctor.ts')).doctor(ctx)),
-    );
-  withExamples(doctor, ['latchkey doctor', 'latchkey doctor --server login.example --json']);
-  const completion = program
-    .command('completion')
-    .description('print a completion script for a shell')
+function addUtilityCommands(program: Command, run: RunCommand): void {
+  define(program, 'doctor', 'check what signing in depends on: server, clock, credentials, proxies', [
+    'latchkey doctor',
+    'latchkey doctor --server login.example --json',
+  ]).action(run(async () => (await import('./commands/doctor.ts')).doctor));
+  define(program, 'completion', 'print a completion script for a shell', [
+    'source <(latchkey completion bash)',
+    'latchkey completion fish | source',
+  ])
     .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(['bash', 'zsh', 'fish']))
-    .action((shell: Shell, _, command) =>
-      runCommand(command, async (ctx) =>
-        (await import('./commands/completion.ts')).completion(ctx, shell, program),
-      ),
+    .action(
+      run(async () => {
+        const { completion } = await import('./commands/completion.ts');
+        return (ctx, shell: Shell) => completion(ctx, shell, program);
+      }),
     );
-  withExamples(completion, ['source <(latchkey completion bash)', 'latchkey completion fish | source']);
-  const help = program
-    .command('help')
-    .description('print this help, or that of a command')
+  define(program, 'help', 'print this help, or that of a command', ['latchkey help keys create'])
     .argument('[command...]', 'the command, like `sessions revoke`')
     .action((names: readonly string[]) => findCommand(program, names).outputHelp());
-  withExamples(help, ['latchkey help keys create']);
 }
 
 /** @throws {UsageError} */
