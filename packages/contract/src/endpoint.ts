@@ -81,10 +81,10 @@ export interface Endpoint {
 /** Optional on every request with a user's credential: it is refused unless the credential belongs to this user id. */
 export const userHeader = 'Latchkey-User';
 
-/** An endpoint without its id, which is its name in the table of endpoints. */
-export type Unnamed = Omit<Endpoint, 'id'>;
+/** An endpoint as it is declared: without its id, which is its name in the table of endpoints. Its status defaults to 200. */
+export type Declared = Omit<Endpoint, 'id' | 'status'> & Partial<Pick<Endpoint, 'status'>>;
 
-export const define = <const E extends Unnamed>(endpoint: E): E => endpoint;
+export const define = <const E extends Declared>(endpoint: E): E => endpoint;
 
 export const auth = '/api/v1/auth';
 

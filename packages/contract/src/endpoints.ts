@@ -1,6 +1,6 @@
 // Every endpoint of the API, declared once. Validation, types, clients and the OpenAPI document are derived from it.
 
-import type { Unnamed } from './endpoint.ts';
+import type { Declared, Endpoint } from './endpoint.ts';
 import { accountEndpoints } from './endpoints/account.ts';
 import { authorizeEndpoints } from './endpoints/authorize.ts';
 import { deviceEndpoints } from './endpoints/device.ts';
@@ -15,9 +15,11 @@ import { sessionEndpoints } from './endpoints/sessions.ts';
 import { tokenEndpoints } from './endpoints/tokens.ts';
 import { userEndpoints } from './endpoints/users.ts';
 
-const named = <T extends Readonly<Record<string, Unnamed>>>(table: T) =>
-  Object.fromEntries(Object.entries(table).map(([id, endpoint]) => [id, { ...endpoint, id }])) as {
-    readonly [Id in keyof T]: T[Id] & { readonly id: Id };
+const named = <T extends Readonly<Record<string, Declared>>>(table: T) =>
+  Object.fromEntries(
+    Object.entries(table).map(([id, endpoint]) => [id, { status: 200, ...endpoint, id }]),
+  ) as {
+    readonly [Id in keyof T]: T[Id] & { readonly id: Id; readonly status: Endpoint['status'] };
   };
 
 export const endpoints = named({

@@ -19,7 +19,6 @@ const shared = {
   access: 'browser',
   ownOriginOnly: true,
   body: authorizationParameters,
-  status: 200,
   errors: [...clientErrors, 'rate_limited'],
   errorMeanings,
 } as const;

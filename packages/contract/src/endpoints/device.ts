@@ -24,7 +24,6 @@ export const deviceEndpoints = {
     body: deviceAuthorizationRequest,
     bodyOptional: true,
     form: deviceAuthorizationRequest,
-    status: 200,
     response: deviceAuthorization,
     errors: ['invalid_request', 'invalid_scope', 'invalid_target', 'unauthorized_client', 'rate_limited'],
     errorMeanings: {
@@ -40,7 +39,6 @@ export const deviceEndpoints = {
     summary: 'Returns the details of a pending device sign-in',
     notes: 'Does not approve, deny or otherwise change it.',
     access: 'browser',
-    status: 200,
     response: pendingDevice,
     errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
     errorMeanings: undecided,
@@ -53,7 +51,6 @@ export const deviceEndpoints = {
     notes:
       'The decision is final. Where a confirmation is required, the response has the code that the user enters on the device; otherwise it is empty.',
     access: 'recent',
-    status: 200,
     emptyStatus: 204,
     response: deviceConfirmation,
     errors: [

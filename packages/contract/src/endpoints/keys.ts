@@ -38,7 +38,6 @@ export const keyEndpoints = {
     summary: "Lists the user's active keys without their secrets, newest first",
     access: 'bearer',
     query: pagination,
-    status: 200,
     response: keyList,
     errors: ['invalid_request'],
   }),
@@ -52,9 +51,7 @@ export const keyEndpoints = {
     access: 'bearer',
     status: 204,
     errors: ['not_found', 'rate_limited'],
-    errorMeanings: {
-      not_found: 'The user has no active key with this id.',
-    },
+    errorMeanings: { not_found: 'The user has no active key with this id.' },
   }),
   listScopes: define({
     title: 'List scopes and resources',
@@ -63,7 +60,6 @@ export const keyEndpoints = {
     path: `${auth}/scopes`,
     summary: 'Lists the scopes and resources that can be asked for',
     access: 'bearer',
-    status: 200,
     response: scopeList,
     errors: [],
   }),

@@ -35,12 +35,9 @@ export const magicLinkEndpoints = {
     notes: 'Spends nothing, and says nothing about the address that the link was sent to.',
     access: 'anyone',
     body: magicLinkToken,
-    status: 200,
     response: magicLinkPreview,
     errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
-    errorMeanings: {
-      invalid_grant: 'The link is unknown, expired or already used.',
-    },
+    errorMeanings: { invalid_grant: 'The link is unknown, expired or already used.' },
   }),
   verifyMagicLink: define({
     title: 'Sign in with a link or code',
@@ -52,7 +49,6 @@ export const magicLinkEndpoints = {
     access: 'anyone',
     query: signInQuery,
     body: magicLinkVerification,
-    status: 200,
     response: tokenSet.or(cookieSignIn),
     errors: [
       'invalid_request',

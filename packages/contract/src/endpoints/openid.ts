@@ -8,7 +8,6 @@ const userinfoEndpoint = {
   notes: 'The scope must name openid, which `*` does not include. See OpenID Connect Core section 5.3.',
   access: 'bearer',
   scopes: ['openid'],
-  status: 200,
   response: userinfo,
   errors: [],
 } as const;
@@ -35,7 +34,6 @@ export const openidEndpoints = {
     access: 'bearer',
     scopes: ['identity'],
     body: runIdentityRequest,
-    status: 200,
     response: runIdentity,
     errors: ['invalid_request', 'invalid_target'],
     errorMeanings: { invalid_target: 'The operator does not list this audience.' },
@@ -52,7 +50,6 @@ export const openidEndpoints = {
     ownOriginOnly: true,
     body: signOutParameters,
     bodyOptional: true,
-    status: 200,
     response: signedOut,
     errors: ['invalid_request'],
     errorMeanings: {

@@ -15,7 +15,6 @@ const list = {
   ...ofUser,
   method: 'get',
   query: pagination,
-  status: 200,
   errors: ['invalid_request', 'not_found'],
 } as const;
 const act = { ...ofUser, method: 'post', body: emptyObject, bodyOptional: true, status: 204 } as const;
@@ -31,7 +30,6 @@ export const operatorEndpoints = {
     notes:
       'A search examines at most 100,000 users per request, so a page may be short or empty and still have a next_cursor. A user with a known address is found faster with lookup.',
     query: userSearch,
-    status: 200,
     response: userList,
     errors: ['invalid_request'],
   }),

@@ -24,7 +24,6 @@ export const passkeyEndpoints = {
     access: 'recent',
     body: emptyObject,
     bodyOptional: true,
-    status: 200,
     response: creationOptions,
     errors: ['invalid_request', 'rate_limited'],
   }),
@@ -55,7 +54,6 @@ export const passkeyEndpoints = {
     access: 'anyone',
     body: emptyObject,
     bodyOptional: true,
-    status: 200,
     response: requestOptions,
     errors: ['invalid_request', 'rate_limited'],
   }),
@@ -69,7 +67,6 @@ export const passkeyEndpoints = {
     access: 'anyone',
     query: signInQuery,
     body: authenticationResponse,
-    status: 200,
     response: tokenSet.or(cookieSignIn),
     errors: [
       'invalid_request',
@@ -90,7 +87,6 @@ export const passkeyEndpoints = {
     path: `${auth}/passkeys`,
     summary: "Lists the user's passkeys, newest first",
     access: 'bearer',
-    status: 200,
     response: passkeyList,
     errors: [],
   }),
@@ -103,12 +99,9 @@ export const passkeyEndpoints = {
     summary: 'Renames a passkey',
     access: 'bearer',
     body: passkeyPatch,
-    status: 200,
     response: passkey,
     errors: ['invalid_request', 'not_found', 'rate_limited'],
-    errorMeanings: {
-      not_found: 'The user has no passkey with this id.',
-    },
+    errorMeanings: { not_found: 'The user has no passkey with this id.' },
   }),
   removePasskey: define({
     title: 'Remove a passkey',
@@ -121,8 +114,6 @@ export const passkeyEndpoints = {
     access: 'recent',
     status: 204,
     errors: ['not_found'],
-    errorMeanings: {
-      not_found: 'The user has no passkey with this id.',
-    },
+    errorMeanings: { not_found: 'The user has no passkey with this id.' },
   }),
 } as const;

@@ -45,7 +45,6 @@ export const sessionEndpoints = {
     summary: "Lists the user's active sessions, newest first",
     access: 'bearer',
     query: pagination,
-    status: 200,
     response: sessionList,
     errors: ['invalid_request'],
   }),
@@ -61,8 +60,6 @@ export const sessionEndpoints = {
     endsOwnSession: true,
     status: 204,
     errors: ['not_found'],
-    errorMeanings: {
-      not_found: 'The user has no active session with this id.',
-    },
+    errorMeanings: { not_found: 'The user has no active session with this id.' },
   }),
 } as const;

@@ -28,7 +28,6 @@ export const tokenEndpoints = {
     },
     body: deviceTokenRequest,
     form: grantForm,
-    status: 200,
     response: tokenSet,
     formResponse: z.union([tokenSet, issuedToken]),
     errors: [
@@ -73,7 +72,6 @@ export const tokenEndpoints = {
     headers: repeatable(600),
     body: refreshRequest,
     form: refreshForm,
-    status: 200,
     response: tokenSet,
     errors: [
       'invalid_request',

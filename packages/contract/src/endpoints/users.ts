@@ -6,7 +6,6 @@ const read = {
   group: 'users',
   access: 'service',
   rights: ['users', 'operate'],
-  status: 200,
   response: user,
 } as const;
 
