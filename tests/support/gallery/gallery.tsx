@@ -14,7 +14,7 @@ import { Placeholder } from '../../../packages/dashboard/src/ui/loading.tsx';
 import { ErrorMessage, StatusMessage, Warning } from '../../../packages/dashboard/src/ui/messages.tsx';
 import { mount } from '../../../packages/dashboard/src/ui/mount.tsx';
 import { Question } from '../../../packages/dashboard/src/ui/question.tsx';
-import { Empty, Row } from '../../../packages/dashboard/src/ui/row.tsx';
+import { List, Row } from '../../../packages/dashboard/src/ui/row.tsx';
 import { RelativeTime, Timestamp } from '../../../packages/dashboard/src/ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../../../packages/dashboard/src/ui/untrusted.tsx';
 
@@ -178,9 +178,13 @@ const Rows = () => (
 const Nothing = () => (
   <>
     <Part title="Empty">
-      <Empty icon={icons.keyIcon}>
-        <p>No keys. With a key, a program such as a build can act as you without you signing in.</p>
-      </Empty>
+      <List
+        id="no-keys"
+        icon={icons.keyIcon}
+        none="No keys. With a key, a program such as a build can act as you without you signing in."
+      >
+        {[]}
+      </List>
     </Part>
     <Part title="Loading">
       <Placeholder entries={2} />

@@ -5,11 +5,10 @@ import { call, listKeys, type Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { Choice } from '../ui/form.tsx';
 import { keyIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { Question } from '../ui/question.tsx';
-import { Empty, Row } from '../ui/row.tsx';
+import { RemoveQuestion } from '../ui/question.tsx';
+import { List, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { CreatedKeyView, isFormOpen, isKeyShown, NewKeyForm, openForm } from './new-key.tsx';
@@ -55,18 +54,6 @@ function cancelRemoval(id: string): void {
   removing.value = undefined;
   requestAnimationFrame(() => document.getElementById(`remove-${id}`)?.focus());
 }
-
-const RemoveQuestion = ({ item }: { item: Key }) => (
-  <div class="question">
-    <Question>{fillParts(words.question, { name: <bdi>{escapeInvisible(item.name)}</bdi> })}</Question>
-    <Choice
-      busy={busy}
-      label={words.remove}
-      onConfirm={() => remove(item)}
-      onCancel={() => cancelRemoval(item.id)}
-    />
-  </div>
-);
 
 const RemoveButton = ({ item, titleId }: { item: Key; titleId: string }) => (
   <button
@@ -122,7 +109,17 @@ function Item({ item }: { item: Key }) {
           </>
         }
         action={isRemoving ? null : <RemoveButton item={item} titleId={titleId} />}
-        below={isRemoving ? <RemoveQuestion item={item} /> : null}
+        below={
+          isRemoving ? (
+            <RemoveQuestion
+              words={words}
+              name={item.name}
+              busy={busy}
+              onConfirm={() => remove(item)}
+              onCancel={() => cancelRemoval(item.id)}
+            />
+          ) : null
+        }
       >
         <p>{accessText(item.scope) || words.nothing}</p>
         {item.trust ? <Trust id={item.id} trust={item.trust} /> : null}
@@ -146,18 +143,11 @@ export const Keys = () => (
     <SectionContent data={keysData} entries={1}>
       {isKeyShown() ? <CreatedKeyView /> : null}
       {isFormOpen() ? <NewKeyForm known={known.value} onCreated={add} /> : null}
-      {keys.value.length === 0 && !isFormOpen() ? (
-        <Empty icon={keyIcon}>
-          <p>{words.none}</p>
-        </Empty>
-      ) : null}
-      {keys.value.length === 0 ? null : (
-        <ul id="keys" class="plain-list" aria-labelledby="keys-heading">
-          {keys.value.map((item) => (
-            <Item key={item.id} item={item} />
-          ))}
-        </ul>
-      )}
+      <List id="keys" icon={keyIcon} none={isFormOpen() ? undefined : words.none}>
+        {keys.value.map((item) => (
+          <Item key={item.id} item={item} />
+        ))}
+      </List>
     </SectionContent>
   </Section>
 );

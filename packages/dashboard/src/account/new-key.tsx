@@ -38,7 +38,7 @@ const initial = signal<KeyRequest | undefined>(requested);
 const name = signal(requested?.name ?? '');
 const scopes = signal<readonly string[]>(requested?.scopes ?? []);
 const resource = signal(requested?.resource ?? '');
-const expiresInSeconds = signal(requested?.expiresInSeconds ?? emptyRequest.expiresInSeconds);
+const expiresInSeconds = signal(String(requested?.expiresInSeconds ?? emptyRequest.expiresInSeconds));
 const isSecretless = signal(requested?.trust !== undefined);
 const issuer = signal(requested?.trust?.issuer ?? '');
 const claims = signal(requested?.trust?.claims ?? '');
@@ -75,7 +75,7 @@ export function openForm(): void {
   name.value = '';
   scopes.value = [];
   resource.value = '';
-  expiresInSeconds.value = emptyRequest.expiresInSeconds;
+  expiresInSeconds.value = String(emptyRequest.expiresInSeconds);
   isSecretless.value = false;
   issuer.value = '';
   claims.value = '';
@@ -99,7 +99,7 @@ const create = (known: ScopeList, onCreated: (key: CreatedKey) => void) =>
       name: name.value,
       scopes: scopes.value,
       resource: resource.value,
-      expiresInSeconds: expiresInSeconds.value,
+      expiresInSeconds: Number(expiresInSeconds.value),
       trust: isSecretless.value ? { issuer: issuer.value, claims: claims.value } : undefined,
     };
     const problem = problemWith(request, known);
@@ -208,17 +208,7 @@ function ResourceField({ known }: { known: ScopeList }) {
       ? [{ value: asked, text: escapeInvisible(fill(words.unknownService, { resource: asked })) }]
       : []),
   ];
-  return (
-    <SelectField
-      id="key-resource"
-      label={words.resource}
-      value={resource.value}
-      options={options}
-      onChange={(value) => {
-        resource.value = value;
-      }}
-    />
-  );
+  return <SelectField id="key-resource" label={words.resource} value={resource} options={options} />;
 }
 
 function lifetimeText(seconds: number): string {
@@ -236,11 +226,8 @@ function LifetimeField() {
     <SelectField
       id="key-lifetime"
       label={words.lifetime}
-      value={String(expiresInSeconds.value)}
+      value={expiresInSeconds}
       options={seconds.map((value) => ({ value: String(value), text: lifetimeText(value) }))}
-      onChange={(value) => {
-        expiresInSeconds.value = Number(value);
-      }}
     />
   );
 }

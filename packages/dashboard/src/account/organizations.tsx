@@ -3,7 +3,7 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { listOrganizations } from '../api.ts';
 import { fillParts, texts } from '../texts.ts';
 import { organizationIcon } from '../ui/icons.ts';
-import { Empty, Row } from '../ui/row.tsx';
+import { List, Row } from '../ui/row.tsx';
 import { DateOnly } from '../ui/timestamp.tsx';
 import { pagedData, Section, SectionContent, ShowMore } from './section.tsx';
 
@@ -43,17 +43,11 @@ const OrganizationItem = ({ organization }: { organization: Organization }) => {
 export const Organizations = () => (
   <Section data={organizationsData} title={texts.account.sections.organizations}>
     <SectionContent data={organizationsData} entries={1}>
-      {organizations.value.length === 0 ? (
-        <Empty icon={organizationIcon}>
-          <p>{words.none}</p>
-        </Empty>
-      ) : (
-        <ul id="organizations" class="plain-list">
-          {organizations.value.map((organization) => (
-            <OrganizationItem key={organization.id} organization={organization} />
-          ))}
-        </ul>
-      )}
+      <List id="organizations" icon={organizationIcon} none={words.none}>
+        {organizations.value.map((organization) => (
+          <OrganizationItem key={organization.id} organization={organization} />
+        ))}
+      </List>
       <ShowMore data={organizationsData} />
     </SectionContent>
   </Section>

@@ -15,8 +15,8 @@ import { Choice, Form } from '../ui/form.tsx';
 import { IconBox } from '../ui/icon.tsx';
 import { passkeyIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { Question } from '../ui/question.tsx';
-import { Empty, Row } from '../ui/row.tsx';
+import { RemoveQuestion } from '../ui/question.tsx';
+import { List, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { LastUse } from './parts.tsx';
@@ -143,13 +143,6 @@ function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
   );
 }
 
-const RemoveQuestion = ({ passkey, now }: { passkey: Passkey; now: Open }) => (
-  <div class="question">
-    <Question>{fillParts(words.question, { name: <bdi>{escapeInvisible(passkey.name)}</bdi> })}</Question>
-    <Choice busy={busy} label={words.remove} onConfirm={() => remove(passkey)} onCancel={() => close(now)} />
-  </div>
-);
-
 const Actions = ({ passkey, titleId }: { passkey: Passkey; titleId: string }) => (
   <div class="row">
     {(['rename', 'remove'] as const).map((to) => (
@@ -188,7 +181,13 @@ function Below({ passkey, now }: { passkey: Passkey; now: Open | undefined }) {
   return now.to === 'rename' ? (
     <RenameForm passkey={passkey} now={now} />
   ) : (
-    <RemoveQuestion passkey={passkey} now={now} />
+    <RemoveQuestion
+      words={words}
+      name={passkey.name}
+      busy={busy}
+      onConfirm={() => remove(passkey)}
+      onCancel={() => close(now)}
+    />
   );
 }
 
@@ -262,18 +261,11 @@ export const Passkeys = () => (
     <ErrorMessage id="passkeys-error" text={error.value} />
     <SectionContent data={passkeysData} entries={2}>
       {isOffered.value ? <Offer /> : null}
-      {passkeys.value.length === 0 && !isOffered.value ? (
-        <Empty icon={passkeyIcon}>
-          <p>{words.none}</p>
-        </Empty>
-      ) : null}
-      {passkeys.value.length === 0 ? null : (
-        <ul id="passkeys" class="plain-list" aria-labelledby="passkeys-heading">
-          {passkeys.value.map((passkey) => (
-            <Item key={passkey.id} passkey={passkey} />
-          ))}
-        </ul>
-      )}
+      <List id="passkeys" icon={passkeyIcon} none={isOffered.value ? undefined : words.none}>
+        {passkeys.value.map((passkey) => (
+          <Item key={passkey.id} passkey={passkey} />
+        ))}
+      </List>
       {passkeysSupported ? null : <p class="quiet">{texts.errors.passkeys.unsupported}</p>}
     </SectionContent>
   </Section>

@@ -159,11 +159,8 @@ function Menu({ field, offered }: { field: 'locale' | 'time_zone'; offered: read
       id={`edit-${field}`}
       label={words[field]}
       hint={words.hints[field]}
-      value={typed[field].value}
+      value={typed[field]}
       options={[{ value: '', text: words.notSet }, ...named]}
-      onChange={(value) => {
-        typed[field].value = value;
-      }}
     />
   );
 }

@@ -16,10 +16,9 @@ import { pageData } from '../page-data.ts';
 import { setPageUser } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave as leavePage } from '../ui/busy.ts';
-import { Heading } from '../ui/heading.tsx';
 import { approvedIcon, cautionIcon, deniedIcon } from '../ui/icons.ts';
-import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
-import { ErrorMessage, Warning } from '../ui/messages.tsx';
+import { LoadingMessage, LoadingPage, UnavailablePage } from '../ui/loading.tsx';
+import { Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { HomeLink, Outcome, Reason } from '../ui/outcome.tsx';
 import { Program, ProgramDetails } from './program.tsx';
@@ -203,25 +202,14 @@ function CurrentStep() {
   switch (now.at) {
     case 'loading':
     case 'leaving':
-      return (
-        <Delayed>
-          <Heading key="loading">{texts.authorize.heading}</Heading>
-          <Placeholder entries={3} />
-        </Delayed>
-      );
+      return <LoadingPage heading={texts.authorize.heading} entries={3} />;
     case 'unavailable':
       return (
-        <>
-          <Heading key="unavailable">{texts.authorize.heading}</Heading>
-          <ErrorMessage text={error.value} />
-          <button
-            type="button"
-            class="primary wide-button"
-            onClick={() => (page.outcome === 'failed' ? location.reload() : void start())}
-          >
-            {texts.common.tryAgain}
-          </button>
-        </>
+        <UnavailablePage
+          heading={texts.authorize.heading}
+          error={error.value}
+          onRetry={() => (page.outcome === 'failed' ? location.reload() : void start())}
+        />
       );
     case 'unknown':
       return <Unknown message={now.message} />;

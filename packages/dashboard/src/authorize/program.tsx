@@ -1,6 +1,7 @@
 import type { AuthorizationSource, PendingAuthorization } from '@latchkey/contract/authorize';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { texts } from '../texts.ts';
+import { Fact } from '../ui/details.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 
 /** How a sentence refers to a client. An external client is called by its host, because it chose its name itself. */
@@ -18,31 +19,24 @@ export function ProgramDetails({
   return (
     <>
       <dl id="program-details" class="facts">
-        <dt>{texts.common.program}</dt>
-        <dd id="client-name">
+        <Fact label={texts.common.program} id="client-name">
           {isExternal ? <Untrusted text={client.name} /> : <bdi>{escapeInvisible(client.name)}</bdi>}
-        </dd>
-        <dt>{texts.authorize.kind}</dt>
-        <dd id="client-kind">{texts.authorize.kinds[client.kind]}</dd>
+        </Fact>
+        <Fact label={texts.authorize.kind} id="client-kind">
+          {texts.authorize.kinds[client.kind]}
+        </Fact>
         {client.host === null ? null : (
-          <>
-            <dt>{texts.authorize.host}</dt>
-            <dd id="client-host">
-              <strong>{client.host}</strong>
-            </dd>
-          </>
+          <Fact label={texts.authorize.host} id="client-host">
+            <strong>{client.host}</strong>
+          </Fact>
         )}
-        <dt>{texts.authorize.goesBackTo}</dt>
-        <dd id="redirect-host">
+        <Fact label={texts.authorize.goesBackTo} id="redirect-host">
           {redirect_host === null ? texts.authorize.thisComputer : <strong>{redirect_host}</strong>}
-        </dd>
+        </Fact>
         {client.kind === 'command_line' ? (
-          <>
-            <dt>{texts.common.device}</dt>
-            <dd id="device-name">
-              <Untrusted text={device_name} />
-            </dd>
-          </>
+          <Fact label={texts.common.device} id="device-name">
+            <Untrusted text={device_name} />
+          </Fact>
         ) : null}
       </dl>
       {isExternal || device_name !== null ? <UntrustedHint /> : null}

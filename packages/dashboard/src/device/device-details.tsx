@@ -1,6 +1,6 @@
 import type { PendingDevice } from '@latchkey/contract/device';
 import { texts } from '../texts.ts';
-import { Details } from '../ui/details.tsx';
+import { Details, Fact } from '../ui/details.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { cautionIcon } from '../ui/icons.ts';
 import { Timestamp } from '../ui/timestamp.tsx';
@@ -10,8 +10,7 @@ import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 export const DeviceDetails = ({ device }: { device: PendingDevice }) => (
   <>
     <dl id="device-details" class="facts">
-      <dt>{texts.device.network}</dt>
-      <dd id="network">
+      <Fact label={texts.device.network} id="network">
         {device.same_network ? (
           texts.device.sameNetwork
         ) : (
@@ -19,29 +18,26 @@ export const DeviceDetails = ({ device }: { device: PendingDevice }) => (
             <Icon path={cautionIcon} /> {texts.device.differentNetwork}
           </strong>
         )}
-      </dd>
-      <dt>{texts.common.ipAddress}</dt>
-      <dd id="ip-address">{device.ip_address ?? <span class="missing">{texts.common.unknown}</span>}</dd>
-      <dt>{texts.common.program}</dt>
-      <dd id="client-name">
+      </Fact>
+      <Fact label={texts.common.ipAddress} id="ip-address">
+        {device.ip_address ?? <span class="missing">{texts.common.unknown}</span>}
+      </Fact>
+      <Fact label={texts.common.program} id="client-name">
         <Untrusted text={device.client_name} />
-      </dd>
-      <dt>{texts.common.device}</dt>
-      <dd id="device-name">
+      </Fact>
+      <Fact label={texts.common.device} id="device-name">
         <Untrusted text={device.device_name} />
-      </dd>
+      </Fact>
     </dl>
     {device.client_name === null && device.device_name === null ? null : <UntrustedHint />}
     <Details summary={texts.device.details}>
       <dl>
-        <dt>{texts.device.requested}</dt>
-        <dd id="requested-at">
+        <Fact label={texts.device.requested} id="requested-at">
           <Timestamp at={device.requested_at} />
-        </dd>
-        <dt>{texts.common.userAgent}</dt>
-        <dd id="user-agent">
+        </Fact>
+        <Fact label={texts.common.userAgent} id="user-agent">
           <Untrusted text={device.user_agent} />
-        </dd>
+        </Fact>
       </dl>
       {device.user_agent === null || device.client_name !== null || device.device_name !== null ? null : (
         <UntrustedHint />

@@ -16,7 +16,7 @@ import { Countdown } from '../ui/countdown.tsx';
 import { UserCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
-import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
+import { LoadingMessage, LoadingPage, UnavailablePage } from '../ui/loading.tsx';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { type ApprovalStatus, watchApproval } from './approval-status.ts';
@@ -242,21 +242,10 @@ function CurrentStep() {
   const now = step.value;
   switch (now.at) {
     case 'loading':
-      return (
-        <Delayed>
-          <Heading key="loading">{texts.device.heading}</Heading>
-          <Placeholder entries={3} />
-        </Delayed>
-      );
+      return <LoadingPage heading={texts.device.heading} entries={3} />;
     case 'unavailable':
       return (
-        <>
-          <Heading key="unavailable">{texts.device.heading}</Heading>
-          <ErrorMessage text={error.value} />
-          <button type="button" class="primary wide-button" onClick={() => void start()}>
-            {texts.common.tryAgain}
-          </button>
-        </>
+        <UnavailablePage heading={texts.device.heading} error={error.value} onRetry={() => void start()} />
       );
     case 'code':
       return <CodeStep isUnknownCode={now.isUnknownCode} />;

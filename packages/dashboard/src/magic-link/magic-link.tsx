@@ -12,7 +12,7 @@ import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { approvedIcon, browserIcon, emailIcon, linkIcon } from '../ui/icons.ts';
-import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
+import { LoadingMessage, LoadingPage } from '../ui/loading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { Outcome } from '../ui/outcome.tsx';
@@ -178,12 +178,7 @@ function CurrentStep() {
   const now = step.value;
   switch (now.at) {
     case 'checking':
-      return (
-        <Delayed>
-          <Heading key="checking">{texts.common.signIn}</Heading>
-          <Placeholder entries={1} />
-        </Delayed>
-      );
+      return <LoadingPage heading={texts.common.signIn} entries={1} />;
     case 'incomplete':
       return <Incomplete />;
     case 'dead':

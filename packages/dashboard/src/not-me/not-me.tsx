@@ -7,6 +7,7 @@ import { partsOfList } from '../format.ts';
 import { home } from '../next.ts';
 import { counted, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
+import { Fact } from '../ui/details.tsx';
 import { type DoneProps, mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
@@ -96,19 +97,14 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
       <h2 id="approver-heading">{notMe.approver}</h2>
       <p>{notMe.approverText}</p>
       <dl>
-        <dt>{notMe.signedIn}</dt>
-        <dd>
+        <Fact label={notMe.signedIn}>
           <Timestamp at={approver.created_at} />
-        </dd>
-        <dt>{texts.common.ipAddress}</dt>
-        <dd>{approver.ip_address ?? texts.common.unknown}</dd>
+        </Fact>
+        <Fact label={texts.common.ipAddress}>{approver.ip_address ?? texts.common.unknown}</Fact>
         {approver.user_agent === null ? null : (
-          <>
-            <dt>{notMe.browser}</dt>
-            <dd>
-              <UserAgent text={approver.user_agent} />
-            </dd>
-          </>
+          <Fact label={notMe.browser}>
+            <UserAgent text={approver.user_agent} />
+          </Fact>
         )}
       </dl>
       {token === undefined ? (

@@ -20,3 +20,17 @@ export const Details = ({
     {children}
   </details>
 );
+
+interface FactProps {
+  readonly label: string;
+  readonly id?: string;
+  readonly children: ComponentChildren;
+}
+
+/** An entry of a `dl`. */
+export const Fact = ({ label, id, children }: FactProps) => (
+  <>
+    <dt>{label}</dt>
+    <dd {...(id === undefined ? {} : { id })}>{children}</dd>
+  </>
+);

@@ -32,25 +32,26 @@ interface SelectFieldProps {
   readonly id: string;
   readonly label: string;
   readonly hint?: string;
-  readonly value: string;
+  readonly value: Signal<string>;
   readonly options: readonly { readonly value: string; readonly text: string }[];
-  readonly onChange: (value: string) => void;
 }
 
 /** A menu of values to choose from. */
-export const SelectField = ({ id, label, hint, value, options, onChange }: SelectFieldProps) => (
+export const SelectField = ({ id, label, hint, value, options }: SelectFieldProps) => (
   <div class="field">
     <label for={id}>{label}</label>
     <Hint id={id} text={hint} />
     <select
       id={id}
       name={id}
-      value={value}
-      onChange={(event) => onChange(event.currentTarget.value)}
+      value={value.value}
+      onChange={(event) => {
+        value.value = event.currentTarget.value;
+      }}
       {...(hint === undefined ? {} : { 'aria-describedby': `${id}-hint` })}
     >
       {options.map((option) => (
-        <option key={option.value} value={option.value} selected={option.value === value}>
+        <option key={option.value} value={option.value} selected={option.value === value.value}>
           {option.text}
         </option>
       ))}

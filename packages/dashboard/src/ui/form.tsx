@@ -18,7 +18,7 @@ export function Form({ onSubmit, children }: { onSubmit: () => Promise<void>; ch
   );
 }
 
-interface ChoiceProps {
+export interface ChoiceProps {
   readonly busy: Pick<Busy, 'now' | 'label'>;
   /** The label of the button that goes on. */
   readonly label: string;

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { texts } from '../texts.ts';
+import { Heading } from './heading.tsx';
+import { ErrorMessage } from './messages.tsx';
 
 /** Anything faster would only make the loading state flash. `.placeholder` in style.css uses the same delay. */
 const delayMilliseconds = 150;
@@ -34,3 +36,28 @@ export function Placeholder({ entries }: { entries: number }) {
     </div>
   );
 }
+
+/** A page that is still loading. */
+export const LoadingPage = ({ heading, entries }: { heading: string; entries: number }) => (
+  <Delayed>
+    <Heading key="loading">{heading}</Heading>
+    <Placeholder entries={entries} />
+  </Delayed>
+);
+
+interface UnavailablePageProps {
+  readonly heading: string;
+  readonly error: string;
+  readonly onRetry: () => void;
+}
+
+/** A page that could not be loaded. */
+export const UnavailablePage = ({ heading, error, onRetry }: UnavailablePageProps) => (
+  <>
+    <Heading key="unavailable">{heading}</Heading>
+    <ErrorMessage text={error} />
+    <button type="button" class="primary wide-button" onClick={onRetry}>
+      {texts.common.tryAgain}
+    </button>
+  </>
+);

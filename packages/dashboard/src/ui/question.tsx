@@ -1,5 +1,8 @@
+import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { fillParts } from '../texts.ts';
+import { Choice, type ChoiceProps } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { cautionIcon } from './icons.ts';
 
@@ -14,3 +17,16 @@ export function Question({ children }: { children: ComponentChildren }) {
     </p>
   );
 }
+
+interface RemoveQuestionProps extends Omit<ChoiceProps, 'label'> {
+  readonly words: { readonly question: string; readonly remove: string };
+  readonly name: string;
+}
+
+/** Asks whether to remove what has this name. */
+export const RemoveQuestion = ({ words, name, ...choice }: RemoveQuestionProps) => (
+  <div class="question">
+    <Question>{fillParts(words.question, { name: <bdi>{escapeInvisible(name)}</bdi> })}</Question>
+    <Choice {...choice} label={words.remove} />
+  </div>
+);

@@ -29,10 +29,26 @@ export const Row = ({ titleId, icon, isCaution = false, title, children, action,
   </div>
 );
 
-/** What a list shows while it is empty. */
-export const Empty = ({ icon, children }: { icon: string; children: ComponentChildren }) => (
-  <div class="empty">
-    <IconBox path={icon} />
-    {children}
-  </div>
-);
+interface ListProps {
+  readonly id: string;
+  readonly icon: string;
+  /** What it says while it is empty; without this, nothing is shown then. */
+  readonly none?: string | undefined;
+  readonly children: readonly ComponentChildren[];
+}
+
+/** The rows of a section, or that there are none. */
+export function List({ id, icon, none, children }: ListProps) {
+  if (children.length > 0)
+    return (
+      <ul id={id} class="plain-list" aria-labelledby={`${id}-heading`}>
+        {children}
+      </ul>
+    );
+  return none === undefined ? null : (
+    <div class="empty">
+      <IconBox path={icon} />
+      <p>{none}</p>
+    </div>
+  );
+}
