@@ -5,6 +5,7 @@ import {
   addressShown,
   described,
   emailVerified,
+  model,
   personName,
   pictureUrl,
   readOnly,
@@ -15,22 +16,20 @@ import {
   visibleText,
 } from './fields.ts';
 
-export const profile = z
-  .object({
-    id: userId,
-    email: addressShown,
-    email_verified: emailVerified,
-    name: personName,
-    avatar_url: pictureUrl,
-    locale: shownOrNull(
-      'The language of emails, dates and times, as a BCP 47 tag. Null if the user set none.',
-      'en-GB',
-    ),
-    time_zone: shownOrNull('The IANA name of the time zone. Null if the user set none.', 'Europe/London'),
-    created_at: described(time, 'When the account was created.'),
-    updated_at: described(time, 'When the profile last changed.'),
-  })
-  .meta({ id: 'Profile', description: "A user's profile." });
+export const profile = model('Profile', "A user's profile.", {
+  id: userId,
+  email: addressShown,
+  email_verified: emailVerified,
+  name: personName,
+  avatar_url: pictureUrl,
+  locale: shownOrNull(
+    'The language of emails, dates and times, as a BCP 47 tag. Null if the user set none.',
+    'en-GB',
+  ),
+  time_zone: shownOrNull('The IANA name of the time zone. Null if the user set none.', 'Europe/London'),
+  created_at: described(time, 'When the account was created.'),
+  updated_at: described(time, 'When the profile last changed.'),
+});
 export type Profile = z.infer<typeof profile>;
 
 /** What a token may see of the profile: the members of the scopes `email` and `profile` are absent without them. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
-import { described, deviceName, shown, shownOrNull } from './fields.ts';
+import { described, deviceName, model, shown, shownOrNull } from './fields.ts';
 import { requestedAccess } from './scopes.ts';
 
 /** The only response type. @see RFC 6749 section 4.1.1 */
@@ -75,19 +75,18 @@ export const authorizationParameters = z
   });
 export type AuthorizationParameters = z.infer<typeof authorizationParameters>;
 
-export const formPost = z
-  .object({
+export const formPost = model(
+  'FormPost',
+  'A form that the page posts to the client (OAuth 2.0 Form Post Response Mode).',
+  {
     action: described(z.url(), 'The redirect URI.', 'http://127.0.0.1:41234/callback'),
     fields: described(z.record(z.string(), z.string()), 'The fields of the form.', {
       code: examples.authorizationCode,
       state: 'af0ifjsldkj',
       iss: 'https://login.example',
     }),
-  })
-  .meta({
-    id: 'FormPost',
-    description: 'A form that the page posts to the client (OAuth 2.0 Form Post Response Mode).',
-  });
+  },
+);
 
 /** The response to the client: an address to go to, or a form to post. */
 export const authorizationResponse = z
@@ -124,28 +123,26 @@ export const authorizationClient = z.object({
   host: shownOrNull('The host of an external client, as in its client_id. Otherwise null.', null),
 });
 
-export const pendingAuthorization = z
-  .object({
-    client: authorizationClient.meta({ description: 'Who asks.' }),
-    redirect_host: shownOrNull(
-      'The host that the response goes to. Null for a program on this computer.',
-      'grafana.example',
-    ),
-    loopback_warning: described(
-      z.boolean(),
-      'Whether to warn that any program on this computer could claim to be the client.',
-      false,
-    ),
-    ...requestedAccess,
-    device_name: deviceName,
-    approval: described(
-      z.enum(['needed', 'given']),
-      'Whether the user has to approve. `given` for trusted applications: approve at once.',
-      'needed',
-    ),
-    sign_in_needed: described(z.boolean(), 'Whether the user has to sign in again before approving.', false),
-  })
-  .meta({ id: 'PendingAuthorization', description: 'What an authorization request asks for.' });
+export const pendingAuthorization = model('PendingAuthorization', 'What an authorization request asks for.', {
+  client: authorizationClient.meta({ description: 'Who asks.' }),
+  redirect_host: shownOrNull(
+    'The host that the response goes to. Null for a program on this computer.',
+    'grafana.example',
+  ),
+  loopback_warning: described(
+    z.boolean(),
+    'Whether to warn that any program on this computer could claim to be the client.',
+    false,
+  ),
+  ...requestedAccess,
+  device_name: deviceName,
+  approval: described(
+    z.enum(['needed', 'given']),
+    'Whether the user has to approve. `given` for trusted applications: approve at once.',
+    'needed',
+  ),
+  sign_in_needed: described(z.boolean(), 'Whether the user has to sign in again before approving.', false),
+});
 export type PendingAuthorization = z.infer<typeof pendingAuthorization>;
 
 /** Who sends an authorization request, and where the response goes, for the person who reads the page. */

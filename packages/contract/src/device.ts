@@ -7,6 +7,7 @@ import {
   deviceName,
   expiresIn,
   ipAddress,
+  model,
   notSupported,
   opaque,
   shown,
@@ -48,30 +49,28 @@ export const deviceAuthorizationRequest = z
   .meta({ examples: [{ client_name: 'Example CLI', device_name: 'den' }] });
 export type DeviceAuthorizationRequest = z.infer<typeof deviceAuthorizationRequest>;
 
-export const deviceAuthorization = z
-  .object({
-    device_code: shown(
-      'A secret of the device, to poll for the tokens with. Do not show it.',
-      examples.deviceCode,
-    ),
-    user_code: shown(
-      'The code that the user enters. Case, spaces and hyphens do not matter.',
-      examples.userCode,
-    ),
-    verification_uri: described(
-      z.url(),
-      'The page where the user enters the code.',
-      'https://login.example/device',
-    ),
-    verification_uri_complete: described(
-      z.url(),
-      'The same page with the code filled in, for a link or a QR code.',
-      `https://login.example/device?user_code=${examples.userCode}`,
-    ),
-    expires_in: expiresIn('both codes', 600),
-    interval: described(z.int(), 'Seconds to wait between two polls.', 5),
-  })
-  .meta({ id: 'DeviceAuthorization', description: 'RFC 8628 section 3.2' });
+export const deviceAuthorization = model('DeviceAuthorization', 'RFC 8628 section 3.2', {
+  device_code: shown(
+    'A secret of the device, to poll for the tokens with. Do not show it.',
+    examples.deviceCode,
+  ),
+  user_code: shown(
+    'The code that the user enters. Case, spaces and hyphens do not matter.',
+    examples.userCode,
+  ),
+  verification_uri: described(
+    z.url(),
+    'The page where the user enters the code.',
+    'https://login.example/device',
+  ),
+  verification_uri_complete: described(
+    z.url(),
+    'The same page with the code filled in, for a link or a QR code.',
+    `https://login.example/device?user_code=${examples.userCode}`,
+  ),
+  expires_in: expiresIn('both codes', 600),
+  interval: described(z.int(), 'Seconds to wait between two polls.', 5),
+});
 
 export const userCodeRequest = z.object({
   user_code: described(
@@ -81,8 +80,10 @@ export const userCodeRequest = z.object({
   ),
 });
 
-export const pendingDevice = z
-  .object({
+export const pendingDevice = model(
+  'PendingDevice',
+  'A device that is waiting for approval. Names come from the device and are unverified.',
+  {
     user_code: shown('The user code, in its usual form.', examples.userCode),
     client_name: clientName,
     device_name: deviceName,
@@ -105,16 +106,15 @@ export const pendingDevice = z
       'The id of the session that an approval will start, once the device collects its tokens.',
       examples.sessionId,
     ),
-  })
-  .meta({
-    id: 'PendingDevice',
-    description: 'A device that is waiting for approval. Names come from the device and are unverified.',
-  });
-export const deviceConfirmation = z
-  .object({
+  },
+);
+export const deviceConfirmation = model(
+  'DeviceConfirmation',
+  'The code that confirms an approval on the device.',
+  {
     confirmation_code: shown('Six digits that the user enters on the device. Shown this once.', '123456'),
-  })
-  .meta({ id: 'DeviceConfirmation', description: 'The code that confirms an approval on the device.' });
+  },
+);
 export type DeviceConfirmation = z.infer<typeof deviceConfirmation>;
 
 export type PendingDevice = z.infer<typeof pendingDevice>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
-import { addressShown, described, emailAddress, expiresIn, shown, token } from './fields.ts';
+import { addressShown, described, emailAddress, expiresIn, model, shown, token } from './fields.ts';
 
 const newAddress = 'ada@new.example';
 
@@ -15,12 +15,14 @@ export const emailChangeRequest = z.object({
   email: described(emailAddress, 'The new email address. The case of ASCII letters is ignored.', newAddress),
 });
 
-export const emailChangeSent = z
-  .object({
+export const emailChangeSent = model(
+  'EmailChangeSent',
+  'Identical whether or not another account uses the address.',
+  {
     status: described(z.literal('sent'), 'Always `sent`.'),
     expires_in: expiresIn('the link', 3600),
-  })
-  .meta({ id: 'EmailChangeSent', description: 'Identical whether or not another account uses the address.' });
+  },
+);
 
 export const emailChangeVerification = z.object({
   token: linkToken,
@@ -33,9 +35,7 @@ export const emailChangeVerification = z.object({
 
 export const emailChangeToken = z.object({ token: linkToken });
 
-export const emailChangePreview = z
-  .object({
-    email: described(addressShown, 'The current email address.'),
-    new_email: shown('The address that the link would set.', newAddress),
-  })
-  .meta({ id: 'EmailChangePreview', description: 'What a confirmation link would change.' });
+export const emailChangePreview = model('EmailChangePreview', 'What a confirmation link would change.', {
+  email: described(addressShown, 'The current email address.'),
+  new_email: shown('The address that the link would set.', newAddress),
+});

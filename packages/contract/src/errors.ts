@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formPost } from './authorize.ts';
-import { described, shown } from './fields.ts';
+import { described, model, shown } from './fields.ts';
 
 /**
  * Every error code and its HTTP status. Codes are stable: clients switch on them.
@@ -94,28 +94,26 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
  * The body of every 4xx and 5xx response. `interval` (seconds) is only present with `slow_down`, `redirect` and `form_post` only
  * with errors of authorization requests.
  */
-export const errorBody = z
-  .object({
-    error: described(
-      z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]),
-      'The error code. Stable: switch on this value.',
-      'invalid_request',
-    ),
-    error_description: shown(
-      'What is wrong and what to do, for a developer. The wording may change.',
-      'email: must be an email address, like ada@example.com',
-    ),
-    request_id: shown(
-      'The id of the request, as in X-Request-Id. Include it in bug reports.',
-      '0b6f2c1e-8d3a-4f57-9a10-5e7c4d2b8f96',
-    ),
-    interval: described(z.int().optional(), 'Seconds to wait between two polls from now on.', 10),
-    redirect: described(
-      z.url().optional(),
-      'Where to send the user with this error, if it belongs to the client of an authorization request.',
-      'https://grafana.example/login/generic_oauth?error=invalid_scope',
-    ),
-    form_post: formPost.optional(),
-  })
-  .meta({ id: 'Error', description: 'RFC 6749 section 5.2' });
+export const errorBody = model('Error', 'RFC 6749 section 5.2', {
+  error: described(
+    z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]),
+    'The error code. Stable: switch on this value.',
+    'invalid_request',
+  ),
+  error_description: shown(
+    'What is wrong and what to do, for a developer. The wording may change.',
+    'email: must be an email address, like ada@example.com',
+  ),
+  request_id: shown(
+    'The id of the request, as in X-Request-Id. Include it in bug reports.',
+    '0b6f2c1e-8d3a-4f57-9a10-5e7c4d2b8f96',
+  ),
+  interval: described(z.int().optional(), 'Seconds to wait between two polls from now on.', 10),
+  redirect: described(
+    z.url().optional(),
+    'Where to send the user with this error, if it belongs to the client of an authorization request.',
+    'https://grafana.example/login/generic_oauth?error=invalid_scope',
+  ),
+  form_post: formPost.optional(),
+});
 export type ErrorBody = z.infer<typeof errorBody>;

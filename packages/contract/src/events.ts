@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
-import { described, ipAddress, pageOf, shown, shownOrNull, time, userAgent } from './fields.ts';
+import { described, ipAddress, model, pageOf, shown, shownOrNull, time, userAgent } from './fields.ts';
 
 /** The types of security log events. */
 export const eventTypes = [
@@ -36,23 +36,21 @@ export const eventTypes = [
   'account_enabled',
 ] as const;
 
-export const event = z
-  .object({
-    id: shown('The id of the event.', examples.eventId),
-    type: described(z.enum(eventTypes), 'What happened.', 'login'),
-    created_at: time.meta({ description: 'When it happened.' }),
-    session_id: shownOrNull(
-      'The session in which, or to which, it happened. Null if there was none.',
-      examples.sessionId,
-    ),
-    ip_address: ipAddress,
-    user_agent: userAgent,
-    detail: described(z.record(z.string(), z.string()), 'Details that depend on the type. Often empty.', {
-      method: 'passkey',
-      kind: 'browser',
-    }),
-  })
-  .meta({ id: 'Event', description: "An entry of the account's security log." });
+export const event = model('Event', "An entry of the account's security log.", {
+  id: shown('The id of the event.', examples.eventId),
+  type: described(z.enum(eventTypes), 'What happened.', 'login'),
+  created_at: time.meta({ description: 'When it happened.' }),
+  session_id: shownOrNull(
+    'The session in which, or to which, it happened. Null if there was none.',
+    examples.sessionId,
+  ),
+  ip_address: ipAddress,
+  user_agent: userAgent,
+  detail: described(z.record(z.string(), z.string()), 'Details that depend on the type. Often empty.', {
+    method: 'passkey',
+    kind: 'browser',
+  }),
+});
 export type Event = z.infer<typeof event>;
 
 export const eventList = pageOf('EventList', 'A page of the security log.', {

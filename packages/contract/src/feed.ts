@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, text, time } from './fields.ts';
+import { described, model, text, time } from './fields.ts';
 
 /** The events that the feed reports. */
 export const feedEventTypes = [
@@ -77,34 +77,28 @@ export const feedRequest = z
 export type FeedRequest = z.output<typeof feedRequest>;
 
 /** @see RFC 8936 section 2.3 */
-export const feedAnswer = z
-  .object({
-    sets: described(
-      z.record(z.string(), z.string()),
-      'Security event tokens (RFC 8417) by jti, oldest first.',
-      {
-        [examples.jti]:
-          'eyJ0eXAiOiJzZWNldmVudCtqd3QiLCJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUifQ.c2ln',
-      },
-    ),
-    moreAvailable: described(
-      z.boolean(),
-      'Whether more events are waiting. If so, ask again at once.',
-      false,
-    ),
-    through: described(
-      time,
-      'Every event from before this moment is in this answer or an earlier one, or was acknowledged.',
-    ),
-    after: described(
-      z.int(),
-      'The time from the arrival of the request to `through` in milliseconds. May be negative.',
-      42,
-    ),
-    begun: described(
-      z.literal(true).optional(),
-      'The reader begins with this answer: it gets no earlier events.',
-    ),
-  })
-  .meta({ id: 'FeedAnswer', description: 'RFC 8936 section 2.3' });
+export const feedAnswer = model('FeedAnswer', 'RFC 8936 section 2.3', {
+  sets: described(
+    z.record(z.string(), z.string()),
+    'Security event tokens (RFC 8417) by jti, oldest first.',
+    {
+      [examples.jti]:
+        'eyJ0eXAiOiJzZWNldmVudCtqd3QiLCJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUifQ.c2ln',
+    },
+  ),
+  moreAvailable: described(z.boolean(), 'Whether more events are waiting. If so, ask again at once.', false),
+  through: described(
+    time,
+    'Every event from before this moment is in this answer or an earlier one, or was acknowledged.',
+  ),
+  after: described(
+    z.int(),
+    'The time from the arrival of the request to `through` in milliseconds. May be negative.',
+    42,
+  ),
+  begun: described(
+    z.literal(true).optional(),
+    'The reader begins with this answer: it gets no earlier events.',
+  ),
+});
 export type FeedAnswer = z.infer<typeof feedAnswer>;

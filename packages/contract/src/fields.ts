@@ -10,6 +10,10 @@ export const described = <Schema extends z.ZodType>(
   ...examples: readonly unknown[]
 ): Schema => schema.meta({ description, ...(examples.length === 0 ? {} : { examples: [...examples] }) });
 
+/** A named schema of the document. */
+export const model = <Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) =>
+  z.object(shape).meta({ id, description });
+
 /** A required, non-empty string of up to `max` characters that every supported database can store. */
 export const text = (max: number) =>
   z
@@ -133,7 +137,7 @@ const nextCursor = shownOrNull('The cursor of the next page. Null on the last pa
 
 /** A page of a list, with the cursor of the next page. */
 export const pageOf = <Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) =>
-  z.object({ ...shape, next_cursor: nextCursor }).meta({ id, description });
+  model(id, description, { ...shape, next_cursor: nextCursor });
 
 /** The length that counts when the email is delivered. Not asked before the domain is known to be one. */
 function isShortEnoughInAscii(address: string): boolean {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, pageOf, shown, shownOrNull, text, time, visibleText } from './fields.ts';
+import { described, model, pageOf, shown, shownOrNull, text, time, visibleText } from './fields.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
 
 const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSeconds);
@@ -14,20 +14,14 @@ const refusePrototype = (claims: unknown): unknown =>
   typeof claims === 'object' && claims !== null && Object.hasOwn(claims, '__proto__') ? undefined : claims;
 
 /** Whose tokens can be exchanged for runs within a key. */
-export const keyTrust = z
-  .object({
-    issuer: described(
-      text(fieldLimits.issuer),
-      'One of the issuers that the operator lists.',
-      examples.issuer,
-    ),
-    claims: described(
-      z.preprocess(refusePrototype, z.record(claimText, claimText)),
-      `Claims that a token must have, by name: up to ${fieldLimits.trustClaims}, compared whole.`,
-      examples.trustedClaims,
-    ),
-  })
-  .meta({ id: 'KeyTrust', description: 'The tokens that stand for a key without a secret.' });
+export const keyTrust = model('KeyTrust', 'The tokens that stand for a key without a secret.', {
+  issuer: described(text(fieldLimits.issuer), 'One of the issuers that the operator lists.', examples.issuer),
+  claims: described(
+    z.preprocess(refusePrototype, z.record(claimText, claimText)),
+    `Claims that a token must have, by name: up to ${fieldLimits.trustClaims}, compared whole.`,
+    examples.trustedClaims,
+  ),
+});
 export type KeyTrust = z.infer<typeof keyTrust>;
 
 export const newKey = z.object({
@@ -81,20 +75,18 @@ const keyMembers = {
   ),
 };
 
-export const key = z.object(keyMembers).meta({ id: 'Key', description: 'A key, without its secret.' });
+export const key = model('Key', 'A key, without its secret.', keyMembers);
 export type Key = z.infer<typeof key>;
 
-export const createdKey = z
-  .object({
-    ...keyMembers,
-    last_used_at: keyMembers.last_used_at.meta({ examples: [null] }),
-    key: described(
-      z.string().optional(),
-      'The key itself. Only shown this once. Omitted for a key with trust, which has no secret.',
-      examples.key,
-    ),
-  })
-  .meta({ id: 'CreatedKey', description: 'A key, with its secret if it has one.' });
+export const createdKey = model('CreatedKey', 'A key, with its secret if it has one.', {
+  ...keyMembers,
+  last_used_at: keyMembers.last_used_at.meta({ examples: [null] }),
+  key: described(
+    z.string().optional(),
+    'The key itself. Only shown this once. Omitted for a key with trust, which has no secret.',
+    examples.key,
+  ),
+});
 export type CreatedKey = z.infer<typeof createdKey>;
 
 export const keyList = pageOf('KeyList', "A page of the user's active keys.", {
@@ -102,18 +94,16 @@ export const keyList = pageOf('KeyList', "A page of the user's active keys.", {
 });
 
 /** Everything that a client can ask for. */
-export const scopeList = z
-  .object({
-    scopes: described(z.array(describedScope), 'The scopes that a token can have.'),
-    resources: described(
-      z.array(
-        z.object({
-          resource: shown('A URI (RFC 8707).', examples.resource),
-          service: shown('The name of the service that declared it.', 'Projects'),
-        }),
-      ),
-      'The resources that a token can be bound to.',
+export const scopeList = model('ScopeList', 'What a token, a key or a device can be limited to.', {
+  scopes: described(z.array(describedScope), 'The scopes that a token can have.'),
+  resources: described(
+    z.array(
+      z.object({
+        resource: shown('A URI (RFC 8707).', examples.resource),
+        service: shown('The name of the service that declared it.', 'Projects'),
+      }),
     ),
-  })
-  .meta({ id: 'ScopeList', description: 'What a token, a key or a device can be limited to.' });
+    'The resources that a token can be bound to.',
+  ),
+});
 export type ScopeList = z.infer<typeof scopeList>;

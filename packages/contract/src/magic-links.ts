@@ -1,28 +1,26 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, emailAddress, expiresIn, opaque, shown, text, token } from './fields.ts';
+import { described, emailAddress, expiresIn, model, opaque, shown, text, token } from './fields.ts';
 
 const linkToken = described(token, 'The token in the emailed link, after `#token=`.', examples.linkToken);
 
 export const magicLinkRequest = z.object({ email: emailAddress });
 
-export const magicLinkSent = z
-  .object({
-    status: z.literal('sent').meta({ description: 'Always `sent`.' }),
-    expires_in: expiresIn('the link and the code', 900),
-    request: shown(
-      'A secret of this client. The emailed code only works together with it.',
-      examples.linkRequest,
-    ),
-  })
-  .meta({ id: 'MagicLinkSent', description: 'The same whether or not the account exists.' });
+export const magicLinkSent = model('MagicLinkSent', 'The same whether or not the account exists.', {
+  status: z.literal('sent').meta({ description: 'Always `sent`.' }),
+  expires_in: expiresIn('the link and the code', 900),
+  request: shown(
+    'A secret of this client. The emailed code only works together with it.',
+    examples.linkRequest,
+  ),
+});
 
 export const magicLinkToken = z.object({ token: linkToken });
 
-export const magicLinkPreview = z
-  .object({ expires_in: expiresIn('the link', 840) })
-  .meta({ id: 'MagicLinkPreview', description: 'A link that still works.' });
+export const magicLinkPreview = model('MagicLinkPreview', 'A link that still works.', {
+  expires_in: expiresIn('the link', 840),
+});
 
 /** With a malformed `token`, the request must fail instead of falling back to the code. */
 const noToken = z

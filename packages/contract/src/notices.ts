@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
-import { described, ipAddress, shown, shownOrNull, time, token, userAgent } from './fields.ts';
+import { described, ipAddress, model, shown, shownOrNull, time, token, userAgent } from './fields.ts';
 
 /** The kinds of security notices. */
 export const noticeKinds = [
@@ -32,21 +32,21 @@ export const noticeDisowning = z.object({
 
 export const noticeToken = noticeDisowning.pick({ token: true });
 
-export const noticePreview = z
-  .object({
-    kind: described(z.enum(noticeKinds), 'What the notice is about.', 'new_device'),
-    subject: shown(
-      'The subject of the email, in the language that the user reads.',
-      'A new device signed in to your Latchkey account',
-    ),
-    created_at: described(time, 'When it happened.'),
-    ip_address: ipAddress,
-  })
-  .meta({ id: 'NoticePreview', description: 'What a security notice is about.' });
+export const noticePreview = model('NoticePreview', 'What a security notice is about.', {
+  kind: described(z.enum(noticeKinds), 'What the notice is about.', 'new_device'),
+  subject: shown(
+    'The subject of the email, in the language that the user reads.',
+    'A new device signed in to your Latchkey account',
+  ),
+  created_at: described(time, 'When it happened.'),
+  ip_address: ipAddress,
+});
 export type NoticePreview = z.infer<typeof noticePreview>;
 
-export const disownedNotice = z
-  .object({
+export const disownedNotice = model(
+  'DisownedNotice',
+  'What was undone. Using the link again returns the same.',
+  {
     kind: described(z.enum(noticeKinds), 'What the notice was about.', 'new_device'),
     email: shownOrNull(
       'The email address that was restored, if the session or one started from it had changed it. Otherwise null. Restoring an address ends all sessions of the account and removes the passkeys added since.',
@@ -80,9 +80,6 @@ export const disownedNotice = z
         .nullable(),
       'The browser session that approved this device or application, if there is one. To disown it too, send the token again with `approver: true`.',
     ),
-  })
-  .meta({
-    id: 'DisownedNotice',
-    description: 'What was undone. Using the link again returns the same.',
-  });
+  },
+);
 export type DisownedNotice = z.infer<typeof disownedNotice>;

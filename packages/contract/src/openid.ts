@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { auth } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, expiresIn, opaque, shown, text } from './fields.ts';
+import { described, expiresIn, model, opaque, shown, text } from './fields.ts';
 import { organizationsTruncated, userOrganizations } from './services.ts';
 
 /** Where an application sends people to sign out. It leads to a page. @see OpenID Connect RP-Initiated Logout section 2 */
@@ -17,37 +17,33 @@ export const runIdentityRequest = z.object({
   ),
 });
 
-export const runIdentity = z
-  .object({
-    id_token: shown('The identity token.', examples.idToken),
-    expires_in: expiresIn('the identity token', 900),
-  })
-  .meta({ id: 'RunIdentity', description: 'Proves to another system whom a run acts for.' });
+export const runIdentity = model('RunIdentity', 'Proves to another system whom a run acts for.', {
+  id_token: shown('The identity token.', examples.idToken),
+  expires_in: expiresIn('the identity token', 900),
+});
 export type RunIdentity = z.infer<typeof runIdentity>;
 
 /** What an application learns about its user, as the scopes of its tokens allow. @see OpenID Connect Core section 5.1 */
-export const userinfo = z
-  .object({
-    sub: shown('The user id.', examples.userId),
-    name: shown('The name, with the scope profile.', 'Ada Lovelace').optional(),
-    picture: shown('The picture, with the scope profile.', 'https://images.example/ada.png').optional(),
-    locale: shown('The language, with the scope profile.', 'en').optional(),
-    zoneinfo: shown('The time zone, with the scope profile.', 'Europe/London').optional(),
-    updated_at: described(
-      z.int().optional(),
-      'When the profile was last changed, in seconds since 1970, with the scope profile.',
-      examples.seconds,
-    ),
-    email: shown('The email address, with the scope email.', examples.email).optional(),
-    email_verified: described(
-      z.boolean().optional(),
-      'Whether the user receives email there, with the scope email.',
-      true,
-    ),
-    organizations: userOrganizations('with the scope organizations'),
-    organizations_truncated: organizationsTruncated,
-  })
-  .meta({ id: 'Userinfo', description: 'OpenID Connect Core section 5.3.2' });
+export const userinfo = model('Userinfo', 'OpenID Connect Core section 5.3.2', {
+  sub: shown('The user id.', examples.userId),
+  name: shown('The name, with the scope profile.', 'Ada Lovelace').optional(),
+  picture: shown('The picture, with the scope profile.', 'https://images.example/ada.png').optional(),
+  locale: shown('The language, with the scope profile.', 'en').optional(),
+  zoneinfo: shown('The time zone, with the scope profile.', 'Europe/London').optional(),
+  updated_at: described(
+    z.int().optional(),
+    'When the profile was last changed, in seconds since 1970, with the scope profile.',
+    examples.seconds,
+  ),
+  email: shown('The email address, with the scope email.', examples.email).optional(),
+  email_verified: described(
+    z.boolean().optional(),
+    'Whether the user receives email there, with the scope email.',
+    true,
+  ),
+  organizations: userOrganizations('with the scope organizations'),
+  organizations_truncated: organizationsTruncated,
+});
 export type Userinfo = z.infer<typeof userinfo>;
 
 /** @see OpenID Connect RP-Initiated Logout section 2 */
@@ -71,15 +67,13 @@ export const signOutParameters = z.object({
 });
 export type SignOutParameters = z.infer<typeof signOutParameters>;
 
-export const signedOut = z
-  .object({
-    redirect: described(
-      z.url().nullable(),
-      'Where to send the user. Null if the application named no address.',
-      'https://grafana.example/login?state=af0ifjsldkj',
-    ),
-  })
-  .meta({ id: 'SignedOut', description: 'The user is signed out.' });
+export const signedOut = model('SignedOut', 'The user is signed out.', {
+  redirect: described(
+    z.url().nullable(),
+    'Where to send the user. Null if the application named no address.',
+    'https://grafana.example/login?state=af0ifjsldkj',
+  ),
+});
 export type SignedOut = z.infer<typeof signedOut>;
 
 /** What the HTML of the page for signing out says about the request: `refused` is for one that ends nothing. */

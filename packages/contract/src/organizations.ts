@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, pageOf, personName, shown, time, userId, visibleText } from './fields.ts';
+import { described, model, pageOf, personName, shown, time, userId, visibleText } from './fields.ts';
 
 export const organizationRoles = ['owner', 'admin', 'member'] as const;
 export const organizationRole = described(
@@ -16,20 +16,18 @@ const slug = shown('Its short name in addresses. Unique.', 'analytical-engines')
 const shownName = shown('The name of the organization.', 'Analytical Engines');
 const joinedAt = time.meta({ description: 'When the user became a member.' });
 
-export const organization = z
-  .object({
-    id: organizationId,
-    slug,
-    name: shownName,
-    role: organizationRole,
-    personal: described(
-      z.boolean(),
-      'Whether this is the organization that every account has for itself.',
-      false,
-    ),
-    joined_at: joinedAt,
-  })
-  .meta({ id: 'Organization', description: 'An organization, as one of its members sees it.' });
+export const organization = model('Organization', 'An organization, as one of its members sees it.', {
+  id: organizationId,
+  slug,
+  name: shownName,
+  role: organizationRole,
+  personal: described(
+    z.boolean(),
+    'Whether this is the organization that every account has for itself.',
+    false,
+  ),
+  joined_at: joinedAt,
+});
 export type Organization = z.infer<typeof organization>;
 
 export const organizationList = pageOf('OrganizationList', "A page of the user's organizations.", {
@@ -55,19 +53,20 @@ export const organizationSlugParameter = shown(
 export const organizationWrite = z.object({ name: organizationName });
 
 /** An organization as services see it: without a user, there is no role. */
-export const organizationRecord = z
-  .object({
-    id: organizationId,
-    slug,
-    name: shownName,
-    created_at: time.meta({ description: 'When the organization was created.' }),
-  })
-  .meta({ id: 'OrganizationRecord', description: 'An organization, as services see it.' });
+export const organizationRecord = model('OrganizationRecord', 'An organization, as services see it.', {
+  id: organizationId,
+  slug,
+  name: shownName,
+  created_at: time.meta({ description: 'When the organization was created.' }),
+});
 export type OrganizationRecord = z.infer<typeof organizationRecord>;
 
-export const member = z
-  .object({ user_id: userId, name: personName, role: organizationRole, joined_at: joinedAt })
-  .meta({ id: 'Member', description: 'A member of an organization.' });
+export const member = model('Member', 'A member of an organization.', {
+  user_id: userId,
+  name: personName,
+  role: organizationRole,
+  joined_at: joinedAt,
+});
 export type Member = z.infer<typeof member>;
 
 export const memberList = pageOf('MemberList', 'A page of the members of an organization.', {

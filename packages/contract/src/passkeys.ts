@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, readOnly, shown, text, time, visibleText } from './fields.ts';
+import { described, model, readOnly, shown, text, time, visibleText } from './fields.ts';
 
 /** COSE algorithms in order of preference: EdDSA, ES256, RS256. */
 export const passkeyAlgorithms = [-8, -7, -257] as const;
@@ -21,8 +21,10 @@ const credentialDescriptor = z.object({
 });
 
 /** @see WebAuthn Level 3 section 5.1.10 */
-export const creationOptions = z
-  .object({
+export const creationOptions = model(
+  'PublicKeyCredentialCreationOptionsJSON',
+  'WebAuthn Level 3 section 5.1.10',
+  {
     rp: described(
       z.object({
         id: shown('The domain of the passkey.', 'login.example'),
@@ -62,19 +64,21 @@ export const creationOptions = z
       'What the passkey must be able to do.',
     ),
     attestation: z.literal('none').meta({ description: 'No proof of the make is asked for.' }),
-  })
-  .meta({ id: 'PublicKeyCredentialCreationOptionsJSON', description: 'WebAuthn Level 3 section 5.1.10' });
+  },
+);
 export type CreationOptions = z.infer<typeof creationOptions>;
 
 /** @see WebAuthn Level 3 section 5.1.10 */
-export const requestOptions = z
-  .object({
+export const requestOptions = model(
+  'PublicKeyCredentialRequestOptionsJSON',
+  'WebAuthn Level 3 section 5.1.10',
+  {
     challenge,
     timeout,
     rpId: shown('The domain of the passkey.', 'login.example'),
     userVerification: z.literal('required').meta({ description: 'The user must unlock the passkey.' }),
-  })
-  .meta({ id: 'PublicKeyCredentialRequestOptionsJSON', description: 'WebAuthn Level 3 section 5.1.10' });
+  },
+);
 export type RequestOptions = z.infer<typeof requestOptions>;
 
 const clientDataJSON = described(
@@ -100,90 +104,84 @@ const credential = {
 };
 
 /** The browser's response to the creation options. @see WebAuthn Level 3 section 5.1.8 */
-export const registrationResponse = z
-  .object({
-    ...credential,
-    response: described(
-      z.object({
-        clientDataJSON,
-        attestationObject: described(
-          text(fieldLimits.attestationObject),
-          'The new public key and its attestation, in base64url.',
-          'o2NmbXRkbm9uZWdhdHRTdG10oA',
-        ),
-        transports: described(
-          z.array(text(fieldLimits.transport)).max(fieldLimits.transports).optional(),
-          transportNames,
-          ['internal', 'hybrid'],
-        ),
-      }),
-      'What the authenticator made.',
-    ),
-    name: described(
-      visibleText(fieldLimits.passkeyName).optional(),
-      "What the user calls the passkey. Default: the authenticator's product name.",
-      'Work laptop',
-    ),
-  })
-  .meta({ id: 'RegistrationResponseJSON', description: 'WebAuthn Level 3 section 5.1.8' });
+export const registrationResponse = model('RegistrationResponseJSON', 'WebAuthn Level 3 section 5.1.8', {
+  ...credential,
+  response: described(
+    z.object({
+      clientDataJSON,
+      attestationObject: described(
+        text(fieldLimits.attestationObject),
+        'The new public key and its attestation, in base64url.',
+        'o2NmbXRkbm9uZWdhdHRTdG10oA',
+      ),
+      transports: described(
+        z.array(text(fieldLimits.transport)).max(fieldLimits.transports).optional(),
+        transportNames,
+        ['internal', 'hybrid'],
+      ),
+    }),
+    'What the authenticator made.',
+  ),
+  name: described(
+    visibleText(fieldLimits.passkeyName).optional(),
+    "What the user calls the passkey. Default: the authenticator's product name.",
+    'Work laptop',
+  ),
+});
 export type RegistrationResponse = z.infer<typeof registrationResponse>;
 
 /** The browser's response to the request options. @see WebAuthn Level 3 section 5.1.8 */
-export const authenticationResponse = z
-  .object({
-    ...credential,
-    response: described(
-      z.object({
-        clientDataJSON,
-        authenticatorData: described(
-          text(fieldLimits.authenticatorData),
-          'What the authenticator says about itself, in base64url.',
-          'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ',
-        ),
-        signature: described(
-          text(fieldLimits.signature),
-          'The signature over both, in base64url.',
-          'MEUCIQDx3vK8Wn0q',
-        ),
-        userHandle: described(
-          z.string().max(fieldLimits.userHandle).nullable().optional(),
-          'The user id that the passkey was created with.',
-          'dXNlci1oYW5kbGU',
-        ),
-      }),
-      'What the authenticator signed.',
-    ),
-  })
-  .meta({ id: 'AuthenticationResponseJSON', description: 'WebAuthn Level 3 section 5.1.8' });
+export const authenticationResponse = model('AuthenticationResponseJSON', 'WebAuthn Level 3 section 5.1.8', {
+  ...credential,
+  response: described(
+    z.object({
+      clientDataJSON,
+      authenticatorData: described(
+        text(fieldLimits.authenticatorData),
+        'What the authenticator says about itself, in base64url.',
+        'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ',
+      ),
+      signature: described(
+        text(fieldLimits.signature),
+        'The signature over both, in base64url.',
+        'MEUCIQDx3vK8Wn0q',
+      ),
+      userHandle: described(
+        z.string().max(fieldLimits.userHandle).nullable().optional(),
+        'The user id that the passkey was created with.',
+        'dXNlci1oYW5kbGU',
+      ),
+    }),
+    'What the authenticator signed.',
+  ),
+});
 export type AuthenticationResponse = z.infer<typeof authenticationResponse>;
 
 export const passkeyId = shown('The id of the passkey.', examples.passkeyId);
 
-export const passkey = z
-  .object({
-    id: passkeyId,
-    credential_id: shown('Its WebAuthn credential id, in base64url.', examples.credentialId),
-    name: shown('What the user calls it.', 'Work laptop'),
-    aaguid: shown(
-      'The make of the authenticator. All zeros if it does not say.',
-      'ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4',
-    ),
-    device_type: described(
-      z.enum(['single_device', 'multi_device']),
-      'Whether the passkey stays on one device or can be synchronized to others.',
-      'multi_device',
-    ),
-    backed_up: described(z.boolean(), 'Whether it was backed up at its last use.', true),
-    transports: described(z.array(z.string()), transportNames, ['internal', 'hybrid']),
-    created_at: time.meta({ description: 'When it was registered.' }),
-    last_used_at: described(time.nullable(), 'When it was last used to sign in. Null until its first use.'),
-  })
-  .meta({ id: 'Passkey', description: "One of the user's passkeys." });
+export const passkey = model('Passkey', "One of the user's passkeys.", {
+  id: passkeyId,
+  credential_id: shown('Its WebAuthn credential id, in base64url.', examples.credentialId),
+  name: shown('What the user calls it.', 'Work laptop'),
+  aaguid: shown(
+    'The make of the authenticator. All zeros if it does not say.',
+    'ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4',
+  ),
+  device_type: described(
+    z.enum(['single_device', 'multi_device']),
+    'Whether the passkey stays on one device or can be synchronized to others.',
+    'multi_device',
+  ),
+  backed_up: described(z.boolean(), 'Whether it was backed up at its last use.', true),
+  transports: described(z.array(z.string()), transportNames, ['internal', 'hybrid']),
+  created_at: time.meta({ description: 'When it was registered.' }),
+  last_used_at: described(time.nullable(), 'When it was last used to sign in. Null until its first use.'),
+});
 export type Passkey = z.infer<typeof passkey>;
 
-export const passkeyList = z
-  .object({ passkeys: z.array(passkey).meta({ description: 'All passkeys, newest first.' }) })
-  .meta({ id: 'PasskeyList', description: "The user's passkeys." });
+export const passkeyList = model('PasskeyList', "The user's passkeys.", {
+  passkeys: z.array(passkey).meta({ description: 'All passkeys, newest first.' }),
+});
 
 export const passkeyPatch = z.object({
   name: described(

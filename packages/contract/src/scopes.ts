@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, shown, shownOrNull } from './fields.ts';
+import { described, model, shown, shownOrNull } from './fields.ts';
 
 /** The scope of a token that may do everything its user may. */
 export const everything = '*';
@@ -44,16 +44,11 @@ export const resourceText = described(
 );
 
 /** A scope as the user reads it. */
-export const describedScope = z
-  .object({
-    name: shown('The name of the scope.', 'profile'),
-    description: shown('What it allows, in one sentence. Empty if it allows nothing.', ownScopes.profile),
-    service: shownOrNull(
-      'The name of the service that declared it. Null for scopes of Latchkey itself.',
-      null,
-    ),
-  })
-  .meta({ id: 'Scope', description: 'A scope in words.' });
+export const describedScope = model('Scope', 'A scope in words.', {
+  name: shown('The name of the scope.', 'profile'),
+  description: shown('What it allows, in one sentence. Empty if it allows nothing.', ownScopes.profile),
+  service: shownOrNull('The name of the service that declared it. Null for scopes of Latchkey itself.', null),
+});
 export type DescribedScope = z.infer<typeof describedScope>;
 
 /** What a device or program asks for, as its user reads it before approving. */

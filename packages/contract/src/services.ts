@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, opaque, shown } from './fields.ts';
+import { described, model, opaque, shown } from './fields.ts';
 import { organizationRoles } from './organizations.ts';
 import { sessionKinds } from './sessions.ts';
 import { tokenTypeHint } from './tokens.ts';
@@ -36,9 +36,10 @@ const actorId = shown('The id of the service.', examples.serviceId);
 const earlier = { description: 'The service that acted before it.', examples: [{ sub: examples.serviceId }] };
 const firstActor = z.object({ sub: actorId });
 const secondActor = z.object({ sub: actorId, act: firstActor.optional().meta(earlier) });
-const actor = z
-  .object({ sub: actorId, act: secondActor.optional().meta(earlier) })
-  .meta({ id: 'Actor', description: 'RFC 8693 section 4.1' });
+const actor = model('Actor', 'RFC 8693 section 4.1', {
+  sub: actorId,
+  act: secondActor.optional().meta(earlier),
+});
 
 /** The organizations in claims about a user. */
 export const userOrganizations = (condition: string) =>
@@ -161,74 +162,66 @@ export const introspection = z.union([activeToken, inactiveToken]);
 export type Introspection = z.infer<typeof introspection>;
 
 /** @see RFC 8414 section 2, RFC 8628 section 4, RFC 9207, OpenID Connect Discovery section 3 */
-export const serverMetadata = z
-  .object({
-    issuer: address('The base URL of this service.', ''),
-    authorization_endpoint: address('The page where people sign in to a program.', '/authorize'),
-    userinfo_endpoint: address('Where applications read about their user.', '/api/v1/auth/userinfo'),
-    end_session_endpoint: address(
-      'Where an application sends people to sign out.',
-      '/api/v1/auth/end_session',
-    ),
-    token_endpoint: address(
-      'Where codes, device codes and refresh tokens are exchanged for tokens.',
-      '/api/v1/auth/token',
-    ),
-    device_authorization_endpoint: address(
-      'Where a device sign-in starts.',
-      '/api/v1/auth/device',
-    ).optional(),
-    revocation_endpoint: address('Where tokens are revoked.', '/api/v1/auth/revoke'),
-    introspection_endpoint: address('Where services look tokens up.', '/api/v1/auth/introspect'),
-    jwks_uri: address('The public keys of signed responses and feed events.', '/.well-known/jwks.json'),
-    scopes_supported: strings(
-      'The scopes of Latchkey itself. Services declare others.',
-      'profile',
-      'email',
-      'organizations',
-      'openid',
-      'offline_access',
-    ),
-    grant_types_supported: strings(
-      'The grant types of the token endpoint.',
-      'refresh_token',
-      'client_credentials',
-    ),
-    response_types_supported: strings('Only the authorization code.', 'code'),
-    response_modes_supported: strings('How a client gets its code.', 'query', 'form_post'),
-    code_challenge_methods_supported: strings('The code challenge that each request needs.', 'S256'),
-    authorization_response_iss_parameter_supported: described(
-      z.literal(true),
-      'Each response names its issuer (RFC 9207).',
-    ),
-    client_id_metadata_document_supported: described(
-      z.literal(true).optional(),
-      'Whether clients of some hosts may describe themselves at their client_id.',
-    ),
-    subject_types_supported: strings('A user has the same id for every client.', 'public'),
-    id_token_signing_alg_values_supported: strings('The algorithm of identity tokens.', 'RS256'),
-    claims_parameter_supported: described(z.literal(false), 'Scopes choose the claims.'),
-    request_uri_parameter_supported: described(z.literal(false), 'Requests are made by their parameters.'),
-    token_endpoint_auth_methods_supported: strings(
-      'How clients of the token endpoint identify themselves.',
-      'none',
-      'client_secret_basic',
-    ),
-    revocation_endpoint_auth_methods_supported: strings(
-      'How clients of the revocation endpoint identify themselves.',
-      'none',
-    ),
-    introspection_endpoint_auth_methods_supported: strings(
-      'How services identify themselves.',
-      'client_secret_basic',
-    ),
-    introspection_signing_alg_values_supported: strings(
-      'The algorithm of signed introspection responses.',
-      'ES256',
-    ),
-    service_documentation: address('This reference.', '/docs'),
-  })
-  .meta({ id: 'ServerMetadata', description: 'RFC 8414 section 2' });
+export const serverMetadata = model('ServerMetadata', 'RFC 8414 section 2', {
+  issuer: address('The base URL of this service.', ''),
+  authorization_endpoint: address('The page where people sign in to a program.', '/authorize'),
+  userinfo_endpoint: address('Where applications read about their user.', '/api/v1/auth/userinfo'),
+  end_session_endpoint: address('Where an application sends people to sign out.', '/api/v1/auth/end_session'),
+  token_endpoint: address(
+    'Where codes, device codes and refresh tokens are exchanged for tokens.',
+    '/api/v1/auth/token',
+  ),
+  device_authorization_endpoint: address('Where a device sign-in starts.', '/api/v1/auth/device').optional(),
+  revocation_endpoint: address('Where tokens are revoked.', '/api/v1/auth/revoke'),
+  introspection_endpoint: address('Where services look tokens up.', '/api/v1/auth/introspect'),
+  jwks_uri: address('The public keys of signed responses and feed events.', '/.well-known/jwks.json'),
+  scopes_supported: strings(
+    'The scopes of Latchkey itself. Services declare others.',
+    'profile',
+    'email',
+    'organizations',
+    'openid',
+    'offline_access',
+  ),
+  grant_types_supported: strings(
+    'The grant types of the token endpoint.',
+    'refresh_token',
+    'client_credentials',
+  ),
+  response_types_supported: strings('Only the authorization code.', 'code'),
+  response_modes_supported: strings('How a client gets its code.', 'query', 'form_post'),
+  code_challenge_methods_supported: strings('The code challenge that each request needs.', 'S256'),
+  authorization_response_iss_parameter_supported: described(
+    z.literal(true),
+    'Each response names its issuer (RFC 9207).',
+  ),
+  client_id_metadata_document_supported: described(
+    z.literal(true).optional(),
+    'Whether clients of some hosts may describe themselves at their client_id.',
+  ),
+  subject_types_supported: strings('A user has the same id for every client.', 'public'),
+  id_token_signing_alg_values_supported: strings('The algorithm of identity tokens.', 'RS256'),
+  claims_parameter_supported: described(z.literal(false), 'Scopes choose the claims.'),
+  request_uri_parameter_supported: described(z.literal(false), 'Requests are made by their parameters.'),
+  token_endpoint_auth_methods_supported: strings(
+    'How clients of the token endpoint identify themselves.',
+    'none',
+    'client_secret_basic',
+  ),
+  revocation_endpoint_auth_methods_supported: strings(
+    'How clients of the revocation endpoint identify themselves.',
+    'none',
+  ),
+  introspection_endpoint_auth_methods_supported: strings(
+    'How services identify themselves.',
+    'client_secret_basic',
+  ),
+  introspection_signing_alg_values_supported: strings(
+    'The algorithm of signed introspection responses.',
+    'ES256',
+  ),
+  service_documentation: address('This reference.', '/docs'),
+});
 export type ServerMetadata = z.infer<typeof serverMetadata>;
 
 const publicKey = z.object({
@@ -254,6 +247,6 @@ const publicKey = z.object({
 });
 export type PublicKey = z.infer<typeof publicKey>;
 
-export const keySet = z
-  .object({ keys: described(z.array(publicKey), 'Every key that a valid signature can be from.') })
-  .meta({ id: 'KeySet', description: 'RFC 7517 section 5' });
+export const keySet = model('KeySet', 'RFC 7517 section 5', {
+  keys: described(z.array(publicKey), 'Every key that a valid signature can be from.'),
+});

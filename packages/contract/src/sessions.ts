@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
-import { described, deviceName, ipAddress, pageOf, shown, shownOrNull, time, userAgent } from './fields.ts';
+import {
+  described,
+  deviceName,
+  ipAddress,
+  model,
+  pageOf,
+  shown,
+  shownOrNull,
+  time,
+  userAgent,
+} from './fields.ts';
 
 /** `app` is an application that the user signed in to. */
 export const loginKinds = ['browser', 'device', 'app'] as const;
@@ -12,48 +22,46 @@ export const sessionKinds = [...loginKinds, 'run'] as const;
 
 export const sessionId = shown('The id of the session.', examples.sessionId);
 
-export const session = z
-  .object({
-    id: sessionId,
-    kind: described(
-      z.enum(sessionKinds),
-      'Where the user signed in: `app` for an application. `run` is a session within another one.',
-      'device',
-    ),
-    method: described(
-      z.enum([...loginMethods, 'token_exchange']),
-      'How the session was started.',
-      'device_code',
-    ),
-    client_name: shownOrNull(
-      'The program on a device, as it named itself, unverified. For an application, its name; for a run, the service that acts in it. Otherwise null.',
-      'Example CLI',
-    ),
-    client_id: described(z.string().optional(), 'The client_id of an application.', examples.serviceId),
-    device_name: deviceName,
-    ip_address: ipAddress,
-    user_agent: userAgent,
-    created_at: time.meta({ description: 'When the session was started.' }),
-    last_used_at: described(
-      time,
-      'When the session was last used, up to five minutes late.',
-      '2026-01-16T08:12:45.107Z',
-    ),
-    current: described(z.boolean(), 'Whether this is the session that the request was made with.', true),
-    scope: shown('What its tokens allow. `*` is everything the user may do.', '*'),
-    resource: shownOrNull('The only service that accepts its tokens. Null if any does.', null),
-    within: described(
-      z.array(z.string()).optional(),
-      'For a run, the ids of the sessions and the key that it is within, nearest first. It ends with each of them.',
-      [examples.sessionId],
-    ),
-    authorization_details: described(
-      authorizationDetails.nullable().optional(),
-      'For a run, what it allows in detail. Null if it is not limited that way.',
-      [{ type: 'project_access', projects: ['engine'] }],
-    ),
-  })
-  .meta({ id: 'Session', description: "One of the user's sessions." });
+export const session = model('Session', "One of the user's sessions.", {
+  id: sessionId,
+  kind: described(
+    z.enum(sessionKinds),
+    'Where the user signed in: `app` for an application. `run` is a session within another one.',
+    'device',
+  ),
+  method: described(
+    z.enum([...loginMethods, 'token_exchange']),
+    'How the session was started.',
+    'device_code',
+  ),
+  client_name: shownOrNull(
+    'The program on a device, as it named itself, unverified. For an application, its name; for a run, the service that acts in it. Otherwise null.',
+    'Example CLI',
+  ),
+  client_id: described(z.string().optional(), 'The client_id of an application.', examples.serviceId),
+  device_name: deviceName,
+  ip_address: ipAddress,
+  user_agent: userAgent,
+  created_at: time.meta({ description: 'When the session was started.' }),
+  last_used_at: described(
+    time,
+    'When the session was last used, up to five minutes late.',
+    '2026-01-16T08:12:45.107Z',
+  ),
+  current: described(z.boolean(), 'Whether this is the session that the request was made with.', true),
+  scope: shown('What its tokens allow. `*` is everything the user may do.', '*'),
+  resource: shownOrNull('The only service that accepts its tokens. Null if any does.', null),
+  within: described(
+    z.array(z.string()).optional(),
+    'For a run, the ids of the sessions and the key that it is within, nearest first. It ends with each of them.',
+    [examples.sessionId],
+  ),
+  authorization_details: described(
+    authorizationDetails.nullable().optional(),
+    'For a run, what it allows in detail. Null if it is not limited that way.',
+    [{ type: 'project_access', projects: ['engine'] }],
+  ),
+});
 export type Session = z.infer<typeof session>;
 
 export const sessionList = pageOf('SessionList', "A page of the user's sessions.", {

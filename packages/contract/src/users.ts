@@ -6,6 +6,7 @@ import {
   described,
   emailAddress,
   emailVerified,
+  model,
   pageOf,
   pagination,
   personName,
@@ -18,17 +19,15 @@ import {
 import { session } from './sessions.ts';
 
 /** An account as services with the right `users` see it. */
-export const user = z
-  .object({
-    id: userId,
-    email: addressShown,
-    email_verified: emailVerified,
-    name: personName,
-    avatar_url: pictureUrl,
-    disabled: described(z.boolean(), 'A disabled user has no sessions and cannot sign in.', false),
-    created_at: time.meta({ description: 'When the account was created.' }),
-  })
-  .meta({ id: 'User', description: 'A user, as services see them.' });
+export const user = model('User', 'A user, as services see them.', {
+  id: userId,
+  email: addressShown,
+  email_verified: emailVerified,
+  name: personName,
+  avatar_url: pictureUrl,
+  disabled: described(z.boolean(), 'A disabled user has no sessions and cannot sign in.', false),
+  created_at: time.meta({ description: 'When the account was created.' }),
+});
 export type User = z.infer<typeof user>;
 
 export const userLookup = z.object({ email: emailAddress });
@@ -55,23 +54,21 @@ export const userSessionList = pageOf('UserSessionList', 'A page of sessions of 
   sessions: z.array(userSession).meta({ description: 'The active sessions, newest first.' }),
 });
 
-const userEmail = z
-  .object({
-    id: shown('The id of the email.', examples.mailId),
-    kind: shown(
-      '`sign_in`, `notice` (a security notice), `notice_digest` (several of them), `email_change`, `email_restored`, `email_returned` or `disowned`.',
-      'sign_in',
-    ),
-    to: described(addressShown, 'The address it was sent to.', examples.email),
-    created_at: time.meta({ description: 'When it was requested.' }),
-    sent_at: time.nullable().meta({ description: 'When the mail server accepted it. Null if it did not.' }),
-    outcome: described(
-      z.enum(['sent', 'waiting', 'failed']),
-      '`waiting`: it will be sent or tried again. `failed`: the mail server refused it, or it expired first.',
-      'sent',
-    ),
-  })
-  .meta({ id: 'UserEmail', description: 'An email to a user, without its content.' });
+const userEmail = model('UserEmail', 'An email to a user, without its content.', {
+  id: shown('The id of the email.', examples.mailId),
+  kind: shown(
+    '`sign_in`, `notice` (a security notice), `notice_digest` (several of them), `email_change`, `email_restored`, `email_returned` or `disowned`.',
+    'sign_in',
+  ),
+  to: described(addressShown, 'The address it was sent to.', examples.email),
+  created_at: time.meta({ description: 'When it was requested.' }),
+  sent_at: time.nullable().meta({ description: 'When the mail server accepted it. Null if it did not.' }),
+  outcome: described(
+    z.enum(['sent', 'waiting', 'failed']),
+    '`waiting`: it will be sent or tried again. `failed`: the mail server refused it, or it expired first.',
+    'sent',
+  ),
+});
 export type UserEmail = z.infer<typeof userEmail>;
 
 export const userEmailList = pageOf('UserEmailList', 'A page of emails to a user.', {
