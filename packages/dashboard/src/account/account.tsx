@@ -6,16 +6,17 @@ import { explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
 import { home, loginPath } from '../next.ts';
 import { pageUser } from '../page-user.ts';
-import { texts } from '../texts.ts';
+import { fillParts, texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { Heading } from '../ui/heading.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { signOutIcon } from '../ui/icons.ts';
 import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { detectSignOut, SignedOutDialog } from './actions.tsx';
 import { Activity, activityData } from './activity.tsx';
 import { DangerZone } from './danger-zone.tsx';
-import { AccountHead } from './head.tsx';
 import { Keys, keysData } from './keys.tsx';
 import { goToSection, Navigation } from './navigation.tsx';
 import { isRequested as isKeyRequested } from './new-key.tsx';
@@ -23,6 +24,7 @@ import { Organizations, organizationsData } from './organizations.tsx';
 import { afterRecentSignIn, Passkeys, passkeysData } from './passkeys.tsx';
 import { confirmSaved, loadProfile, ProfileSection, shownProfile } from './profile.tsx';
 import { Sessions, sessions, sessionsData } from './sessions.tsx';
+import { signingOut, signOut } from './sign-out.ts';
 
 const view = signal<'loading' | 'unavailable' | 'account'>('loading');
 const busy = busyState();
@@ -107,6 +109,43 @@ const UnavailableView = () => (
     </button>
   </div>
 );
+
+/** The first letter as a reader sees it, with the marks that belong to it. */
+const initialOf = (name: string): string => [...new Intl.Segmenter().segment(name)][0]?.segment ?? '';
+
+/** Who is signed in, and the way out. The picture of a profile is not shown: its host would learn who looks, and when. */
+function AccountHead({ takesFocus }: { takesFocus: boolean }) {
+  const leaving = signingOut.session;
+  const profile = shownProfile();
+  if (profile === undefined) return null;
+  return (
+    <>
+      <div class="account-head">
+        <span class="initial" aria-hidden="true">
+          {initialOf(profile.name)}
+        </span>
+        <div>
+          <Heading key="account" takesFocus={takesFocus}>
+            {texts.account.heading}
+          </Heading>
+          <p id="signed-in-as" class="quiet">
+            {fillParts(texts.common.signedInAs, { email: <bdi>{profile.email}</bdi> })}
+          </p>
+        </div>
+        <button
+          type="button"
+          id="sign-out"
+          disabled={leaving.now.value}
+          onClick={() => void signOut('session')}
+        >
+          <Icon path={signOutIcon} />
+          {leaving.label(texts.common.signOut)}
+        </button>
+      </div>
+      <ErrorMessage id="sign-out-error" text={leaving.error.value} />
+    </>
+  );
+}
 
 const Security = () => (
   <section class="card" aria-labelledby="security-heading">

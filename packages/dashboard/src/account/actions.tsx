@@ -4,7 +4,7 @@ import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { home, loginPath } from '../next.ts';
 import { texts } from '../texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { hideDone } from './done.tsx';
+import { StatusMessage } from '../ui/messages.tsx';
 
 const isSignedOut = signal(false);
 const isDismissed = signal(false);
@@ -49,3 +49,22 @@ export function SignedOutDialog() {
     </Dialog>
   );
 }
+
+/** What was done last, and the section of the page where it was done. */
+const done = signal<{ readonly section: string; readonly text: string } | undefined>(undefined);
+
+/** Says at the top of a section what was done, in place of anything said before. */
+export function showDone(section: string, text: string): void {
+  done.value = { section, text };
+}
+
+export function hideDone(): void {
+  done.value = undefined;
+}
+
+/** What `showDone` says for this section, in the page, where it covers nothing. */
+export const Done = ({ section }: { section: string }) => (
+  <StatusMessage id={`${section}-done`}>
+    {done.value?.section === section ? done.value.text : null}
+  </StatusMessage>
+);

@@ -1,10 +1,9 @@
-import { type Signal, signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import { signal } from '@preact/signals';
 import { call } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
 import { texts } from '../texts.ts';
-import { busyState, leaveTo } from '../ui/busy.ts';
+import { type Busy, busyState, leaveTo } from '../ui/busy.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
@@ -16,14 +15,10 @@ const asked = signal<Danger | undefined>(undefined);
 const deleting = busyState();
 
 const { danger } = texts.account;
-const messages = {
-  conflict: danger.onlyOwner,
-};
-
 const remove = () =>
   deleting.run(async () => {
     const result = await runAction(() => call('deleteAccount'));
-    if (!result.ok) return explain(result.problem, messages);
+    if (!result.ok) return explain(result.problem, { conflict: danger.onlyOwner });
     noteSignOut('deleted');
     return leaveTo('/login');
   });
@@ -39,13 +34,14 @@ interface DangerProps {
   readonly title: string;
   readonly heading: string;
   readonly text: string;
-  readonly error: Signal<string>;
-  readonly question: ComponentChildren;
-  readonly confirm: ComponentChildren;
+  readonly question: string;
+  readonly confirm: string;
+  readonly busy: Busy;
+  readonly onConfirm: () => Promise<void>;
 }
 
 /** A row with a button that opens a dialog, which asks again. */
-function DangerRow({ id, title, heading, text, error, question, confirm }: DangerProps) {
+function DangerRow({ id, title, heading, text, question, confirm, busy, onConfirm }: DangerProps) {
   const isOpen = asked.value === id;
   return (
     <li class="danger-row">
@@ -61,7 +57,7 @@ function DangerRow({ id, title, heading, text, error, question, confirm }: Dange
         class="danger"
         aria-haspopup="dialog"
         onClick={() => {
-          error.value = '';
+          busy.error.value = '';
           asked.value = id;
         }}
       >
@@ -70,12 +66,20 @@ function DangerRow({ id, title, heading, text, error, question, confirm }: Dange
       {isOpen ? (
         <Dialog id={`${id}-dialog`} title={heading} onClose={() => cancel(id)}>
           <Warning>{question}</Warning>
-          <ErrorMessage id={`${id}-error`} text={error.value} />
+          <ErrorMessage id={`${id}-error`} text={busy.error.value} />
           <div class="row actions">
             <button type="button" onClick={() => cancel(id)}>
               {texts.common.cancel}
             </button>
-            {confirm}
+            <button
+              type="button"
+              id={`confirm-${id}`}
+              class="danger"
+              disabled={busy.now.value}
+              onClick={() => void onConfirm()}
+            >
+              {busy.label(confirm)}
+            </button>
           </div>
         </Dialog>
       ) : null}
@@ -95,32 +99,20 @@ export const DangerZone = () => (
         title={danger.signOut}
         heading={danger.signOutQuestion}
         text={danger.signOutText}
-        error={signingOut.everywhere.error}
         question={danger.signOutWarning}
-        confirm={
-          <button
-            type="button"
-            id="confirm-sign-out-everywhere"
-            class="danger"
-            disabled={signingOut.everywhere.now.value}
-            onClick={() => void signOut('everywhere')}
-          >
-            {signingOut.everywhere.label(danger.signOutConfirm)}
-          </button>
-        }
+        confirm={danger.signOutConfirm}
+        busy={signingOut.everywhere}
+        onConfirm={() => signOut('everywhere')}
       />
       <DangerRow
         id="delete-account"
         title={danger.delete}
         heading={danger.deleteQuestion}
         text={danger.deleteText}
-        error={deleting.error}
         question={danger.deleteWarning}
-        confirm={
-          <button type="button" class="danger" disabled={deleting.now.value} onClick={() => void remove()}>
-            {deleting.label(danger.deleteConfirm)}
-          </button>
-        }
+        confirm={danger.deleteConfirm}
+        busy={deleting}
+        onConfirm={remove}
       />
     </ul>
   </section>

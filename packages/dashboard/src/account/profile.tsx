@@ -14,9 +14,8 @@ import { busyState } from '../ui/busy.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { Choice, Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { runAction } from './actions.tsx';
+import { Done, hideDone, runAction, showDone } from './actions.tsx';
 import { ChangeEmail } from './change-email.tsx';
-import { Done, hideDone, showDone } from './done.tsx';
 import { fields, mergeEdits, patchOf, type Texts, textsOf } from './profile-edits.ts';
 
 const profile = signal<Profile | undefined>(undefined);

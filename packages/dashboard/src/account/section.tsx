@@ -6,8 +6,7 @@ import { fill, sentences, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { detectSignOut } from './actions.tsx';
-import { Done, showDone } from './done.tsx';
+import { Done, detectSignOut, showDone } from './actions.tsx';
 
 /** A section of the account page that loads on its own, so that one failure leaves the rest usable. */
 export interface SectionData {

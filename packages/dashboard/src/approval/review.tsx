@@ -1,12 +1,43 @@
+import type { PendingDevice } from '@latchkey/contract/device';
+import { emptyScopes } from '@latchkey/contract/empty-scopes';
+import { escapeInvisible } from '@latchkey/contract/untrusted-text';
+import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { ConfirmDialog } from '../confirm/confirm.tsx';
 import { switchAccountPath } from '../next.ts';
 import { pageUser } from '../page-user.ts';
-import { fillParts, texts } from '../texts.ts';
+import { scopeText } from '../scope-text.ts';
+import { fill, fillParts, texts } from '../texts.ts';
 import { Heading } from '../ui/heading.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { scopeIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { type Access, RequestedAccess } from './requested-access.tsx';
-import type { ReviewTimer } from './review-timer.ts';
+
+/** Shorter than anyone needs to read a question. */
+const minReviewMilliseconds = 500;
+
+/** Tells whether the user has had time to see a question. */
+export interface ReviewTimer {
+  readonly isReady: ReadonlySignal<boolean>;
+  /** Starts the timer: the question is now in view. */
+  start(): void;
+}
+
+/**
+ * Guards the question shown now against clickjacking by double click: another site can open this page under the
+ * pointer between the two clicks on its own window. The timer starts once the window has the focus.
+ */
+export function reviewTimer(): ReviewTimer {
+  const isReady = signal(false);
+  const start = () => {
+    setTimeout(() => {
+      isReady.value = true;
+    }, minReviewMilliseconds);
+  };
+  if (document.hasFocus()) start();
+  else window.addEventListener('focus', start, { once: true });
+  return { isReady, start };
+}
 
 /** Who is signed in, with a way to sign in as somebody else. @param here the path to come back to */
 export const SignedInAs = ({ here }: { here: string }) => (
@@ -80,5 +111,51 @@ function Choice({ isBusy, timer, onApprove, onDeny }: ChoiceProps) {
         {texts.device.deny}
       </button>
     </div>
+  );
+}
+
+type Access = Pick<PendingDevice, 'scopes' | 'resource' | 'resource_service'>;
+
+/** What is approved: all of it, however long, because the user agrees to all of it. */
+function RequestedAccess({ access, heading }: { access: Access; heading: string }) {
+  const allowed = access.scopes.filter(({ name }) => !emptyScopes.includes(name));
+  return (
+    <section>
+      <h2 id="access-heading" class="small-heading">
+        {heading}
+      </h2>
+      <ul id="requested-access" class="scopes" aria-labelledby="access-heading">
+        {allowed.length === 0 ? <li>{texts.common.nothing}</li> : null}
+        {allowed.map((scope) => (
+          <li key={scope.name}>
+            <Icon path={scopeIcon} />
+            <span>
+              <bdi>
+                {escapeInvisible(scopeText(scope) || fill(texts.device.notOffered, { scope: scope.name }))}
+              </bdi>
+              {scope.service === null ? null : (
+                <span class="hint">
+                  {' '}
+                  <bdi>{escapeInvisible(scope.service)}</bdi>
+                </span>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <RequestedResource access={access} />
+    </section>
+  );
+}
+
+function RequestedResource({ access: { resource, resource_service: service } }: { access: Access }) {
+  if (resource === null) return null;
+  return (
+    <p id="requested-resource" class="quiet">
+      {fillParts(texts.device.onlyWith, {
+        service: <strong>{service ? <bdi>{escapeInvisible(service)}</bdi> : texts.device.oneService}</strong>,
+        resource: <bdi>{escapeInvisible(resource)}</bdi>,
+      })}
+    </p>
   );
 }

@@ -6,8 +6,7 @@ import type {
 import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import { signal } from '@preact/signals';
 import { call, getProfile, type Problem } from '../api.ts';
-import { Review as ReviewView } from '../approval/review.tsx';
-import { type ReviewTimer, reviewTimer } from '../approval/review-timer.ts';
+import { type ReviewTimer, Review as ReviewView, reviewTimer } from '../approval/review.tsx';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
