@@ -53,6 +53,17 @@ export async function cancellable<T>(sentence: string, work: () => Promise<T>): 
   }
 }
 
+/** Runs the work, and reports with this sentence that the server does not find what it is about. */
+export async function orNotFound<T>(sentence: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!hasCode(error, 'not_found')) throw error;
+    const { status, requestId } = error;
+    throw new LatchkeyError('not_found', sentence, { status, requestId });
+  }
+}
+
 /**
  * The error to report for an aborted command that has no sentence of its own: one that may have interrupted a
  * refresh. The service repeats a lost refresh response for 10 minutes.

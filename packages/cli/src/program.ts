@@ -2,7 +2,6 @@ import { systemReason } from '@latchkey/client/internal/storage/store-failure';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';
-import { completedBy } from './completed-by.ts';
 import type { Config } from './config.ts';
 import { defaultServer, loginCommand } from './connection.ts';
 import type { Connected, Context } from './context.ts';
@@ -15,7 +14,7 @@ import {
   UsageError,
   withCancellation,
 } from './exit.ts';
-import { formatHelp, visibleGlobalOptions, withExamples } from './help.ts';
+import { completedBy, formatHelp, visibleGlobalOptions, withExamples } from './help.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
 import { createPrompt } from './prompt.ts';
 import type { TextSource } from './text-input.ts';

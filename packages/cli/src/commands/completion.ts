@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
-import { listCommandOf } from '../completed-by.ts';
 import type { Context } from '../context.ts';
+import { listCommandOf } from '../help.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 

@@ -1,10 +1,9 @@
-import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Key, KeyTrust } from '@latchkey/contract/keys';
 import { hasBrowser, openBrowser } from '../browser.ts';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { cancellable, UsageError } from '../exit.ts';
+import { cancellable, orNotFound, UsageError } from '../exit.ts';
 import { allPages, printList } from '../pages.ts';
 import { type RequestedAccess, requestedAccess } from '../requested-access.ts';
 import { localTime } from '../text.ts';
@@ -119,14 +118,10 @@ async function openAccountPage(
 export async function removeKey(ctx: Context, id: string): Promise<void> {
   if (id === '') throw new UsageError('A key ID cannot be empty.');
   const { session } = await connect(ctx);
-  try {
-    await cancellable('Cancelled, but the server may already have removed that key.', () =>
+  await cancellable('Cancelled, but the server may already have removed that key.', () =>
+    orNotFound(`You have no key ${id}.`, () =>
       session.call('removeKey', { params: { id }, signal: ctx.signal }),
-    );
-  } catch (error) {
-    if (!hasCode(error, 'not_found')) throw error;
-    const { status, requestId } = error;
-    throw new LatchkeyError('not_found', `You have no key ${id}.`, { status, requestId });
-  }
+    ),
+  );
   ctx.output.result({ id }, () => [`Key ${id} has been removed. Programs can no longer use it.`]);
 }

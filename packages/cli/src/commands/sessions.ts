@@ -1,9 +1,8 @@
-import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import type { Session } from '@latchkey/client/session';
 import type { Session as ListedSession } from '@latchkey/contract/sessions';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { cancellable, UsageError } from '../exit.ts';
+import { cancellable, orNotFound, UsageError } from '../exit.ts';
 import { nextLogin, nextLoginLines } from '../next-login.ts';
 import { allPages, printList } from '../pages.ts';
 import { localTime } from '../text.ts';
@@ -35,7 +34,11 @@ export async function revokeSession(ctx: Context, id: string): Promise<void> {
   const { entries } = await allSessions(session, ctx.signal);
   const current = entries.find((listed) => listed.current)?.id === id;
   await cancellable('Cancelled, but the server may already have ended that session.', () =>
-    current ? session.logout({ signal: ctx.signal }) : revokeOther(session, id, ctx.signal),
+    current
+      ? session.logout({ signal: ctx.signal })
+      : orNotFound(`You have no session ${id}.`, () =>
+          session.call('revokeSession', { params: { id }, signal: ctx.signal }),
+        ),
   );
   const lines = current ? await leaveCurrent(connection) : [`Session ${id} has been ended.`];
   ctx.output.result({ id, current }, () => lines);
@@ -48,16 +51,6 @@ async function leaveCurrent({ server, stored, ...connection }: Connection): Prom
     `This was your session here: you are now signed out of ${server}.`,
     ...nextLoginLines(left, await nextLogin(left)),
   ];
-}
-
-async function revokeOther(session: Session, id: string, signal: AbortSignal): Promise<void> {
-  try {
-    await session.call('revokeSession', { params: { id }, signal });
-  } catch (error) {
-    if (!hasCode(error, 'not_found')) throw error;
-    const { status, requestId } = error;
-    throw new LatchkeyError('not_found', `You have no session ${id}.`, { status, requestId });
-  }
 }
 
 const allSessions = (session: Session, signal: AbortSignal) =>
@@ -73,16 +66,11 @@ function runsLines(entries: readonly ListedSession[]): string[] {
   return [runs === 1 ? '1 run acts as you.' : `${runs} runs act as you.`, ''];
 }
 
-interface Nested {
-  readonly depth: number;
-  readonly listed: ListedSession;
-}
-
 /** Each run below its parent. A run within a key, which is not a session, keeps its place. */
-function nested(entries: readonly ListedSession[]): Nested[] {
+function nested(entries: readonly ListedSession[]) {
   const ids = new Set(entries.map(({ id }) => id));
   const parentOf = ({ within: [parent = ''] = [] }: ListedSession) => (ids.has(parent) ? parent : undefined);
-  const below = (parent: string | undefined, depth: number): Nested[] =>
+  const below = (parent: string | undefined, depth: number): { depth: number; listed: ListedSession }[] =>
     entries
       .filter((listed) => parentOf(listed) === parent)
       .flatMap((listed) => [{ depth, listed }, ...below(listed.id, depth + 1)]);
