@@ -1,5 +1,5 @@
 import { safeNext } from './next.ts';
-import { tabNote } from './tab-note.ts';
+import { noteIn, tabNote } from './tab-note.ts';
 
 /**
  * A sign-in email requested in this browser. It holds no secret: it only lets the page behind the link recognize the
@@ -13,27 +13,22 @@ interface SentEmail {
 }
 
 export const sentEmailKey = 'latchkey.asked';
+const sentEmail = noteIn(() => localStorage, sentEmailKey);
 
 // Every function here tolerates disabled storage: the pages then behave as in a browser that requested nothing.
 
-export function rememberSentEmail(sent: SentEmail): void {
-  try {
-    localStorage.setItem(sentEmailKey, JSON.stringify(sent));
-  } catch {}
-}
+export const rememberSentEmail = (sent: SentEmail): void => sentEmail.leave(JSON.stringify(sent));
 
 /** Forgets the email, and with it the sign-in that this tab is waiting for. */
 export function forgetSentEmail(): void {
-  try {
-    localStorage.removeItem(sentEmailKey);
-  } catch {}
+  sentEmail.remove();
   forgetPendingSignIn();
 }
 
 /** The last email requested in this browser, unless it has expired by `now` or is malformed. */
 export function recallSentEmail(now: number): SentEmail | undefined {
   try {
-    return parseSentEmail(localStorage.getItem(sentEmailKey), location.origin, now);
+    return parseSentEmail(sentEmail.read(), location.origin, now);
   } catch {
     return undefined;
   }

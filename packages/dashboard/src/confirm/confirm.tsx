@@ -28,6 +28,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { EmailCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
+import { Address } from '../ui/untrusted.tsx';
 
 /** The user who has to confirm their identity, and the passkeys they can use. */
 interface Person {
@@ -133,12 +134,6 @@ window.addEventListener('storage', (event) => {
   });
 });
 
-const Email = ({ children }: { children: string }) => (
-  <strong>
-    <bdi>{children}</bdi>
-  </strong>
-);
-
 function OtherUserDialog({ email }: { email: string }) {
   const dismiss = () => {
     otherUserEmail.value = undefined;
@@ -147,7 +142,7 @@ function OtherUserDialog({ email }: { email: string }) {
     <Dialog id="other-user" title={texts.confirm.otherUser} onClose={dismiss}>
       <p>
         {fillParts(texts.confirm.otherUserText, {
-          email: <Email>{email}</Email>,
+          email: <Address>{email}</Address>,
           shown: <bdi>{pageUser()?.email}</bdi>,
         })}
       </p>
@@ -168,7 +163,7 @@ function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
     <>
       <p>
         {fillParts(texts.confirm.sent, {
-          email: <Email>{person.email}</Email>,
+          email: <Address>{person.email}</Address>,
           duration: duration(email.expiresInSeconds),
         })}
       </p>
@@ -230,7 +225,7 @@ export function ConfirmDialog() {
   const cancel = () => now.finish(false);
   return (
     <Dialog id="confirm" title={texts.confirm.title} onClose={cancel}>
-      <p>{fillParts(texts.confirm.text, { email: <Email>{person.email}</Email> })}</p>
+      <p>{fillParts(texts.confirm.text, { email: <Address>{person.email}</Address> })}</p>
       <ErrorMessage id="confirm-error" text={error.value} />
       {sent.value === undefined ? null : <CodeForm person={person} email={sent.value} />}
       <Methods person={person} onCancel={cancel} />

@@ -44,6 +44,7 @@ import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { Outcome } from '../ui/outcome.tsx';
+import { Address } from '../ui/untrusted.tsx';
 import { webmailOf } from './webmail.ts';
 
 type Step =
@@ -315,11 +316,7 @@ function SentStep({ sent }: { sent: Sent }) {
 }
 
 function SignedIn({ as, inAnotherTab }: Extract<Step, { at: 'signedIn' }>) {
-  const who = (
-    <strong>
-      <bdi>{as}</bdi>
-    </strong>
-  );
+  const who = <Address>{as}</Address>;
   return (
     <Outcome key="signedIn" tone="success" icon={approvedIcon} heading={texts.login.signedIn} takesFocus>
       <p>

@@ -13,7 +13,7 @@ import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Timestamp } from '../ui/timestamp.tsx';
-import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
+import { Address, Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { UserAgent } from '../ui/user-agent.tsx';
 import { doneText, errorMessages, isDisownedNotice } from './messages.ts';
 
@@ -53,15 +53,7 @@ function Undone({ value }: { value: DisownedNotice }) {
       ) : (
         <ul id="undone">
           {email === null ? null : (
-            <li>
-              {fillParts(notMe.restored, {
-                email: (
-                  <strong>
-                    <bdi id="restored-email">{email}</bdi>
-                  </strong>
-                ),
-              })}
-            </li>
+            <li>{fillParts(notMe.restored, { email: <Address id="restored-email">{email}</Address> })}</li>
           )}
           {sessions_ended === 0 ? null : <li>{counted(notMe.browsers, sessions_ended)}</li>}
           {devices_ended === 0 ? null : (

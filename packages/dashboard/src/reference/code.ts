@@ -1,5 +1,7 @@
-/** Where this browser keeps the language of the examples. */
-const languageKey = 'latchkey-reference-language';
+import { noteIn } from '../tab-note.ts';
+
+/** The language of the examples. Without storage, the choice lasts as long as the page. */
+const languageNote = noteIn(() => localStorage, 'latchkey-reference-language');
 const copiedMilliseconds = 2000;
 
 /** A button beside each block of code that copies it, where the browser allows that. */
@@ -32,7 +34,7 @@ export function rememberLanguage(): void {
   const choose = (language: string): void => {
     for (const radio of radios) if (radio.value === language) radio.checked = true;
   };
-  const stored = readLanguage();
+  const stored = languageNote.read();
   if (stored !== null) choose(stored);
   for (const radio of radios) {
     radio.addEventListener('change', () => {
@@ -40,24 +42,7 @@ export function rememberLanguage(): void {
       choose(radio.value);
       // Examples above may have changed their height.
       scrollBy(0, radio.getBoundingClientRect().top - top);
-      writeLanguage(radio.value);
+      languageNote.leave(radio.value);
     });
-  }
-}
-
-/** Storage is missing or full in some browsers: then the choice lasts as long as the page. */
-function readLanguage(): string | null {
-  try {
-    return localStorage.getItem(languageKey);
-  } catch {
-    return null;
-  }
-}
-
-function writeLanguage(language: string): void {
-  try {
-    localStorage.setItem(languageKey, language);
-  } catch {
-    // As above.
   }
 }

@@ -16,3 +16,10 @@ export function Untrusted({ text }: { text: string | null }) {
 
 /** Explains the quotes; shown below a list with `Untrusted` text. */
 export const UntrustedHint = () => <p class="hint">{texts.common.quotesExplained}</p>;
+
+/** An email address in a sentence. */
+export const Address = ({ children, id }: { children: string; id?: string }) => (
+  <strong>
+    <bdi {...(id === undefined ? {} : { id })}>{children}</bdi>
+  </strong>
+);

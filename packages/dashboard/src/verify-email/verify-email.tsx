@@ -11,6 +11,7 @@ import { mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { approvedIcon } from '../ui/icons.ts';
 import { Outcome } from '../ui/outcome.tsx';
+import { Address } from '../ui/untrusted.tsx';
 
 /**
  * Who opened the link. The account's owner, signed in here, sees both addresses and confirms with one click. Anyone
@@ -41,12 +42,6 @@ async function changeEmail(token: string): Promise<Result<string>> {
   return result.ok ? { ok: true, value: result.value.email } : result;
 }
 
-const Address = ({ children }: { children: string }) => (
-  <strong>
-    <bdi>{children}</bdi>
-  </strong>
-);
-
 const Question = () => {
   const now = visitor.value;
   return now.is === 'owner'
@@ -75,11 +70,7 @@ const Done = ({ value: email }: { value: string }) => (
   <Outcome key="done" tone="success" icon={approvedIcon} heading={texts.verifyEmail.done} takesFocus>
     <p>
       {fillParts(texts.verifyEmail.doneText, {
-        email: (
-          <strong>
-            <bdi id="new-email">{email}</bdi>
-          </strong>
-        ),
+        email: <Address id="new-email">{email}</Address>,
         duration: inUnits(undoDays, 'day'),
       })}
     </p>
