@@ -1,6 +1,6 @@
 import { type AliasableExpression, type Expression, expressionBuilder, type Kysely, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
@@ -54,60 +54,45 @@ export const findReservedEmail = statement<{ email_key: string; now: number }>()
   reservedFor(db, p.email_key, p.now),
 );
 
+const identifying = ['id', 'email', 'email_key', 'name', 'locale', 'webauthn_user_handle'] as const;
+
 /** Creates an account unless the address is taken or reserved. Of parallel calls, exactly one gets a row. */
-export const insertUser = statement<{
-  id: string;
-  email: string;
-  email_key: string;
-  name: string;
-  locale: string | null;
-  webauthn_user_handle: string;
-  now: number;
-}>()((db, p) => {
-  const e = expressionBuilder<Tables, never>();
-  const row = {
-    id: p.id,
-    email: p.email,
-    email_key: p.email_key,
-    email_verified: e.lit(1),
-    name: p.name,
-    locale: p.locale,
-    webauthn_user_handle: p.webauthn_user_handle,
-    revision: e.lit(1),
-    session_epoch: e.lit(0),
-    created_at: bigint(p.now),
-    updated_at: bigint(p.now),
-  } satisfies { [Column in keyof Tables['users']]?: Expression<Tables['users'][Column]> };
-  return db
-    .insertInto('users')
-    .columns(Object.keys(row) as (keyof typeof row)[])
-    .expression(
-      db
-        .selectNoFrom(
-          Object.entries<AliasableExpression<unknown>>(row).map(([column, value]) => value.as(column)),
-        )
-        .where(e.not(e.exists(reservedFor(db, p.email_key, p.now)))),
-    )
-    .onConflict((c) => c.column('email_key').doNothing())
-    .returning('id');
-});
+export const insertUser = statement<Pick<Tables['users'], (typeof identifying)[number]> & { now: number }>()(
+  (db, p) => {
+    const e = expressionBuilder<Tables, never>();
+    const row = {
+      ...named(p, identifying),
+      email_verified: e.lit(1),
+      revision: e.lit(1),
+      session_epoch: e.lit(0),
+      created_at: bigint(p.now),
+      updated_at: bigint(p.now),
+    } satisfies { [Column in keyof Tables['users']]?: Expression<Tables['users'][Column]> };
+    return db
+      .insertInto('users')
+      .columns(Object.keys(row) as (keyof typeof row)[])
+      .expression(
+        db
+          .selectNoFrom(
+            Object.entries<AliasableExpression<unknown>>(row).map(([column, value]) => value.as(column)),
+          )
+          .where(e.not(e.exists(reservedFor(db, p.email_key, p.now)))),
+      )
+      .onConflict((c) => c.column('email_key').doNothing())
+      .returning('id');
+  },
+);
+
+const profile = ['name', 'avatar_url', 'locale', 'time_zone'] as const;
 
 /** Replaces the profile of a locked account. */
-export const updateProfile = statement<{
-  id: string;
-  name: string;
-  avatar_url: string | null;
-  locale: string | null;
-  time_zone: string | null;
-  now: number;
-}>()((db, p) =>
+export const updateProfile = statement<
+  Pick<Tables['users'], 'id' | (typeof profile)[number]> & { now: number }
+>()((db, p) =>
   db
     .updateTable('users')
     .set((e) => ({
-      name: p.name,
-      avatar_url: p.avatar_url,
-      locale: p.locale,
-      time_zone: p.time_zone,
+      ...named(p, profile),
       revision: e('revision', '+', 1),
       updated_at: laterOf(e.ref('updated_at'), p.now),
     }))

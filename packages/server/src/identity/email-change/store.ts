@@ -1,6 +1,6 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
-import { type Slots, statement } from '../../platform/database/statement.ts';
+import { named, type Slots, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
@@ -22,30 +22,19 @@ export const voidPendingChanges = statement<{ user_id: string; now: number }>()(
     .where(isUnconfirmed),
 );
 
-export const insertChange = statement<
-  Pick<
-    Tables['email_changes'],
-    | 'id'
-    | 'user_id'
-    | 'session_id'
-    | 'session_epoch'
-    | 'new_email'
-    | 'new_email_key'
-    | 'created_at'
-    | 'expires_at'
-  >
->()((db, p) =>
-  db.insertInto('email_changes').values({
-    id: p.id,
-    user_id: p.user_id,
-    session_id: p.session_id,
-    session_epoch: p.session_epoch,
-    new_email: p.new_email,
-    new_email_key: p.new_email_key,
-    created_at: p.created_at,
-    expires_at: p.expires_at,
-    wrong_addresses: 0,
-  }),
+const requested = [
+  'id',
+  'user_id',
+  'session_id',
+  'session_epoch',
+  'new_email',
+  'new_email_key',
+  'created_at',
+  'expires_at',
+] as const;
+
+export const insertChange = statement<Pick<Tables['email_changes'], (typeof requested)[number]>>()((db, p) =>
+  db.insertInto('email_changes').values({ ...named(p, requested), wrong_addresses: 0 }),
 );
 
 export const findChange = statement<{ id: string }>()((db, p) =>

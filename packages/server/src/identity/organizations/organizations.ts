@@ -43,7 +43,7 @@ export async function createPersonalOrganization(
   const base = slugFrom(user.name);
   for (let attempt = 0; attempt < maxSlugAttempts; attempt++) {
     const slug = `${base}-${ctx.random(slugSuffixBytes).toString('hex')}`;
-    const created = await insertOrganization(ctx, tx, { slug, name: user.name, personal: true });
+    const created = await insertOrganization(ctx, tx, { slug, name: user.name, personal: 1 });
     if (!created) continue;
     await store.upsertMembership(tx, {
       user_id: user.id,
@@ -67,17 +67,11 @@ const slugFrom = (name: string): string =>
 const insertOrganization = async (
   ctx: Context,
   tx: Executor,
-  organization: { slug: string; name: string; personal: boolean },
-) =>
-  (
-    await store.insertOrganization(tx, {
-      id: newId('org_', ctx.random),
-      slug: organization.slug,
-      name: organization.name,
-      personal: organization.personal ? 1 : 0,
-      now: ctx.clock(),
-    })
-  ).at(0);
+  organization: { slug: string; name: string; personal: number },
+) => {
+  const id = newId('org_', ctx.random);
+  return (await store.insertOrganization(tx, { ...organization, id, now: ctx.clock() })).at(0);
+};
 
 type OrganizationRow = NonNullable<Awaited<ReturnType<typeof insertOrganization>>>;
 
@@ -108,7 +102,7 @@ export async function putOrganization(
   requireValidName(name);
   requireValidSlug(slug);
   return ctx.db.transaction(async (tx) => {
-    const created = permitted.create && (await insertOrganization(ctx, tx, { slug, name, personal: false }));
+    const created = permitted.create && (await insertOrganization(ctx, tx, { slug, name, personal: 0 }));
     if (created) return { organization: recordOf(created), isNew: true };
     const [existing] = await store.lockOrganizationBySlug(tx, { slug });
     if (!existing && permitted.create)

@@ -1,21 +1,17 @@
 import { sql } from 'kysely';
 import { lookup } from '../../platform/database/lookup.ts';
-import { statement } from '../../platform/database/statement.ts';
+import type { Tables } from '../../platform/database/schema.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
 /** Creates an organization; no row if its slug is taken. */
-export const insertOrganization = statement<{
-  id: string;
-  slug: string;
-  name: string;
-  personal: number;
-  now: number;
-}>()((db, p) =>
-  db
-    .insertInto('organizations')
-    .values({ id: p.id, slug: p.slug, name: p.name, personal: p.personal, created_at: p.now })
-    .onConflict((c) => c.column('slug').doNothing())
-    .returning(['id', 'slug', 'name', 'created_at']),
+export const insertOrganization = statement<Omit<Tables['organizations'], 'created_at'> & { now: number }>()(
+  (db, p) =>
+    db
+      .insertInto('organizations')
+      .values({ ...named(p, ['id', 'slug', 'name', 'personal']), created_at: p.now })
+      .onConflict((c) => c.column('slug').doNothing())
+      .returning(['id', 'slug', 'name', 'created_at']),
 );
 
 /** Renames an organization. */
@@ -29,16 +25,12 @@ export const deleteOrganization = statement<{ id: string }>()((db, p) =>
 );
 
 /** Adds a member, or changes the role of an existing one. */
-export const upsertMembership = statement<{
-  user_id: string;
-  organization_id: string;
-  role: 'owner' | 'admin' | 'member';
-  now: number;
-}>()((db, p) =>
-  db
-    .insertInto('memberships')
-    .values({ user_id: p.user_id, organization_id: p.organization_id, role: p.role, joined_at: p.now })
-    .onConflict((c) => c.columns(['user_id', 'organization_id']).doUpdateSet({ role: p.role })),
+export const upsertMembership = statement<Omit<Tables['memberships'], 'joined_at'> & { now: number }>()(
+  (db, p) =>
+    db
+      .insertInto('memberships')
+      .values({ user_id: p.user_id, organization_id: p.organization_id, role: p.role, joined_at: p.now })
+      .onConflict((c) => c.columns(['user_id', 'organization_id']).doUpdateSet({ role: p.role })),
 );
 
 /** Removes these members; a row with the former role of each. `user_ids` is a JSON array. */

@@ -1,8 +1,8 @@
-import type { Expression, ExpressionBuilder, Selectable } from 'kysely';
+import type { Expression, ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { type Slots, statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
 /** The columns of what a service declares and may do. */
@@ -18,69 +18,56 @@ const registered = [
 
 type Registered = Pick<Selectable<Tables['service_keys']>, (typeof registered)[number]>;
 
-const registeredValues = (p: Slots<Registered>) => ({
-  resource: p.resource,
-  rights: p.rights,
-  reach: p.reach,
-  redirect_uris: p.redirect_uris,
-  sign_out_redirect_uris: p.sign_out_redirect_uris,
-  public_client: p.public_client,
-  trusted: p.trusted,
-});
+const findActive = (db: Kysely<Tables>, id: Expression<string>) =>
+  db.selectFrom('service_keys').where('id', '=', id).where('revoked_at', 'is', null);
+
+const updateActive = (db: Kysely<Tables>, id: Expression<string>) =>
+  db.updateTable('service_keys').where('id', '=', id).where('revoked_at', 'is', null).returning('id');
 
 export const insertServiceKey = statement<
   Registered & { id: string; name: string; secret_hash: string; now: number }
 >()((db, p) =>
   db.insertInto('service_keys').values({
-    id: p.id,
-    name: p.name,
-    secret_hash: p.secret_hash,
+    ...named(p, ['id', 'name', 'secret_hash', ...registered]),
     created_at: p.now,
-    ...registeredValues(p),
   }),
 );
 
 /** An active key. */
 export const findServiceKey = lookup((db, p) =>
-  db
-    .selectFrom('service_keys')
-    .select(['secret_hash', 'next_secret_hash', 'name', 'rights', 'resource', 'reach', 'last_used_at'])
-    .where('id', '=', p.id)
-    .where('revoked_at', 'is', null),
+  findActive(db, p.id).select([
+    'secret_hash',
+    'next_secret_hash',
+    'name',
+    'rights',
+    'resource',
+    'reach',
+    'last_used_at',
+  ]),
 );
 
 /** Locks an active service until the transaction ends, so that changes to it wait for each other. */
 export const lockServiceKey = statement<{ id: string }>()((db, p, dialect) =>
-  db
-    .selectFrom('service_keys')
+  findActive(db, p.id)
     .select(['secret_hash', ...registered])
-    .where('id', '=', p.id)
-    .where('revoked_at', 'is', null)
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 
 /** An active service as an OAuth client. */
 export const findClient = statement<{ id: string }>()((db, p) =>
-  db
-    .selectFrom('service_keys')
-    .select(['name', ...registered])
-    .where('id', '=', p.id)
-    .where('revoked_at', 'is', null),
+  findActive(db, p.id).select(['name', ...registered]),
 );
 
 /** An active service, which cannot be revoked until the transaction ends. */
 export const holdService = statement<{ id: string }>()((db, p, dialect) =>
-  db
-    .selectFrom('service_keys')
+  findActive(db, p.id)
     .select('id')
-    .where('id', '=', p.id)
-    .where('revoked_at', 'is', null)
     .$if(dialect === 'postgres', (q) => q.forShare()),
 );
 
 /** Changes what a locked service may do. */
 export const updateServiceKey = statement<Registered & { id: string }>()((db, p) =>
-  db.updateTable('service_keys').set(registeredValues(p)).where('id', '=', p.id),
+  db.updateTable('service_keys').set(named(p, registered)).where('id', '=', p.id),
 );
 
 /** Where a service begins to read the feed. */
@@ -128,46 +115,27 @@ export const touchServiceKey = statement<{ id: string; now: number; unless_since
 
 /** Gives an active service without a secret its first one; a row for exactly one caller. */
 export const addFirstSecret = statement<{ id: string; secret_hash: string }>()((db, p) =>
-  db
-    .updateTable('service_keys')
-    .set({ secret_hash: p.secret_hash })
-    .where('id', '=', p.id)
-    .where('revoked_at', 'is', null)
-    .where('secret_hash', '=', '')
-    .returning('id'),
+  updateActive(db, p.id).set({ secret_hash: p.secret_hash }).where('secret_hash', '=', ''),
 );
 
 /** Adds a second secret to an active service that has one; a row for exactly one caller. */
 export const addSecret = statement<{ id: string; next_secret_hash: string }>()((db, p) =>
-  db
-    .updateTable('service_keys')
+  updateActive(db, p.id)
     .set({ next_secret_hash: p.next_secret_hash })
-    .where('id', '=', p.id)
-    .where('revoked_at', 'is', null)
     .where('secret_hash', '<>', '')
-    .where('next_secret_hash', 'is', null)
-    .returning('id'),
+    .where('next_secret_hash', 'is', null),
 );
 
 /** Removes the older secret of an active service that has two; a row for exactly one caller. */
 export const retireSecret = statement<{ id: string }>()((db, p) =>
-  db
-    .updateTable('service_keys')
+  updateActive(db, p.id)
     .set((e) => ({ secret_hash: e.ref('next_secret_hash').$notNull(), next_secret_hash: null }))
-    .where('id', '=', p.id)
-    .where('revoked_at', 'is', null)
-    .where('next_secret_hash', 'is not', null)
-    .returning('id'),
+    .where('next_secret_hash', 'is not', null),
 );
 
 /** Revokes an active key; a row for exactly one caller. */
 export const revokeServiceKey = statement<{ id: string; now: number }>()((db, p) =>
-  db
-    .updateTable('service_keys')
-    .set({ revoked_at: p.now })
-    .where('id', '=', p.id)
-    .where('revoked_at', 'is', null)
-    .returning('id'),
+  updateActive(db, p.id).set({ revoked_at: p.now }),
 );
 
 /** Scope names, as a JSON array, and a resource; '' for none. */

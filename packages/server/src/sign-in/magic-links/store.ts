@@ -3,21 +3,15 @@ import type { Dialect } from '../../platform/database/executor.ts';
 import { lockOnAddress, locksFreeAddress } from '../../platform/database/locks.ts';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { accountState, browserOrigins } from '../../sessions/origins/store.ts';
 
 export const insertMagicLink = statement<Omit<Tables['magic_links'], 'code_tries' | 'spent_at'>>()((db, p) =>
   db.insertInto('magic_links').values({
-    id: p.id,
-    email: p.email,
-    email_key: p.email_key,
-    created_at: p.created_at,
-    expires_at: p.expires_at,
+    ...named(p, ['id', 'email', 'email_key', 'created_at', 'expires_at']),
+    ...named(p, ['ip_address', 'user_agent', 'language']),
     code_tries: 0,
-    ip_address: p.ip_address,
-    user_agent: p.user_agent,
-    language: p.language,
   }),
 );
 

@@ -87,13 +87,7 @@ export const findCredential = lookup((db, p, dialect) =>
     .where('credential_id', '=', p.id),
 );
 
-type PasskeyUse = {
-  id: string;
-  user_id: string;
-  counter: number;
-  backed_up: number;
-  now: number;
-};
+type PasskeyUse = Pick<Tables['passkeys'], 'id' | 'user_id' | 'counter' | 'backed_up'> & { now: number };
 
 /** Locks the account and records a sign-in with one of its passkeys. */
 const recordUse = (db: Kysely<Tables>, p: Slots<PasskeyUse>, dialect: Dialect) =>
