@@ -216,7 +216,7 @@ async function allowedAccess(policy: AgentPolicy, server: string, wanted: unknow
 function allowedScopes({ scopes }: AgentPolicy, text: string): readonly string[] {
   const names = [...new Set(text.split(/\s+/).filter((name) => name !== ''))];
   const wanted = names.length === 0 ? scopes : names;
-  if (wanted.length === 0) throw new LatchkeyError('invalid_scope', 'The agent needs to be told a scope.');
+  if (wanted.length === 0) throw new LatchkeyError('invalid_scope', 'The agent needs a scope.');
   const refused = wanted.filter(
     (name) => !scopeName.test(name) || (scopes.length > 0 && !scopes.includes(name)),
   );

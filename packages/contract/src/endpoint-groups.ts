@@ -40,7 +40,7 @@ export const endpointGroups = {
   'security-log': {
     title: 'Security log',
     description:
-      'What happened to the account. The user is told of the important events by email, and can answer that it was not them.',
+      'What happened to the account. Important events are emailed to the user, with a "This wasn\'t me" link.',
   },
   keys: {
     title: 'Keys',

@@ -7,7 +7,7 @@ export const sessionsPath = `${home}#sessions`;
 /** Where a person adds a passkey. */
 export const securityPath = `${home}#security`;
 
-/** Room for an authorization request with a `state` and a redirect URI of their greatest lengths. */
+/** Room for an authorization request with a `state` and a redirect URI of maximum length. */
 const maxNextLength = 8192;
 
 /**

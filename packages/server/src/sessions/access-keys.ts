@@ -91,7 +91,7 @@ async function recordNewKey(
 }
 
 /**
- * Notifies the owner that a key was removed and records it: `by` the session that removed it, or by whoever presented the
+ * Notifies the owner that a key was removed and records it: `by` the session that removed it, or by the caller that presented the
  * key itself. A `reason` is recorded only where the key ended itself.
  */
 export async function recordRemovedKey(

@@ -106,7 +106,7 @@ onBothDatabases('deleting an organization', (open, dialect) => {
     await t.close();
   }, 30_000);
 
-  test('whoever joins, changes or leaves meanwhile: the organization goes, and each log ends with what is true', async () => {
+  test('members may join, change or leave meanwhile: the organization goes, and each log ends with what is true', async () => {
     const t = await open();
     const other = await open({ beside: t });
     const joining = await createAccounts(t, 20);

@@ -4,7 +4,7 @@ import { LocalNotifications } from './notifications.ts';
 
 /**
  * A database whose work all joins one open transaction, so that several use cases take effect together or not at all.
- * Whoever opened the transaction ends it.
+ * The caller that opened the transaction ends it.
  */
 export const databaseWithin = (tx: Executor): Database => ({
   dialect: tx.dialect,

@@ -34,7 +34,7 @@ const logoUrl = ({ bytes }: Logo): string => {
   return `${logoPath}?v=${version}`;
 };
 
-/** Decorative: the name stands beside it. */
+/** Decorative: the name is next to it. */
 function logoImage(logo: Logo): string {
   const { size } = logo;
   const ratio = size === undefined ? '' : ` width="${size.width}" height="${size.height}"`;

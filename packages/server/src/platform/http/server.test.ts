@@ -42,7 +42,7 @@ function expectCommonHeaders({ headers }: Answer): void {
   expect(headers.get('Access-Control-Allow-Origin')).not.toBe('*');
 }
 
-test('the version of the service is told to the command line with a valid token, and to nobody else', async () => {
+test('the version of the service is sent only to the command line with a valid token', async () => {
   const versionFor = async (
     ask: Parameters<TestApp['ask']>[2],
     userAgent = 'latchkey/0.1.0 (linux; x64)',

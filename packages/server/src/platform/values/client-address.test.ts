@@ -93,7 +93,7 @@ test('a session is listed with the client address reported by the trusted proxie
   await t.close();
 });
 
-test('more addresses than are remembered are told apart, the first time and again', () => {
+test('more addresses than are remembered stay distinct, the first time and again', () => {
   const addresses = Array.from(
     { length: maxRemembered + 10 },
     (_, index) => `10.1.${index >> 8}.${index & 255}`,

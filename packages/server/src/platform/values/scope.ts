@@ -3,7 +3,7 @@ import { everything, scopeName } from '@latchkey/contract/scopes';
 
 /**
  * The distinct names in a scope, in their order; undefined if the scope is empty, malformed or too long. Everything holds
- * all names but `openid`, which may stand beside it.
+ * all names but `openid`, which may accompany it.
  * @see RFC 6749 section 3.3
  */
 export function parseScope(scope: string): readonly string[] | undefined {

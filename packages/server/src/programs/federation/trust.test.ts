@@ -32,7 +32,7 @@ describe('jobs on GitHub', () => {
   const untrusted = (changed: Record<string, unknown>, more: Record<string, string> = {}) =>
     untrustedClaim({ issuer: github, claims: { ...trust.claims, ...more } }, githubClaims('x', changed));
 
-  test('are told apart by ids, whatever form their subject has', () => {
+  test('are distinguished by ids, whatever form their subject has', () => {
     for (const newSubject of [true, false])
       expect(untrustedClaim(trust, githubClaims('x', {}, newSubject))).toBeUndefined();
     expect(untrusted({ repository: 'lovelace/engine', repository_owner: 'lovelace' })).toBeUndefined();

@@ -384,7 +384,7 @@ onBothDatabases('authorization requests', (open) => {
     expect((await refresh({ Authorization: service.authorization })).status).toBe(200);
   });
 
-  test("a stolen refresh token of an application ends only that session, whoever else's key comes with it", async () => {
+  test("a stolen refresh token of an application ends only that session, even with another client's key", async () => {
     const { refresh_token, access_token } = await appLogin(app, tokens, service);
     const json = { json: { refresh_token }, headers: { Authorization: service.authorization } };
     expect((await app.ask('POST', '/refresh', json)).status).toBe(200);

@@ -66,7 +66,7 @@ onBothDatabases('the authorization code grant', (open) => {
     expect(me.body.email).toBeUndefined();
   });
 
-  test('the key may also come in the form, and client_id may stand beside Basic', async () => {
+  test('the key may also come in the form, and client_id may accompany Basic', async () => {
     const { id: client_id, secret: client_secret } = service;
     expect((await redeem(app, await newCode(), { client_id, client_secret })).status).toBe(200);
     expect((await redeem(app, await newCode(), { client_id }, asService())).status).toBe(200);
@@ -280,7 +280,7 @@ onBothDatabases('the authorization code grant', (open) => {
     expect(refusal(await redeem(app, code, {}, asService()))).toEqual([400, 'invalid_grant']);
   });
 
-  test('a scope that nobody declares any more makes the code worthless', async () => {
+  test('a scope that is no longer declared voids the code', async () => {
     const scopes = [{ name: 'notes:read', sentence: 'Read notes' }];
     const former = await declareService(app.ctx, { scopes });
     const code = await newCode({ scope: 'notes:read' });

@@ -92,7 +92,7 @@ const codeChallengePattern = /^[A-Za-z0-9._~-]{43,128}$/;
 
 const isVisible = (text: string): boolean => visibleText(fieldLimits.clientText).safeParse(text).success;
 
-/** The greatest lengths of the parameters that have no other rule, or that come first. */
+/** The maximum lengths of the parameters that have no other rule, or that come first. */
 const maxLengths = {
   state: fieldLimits.state,
   scope: fieldLimits.scope,

@@ -154,7 +154,7 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  test('a held poll is told at once, and the next may come after the interval', async () => {
+  test('a held poll is answered at once, and the next may come after the interval', async () => {
     const { device_code, user_code } = await start();
     const held = poll(device_code, undefined, { Prefer: 'wait=25' });
     await Bun.sleep(50);

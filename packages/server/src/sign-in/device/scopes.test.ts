@@ -198,7 +198,7 @@ onBothDatabases('the scope and resource of a device sign-in', (open) => {
       expect(outcome(await poll({ device_code, scope: 'profile' }))).toBe('400 invalid_grant');
     });
 
-    test('of everything is told that it has everything', async () => {
+    test('of everything gets a response that names everything', async () => {
       const { body } = await asJson({});
       await approve(body);
       const { device_code } = body;

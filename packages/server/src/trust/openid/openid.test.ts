@@ -81,7 +81,7 @@ onBothDatabases('OpenID Connect', (open) => {
     expect(introspected.body.auth_time).toBeUndefined();
   });
 
-  test('a sign-in by passkey is told in amr and acr', async () => {
+  test('amr and acr report a sign-in by passkey', async () => {
     const passkey = newAuthenticator(app);
     await addPasskey(app, tokens, passkey);
     tokens = (await passkeyLogin(app, passkey)).body;

@@ -43,7 +43,7 @@ export async function checkSignOut(
 
 /**
  * Ends the browser's session, and the session of the application that the identity token names, if it is of the same user or
- * nobody is signed in.
+ * no user is signed in.
  * @throws {AuthError} `invalid_request`
  */
 export async function confirmSignOut(

@@ -162,7 +162,7 @@ onBothDatabases('operators', (open) => {
     await t.close();
   });
 
-  test('the right alone is told no address by introspection', async () => {
+  test('introspection gives no address for the right alone', async () => {
     const t = await open();
     const { authorization } = await operatorOf(t);
     const { access_token: token } = await t.login();

@@ -13,7 +13,7 @@ export interface Reference extends DocumentOptions {
   readonly resolve: Resolve;
 }
 
-/** Follows a reference to a shared schema. What stands beside the reference takes precedence. */
+/** Follows a reference to a shared schema. Members next to the reference take precedence. */
 export type Resolve = (schema: Schema) => Schema;
 
 const endpointOrder = Object.keys(endpoints);
