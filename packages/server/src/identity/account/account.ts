@@ -141,7 +141,7 @@ const otherHandle = () =>
   );
 
 /**
- * Refuses a new address for an account if sign-up is restricted to domains and the address is in none of them.
+ * Refuses a new address for an account if sign-up is restricted to domains and the address is in none of these domains.
  * @throws {AuthError} `signup_disabled`
  */
 export function requireAllowedDomain(ctx: Context, email: string): void {

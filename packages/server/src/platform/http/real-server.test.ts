@@ -184,7 +184,7 @@ test('HEAD has the same status and headers as GET, and no body', async () => {
   ];
   for (const path of [...paths.map((name) => `api/v1/auth/${name}`), ...others]) {
     const ask = async (method: string, headers: Record<string, string>) => {
-      // The server closes, so that nobody waits for silence.
+      // The server closes, so that no peer waits for a timeout.
       const sentHeaders = { ...headers, 'X-Request-Id': 'same', Connection: 'close' };
       const lines = Object.entries(sentHeaders).map((line) => line.join(': '));
       const answer = await exchangeBytes(

@@ -12,7 +12,7 @@ function qualityOf(parameters: readonly string[]): number {
 }
 
 /**
- * Of our languages, the one that an `Accept-Language` header prefers; undefined if it accepts none of them.
+ * Of our languages, the one that an `Accept-Language` header prefers; undefined if it accepts no supported language.
  * @see RFC 9110 section 12.5.4
  */
 export function preferredLanguage(acceptLanguage: string | null): Language | undefined {

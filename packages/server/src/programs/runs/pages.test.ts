@@ -198,7 +198,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
     test('leaves its runs within reach of the notice: disowning either session ends them', async () => {
       const email = someone();
       await browserLogin(email);
-      // A sign-in from elsewhere, which its owner is told of.
+      // A sign-in from elsewhere, of which its owner gets a notice.
       const thief = {
         peer: '198.51.100.7',
         session: 'cookie',

@@ -173,7 +173,7 @@ onBothDatabases('operators', (open) => {
     await t.close();
   });
 
-  test('a service without the right, and the id of nobody, change and show nothing', async () => {
+  test('a service without the right, and an unknown id, change and show nothing', async () => {
     const t = await open();
     const { ask } = await operatorOf(t);
     const ada = await t.login();
@@ -302,7 +302,7 @@ onBothDatabases('operators', (open) => {
       form('/token', { grant_type: 'refresh_token', refresh_token: `${ada.refresh_token}x` });
     attempts['a password of the user'] = () =>
       form('/token', { grant_type: 'password', username: 'ada@example.com', password: 'x' });
-    attempts['a device code that nobody approved'] = () =>
+    attempts['a device code without an approval'] = () =>
       t.ask('POST', '/token', { headers, json: { device_code: device.device_code } });
 
     expect(Object.keys(attempts)).toHaveLength(50);
