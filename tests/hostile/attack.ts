@@ -83,7 +83,8 @@ function brokenPromise({ status, headers, body }: RawResponse, method: string): 
   if (status >= 500) return `status ${status}`;
   const location = headers.get('location') ?? '/';
   if (!isSafeLocation(location)) return `a redirect to ${location}`;
-  if (headers.get('content-type')?.startsWith('application/json') && method !== 'HEAD') {
+  const hasBody = method !== 'HEAD' && status !== 304;
+  if (hasBody && headers.get('content-type')?.startsWith('application/json')) {
     const parsed = readJson(body);
     if (parsed === undefined) return 'a body that is not JSON';
     if (status >= 400) return brokenError(parsed as Record<string, unknown>, headers);
