@@ -76,6 +76,7 @@ export class ProcessNode implements FaultNode {
     return this.#service;
   }
 
+  /** Differs between two processes, and for what one of them still answers while it ends. */
   budgetEpoch(): number {
     return this.#options.countsInMemory ? this.#epoch : 0;
   }
@@ -98,12 +99,14 @@ export class ProcessNode implements FaultNode {
   async kill(): Promise<void> {
     this.#epoch++;
     await this.#running.kill();
+    this.#epoch++;
   }
 
   /** Sends SIGTERM, after which it must end without an error. */
   async stop(): Promise<void> {
     this.#epoch++;
     const code = await this.#running.stop();
+    this.#epoch++;
     if (code !== 0) throw new Error(`${this.name} ended with ${code}`);
   }
 
