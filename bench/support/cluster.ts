@@ -16,8 +16,9 @@ export async function startCluster(): Promise<Cluster> {
   const { createDatabase, url } = await startPostgres({ durable: true });
   const sql = postgres(url('postgres'), { max: 1 });
   const [backend] = await sql<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
+  const pid = parentOf(backend!.pid);
   await sql.end();
-  return { createDatabase, pid: parentOf(backend!.pid) };
+  return { createDatabase, pid };
 }
 
 /** Not a loopback address, so that no email is composed: sending them is no part of a request. */

@@ -4,12 +4,13 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { memoryOf } from '../../bench/support/processes.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { isLong } from '../support/long.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 setDefaultTimeout(60_000);
 
-const many = 5_000;
+const many = isLong ? 5_000 : 500;
 const maxMemoryBytes = 60e6;
 const settledMs = 300;
 
