@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { includesAny, isSameScope, isWithin, parseScope } from './scope.ts';
+import { includesAny, isSameScope, isWithin, joinScope, parseScope } from './scope.ts';
 
 test('a scope is 1 to 20 well-formed names separated by single spaces', () => {
   expect(parseScope('profile email')).toEqual(['profile', 'email']);
@@ -11,9 +11,11 @@ test('a scope is 1 to 20 well-formed names separated by single spaces', () => {
   for (const scope of malformed) expect([scope, parseScope(scope)]).toEqual([scope, undefined]);
 });
 
-test('a scope that includes everything is everything', () => {
-  expect(parseScope('*')).toEqual(['*']);
-  expect(parseScope('profile *')).toEqual(['*']);
+test('a scope that includes everything is everything, beside what everything does not include', () => {
+  expect(joinScope(['*'])).toBe('*');
+  expect(joinScope(['profile', '*'])).toBe('*');
+  expect(joinScope(['identity', 'profile', '*', 'openid'])).toBe('* openid identity');
+  expect(joinScope(['profile', 'email'])).toBe('profile email');
 });
 
 test('everything includes every name, and is within nothing but everything', () => {
@@ -27,4 +29,5 @@ test('everything includes every name, and is within nothing but everything', () 
   expect(isSameScope('a b', 'b a')).toBe(true);
   expect(isSameScope('a b', 'a')).toBe(false);
   expect(isSameScope('*', 'a')).toBe(false);
+  expect(isSameScope('*', '* openid')).toBe(false);
 });

@@ -2,16 +2,14 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { everything, scopeName } from '@latchkey/contract/scopes';
 
 /**
- * The distinct names in a scope, in their order; undefined if the scope is empty, malformed or too long. Everything holds
- * all names but `openid`, which may accompany it.
+ * The distinct names in a scope, in their order; undefined if the scope is empty, malformed or too long.
  * @see RFC 6749 section 3.3
  */
 export function parseScope(scope: string): readonly string[] | undefined {
   const names = scope.split(' ');
   if (names.length > fieldLimits.scopes) return undefined;
-  if (!names.every((name) => name === everything || scopeName.test(name))) return undefined;
-  if (!names.includes(everything)) return [...new Set(names)];
-  return names.includes('openid') ? [everything, 'openid'] : [everything];
+  const isWellFormed = names.every((name) => name === everything || scopeName.test(name));
+  return isWellFormed ? [...new Set(names)] : undefined;
 }
 
 /** Whether a scope in its normal form holds everything the user may do. */
@@ -19,6 +17,13 @@ export const holdsEverything = (scope: string): boolean => scope.startsWith(ever
 
 /** Names that everything does not include: they ask for an identity. */
 const onlyByName = ['openid', 'identity'];
+
+/** The normal form of a scope with these names: everything stands for all others that it includes. */
+export const joinScope = (names: readonly string[]): string =>
+  (names.includes(everything)
+    ? [everything, ...onlyByName.filter((name) => names.includes(name))]
+    : names
+  ).join(' ');
 
 /** Whether a scope includes at least one of these names. */
 export const includesAny = (scope: string, names: readonly string[]): boolean =>
@@ -29,6 +34,7 @@ export const includesAny = (scope: string, names: readonly string[]): boolean =>
 export const isWithin = (inner: string, outer: string): boolean =>
   holdsEverything(outer) || inner.split(' ').every((name) => outer.split(' ').includes(name));
 
-/** Whether two scopes hold the same names, in any order. */
-export const isSameScope = (one: string, other: string): boolean =>
-  isWithin(one, other) && isWithin(other, one);
+/** Whether two scopes in their normal form hold the same names, in any order. */
+export const isSameScope = (one: string, other: string): boolean => sorted(one) === sorted(other);
+
+const sorted = (scope: string): string => scope.split(' ').sort().join(' ');

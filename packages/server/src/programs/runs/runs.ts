@@ -106,7 +106,7 @@ function narrowedScope({ session, scope: parent }: RunSubject, requested: string
   const scope = requested ?? parent;
   if (scope.split(' ').includes(everything))
     throw new AuthError('invalid_scope', `scope: a run cannot have the scope ${everything}`);
-  if (asksForIdentity(scope) && holdsEverything(parent) && !signedInKinds.includes(session.kind))
+  if (asksForIdentity(scope) && !asksForIdentity(parent) && !signedInKinds.includes(session.kind))
     throw new AuthError('invalid_scope', 'scope: identity is only within this scope if it is named there');
   if (!isWithin(scope, parent))
     throw new AuthError('invalid_scope', 'scope: exceeds the scope of the subject token');

@@ -13,7 +13,7 @@ import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { isSameResource } from '../../platform/values/resource.ts';
-import { isSameScope, parseScope } from '../../platform/values/scope.ts';
+import { isSameScope, joinScope, parseScope } from '../../platform/values/scope.ts';
 import {
   findResource,
   findScopes,
@@ -44,7 +44,7 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
   const declared = foreign.length > 0 ? await findScopes(ctx.db.read, foreign) : [];
   const unknown = foreign.find((name) => !declared.some((scope) => scope.name === name));
   if (unknown !== undefined) throw undeclaredScope(unknown);
-  return names.join(' ');
+  return joinScope(names);
 }
 
 const undeclaredScope = (name: string): AuthError =>
@@ -118,8 +118,8 @@ export interface RepeatedAccess {
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
 export function requireOwnAccess({ scope, resource }: RepeatedAccess, own: RequestedAccess): void {
-  const names = scope === undefined ? undefined : parseScope(scope)?.join(' ');
-  if (scope !== undefined && !(names && isSameScope(names, own.scope ?? everything)))
+  const names = scope === undefined ? undefined : parseScope(scope);
+  if (scope !== undefined && !(names && isSameScope(joinScope(names), own.scope ?? everything)))
     throw new AuthError('invalid_scope', 'scope: must be the scope of the sign-in, in any order');
   if (resource !== undefined && !isSameResource(resource, own.resource))
     throw new AuthError('invalid_target', 'resource: must be the resource of the sign-in');

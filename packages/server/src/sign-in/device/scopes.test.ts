@@ -63,6 +63,7 @@ onBothDatabases('the scope and resource of a device sign-in', (open) => {
       ['a malformed name', { scope: 'profile Email' }, 'invalid_scope'],
       ['a name that is too long', { scope: `a${'b'.repeat(64)}` }, 'invalid_scope'],
       ['a name that no service declares', { scope: 'profile tickets:delete' }, 'invalid_scope'],
+      ['such a name beside everything', { scope: '* tickets:delete' }, 'invalid_scope'],
       ['a name of a revoked service', { scope: 'old:read' }, 'invalid_scope'],
       ['a scope that is too long', { scope: 'a'.repeat(4_097) }, 'invalid_request'],
       ['an empty resource', { resource: '' }, 'invalid_target'],

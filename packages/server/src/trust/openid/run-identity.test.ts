@@ -108,13 +108,15 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
       await identity((await startedRun(app, token, { scope: 'identity' })).access_token);
   });
 
-  test('are within everything of a login, but not of a key', async () => {
+  test('are within everything of a login, but not of a key, which has to name identity', async () => {
     const owner = await app.login(someone());
     const device = await app.deviceLogin(owner);
     const key = await createdKey(app, owner, { scope: '*' });
     expect(outcome(await exchange(app, device.access_token, { scope: 'identity' }))).toBe('200');
     expect(outcome(await exchange(app, key.key, { scope: 'identity' }))).toBe('400 invalid_scope');
     expect(outcome(await exchange(app, key.key, { scope: 'profile' }))).toBe('200');
+    const naming = await createdKey(app, owner, { scope: '* identity' });
+    expect(outcome(await exchange(app, naming.key, { scope: 'identity' }))).toBe('200');
     const run = await startedRun(app, owner.access_token, { scope: 'profile' });
     expect(outcome(await exchange(app, run.access_token, { scope: 'identity' }))).toBe('400 invalid_scope');
   });
