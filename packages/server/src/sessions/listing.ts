@@ -11,7 +11,7 @@ export async function listSessions(
   { userId, sessionId }: { readonly userId: string; readonly sessionId?: string },
   page: PageRequest,
 ): Promise<{ sessions: Session[]; next_cursor: string | null }> {
-  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
+  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: 'ses_' });
   const rows = await store.listSessions(ctx.db.read, {
     user_id: userId,
     now: ctx.clock(),

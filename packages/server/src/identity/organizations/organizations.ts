@@ -126,7 +126,7 @@ export async function listOrganizations(
   userId: string,
   page: PageRequest,
 ): Promise<{ organizations: Organization[]; next_cursor: string | null }> {
-  const after = parseCursor(page.cursor, { time: -1, id: '' });
+  const after = parseCursor(page.cursor, { time: -1, id: 'org_' });
   const rows = await store.listMemberships(ctx.db.read, {
     user_id: userId,
     after_time: after.time,
@@ -234,7 +234,7 @@ export async function listMembers(
   slug: string,
   page: PageRequest,
 ): Promise<{ members: MemberWithEmail[]; next_cursor: string | null }> {
-  const after = parseCursor(page.cursor, { time: -1, id: '' });
+  const after = parseCursor(page.cursor, { time: -1, id: 'usr_' });
   const organization = await requireOrganization(ctx.db.read, slug);
   const rows = await store.listMembers(ctx.db.read, {
     organization_id: organization.id,

@@ -12,16 +12,15 @@ export interface Position {
 }
 
 /**
- * The position that a cursor encodes, or `start` without a cursor.
- * @throws {AuthError} `invalid_request` for a cursor that this service did not issue
+ * The position that a cursor encodes, or `start` without a cursor. The id of `start` is the prefix of all ids in the list.
+ * @throws {AuthError} `invalid_request` for a cursor that this service did not issue for such a list
  */
 export function parseCursor(cursor: string | undefined, start: Position): Position {
   if (cursor === undefined) return start;
   const match = /^(\d{1,15}):([\w-]{1,64})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8'));
   const position = match && { time: Number(match[1]), id: match[2]! };
-  if (!position || toCursor(position) !== cursor) {
-    throw new AuthError('invalid_request', 'cursor: was not issued by this service');
-  }
+  if (!position?.id.startsWith(start.id) || toCursor(position) !== cursor)
+    throw new AuthError('invalid_request', 'cursor: was not issued for this list');
   return position;
 }
 

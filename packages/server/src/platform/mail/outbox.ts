@@ -66,7 +66,7 @@ export async function listMailsTo(
   { userId, emailKey }: { readonly userId: string; readonly emailKey: string },
   page: PageRequest,
 ): Promise<{ emails: UserEmail[]; next_cursor: string | null }> {
-  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
+  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: 'mail_' });
   const place = { before_time: before.time, before_id: before.id, limit: page.limit + 1 };
   const rows = [
     ...(await store.listMailsToAddress(ctx.db.read, { email_key: emailKey, ...place })),

@@ -72,7 +72,7 @@ export async function listKeys(
   owner: { readonly userId: string },
   page: PageRequest,
 ): Promise<{ keys: Key[]; next_cursor: string | null }> {
-  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
+  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: 'key_' });
   const rows = await store.listKeys(ctx.db.read, {
     user_id: owner.userId,
     now: ctx.clock(),

@@ -260,6 +260,10 @@ onBothDatabases('the security log', (open) => {
       const answer = await t.ask('GET', `/events?${query}`, { token: ada.access_token });
       expect([query, answer.status, answer.body.error]).toEqual([query, 400, 'invalid_request']);
     }
+    for (const other of ['sessions', 'organizations', 'keys']) {
+      const answer = await t.ask('GET', `/${other}?cursor=${first}`, { token: ada.access_token });
+      expect([other, answer.status, answer.body.error]).toEqual([other, 400, 'invalid_request']);
+    }
     expect((await t.ask('GET', `/events?limit=${fieldLimits.pageSize}`)).status).toBe(401);
     expect((await t.ask('POST', '/events')).status).toBe(405);
     await t.close();

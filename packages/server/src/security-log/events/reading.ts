@@ -17,7 +17,7 @@ export async function listEvents(
   owner: { userId: string },
   page: PageRequest,
 ): Promise<{ events: Event[]; next_cursor: string | null }> {
-  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: '' });
+  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: 'evt_' });
   const rows = await store.listEventsBefore(ctx.db.read, {
     user_id: owner.userId,
     before_seq: before.time,
