@@ -8,6 +8,7 @@ import { loginByMail, request } from '../support/http.ts';
 import { signedIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { openTerminal, type Terminal } from '../support/terminal.ts';
+import { until } from '../support/until.ts';
 
 let service: TestService;
 /** The service behind a proxy that can hold tokens back. */
@@ -42,7 +43,7 @@ function machine(env: Record<string, string> = {}) {
   return {
     home,
     login: (...args: string[]): Terminal => openTerminal(home, [program, 'login', ...args], screen),
-    opened: async () => ((await Bun.file(opened).exists()) ? await Bun.file(opened).text() : ''),
+    opened: Bun.file(opened),
   };
 }
 
@@ -76,7 +77,7 @@ test('a terminal on a machine with a browser opens it, and takes the approval th
   const page = await comeBack(link, 'approve', 'ada@example.com');
   expect(await page.text()).toContain('You can close this tab');
   await expectSignedIn(home, terminal, 'ada@example.com');
-  expect(await opened()).toBe(`${link.href}\n`);
+  await until(async () => (await opened.exists()) && (await opened.text()) === `${link.href}\n`);
 });
 
 test('with one click in a browser that is signed in, which then says that its tab can be closed', async () => {
@@ -165,7 +166,7 @@ test('with --port, a browser of another machine comes back over a forwarded port
   expect(new URL(link.searchParams.get('redirect_uri') ?? '').port).toBe(port);
   await comeBack(link, 'approve', 'ssh@example.com');
   await expectSignedIn(home, terminal, 'ssh@example.com');
-  expect(await opened()).toBe('');
+  expect(await opened.exists()).toBe(false);
 });
 
 test('--port takes a port, and excludes --device', async () => {

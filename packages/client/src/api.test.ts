@@ -54,7 +54,7 @@ test('a server that never responds, stops after its headers or streams forever e
     const started = performance.now();
     const error = await failing(otherApi(), path);
     expect([path, error.code, error.retryable]).toEqual([path, 'timeout', true]);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(performance.now() - started).toBeLessThan(15_000);
   }
 });
 

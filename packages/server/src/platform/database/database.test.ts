@@ -299,7 +299,7 @@ for (const [name, code] of Object.entries(codesOfConflict)) {
     });
     expect(await unit.catch((error) => error.code)).toBe('temporarily_unavailable');
     // The last attempt may start just before the limit, and takes its second.
-    expect(performance.now() - startedAt).toBeLessThan(maxRetryMs + 2_000);
+    expect(performance.now() - startedAt).toBeLessThan(maxRetryMs + 10_000);
     expect(attempts).toBeGreaterThan(1);
     expect(attempts).toBeLessThanOrEqual(3);
     await t.close();

@@ -83,7 +83,7 @@ describe('a document that others choose', () => {
     test(`${path} is refused, in time`, async () => {
       const startedAt = performance.now();
       await expect(fetched(path)).rejects.toThrow();
-      expect(performance.now() - startedAt).toBeLessThan(2_000);
+      expect(performance.now() - startedAt).toBeLessThan(10_000);
     });
 
   test('a loopback address is asked only where it is allowed, and only by http', async () => {

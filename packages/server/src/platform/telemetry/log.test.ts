@@ -79,12 +79,12 @@ test('processes that share a pipe tear no line, even when it is full', async () 
 });
 
 test.each([
-  ['hangs', 'sleep 5'],
+  ['hangs', 'sleep 12'],
   ['has gone', 'true'],
 ])('a process ends although the reader of its log %s', async (_, reader) => {
   const startedAt = performance.now();
   const shell = startPiped(endingProgram(10_000), reader);
   await shell.stderr.getReader().read();
-  expect(performance.now() - startedAt).toBeLessThan(4_000);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
   shell.kill();
 });

@@ -157,7 +157,7 @@ describe('the keys of an issuer', () => {
     issuer.answer = () => new Promise(() => {});
     const before = performance.now();
     expect(await verify()).toBe('unavailable');
-    expect(performance.now() - before).toBeLessThan(9_000);
+    expect(performance.now() - before).toBeLessThan(20_000);
   });
 
   test('verify nothing of another kind: secrets, weak keys, two keys of one kid', async () => {

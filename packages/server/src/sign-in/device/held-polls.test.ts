@@ -4,6 +4,9 @@ import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests
 
 setDefaultTimeout(30_000);
 
+/** In seconds: long before a poll that waits for 20 s is answered by itself, and long enough for a busy machine. */
+const soon = 10;
+
 const pending = '400 authorization_pending';
 const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -70,7 +73,7 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     expect(answer.status).toBe(200);
     expect(answer.body.access_token).toStartWith('lk_at_');
     expect(answer.headers.get('Preference-Applied')).toBe('wait=20');
-    expect(seconds).toBeLessThan(2);
+    expect(seconds).toBeLessThan(soon);
   });
 
   test('is refused as soon as the user denies, also as a form', async () => {
@@ -95,14 +98,14 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     await other.ask('POST', '/revoke', { form: { token: device_code } });
     const { answer, seconds } = await poll;
     expect(outcome(answer)).toBe('400 invalid_grant');
-    expect(seconds).toBeLessThan(2);
+    expect(seconds).toBeLessThan(soon);
   });
 
   test('is answered after the time that it asked for', async () => {
     const { device_code } = await start();
     const { answer, seconds } = await held(app, device_code, 1);
     expect([outcome(answer), answer.headers.get('Preference-Applied')]).toEqual([pending, 'wait=1']);
-    expect(seconds).toBeWithin(0.99, 4);
+    expect(seconds).toBeWithin(0.99, soon);
   });
 
   test('is answered when the code expires', async () => {
@@ -113,7 +116,7 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
       '400 expired_token',
       'wait=20',
     ]);
-    expect(seconds).toBeLessThan(4);
+    expect(seconds).toBeLessThan(soon);
   });
 
   test('is answered at once if the user has already decided', async () => {
@@ -123,7 +126,7 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
       const { answer, seconds } = await held(app, device_code, 20);
       expect(outcome(answer)).toBe(decision === 'approve' ? '200' : '400 access_denied');
       expect(answer.headers.has('Preference-Applied')).toBe(false);
-      expect(seconds).toBeLessThan(2);
+      expect(seconds).toBeLessThan(soon);
     }
   });
 
@@ -149,7 +152,7 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
       const { answer, seconds } = await timed(poll(device_code, { Prefer }));
       expect([Prefer, outcome(answer)]).toEqual([Prefer, pending]);
       expect(answer.headers.has('Preference-Applied')).toBe(false);
-      expect(seconds).toBeLessThan(1);
+      expect(seconds).toBeLessThan(soon);
     }
   });
 
@@ -160,7 +163,7 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     app.pass(10);
     const second = await held(other, device_code, 20);
     expect(second.answer.body).toMatchObject({ error: 'slow_down', interval: 10 });
-    expect(second.seconds).toBeLessThan(1);
+    expect(second.seconds).toBeLessThan(soon);
     expect((await poll(device_code)).body).toMatchObject({ error: 'slow_down', interval: 15 });
     await decide('approve', user_code);
     expect((await first).answer.status).toBe(200);
@@ -251,9 +254,9 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     node.stopWaiting();
     const { answer, seconds } = await waiting;
     expect([outcome(answer), answer.headers.get('Preference-Applied')]).toEqual([pending, 'wait=20']);
-    expect(seconds).toBeLessThan(3);
+    expect(seconds).toBeLessThan(soon);
     const late = await held(node, (await start()).device_code, 20);
-    expect(late.seconds).toBeLessThan(1);
+    expect(late.seconds).toBeLessThan(soon);
     await node.close();
     app.pass(5);
     expect(outcome(await poll(device_code))).toBe(pending);
@@ -293,7 +296,7 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
         await decide('approve', next.user_code);
         const { answer, seconds } = await again;
         expect(answer.status).toBe(200);
-        expect(seconds).toBeLessThan(2);
+        expect(seconds).toBeLessThan(soon);
       });
     });
   }

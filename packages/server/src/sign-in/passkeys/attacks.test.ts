@@ -17,7 +17,7 @@ import {
 } from '../../../../../tests/support/authenticator.ts';
 
 const verified = flag.up | flag.uv;
-const maxRefusalMs = 2_000;
+const maxRefusalMs = 10_000;
 
 const authenticatorFor = (app: TestApp, options: Partial<AuthenticatorOptions> = {}): Authenticator =>
   createAuthenticator({ origin: app.ctx.config.baseUrl, ...options });

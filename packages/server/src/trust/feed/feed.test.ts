@@ -54,9 +54,9 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('without events a request waits, and an event ends the wait on every node', async () => {
-    const t = await open({ settings: { LATCHKEY_FEED_WAIT: '5' } });
+    const t = await open({ settings: { LATCHKEY_FEED_WAIT: '20' } });
     const nodes =
-      dialect === 'postgres' ? [t, await open({ beside: t, settings: { LATCHKEY_FEED_WAIT: '5' } })] : [t];
+      dialect === 'postgres' ? [t, await open({ beside: t, settings: { LATCHKEY_FEED_WAIT: '20' } })] : [t];
     const service = await feedService(t);
     const { access_token: accessToken } = await t.login();
     for (const [n, node] of nodes.entries()) {
@@ -73,9 +73,9 @@ onBothDatabases('the feed', (open, dialect) => {
     const endedAt = Date.now();
     for (const { events, ms, body } of await Promise.all(waiting)) {
       expect(events.map(({ type }) => type)).toEqual(['session-revoked']);
-      expect(ms).toBeWithin(100, 4_000);
-      expect(body.after).toBeWithin(50, 4_000);
-      expect(Date.parse(body.through)).toBeWithin(endedAt - 1_000, endedAt + 1_000);
+      expect(ms).toBeWithin(100, 10_000);
+      expect(body.after).toBeWithin(50, 10_000);
+      expect(Date.parse(body.through)).toBeWithin(endedAt - 1_000, endedAt + 10_000);
     }
     for (const node of nodes.toReversed()) await node.close();
   });
@@ -85,15 +85,15 @@ onBothDatabases('the feed', (open, dialect) => {
     const service = await feedService(t);
     const startedAt = Date.now();
     const { body } = await service.ask();
-    expect(Date.now() - startedAt).toBeWithin(950, 2_000);
+    expect(Date.now() - startedAt).toBeWithin(950, 10_000);
     expect(body).toEqual({
       sets: {},
       moreAvailable: false,
       through: expect.any(String),
       after: expect.any(Number),
     });
-    expect(body.after).toBeWithin(700, 1_500);
-    expect(Date.parse(body.through) - startedAt).toBeWithin(700, 1_500);
+    expect(body.after).toBeWithin(700, 10_000);
+    expect(Date.parse(body.through) - startedAt).toBeWithin(700, 10_000);
     await t.close();
   });
 
@@ -328,7 +328,7 @@ onBothDatabases('the feed', (open, dialect) => {
     t.stopWaiting();
     const startedAt = Date.now();
     for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
-    expect(Date.now() - startedAt).toBeLessThan(1_000);
+    expect(Date.now() - startedAt).toBeLessThan(10_000);
     await t.close();
   });
 });
