@@ -61,7 +61,7 @@ export async function findActiveToken(
   if (!isAccess && handle.value !== session.generation) return undefined;
   const sessionEndsAt = isAccess ? session.expires_at : session.idle_expires_at;
   if (sessionStatus(session, now, sessionEndsAt) !== 'active') return undefined;
-  if (isAccess) recordUse(ctx, session, now);
+  if (isAccess) await recordUse(ctx, session, now);
   return {
     use,
     sessionId: session.id,

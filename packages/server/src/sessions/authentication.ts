@@ -66,7 +66,7 @@ export async function authenticate(ctx: Context, { type, kind, handle }: Credent
   if (status !== 'active') throw invalidCredential(status);
 
   const used = { id, kind: session.kind, last_used_at: session.last_used_at };
-  const isExtended = recordUse(ctx, used, now, isCookie);
+  const isExtended = await recordUse(ctx, used, now, isCookie);
   const needsNewCookie = isCookie && (isExtended || handle.key !== ctx.keys.signing);
   return {
     sessionId: id,

@@ -13,17 +13,18 @@ const writeIntervalMs = (ctx: Context, { kind }: LastUse): number =>
 
 /**
  * Records that a session is in use, at most once per interval; returns whether it was due. With `extendsIdleTimeout` the
- * idle timeout starts again. The write is not awaited: losing one does no harm, and waiting would delay the response.
+ * idle timeout starts again. Only the first use of a key is awaited, because the response makes it certain. Losing another
+ * one does no harm, and waiting would delay the response.
  */
-export function recordUse(
+export async function recordUse(
   ctx: Context,
   session: Readonly<LastUse>,
   now: number,
   extendsIdleTimeout = false,
-): boolean {
+): Promise<boolean> {
   const intervalMs = writeIntervalMs(ctx, session);
   if (now - session.last_used_at < intervalMs) return false;
-  store
+  const written = store
     .touchSession(ctx.db.single, {
       id: session.id,
       now,
@@ -31,5 +32,6 @@ export function recordUse(
       idle_expires_at: extendsIdleTimeout ? now + ctx.config.refreshIdleTtlSeconds * 1000 : 0,
     })
     .catch(() => ctx.log.warn('the last use of a session could not be recorded'));
+  if (session.last_used_at === 0) await written;
   return true;
 }

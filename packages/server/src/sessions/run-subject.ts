@@ -45,7 +45,7 @@ async function findByToken(ctx: Context, token: string): Promise<RunSubject | un
   if (!read || read.use === 'refresh_token') return undefined;
   const session = await findActive(ctx, ctx.db.read, read.sessionId);
   if (!session) return undefined;
-  recordUse(ctx, session, ctx.clock());
+  await recordUse(ctx, session, ctx.clock());
   return {
     session,
     scope: session.scope ?? everything,

@@ -222,13 +222,13 @@ async function recordRun(
  * @throws {AuthError} `invalid_request` if one of them has ended; `invalid_scope`, `invalid_target` if a service has
  * withdrawn what the run would hold; `conflict` if there are too many runs, or it is too deep
  */
-export function startRun(
+export async function startRun(
   ctx: Context,
   run: NewRun,
 ): Promise<Pick<IssuedToken, 'access_token' | 'expires_in' | 'refresh_token'>> {
   const { session, assertion } = run.subject;
   // Other credentials record their use when they are read.
-  if (assertion) recordUse(ctx, session, ctx.clock());
+  if (assertion) await recordUse(ctx, session, ctx.clock());
   return ctx.db.transaction(async (tx) => {
     const { user_id: userId } = session;
     const { service, client, scope, resource } = run;
