@@ -157,7 +157,16 @@ const invalid: [string, string[]][] = [
   ['PORT', ['0', '65536', '-1', '80x', '8e3', '0x50', '1.5', '999999']],
   [
     'DATABASE_URL',
-    ['mysql://x', 'sqlite:', 'sqlite::memory:', 'postgres:', 'postgres://', 'data/latchkey.db'],
+    [
+      'mysql://x',
+      'sqlite:',
+      'sqlite://',
+      'sqlite::memory:',
+      'sqlite://:memory:',
+      'postgres:',
+      'postgres://',
+      'data/latchkey.db',
+    ],
   ],
   [
     'LATCHKEY_BASE_URL',

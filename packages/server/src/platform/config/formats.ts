@@ -63,7 +63,7 @@ export const anyText = (syntax: string): Format<string> => ({ syntax, parse: (te
 
 export const databaseUrl = matching(
   'sqlite: followed by the path of a file, or a postgres:// URL',
-  /^(sqlite:(?!:memory:).+|postgres(ql)?:\/\/.+)$/,
+  /^(sqlite:(?!(\/\/)?(:memory:|$)).+|postgres(ql)?:\/\/.+)$/,
 );
 
 export const postgresUrl = matching('a postgres:// URL', /^postgres(ql)?:\/\/.+$/);
