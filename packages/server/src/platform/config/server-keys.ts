@@ -73,7 +73,7 @@ function readKeyFile(path: string, create: boolean, env: Environment): KeyRing {
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError(
-      `LATCHKEY_KEYS is not set, and the key file ${path} cannot be used: ${String(error)}.`,
+      `DATABASE_URL needs a key file next to it, because LATCHKEY_KEYS is not set, and ${path} cannot be used: ${(error as Error).message}.`,
     );
   }
 }
