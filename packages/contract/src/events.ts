@@ -46,10 +46,14 @@ export const event = model('Event', "An entry of the account's security log.", {
   ),
   ip_address: ipAddress,
   user_agent: userAgent,
-  detail: described(z.record(z.string(), z.string()), 'Details that depend on the type. Often empty.', {
-    method: 'passkey',
-    kind: 'browser',
-  }),
+  detail: described(
+    z.record(z.string(), z.union([z.string(), z.int()])),
+    'Details that depend on the type. Often empty.',
+    {
+      method: 'passkey',
+      kind: 'browser',
+    },
+  ),
 });
 export type Event = z.infer<typeof event>;
 

@@ -3,7 +3,7 @@ import { escapeInvisible, untrustedText } from '@latchkey/contract/untrusted-tex
 import { listOf } from '../format.ts';
 import { fill, texts } from '../texts.ts';
 
-type Detail = Event['detail'];
+type Detail = Readonly<Record<string, string>>;
 
 const words = texts.account.events;
 
@@ -79,9 +79,10 @@ const suspicious: ReadonlySet<Event['type']> = new Set([
 export const isSuspicious = ({ type }: Event): boolean => suspicious.has(type);
 
 /** What happened, without a full stop. Names in it are escaped; the text itself is not markup. */
-export function eventText({ type, detail }: Event): string {
+export function eventText({ type, ...event }: Pick<Event, 'type' | 'detail'>): string {
   // A newer release of the service may send types that this page doesn't know.
   if (!isKnown(type)) return escapeInvisible(type.replaceAll('_', ' '));
+  const detail = Object.fromEntries(Object.entries(event.detail).map(([name, value]) => [name, `${value}`]));
   return detailedTexts[type]?.(detail) ?? named(words[type], detail['name']);
 }
 

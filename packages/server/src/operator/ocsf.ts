@@ -84,14 +84,14 @@ const mappings: Readonly<Record<EventType, Mapping>> = {
 };
 
 /** Why something ended that only the operator can end, although the detail does not name the operator. */
-const reasonsOfOperator: readonly (string | undefined)[] = ['taken_over', 'service_revoked'];
+const reasonsOfOperator: readonly unknown[] = ['taken_over', 'service_revoked'];
 
 /** Who acted: the operator, a service, or else the holder of the session. */
 function actorOf({ detail, user_id }: PositionedEvent, session: object): object {
   const { by, reason, service_id } = detail;
   if (by === 'operator' || reasonsOfOperator.includes(reason)) return { app_name: 'latchkey-server' };
   if (by === 'service') return { app_uid: service_id };
-  if (by?.startsWith('svc_')) return { app_uid: by };
+  if (`${by}`.startsWith('svc_')) return { app_uid: by };
   return { user: { uid: user_id }, ...session };
 }
 

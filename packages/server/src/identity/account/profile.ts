@@ -89,5 +89,5 @@ function mergePatch(row: CallerAccount, patch: ProfilePatch) {
 
 /** The fields of two profile changes, for the one event that records both. */
 const mergeFields = ({ fields: earlier = '' }: EventDetail, { fields: later = '' }: EventDetail) => ({
-  fields: [...new Set([...earlier.split(' '), ...later.split(' ')])].join(' '),
+  fields: [...new Set(`${earlier} ${later}`.trim().split(' '))].join(' '),
 });

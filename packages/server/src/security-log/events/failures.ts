@@ -58,8 +58,8 @@ export async function findEntry(
   const count = counted ? Number(detailOf(counted)['count']) : 0;
   const freeSlot = slotsOf(today).find((slot) => rows.every(({ once }) => once !== slot));
   const isFull = counted ? count >= maxFailuresCounted : freeSlot === undefined;
-  const detail = { method, network, count: String(count + 1) };
-  return isFull ? undefined : { counted, detail, firstDetail: { ...detail, count: '1' }, freeSlot };
+  const detail = { method, network, count: count + 1 };
+  return isFull ? undefined : { counted, detail, firstDetail: { ...detail, count: 1 }, freeSlot };
 }
 
 /** The values of `once` that the events of a day have, one each. */

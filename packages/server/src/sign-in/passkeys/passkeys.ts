@@ -77,7 +77,7 @@ export async function renamePasskey(
 
 /** The detail of two renames in one event: the latest name of a single passkey, or the ids of several. */
 function mergeRenames(earlier: EventDetail, later: EventDetail): EventDetail {
-  const idsOf = ({ passkey_id, passkey_ids = passkey_id ?? '' }: EventDetail) => passkey_ids.split(' ');
+  const idsOf = ({ passkey_id, passkey_ids = passkey_id ?? '' }: EventDetail) => `${passkey_ids}`.split(' ');
   const ids = new Set([...idsOf(earlier), ...idsOf(later)]);
   return ids.size === 1 ? later : { passkey_ids: [...ids].join(' ') };
 }
