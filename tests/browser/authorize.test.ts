@@ -85,6 +85,18 @@ test('the command line gets its code in a form, and the address bar never shows 
   await page.context().close();
 });
 
+test('a program that listens on the loopback address of IPv6 gets its code in a form', async () => {
+  const onIpv6 = startProgram({ address: '::1' });
+  const id = await register('Notebook', '--redirect', onIpv6.redirectUri);
+  const page = await signedInPage();
+  await open(page, requestOf(id, { redirect_uri: onIpv6.redirectUri, response_mode: 'form_post' }));
+  const response = onIpv6.next();
+  await approve(page);
+  expect((await response).fields).toMatchObject({ code: expect.stringMatching(/^lk_ac_/) });
+  await page.context().close();
+  await onIpv6.stop();
+});
+
 test('a request that the service could not look at can be tried again on the page', async () => {
   const page = await signedInPage();
   const database = new Database(join(service.directory, 'latchkey.db'));

@@ -30,7 +30,7 @@ let registeredId: string;
 let person: string;
 
 beforeAll(async () => {
-  program = startProgram('Notebook');
+  program = startProgram();
   service = await startService({
     env: { LATCHKEY_CLIENT_HOSTS: program.host },
   });

@@ -10,7 +10,7 @@ export interface Received {
 }
 
 export interface TestProgram {
-  /** `http://127.0.0.1:PORT/client`, the client_id whose document lists `redirectUri`. */
+  /** `http://ADDRESS:PORT/client`, the client_id whose document lists `redirectUri`. */
   readonly clientId: string;
   readonly host: string;
   readonly redirectUri: string;
@@ -20,12 +20,12 @@ export interface TestProgram {
   stop(): Promise<void>;
 }
 
-/** Starts a program that listens on 127.0.0.1. @param name what it calls itself */
-export function startProgram(name = 'Notebook'): TestProgram {
+/** Starts a program that listens on a loopback address. @param name what it calls itself */
+export function startProgram({ name = 'Notebook', address = '127.0.0.1' } = {}): TestProgram {
   const received: Received[] = [];
   const waiting: ((one: Received) => void)[] = [];
   const server: Bun.Server<undefined> = Bun.serve({
-    hostname: '127.0.0.1',
+    hostname: address,
     port: 0,
     fetch: async (request): Promise<Response> => {
       const { pathname, search } = new URL(request.url);
@@ -48,7 +48,7 @@ export function startProgram(name = 'Notebook'): TestProgram {
       });
     },
   });
-  const host = `127.0.0.1:${server.port}`;
+  const host = `${address.includes(':') ? `[${address}]` : address}:${server.port}`;
   const clientId = `http://${host}/client`;
   const redirectUri = `http://${host}/callback`;
   return {

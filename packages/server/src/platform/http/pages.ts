@@ -39,6 +39,10 @@ export const referenceAssets = site.reference;
 /** The serialization of an origin that a policy can name: `;` and `,` in a host would end a directive. */
 const originPattern = /^https?:\/\/[\w.:[\]-]+$/;
 
+/** Browsers ignore an IPv6 address in a policy, so its scheme and port are allowed besides. @see CSP Level 3 section 2.3.1 */
+const formSources = (origin: string): string =>
+  origin.includes('[') ? `${origin} ${origin.replace(/\[.*\]/, '*')}` : origin;
+
 /**
  * A page runs and calls only what this service serves: no inline script or style, no frames, no strings as markup. It
  * posts forms only to this service, and to one other origin where the page exists to do that.
@@ -51,7 +55,7 @@ const contentSecurityPolicy = (formOrigin: string | undefined) =>
     "connect-src 'self'",
     "img-src 'self' data:",
     formOrigin !== undefined && originPattern.test(formOrigin)
-      ? `form-action 'self' ${formOrigin}`
+      ? `form-action 'self' ${formSources(formOrigin)}`
       : "form-action 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",

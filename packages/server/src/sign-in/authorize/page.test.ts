@@ -77,7 +77,7 @@ test('any other error takes a service back at once, and reaches the command line
 });
 
 test('an external client gets its error from the page, which names it', async () => {
-  const program = startProgram('<b>Notebook</b></script>');
+  const program = startProgram({ name: '<b>Notebook</b></script>' });
   const t = await openApp('sqlite', { settings: { LATCHKEY_CLIENT_HOSTS: program.host } });
   const answer = await open(
     t,
@@ -137,7 +137,7 @@ test('only the page that posts the form may post one to the redirect URI, and on
     response_mode: 'form_post',
     redirect_uri: 'http://[::1]:8080/callback',
   });
-  expect(await formAction(onLoopback)).toBe("'self' http://[::1]:8080");
+  expect(await formAction(onLoopback)).toBe("'self' http://[::1]:8080 http://*:8080");
   expect(await formAction(requestOf(id))).toBe("'self'");
   expect(await formAction(requestOf(id, { response_mode: 'form_post', redirect_uri: hostile }))).toBe(
     "'self'",
