@@ -131,42 +131,24 @@ export async function refresh(
     throw refused('malformed');
   }
   await ctx.limiter.take({ limit: 'refreshes', subject: read.sessionId });
-  const service = await readService(ctx, call.authorization);
-  const clientId =
-    service === undefined && call.body.client_id !== undefined
-      ? await readClient(ctx, call)
-      : service && !(service instanceof AuthError)
-        ? service.id
-        : undefined;
+  const { authorization, body } = call;
+  const service =
+    authorization === null ? undefined : await clientOrError(identifyService(ctx, authorization));
+  const client =
+    service ?? (body.client_id === undefined ? undefined : await clientOrError(proveClient(ctx, call)));
+  const clientId = client instanceof AuthError ? undefined : typeof client === 'string' ? client : client?.id;
   const request = { ...read, service, clientId };
   await checkRepeatedAccess(ctx, request, repeated);
   const { tokens, detail } = await spendOrRepeat(ctx, request);
   return { tokens: withRequestedScope(tokens, repeated), detail, sessionId: request.sessionId };
 }
 
-/** The service that authenticates with this header; the error if its key is wrong. Undefined without a service key. */
-async function readService(
-  ctx: Context,
-  authorization: string | null,
-): Promise<CallingService | AuthError | undefined> {
-  if (authorization === null) return undefined;
-  try {
-    return await identifyService(ctx, authorization);
-  } catch (error) {
+/** The client that authenticates; the error if it fails to. */
+const clientOrError = <Client>(authentication: Promise<Client>): Promise<Client | AuthError> =>
+  authentication.catch((error) => {
     if (error instanceof AuthError && error.code === 'invalid_client') return error;
     throw error;
-  }
-}
-
-/** The public client that a request names. */
-async function readClient(ctx: Context, call: RefreshCall): Promise<string | undefined> {
-  try {
-    return await proveClient(ctx, call);
-  } catch (error) {
-    if (error instanceof AuthError && error.code === 'invalid_client') return undefined;
-    throw error;
-  }
-}
+  });
 
 /**
  * Refuses the refresh token of an application for every other client, before anything else is decided.
