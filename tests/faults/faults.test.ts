@@ -32,5 +32,5 @@ test.concurrent.skipIf(process.platform !== 'linux').each(processDialects)(
     // The run was not an empty one.
     expect(faults).not.toEqual({});
   },
-  300_000,
+  600_000,
 );

@@ -24,7 +24,7 @@ const diskSize = '384m';
 const disturbances: readonly Disturbance[] = ['cut', 'hang', 'slow', 'reorder', 'half close'];
 /** How many connections there are for all nodes together, while there are too few. */
 const scarceConnections = 3;
-const replacementDeadlineMs = 30_000;
+const replacementDeadlineMs = 120_000;
 const pollMs = 50;
 
 type Ports = Readonly<Record<Role, number>>;

@@ -6,7 +6,7 @@ import { startPostgres } from '../support/postgres.ts';
 import { startService } from '../support/service.ts';
 import { attack } from './attack.ts';
 
-setDefaultTimeout(300_000);
+setDefaultTimeout(900_000);
 
 const requestsOf = { sqlite: isLong ? 100_000 : 6_000, postgres: 50_000 };
 

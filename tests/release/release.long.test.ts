@@ -30,7 +30,7 @@ describe.skipIf(!host)(
     beforeAll(async () => {
       await buildRelease({ directory, targets: [host!], compression: 1, say: (line) => said.push(line) });
       for (const { name } of programs) await $`tar -xzf ${unpacked(name)}.tar.gz`.cwd(directory);
-    }, 120_000);
+    }, 300_000);
 
     test('has a checksum for every file', async () => {
       const listed = (await Bun.file(join(directory, 'SHA256SUMS')).text()).trim().split('\n');
