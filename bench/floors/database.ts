@@ -3,7 +3,7 @@
 
 import { Database } from 'bun:sqlite';
 import postgres from 'postgres';
-import { combined, requiringEffect } from '../../packages/server/src/platform/database/combine.ts';
+import { requiringEffect, runBatch } from '../../packages/server/src/platform/database/combine.ts';
 import type { Executor, Value } from '../../packages/server/src/platform/database/executor.ts';
 import { int8AsNumber } from '../../packages/server/src/platform/database/postgres-primary.ts';
 
@@ -85,16 +85,11 @@ function openPostgres(url: string): FloorDatabase {
     gathers: true,
     run: async <Row>(text: string, values: readonly Value[]) =>
       (await sql.unsafe(text, values as Value[], { prepare: true })) as unknown as Row[],
+    typesOf: async (text) => (await sql.unsafe(text).describe()).types,
   };
   return {
     read: pool,
     single: pool,
-    batch: async (writes) => {
-      const { text, values } = await combined(writes);
-      return pool.run(text, values).then(
-        () => true,
-        () => false,
-      );
-    },
+    batch: (writes) => runBatch(pool, writes),
   };
 }

@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
-import { combined, isWithoutEffect } from './combine.ts';
+import { runBatch } from './combine.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { migrate } from './migrate.ts';
 import { PostgresNotifications } from './postgres-notifications.ts';
@@ -174,6 +174,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     gathers: true,
     run: <Row>(text: string, values: readonly Value[]) =>
       withRetries(pool, timeoutMs, (sql) => executor(sql).run<Row>(text, values)),
+    typesOf: (text) => withRetries(pool, timeoutMs, async (sql) => (await sql.unsafe(text).describe()).types),
   };
 
   const notifications = new PostgresNotifications(directUrl, options.log, (channel, payload) =>
@@ -203,16 +204,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
         return result as T;
       });
     },
-    batch: async (writes) => {
-      const { text, values } = await combined(writes);
-      try {
-        await single.run(text, values);
-        return true;
-      } catch (error) {
-        if (isWithoutEffect(error)) return false;
-        throw error;
-      }
-    },
+    batch: (writes) => runBatch(single, writes),
     notifications,
     close: async () => {
       await notifications.close();

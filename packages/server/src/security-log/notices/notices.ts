@@ -106,11 +106,11 @@ async function send(
   });
 }
 
-const windowOf = (ctx: Context, { user_id, kind }: Content, now: number, max_notices: number) => ({
-  ...{ user_id, kind, now, max_notices },
-  id: ctx.random(subjectBytes).toString('base64url'),
-  ends_at: now + ctx.config.rateLimitQuotas.notices.windowSeconds * 1000,
-});
+const windowOf = (ctx: Context, { user_id, kind }: Content, now: number, max_notices: number) => {
+  const window_ms = ctx.config.rateLimitQuotas.notices.windowSeconds * 1000;
+  const id = ctx.random(subjectBytes).toString('base64url');
+  return { user_id, kind, id, ends_at: now + window_ms, window_ms, max_notices };
+};
 
 /** Stores a notice under a new id, and enqueues its mail unless a digest lists it. */
 async function storeNotice(

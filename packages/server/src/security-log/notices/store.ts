@@ -16,15 +16,15 @@ export const findReader = statement<{ user_id: string }>()((db, p) =>
 );
 
 /**
- * Counts a notice in the current window of an account and kind, or starts the next window under a new `id`; no row if the window
+ * Counts a notice in the current window of an account and kind, or starts the next one under a new `id`, of `window_ms`; no row if the window
  * has `max_notices`. Locks the window until the transaction ends, so that its digest does not miss a notice that was counted.
  */
 export const countNotice = statement<{
   user_id: string;
   kind: NoticeKind;
   id: string;
-  now: number;
   ends_at: number;
+  window_ms: number;
   max_notices: number;
 }>()((db, p) =>
   db
@@ -34,7 +34,7 @@ export const countNotice = statement<{
       c
         .columns(['user_id', 'kind'])
         .doUpdateSet((e) => {
-          const hasEnded = sql<boolean>`${e.ref('notice_windows.ends_at')} <= ${p.now}`;
+          const hasEnded = sql<boolean>`notice_windows.ends_at <= excluded.ends_at - ${p.window_ms}`;
           const next = <T>(fresh: Expression<T>, current: Expression<T>) =>
             sql<T>`case when ${hasEnded} then ${fresh} else ${current} end`;
           return {
@@ -44,7 +44,10 @@ export const countNotice = statement<{
           };
         })
         .where((e) =>
-          e.or([e('notice_windows.notices', '<', p.max_notices), e('notice_windows.ends_at', '<=', p.now)]),
+          e.or([
+            e('notice_windows.notices', '<', p.max_notices),
+            sql<boolean>`notice_windows.ends_at <= excluded.ends_at - ${p.window_ms}`,
+          ]),
         ),
     )
     .returning(['id', 'notices', 'ends_at']),
