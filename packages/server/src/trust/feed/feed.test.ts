@@ -4,6 +4,8 @@ import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { eventsOf, feedService } from '../../../../../tests/support/feed.ts';
 import { changeService } from '../../../../../tests/support/services.ts';
+import { until } from '../../../../../tests/support/until.ts';
+import { listSigningKeys } from '../signing-keys/signing-keys.ts';
 
 /** Ends the newest session of an account; returns its id. */
 async function endOne(t: TestApp, email = 'ada@example.com'): Promise<string> {
@@ -31,6 +33,14 @@ onBothDatabases('the feed', (open, dialect) => {
     expect(Object.keys(again.body.sets)).toEqual([event!.jti]);
     expect((await service.ask({ ...now, ack: [event!.jti] })).body.sets).toEqual({});
     expect((await service.ask(now)).body.sets).toEqual({});
+    await t.close();
+  });
+
+  test('the first event does not wait for signing keys to be created', async () => {
+    const t = await open();
+    const service = await feedService(t);
+    await service.ask(now);
+    await until(async () => (await listSigningKeys(t.ctx)).length === 2);
     await t.close();
   });
 
