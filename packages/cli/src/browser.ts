@@ -4,14 +4,23 @@ import type { Config } from './config.ts';
 /** Whether the person would see a browser opened from here. */
 export const hasBrowser = ({ isRemote, hasScreen }: Config): boolean => hasScreen && !isRemote;
 
+/** An opener that finds no browser ends sooner. One that is still running may be the browser. */
+const openerTimeoutMs = 1_000;
+
 /** Opens a web page in the person's browser, also from WSL. Returns false on failure; never throws. */
 export async function openBrowser(address: string): Promise<boolean> {
   try {
     const { default: open } = await import('open');
-    const child: ChildProcess = await open(address);
-    // The browser reports its own problems.
-    child.on('error', () => {});
-    return true;
+    const opener: ChildProcess = await open(address);
+    if (opener.exitCode !== null) return opener.exitCode === 0;
+    return await new Promise((resolve) => {
+      const timer = setTimeout(resolve, openerTimeoutMs, true);
+      const settle = (isOpened: boolean) => {
+        clearTimeout(timer);
+        resolve(isOpened);
+      };
+      opener.on('error', () => settle(false)).on('exit', (code) => settle(code === 0));
+    });
   } catch {
     return false;
   }
