@@ -8,13 +8,14 @@ import { type RunningAgent, startAgent } from '../support/agent.ts';
 import { latchkey, newHome, storeLogin, storeOf } from '../support/cli.ts';
 import { storedSession } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { isLong } from '../support/long.ts';
 import { isInMemory, surroundingsOf } from '../support/memory.ts';
 import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { startWorker } from '../support/worker.ts';
 
 setDefaultTimeout(240_000);
 
-const programs = 50;
+const programs = isLong ? 50 : 15;
 const email = 'ada@agent.example';
 const refreshToken = 'lk_rt_';
 
