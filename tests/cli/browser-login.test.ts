@@ -80,6 +80,17 @@ test('a terminal on a machine with a browser opens it, and takes the approval th
   await until(async () => (await opened.exists()) && (await opened.text()) === `${link.href}\n`);
 });
 
+test('the opener of the system is used where the one of the library finds no browser', async () => {
+  const { home, login, opened } = machine({ BROWSER: 'no-such-browser' });
+  addCommand(home, 'xdg-open', '#!/bin/sh\nexec test-browser "$1"\n');
+  const terminal = login();
+  const link = await linkOf(terminal);
+  await terminal.shows(/Waiting for your browser/);
+  expect(await opened.text()).toBe(`${link.href}\n`);
+  terminal.type(interrupt);
+  expect(await terminal.exited).toBe(130);
+});
+
 test('with one click in a browser that is signed in, which then says that its tab can be closed', async () => {
   const { home, login } = machine();
   const page = await newPage();
