@@ -3,6 +3,7 @@ import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
 import { runBatch } from './combine.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
+import { gathered } from './gather.ts';
 import { migrate } from './migrate.ts';
 import { PostgresNotifications } from './postgres-notifications.ts';
 import { findPrimary, int8AsNumber, onlyPrimary, PrimaryPool, withConnection } from './postgres-primary.ts';
@@ -119,6 +120,17 @@ export const executorOn = (
   },
 });
 
+/** Messages of one turn share a commit. */
+const notify = gathered<readonly [channel: string, payload: string], unknown>(
+  (on, message) => on.run('SELECT pg_notify($1, $2)', message),
+  async (on, messages) => {
+    const all =
+      'SELECT pg_notify(m->>0, m->>1) FROM json_array_elements(cast(cast($1 AS text) AS json)) AS m';
+    await on.run(all, [JSON.stringify(messages)]);
+    return messages.map(() => []);
+  },
+);
+
 /** Another program created the tables of migrations first, or (25P02) what happened before could not be looked at. */
 const migratedMeanwhile = new Set([...retryable, '42P07', '25P02']);
 
@@ -178,7 +190,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   };
 
   const notifications = new PostgresNotifications(directUrl, options.log, (channel, payload) =>
-    single.run('SELECT pg_notify($1, $2)', [channel, payload]),
+    notify(single, [channel, payload]),
   );
 
   return {

@@ -3,6 +3,7 @@ import type { Tables } from '../database/schema.ts';
 import { type Slots, statement } from '../database/statement.ts';
 import { sweepStatement } from '../database/sweep.ts';
 import { textsOf } from '../database/texts.ts';
+import { update } from '../database/update.ts';
 
 type Mail = Tables['outbox'];
 
@@ -72,8 +73,8 @@ export const extendLease = statement<{ id: string; lease_until: number }>()((db,
   db.updateTable('outbox').set({ next_attempt_at: p.lease_until }).where('id', '=', p.id).where(isWaiting),
 );
 
-export const markSent = statement<{ id: string; now: number }>()((db, p) =>
-  db.updateTable('outbox').set({ sent_at: p.now, last_error: null }).where('id', '=', p.id),
+export const markSent = update('outbox', { id: 'text', now: 'bigint' })((db, p) =>
+  db.updateTable('outbox').set({ sent_at: p.now, last_error: null }).where('id', '=', p.id).returning('id'),
 );
 
 /** Stores an attempt that failed, and when the next one is due. */

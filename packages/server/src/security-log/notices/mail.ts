@@ -103,7 +103,7 @@ function digestMessage(
 
 /** Writes in the language and time zone of the account's owner, as set when the mail is sent. */
 const writerForOwner = async (ctx: Context, { user_id }: NoticeRow): Promise<Writer> =>
-  writerFor(ctx.config.product, (await store.findReader(ctx.db.read, { user_id })).at(0));
+  writerFor(ctx.config.product, (await store.findReader(ctx.db.read, { id: user_id })).at(0));
 
 /** Closes the window of a digest and composes the mail, identically if it has to be sent again. */
 export const digestMail: Template = async (ctx, mail) => {

@@ -142,7 +142,7 @@ export async function findDisownedNotice(on: Executor, id: string) {
 
 /** What decides how times are written to the owner of an account, in mails about its notices. */
 export async function findReader(on: Executor, userId: string) {
-  return (await store.findReader(on, { user_id: userId })).at(0);
+  return (await store.findReader(on, { id: userId })).at(0);
 }
 
 /** Spends the link of a notice; true for exactly one caller. */

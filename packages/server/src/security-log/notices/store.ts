@@ -1,5 +1,6 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
 import { type Expression, sql } from 'kysely';
+import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
@@ -11,8 +12,8 @@ export const findAddress = statement<{ user_id: string }>()((db, p) =>
 );
 
 /** What decides how times are written to the owner of an account; no row when it is gone. */
-export const findReader = statement<{ user_id: string }>()((db, p) =>
-  db.selectFrom('users').select(['locale', 'time_zone']).where('id', '=', p.user_id),
+export const findReader = lookup((db, p) =>
+  db.selectFrom('users').select(['locale', 'time_zone']).where('id', '=', p.id),
 );
 
 /**
@@ -88,9 +89,7 @@ export const insertNotice = statement<
   }),
 );
 
-export const findNotice = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('notices').selectAll().where('id', '=', p.id),
-);
+export const findNotice = lookup((db, p) => db.selectFrom('notices').selectAll().where('id', '=', p.id));
 
 /** The notices of a digest, newest first. */
 export const listDigest = statement<{ digest_id: string; limit: number }>()((db, p) =>

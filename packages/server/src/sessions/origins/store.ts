@@ -2,6 +2,7 @@
 
 import { type Expression, type Kysely, sql } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
+import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 
@@ -33,20 +34,25 @@ const logColumns = [
   'seal',
 ] as const satisfies readonly (keyof Tables['event_chains'])[];
 
-/**
- * What `startAtOnce` needs of an account, for the statement that finds the proof: the account's address and the state of its log at that
- * moment, as JSON. Null for an account without a log. `userId` names its table, since these tables have such columns, too.
- */
-export const accountState = (db: Kysely<Tables>, userId: Expression<string | null>, dialect: Dialect) => {
+const stateOf = (db: Kysely<Tables>, userId: Expression<string | null>, dialect: Dialect) => {
   const object = dialect === 'postgres' ? sql`json_build_object` : sql`json_object`;
   const log = logColumns.flatMap((column) => [sql.lit(column), sql.ref(`log.${column}`)]);
   return db
     .selectFrom('event_chains as log')
     .innerJoin('users as owner', 'owner.id', 'log.user_id')
     .select(sql<string>`cast(${object}('email', owner.email, ${sql.join(log)}) as text)`.as('state'))
-    .where('log.user_id', '=', userId as Expression<string>)
-    .$asScalar();
+    .where('log.user_id', '=', userId as Expression<string>);
 };
+
+/**
+ * What `startAtOnce` needs of an account, for the statement that finds the proof: the account's address and the state of its log at that
+ * moment, as JSON. Null for an account without a log. `userId` names its table, since these tables have such columns, too.
+ */
+export const accountState = (db: Kysely<Tables>, userId: Expression<string | null>, dialect: Dialect) =>
+  stateOf(db, userId, dialect).$asScalar();
+
+/** The same of an account whose id is known. */
+export const findAccountState = lookup((db, p, dialect) => stateOf(db, p.id, dialect));
 
 /** The origins that a sign-in in a browser is compared with, as a JSON array of pairs. */
 export const browserOrigins = (db: Kysely<Tables>, userId: Expression<string>, dialect: Dialect) => {

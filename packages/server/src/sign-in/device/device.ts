@@ -22,6 +22,7 @@ import {
 } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
+import { findAccountState } from '../../sessions/origins/store.ts';
 import { sessionIdFor } from '../../sessions/sessions.ts';
 import { readAccountState } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
@@ -141,6 +142,10 @@ async function findByUserCode<Row>(
   });
 }
 
+/** The pending, unexpired authorization whose user code has this hash. */
+const findPending = async (ctx: Context, on: Executor, user_code_hash: string) =>
+  (await store.findPending(on, { id: user_code_hash })).filter(({ expires_at }) => expires_at > ctx.clock());
+
 /**
  * Describes the device behind a user code, for the user to approve or deny. Changes nothing.
  * @throws {AuthError} `invalid_grant`, `rate_limited`
@@ -148,7 +153,7 @@ async function findByUserCode<Row>(
 export async function verifyDevice(ctx: Context, typed: string, approver: Approver): Promise<PendingDevice> {
   const now = ctx.clock();
   const { code, row } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
-    store.findPending(ctx.db.read, { user_code_hash, user_id: approver.caller.userId, now }),
+    findPending(ctx, ctx.db.read, user_code_hash),
   );
   return {
     user_code: formatCode(code),
@@ -205,9 +210,7 @@ export async function decideDevice(
       await lockAccount(tx, caller.userId);
       let confirmation_hash: string | null = null;
       if (decision === 'approve') {
-        const [pending] = await store.findPending(tx, {
-          ...{ user_code_hash, user_id: caller.userId, now: ctx.clock() },
-        });
+        const [pending] = await findPending(ctx, tx, user_code_hash);
         if (pending) await holdAccess(tx, pending);
         const confirmation = pending ? confirmationOf(ctx, pending, approver) : 'none';
         if (confirmation === 'impossible') throw confirmationImpossible();
@@ -250,9 +253,12 @@ async function approveAtOnce(
 ): Promise<DecidedDevice | undefined> {
   const { userId: user_id, sessionId: session_id } = approver.caller;
   const now = ctx.clock();
-  const [pending] = await store.findPending(ctx.db.read, { user_code_hash, user_id, now });
-  if (!pending?.account_state || pending.scope !== null || pending.resource !== null) return undefined;
-  const log = readAccountState(pending.account_state);
+  const [[pending], [account]] = await Promise.all([
+    findPending(ctx, ctx.db.read, user_code_hash),
+    findAccountState(ctx.db.read, { id: user_id }),
+  ]);
+  if (!pending || !account || pending.scope !== null || pending.resource !== null) return undefined;
+  const log = readAccountState(account.state);
   if (confirmationOf(ctx, pending, approver) !== 'none') return undefined;
   const isApproved = await ctx.db.batch(async (on) => {
     await store.approve(on, { user_code_hash, user_id, session_id, now, confirmation_hash: null });

@@ -72,16 +72,13 @@ export const findAuthorization = lookup((db, p, dialect) =>
     .where('id', '=', p.id),
 );
 
-/** The pending, unexpired authorization with this user code, with the state of the log of the account that is asked. */
-export const findPending = statement<{ user_code_hash: string; user_id: string; now: number }>()(
-  (db, p, dialect) =>
-    db
-      .selectFrom('device_authorizations')
-      .selectAll()
-      .select(accountState(db, p.user_id, dialect).as('account_state'))
-      .where('user_code_hash', '=', p.user_code_hash)
-      .where('status', '=', 'pending')
-      .where('expires_at', '>', p.now),
+/** The pending authorization whose user code has this hash, expired or not. */
+export const findPending = lookup((db, p) =>
+  db
+    .selectFrom('device_authorizations')
+    .selectAll()
+    .where('user_code_hash', '=', p.id)
+    .where('status', '=', 'pending'),
 );
 
 /**

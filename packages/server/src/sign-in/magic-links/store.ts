@@ -15,7 +15,7 @@ export const insertMagicLink = statement<Omit<Tables['magic_links'], 'code_tries
   }),
 );
 
-export const findMagicLink = statement<{ id: string }>()((db, p) =>
+export const findMagicLink = lookup((db, p) =>
   db.selectFrom('magic_links').selectAll().where('id', '=', p.id),
 );
 
