@@ -20,8 +20,8 @@ export function lookup<Row>(
   const findAll = statement<{ ids: string }>()((db, p, dialect) =>
     db
       .selectFrom(
-        // Of an array PostgreSQL expects ten elements, of JSON a hundred: enough to compile every statement.
-        sql`(select distinct unnest(string_to_array(${p.ids}, ' ')) as id)`.as('asked'),
+        // PostgreSQL expects five of them. If it knew how many there are, it would plan every statement anew.
+        sql`(select distinct id from string_to_table(${p.ids}, ' ') as id where id = trim(id))`.as('asked'),
       )
       // The offset keeps it one look-up for each id: PostgreSQL expects more of them than there are, and might read whole tables.
       .crossJoinLateral(sql<Row>`(${build(db, { id: sql`asked.id` }, dialect)} offset 0)`.as('found'))

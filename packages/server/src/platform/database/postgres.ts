@@ -115,7 +115,9 @@ export const executorOn = (
   dialect: 'postgres',
   run: async <Row>(text: string, values: readonly Value[]) => {
     onStatement?.(text);
-    const rows = await on.unsafe(text, values as Value[], { prepare });
+    // The types lack `simple`, without which a statement that has no values is never prepared.
+    const options = { prepare, simple: false } satisfies postgres.UnsafeQueryOptions & { simple: boolean };
+    const rows = await on.unsafe(text, values as Value[], options);
     return [...rows] as unknown as Row[];
   },
 });
