@@ -17,7 +17,7 @@ export const accountLimits = {
     quota: 60,
     windowSeconds: 60,
     shared: true,
-    description: 'Changes to the profile and to names of passkeys, by account.',
+    description: 'Changes to the profile, to names of passkeys and to keys, by account.',
   },
 } as const satisfies Rules;
 
