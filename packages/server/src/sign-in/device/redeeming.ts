@@ -182,19 +182,24 @@ async function checkRepeatedAccess(ctx: Context, poll: Poll, repeated: RepeatedA
 /** Attempts the poll until its write succeeds: an attempt that loses a race sees the winner's change next time. */
 async function runPoll(ctx: Context, poll: Poll, isHeld = false): Promise<PollResult> {
   for (let attempt = 0; attempt < maxPollAttempts; attempt++) {
-    const result = await attemptPoll(ctx, poll, isHeld);
+    const result = await attemptPoll(ctx, poll, isHeld, attempt === 0);
     if (result !== 'lost_race') return result;
   }
   return { outcome: 'contended' };
 }
 
 /** @param isHeld it was accepted already: while the authorization is pending it is neither too early nor accepted again */
-async function attemptPoll(ctx: Context, poll: Poll, isHeld: boolean): Promise<PollResult | 'lost_race'> {
+async function attemptPoll(
+  ctx: Context,
+  poll: Poll,
+  isHeld: boolean,
+  isFirst: boolean,
+): Promise<PollResult | 'lost_race'> {
   const now = ctx.clock();
   const id = poll.authorizationId;
   const isOff = ctx.config.deviceLogin === 'off';
   if (!isHeld && !isOff) {
-    const accepted = await acceptPoll(ctx, poll, now);
+    const accepted = await acceptPoll(ctx, poll, now, isFirst);
     if (accepted) return accepted;
   }
   const [authorization] = await store.findAuthorization(ctx.db.read, { id });
@@ -255,9 +260,15 @@ async function confirmOrRefuse(
   return { outcome: refused.status === 'denied' ? 'denied' : 'confirmation_required' };
 }
 
-/** Most polls are on time and find the user undecided, so that is tried first. */
-async function acceptPoll(ctx: Context, poll: Poll, now: number): Promise<Pending | undefined> {
-  const [accepted] = await store.acceptPoll(ctx.db.single, {
+/** Most polls are on time and find the user undecided, so that is tried first. Only the first attempt does not wait for a lock. */
+async function acceptPoll(
+  ctx: Context,
+  poll: Poll,
+  now: number,
+  isFirst: boolean,
+): Promise<Pending | undefined> {
+  const accept = isFirst ? store.acceptPollIfFree : store.acceptPoll;
+  const [accepted] = await accept(ctx.db.single, {
     id: poll.authorizationId,
     now,
     due_by: now + earlyPollToleranceMs,
