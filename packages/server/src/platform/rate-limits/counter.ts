@@ -68,19 +68,21 @@ export function sharedCounter(
   limit: RateLimitName,
   { quota, windowSeconds }: Quota,
 ): Counter {
+  const windowMs = windowSeconds * 1000;
   return {
     count: async (key) => {
       const now = clock();
       const [window] = await store.countPoint(db.single, {
         key: `${limit}:${key}`,
         now,
-        ends_at: now + windowSeconds * 1000,
+        ends_at: now + windowMs,
       });
       const { points, expire } = window!;
       return {
         allowed: points <= quota,
         remaining: Math.max(quota - points, 0),
-        leftMs: Math.max(expire - now, 0),
+        // The clock of the node that started the window may be ahead by milliseconds.
+        leftMs: Math.min(Math.max(expire - now, 0), windowMs),
         endsAt: expire,
       };
     },

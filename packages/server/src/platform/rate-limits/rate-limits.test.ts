@@ -14,7 +14,7 @@ import { createAuthenticator } from '../../../../../tests/support/authenticator.
 import { rateLimitRules } from '../../settings.ts';
 import { randomUserCode } from '../crypto/codes.ts';
 import { systemRandom } from '../crypto/random.ts';
-import { maxKeysInMemory, memoryCounter } from './counter.ts';
+import { maxKeysInMemory, memoryCounter, sharedCounter } from './counter.ts';
 import type { RateLimitName } from './rules.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
@@ -441,6 +441,21 @@ test('three nodes on one database share their counts', async () => {
   const starts = await everywhere('/device', () => ({}), 90);
   expect([count(starts, 200), count(starts, 429)]).toEqual([30, 60]);
   for (const node of nodes) await node.close();
+});
+
+test('a window has never more than its length left, also by the clock of a node that is behind', async () => {
+  const t = await openApp('postgres');
+  const now = Date.now();
+  for (const [behindMs, leftMs] of [
+    [0, 60_000],
+    [1, 60_000],
+    [-1, 59_999],
+  ] as const) {
+    const node = { db: t.ctx.db, clock: () => now - behindMs };
+    const counter = sharedCounter(node, 'device_authorizations', { quota: 30, windowSeconds: 60 });
+    expect((await counter.count('a')).leftMs).toBe(leftMs);
+  }
+  await t.close();
 });
 
 describe('a limiter without its database', () => {
