@@ -29,6 +29,17 @@ onBothDatabases('session lifetimes', (open) => {
     expect(outcome(await refresh(app, tokens.refresh_token))).toBe('200');
   });
 
+  test('expires_in is never more than the lifetime, also by the clock of a node that is behind', async () => {
+    const { access_token: token, refresh_token } = await start();
+    const send = (path: string, json: object) =>
+      app.ask('POST', path, { token, json, headers: { 'Idempotency-Key': 'key' } });
+    const { user_code } = (await send('/device', {})).body;
+    await send('/refresh', { refresh_token });
+    app.pass(-0.3);
+    expect((await send('/refresh', { refresh_token })).body.expires_in).toBe(14_400);
+    expect((await send('/device/verify', { user_code })).body.expires_in).toBe(600);
+  });
+
   test('a refresh leaves the previous access token valid until it expires', async () => {
     const tokens = await start();
     app.pass(hour);

@@ -3,6 +3,7 @@ import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { mintHandle, type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import { sha256 } from '../platform/crypto/hash.ts';
+import { expiresIn } from '../platform/values/in-seconds.ts';
 
 /**
  * The id of a session: a hash of the secret that its tokens carry. Neither the database nor the server's keys are
@@ -35,7 +36,7 @@ export function tokenSetOf(ctx: Context, secret: Buffer, rotation: Rotation): To
   const tokens: TokenSet = {
     access_token: mintHandle(ctx.keys, 'accessToken', { subject: secret, value: expiresAt }),
     token_type: 'Bearer',
-    expires_in: Math.max(0, Math.ceil((expiresAt - ctx.clock()) / 1000)),
+    expires_in: expiresIn(expiresAt, ctx.clock()),
     refresh_token: mintHandle(ctx.keys, 'refreshToken', { subject: secret, value: rotation.generation }),
   };
   if (rotation.scope !== null) tokens.scope = rotation.scope;
@@ -57,7 +58,7 @@ export const runTokensOf = (
   isRefreshable: boolean,
 ): Pick<IssuedToken, 'access_token' | 'expires_in' | 'refresh_token'> => ({
   access_token: mintHandle(ctx.keys, 'accessToken', { subject: run.secret, value: run.tokenEndsAt }),
-  expires_in: Math.max(0, Math.ceil((run.tokenEndsAt - ctx.clock()) / 1000)),
+  expires_in: expiresIn(run.tokenEndsAt, ctx.clock()),
   ...(isRefreshable
     ? { refresh_token: mintHandle(ctx.keys, 'refreshToken', { subject: run.secret, value: run.generation }) }
     : {}),

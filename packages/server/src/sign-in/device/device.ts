@@ -14,6 +14,7 @@ import { AuthError } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { expiresIn } from '../../platform/values/in-seconds.ts';
 import {
   type NewEvent,
   recordEvent,
@@ -162,7 +163,7 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Approv
     ip_address: row.ip_address,
     user_agent: row.user_agent,
     requested_at: new Date(row.created_at).toISOString(),
-    expires_in: Math.ceil((row.expires_at - now) / 1000),
+    expires_in: expiresIn(row.expires_at, now),
     same_network: sameNetwork(row.ip_address, approver.client.ipAddress),
     confirmation: confirmationOf(ctx, row, approver),
     scope: row.scope ?? everything,

@@ -15,6 +15,7 @@ import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
+import { expiresIn } from '../../platform/values/in-seconds.ts';
 import {
   type SignInOrigin,
   type StartedSession,
@@ -106,7 +107,7 @@ export async function previewMagicLink(ctx: Context, token: string, client: Clie
   const [link] = await store.findMagicLink(ctx.db.read, { id: handle.subject.toString('base64url') });
   const now = ctx.clock();
   if (!link || !isUsable(link, now)) throw refused('ended');
-  return { preview: { expires_in: Math.ceil((link.expires_at - now) / 1000) }, headers };
+  return { preview: { expires_in: expiresIn(link.expires_at, now) }, headers };
 }
 
 const isUsable = (link: Pick<MagicLink, 'spent_at' | 'expires_at'>, now: number): boolean =>
