@@ -235,6 +235,9 @@ export const grantForm = z
     ],
   });
 
+/** The parameters of a token request. Each grant uses some of them. */
+export type GrantParameters = Partial<z.output<typeof grantForm>>;
+
 /** The form body of `POST /refresh`. @see RFC 6749 section 6 */
 export const refreshForm = z
   .object({

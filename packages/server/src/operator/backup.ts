@@ -48,14 +48,9 @@ export function backupCommands(program: Command, { runOnStore, runWithRestored, 
       '--any-keys',
       'restore although the keys of that time are lost, so that nothing shows whether somebody changed the backup',
     )
-    .action(async (file: string, { keepSessions = false, anyKeys = false }: RestoreFlags) =>
-      print(await restore(runWithRestored, { file, keepSessions, anyKeys })),
+    .action(async (file: string, flags: { keepSessions?: boolean; anyKeys?: boolean }) =>
+      print(await restore(runWithRestored, { file, ...flags })),
     );
-}
-
-interface RestoreFlags {
-  readonly keepSessions?: boolean;
-  readonly anyKeys?: boolean;
 }
 
 const summary = ({ users = 0, sessions = 0, passkeys = 0, events = 0 }: RowCounts): string =>
@@ -90,7 +85,11 @@ async function backUp(ctx: Context, file: string, force: boolean): Promise<strin
 
 async function restore(
   runWithRestored: RunWithRestored,
-  { file, keepSessions, anyKeys }: { file: string; keepSessions: boolean; anyKeys: boolean },
+  {
+    file,
+    keepSessions = false,
+    anyKeys = false,
+  }: { file: string; keepSessions?: boolean; anyKeys?: boolean },
 ): Promise<string> {
   const { header, counts, isSealed } = await runWithRestored({ file, anyKeys }, async (ctx) => {
     await restartFeeds(ctx);

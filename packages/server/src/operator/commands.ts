@@ -32,13 +32,15 @@ export const printsList = <Entry>(
 const pageSize = 500;
 
 /** All entries of a list, a page at a time. */
-export async function* allPages<Page extends { readonly next_cursor: string | null }, Entry>(
-  read: (page: PageRequest) => Promise<Page>,
-  entriesOf: (page: Page) => readonly Entry[],
+export async function* allPages<Name extends string, Entry>(
+  name: Name,
+  read: (
+    page: PageRequest,
+  ) => Promise<{ readonly next_cursor: string | null } & Readonly<Record<Name, readonly Entry[]>>>,
 ): AsyncGenerator<Entry> {
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page: Page = await read({ limit: pageSize, cursor });
-    yield* entriesOf(page);
+    const page = await read({ limit: pageSize, cursor });
+    yield* page[name];
     cursor = page.next_cursor;
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, storeNameOf } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
-import { keyFilePath } from '../platform/config/server-keys.ts';
+import { hasConfiguredKeys, keyFilePath } from '../platform/config/server-keys.ts';
 import { type Inspection, inspectDatabase } from '../platform/database/inspect.ts';
 import { canWorkWith } from '../platform/database/migrate.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
@@ -80,8 +80,8 @@ function checkClock(aheadMs: number): Check {
   return differenceMs > maxClockDifferenceMs ? failed(text) : ok(text);
 }
 
-function checkKeys(config: Config, areConfigured: boolean): Check {
-  if (areConfigured) return ok('LATCHKEY_KEYS is set');
+function checkKeys(config: Config): Check {
+  if (hasConfiguredKeys()) return ok('LATCHKEY_KEYS is set');
   if (!config.databaseUrl.startsWith('sqlite:')) return failed('LATCHKEY_KEYS must be set with PostgreSQL');
   const path = keyFilePath(config);
   if (!existsSync(path)) return warning(`the key file ${path} does not exist; the next start creates it`);
@@ -121,7 +121,7 @@ async function checkService(config: Config): Promise<Check[]> {
   }
 }
 
-async function runChecks(hasKeys: () => boolean, nodes: number): Promise<Check[]> {
+async function runChecks(nodes: number): Promise<Check[]> {
   let config: Config;
   try {
     config = readConfig();
@@ -133,7 +133,7 @@ async function runChecks(hasKeys: () => boolean, nodes: number): Promise<Check[]
     ok('the settings are valid'),
     ...settingsWarnings(config, unknownSettings()).map(warning),
     ...(await checkStore(config, nodes)),
-    checkKeys(config, hasKeys()),
+    checkKeys(config),
     ...(await checkMail(config)),
     ...(await checkService(config)),
   ];
@@ -145,11 +145,7 @@ function nodesIn(text: string): number {
 }
 
 /** `doctor`: checks the settings and everything the service depends on. Changes nothing. */
-export function doctorCommand(
-  program: Command,
-  print: (text: string) => Promise<void>,
-  hasKeys: () => boolean,
-): void {
+export function doctorCommand(program: Command, print: (text: string) => Promise<void>): void {
   program
     .command('doctor')
     .description('check settings, database, keys, email, proxies and clock; changes nothing')
@@ -161,7 +157,7 @@ export function doctorCommand(
       1,
     )
     .action(async ({ json = false, nodes }: { json?: boolean; nodes: number }) => {
-      const checks = await runChecks(hasKeys, nodes);
+      const checks = await runChecks(nodes);
       const failures = checks.filter(({ state }) => state === 'failed').length;
       if (json) await print(JSON.stringify({ failed: failures, findings: checks }, null, 2));
       else for (const { state, text } of checks) await print(`${state.padEnd(7)}  ${text}`);

@@ -93,23 +93,11 @@ function parseTime(text: string): number {
   return time;
 }
 
-interface Totals {
-  accounts: number;
-  damaged: number;
-  events: number;
-  retired: number;
-  readonly retiredKeys: Set<string>;
-}
+const noTotals = () => ({ accounts: 0, damaged: 0, events: 0, retired: 0, retiredKeys: new Set<string>() });
 
 /** Prints the findings of each account, and returns the summary. */
 async function verify(ctx: Context, options: { user?: string; lenient?: true }): Promise<string> {
-  const total: Totals = {
-    accounts: 0,
-    damaged: 0,
-    events: 0,
-    retired: 0,
-    retiredKeys: new Set(),
-  };
+  const total = noTotals();
   for await (const { userId, audit } of auditLogs(ctx, await userOf(ctx, options))) {
     total.accounts += 1;
     total.events += audit.events;
@@ -126,7 +114,7 @@ async function verify(ctx: Context, options: { user?: string; lenient?: true }):
   return summaryOf(total);
 }
 
-function summaryOf({ accounts, damaged, events, retired, retiredKeys }: Totals): string {
+function summaryOf({ accounts, damaged, events, retired, retiredKeys }: ReturnType<typeof noTotals>): string {
   const scope = retired > 0 ? ' in the events that can be checked' : '';
   const outcome = damaged > 0 ? `${counted(damaged, 'log')} not intact` : `no changes found${scope}`;
   const lines = [`Checked ${counted(events, 'event')} of ${counted(accounts, 'account')}: ${outcome}.`];

@@ -83,10 +83,7 @@ export function organizationCommands(program: Command, run: Run): void {
 }
 
 const allOrganizations = (ctx: Context, { all: personal = false }: { readonly all?: boolean }) =>
-  allPages(
-    (page) => listAllOrganizations(ctx, { personal, ...page }),
-    ({ organizations }) => organizations,
-  );
+  allPages('organizations', (page) => listAllOrganizations(ctx, { personal, ...page }));
 
 type ListedOrganization = Awaited<ReturnType<typeof listAllOrganizations>>['organizations'][number];
 
@@ -104,10 +101,7 @@ const organizationTable: Table<ListedOrganization> = {
 };
 
 const allMembers = (ctx: Context, slug: string) =>
-  allPages(
-    (page) => listMembers(ctx, slug, page),
-    ({ members }) => members,
-  );
+  allPages('members', (page) => listMembers(ctx, slug, page));
 
 const memberTable: Table<MemberWithEmail> = {
   heading: ['EMAIL', 'ROLE', 'NAME', 'JOINED (UTC)', 'USER ID'],

@@ -99,3 +99,7 @@ const linesOf = (rows: readonly (readonly string[])[], widths: readonly number[]
 
 /** A time in UTC to the minute, like 2026-11-21 04:50. */
 export const shortTime = (time: string): string => time.slice(0, 16).replace('T', ' ');
+
+/** A time in milliseconds since 1970 as RFC 3339, for JSON. */
+export const timeOf = (ms: number | null | undefined): string | null =>
+  ms == null ? null : new Date(ms).toISOString();

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { hasConfiguredKeys } from '../platform/config/server-keys.ts';
 import { backupCommands, type RunWithRestored } from './backup.ts';
 import type { Run } from './commands.ts';
 import { doctorCommand, healthCommand } from './doctor.ts';
@@ -53,7 +52,7 @@ export function createProgram({
   organizationCommands(program, runOnStore);
   outboxCommand(program, runOnStore);
   eventCommands(program, runOnStore);
-  doctorCommand(program, print, hasConfiguredKeys);
+  doctorCommand(program, print);
   healthCommand(program);
   serviceCommands(program, runOnStore);
   keyCommands(program, runOnStore);

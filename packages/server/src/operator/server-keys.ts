@@ -19,7 +19,7 @@ import {
   rotateSigningKey,
 } from '../trust/signing-keys/signing-keys.ts';
 import { counted, printsList, type Run, withArgument } from './commands.ts';
-import { shortTime, type Table } from './output.ts';
+import { shortTime, type Table, timeOf } from './output.ts';
 
 const restart = 'A running service does not notice: restart every node';
 
@@ -90,9 +90,6 @@ const keyTable: Table<ListedKey> = {
   ],
   empty: 'There are no keys.',
 };
-
-const timeOf = (time: number | undefined): string | null =>
-  time === undefined ? null : new Date(time).toISOString();
 
 /** `signs_from` is null where it is unknown, `last_sealed_at` where the key sealed no event that is kept. */
 const listed = (

@@ -16,7 +16,7 @@ import {
 } from '../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../sessions/revocation.ts';
 import { printsList, type Run, withArgument } from './commands.ts';
-import { shortTime, type Table } from './output.ts';
+import { shortTime, type Table, timeOf } from './output.ts';
 
 /** `services create`, `set`, `list`, `rotate`, `retire` and `revoke`. */
 export function serviceCommands(program: Command, run: Run): void {
@@ -150,8 +150,6 @@ const shownOnce = (sentence: string, { id, secret }: CreatedService): string =>
     ? `${sentence} It is public: it has an id and no key.\n${id}`
     : `${sentence} Save its key now: it is not shown again.\n${id}:${secret}`;
 
-const timeOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-
 const entryOf = ({ createdAt, lastUsedAt, revokedAt, scopes, ...service }: ListedService) => ({
   id: service.id,
   name: service.name,
@@ -165,8 +163,8 @@ const entryOf = ({ createdAt, lastUsedAt, revokedAt, scopes, ...service }: Liste
   trusted: service.isTrusted,
   secrets: service.secrets,
   created_at: new Date(createdAt).toISOString(),
-  last_used_at: timeOrNull(lastUsedAt),
-  revoked_at: timeOrNull(revokedAt),
+  last_used_at: timeOf(lastUsedAt),
+  revoked_at: timeOf(revokedAt),
 });
 
 const orDash = (list: readonly string[]): string => list.join(' ') || '-';

@@ -101,28 +101,16 @@ const userTable: Table<User> = {
 };
 
 const allUsers = (ctx: Context, options: { readonly search?: string }) =>
-  allPages(
-    (page) => listUsers(ctx, { ...page, ...options }),
-    ({ users }) => users,
-  );
+  allPages('users', (page) => listUsers(ctx, { ...page, ...options }));
 
 const allSessions = (ctx: Context, userId: string) =>
-  allPages(
-    (page) => listUserSessions(ctx, userId, page),
-    ({ sessions }) => sessions,
-  );
+  allPages('sessions', (page) => listUserSessions(ctx, userId, page));
 
 const allEmails = (ctx: Context, userId: string) =>
-  allPages(
-    (page) => listUserEmails(ctx, userId, page),
-    ({ emails }) => emails,
-  );
+  allPages('emails', (page) => listUserEmails(ctx, userId, page));
 
 const allEvents = (ctx: Context, userId: string) =>
-  allPages(
-    (page) => listEvents(ctx, { userId }, page),
-    ({ events }) => events,
-  );
+  allPages('events', (page) => listEvents(ctx, { userId }, page));
 
 const sessionTable: Table<UserSession> = {
   heading: ['ID', 'KIND', 'METHOD', 'CLIENT', 'ADDRESS', 'CREATED (UTC)', 'LAST USED (UTC)', 'SCOPE'],

@@ -1,4 +1,4 @@
-// Keys: sessions of programs, without refresh tokens. The steps of `startKey` in sessions.ts, and what their end records.
+// Keys: sessions of programs, without refresh tokens.
 
 import type { KeyTrust } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
@@ -14,10 +14,8 @@ import { storedScope, whyNotStarted } from './starting.ts';
 import * as store from './store.ts';
 import { keyOf, sessionIdOf } from './tokens.ts';
 
-/** A key to be made. Times are milliseconds since 1970. */
+/** A key to be made. */
 interface NewKey {
-  readonly caller: Caller;
-  readonly client: ClientInfo;
   readonly name: string;
   readonly scope: string;
   readonly resource: string | null;
@@ -25,70 +23,11 @@ interface NewKey {
   readonly authorizationDetails: string | null;
   /** Whose tokens stand for the key, which then has no secret. */
   readonly trust: KeyTrust | null;
-  readonly createdAt: number;
-  readonly expiresAt: number;
+  readonly expiresInSeconds: number;
 }
 
 /** A stored key, as events and notices describe it. */
 type KeyRow = Pick<Tables['sessions'], 'id' | 'client_name' | 'scope' | 'resource'>;
-
-/**
- * Inserts a key and returns it with its secret, which is not stored.
- * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone
- */
-async function insertKey(
-  ctx: Context,
-  tx: Executor,
-  { caller, client, createdAt, expiresAt, ...key }: NewKey,
-): Promise<KeyRow & Pick<Tables['sessions'], 'trust'> & { readonly secret: Buffer }> {
-  const secret = ctx.random(subjectBytes);
-  const row = {
-    id: sessionIdOf(secret, 'key_'),
-    client_name: key.name,
-    scope: storedScope(key.scope),
-    resource: key.resource,
-    trust: key.trust === null ? null : JSON.stringify(key.trust),
-  };
-  const [inserted] = await store.insertSession(tx, {
-    ...row,
-    user_id: caller.userId,
-    session_epoch: null,
-    kind: 'key',
-    method: 'key',
-    device_name: null,
-    ip_address: client.ipAddress,
-    user_agent: client.userAgent,
-    now: createdAt,
-    // A key has no idle timeout.
-    idle_expires_at: expiresAt,
-    expires_at: expiresAt,
-    parent_session_id: caller.sessionId,
-    passkey_id: null,
-    email_key: null,
-    authorization_details: key.authorizationDetails,
-    client_id: null,
-    authenticated_at: null,
-    authenticated_by: null,
-    // Never used.
-    last_used_at: 0,
-  });
-  if (!inserted) throw await whyNotStarted(tx, caller.userId);
-  return { ...row, secret };
-}
-
-/** Notifies the owner of a new key, records it, and announces it to services. */
-async function recordNewKey(
-  ctx: Context,
-  tx: Executor,
-  { caller: { userId, sessionId }, client }: Pick<NewKey, 'caller' | 'client'>,
-  key: KeyRow & Pick<Tables['sessions'], 'trust'>,
-): Promise<void> {
-  await notify(ctx, tx, { kind: 'key_added', userId, sessionId, client, keyName: key.client_name });
-  const issuer = key.trust === null ? {} : { issuer: parseTrust(key.trust).issuer };
-  const detail = { ...detailOf(key), ...issuer };
-  await recordEvent(ctx, tx, { type: 'key_created', userId, sessionId, client, detail });
-  await announceKey(ctx, tx, userId, key.id, 'create');
-}
 
 /**
  * Notifies the owner that a key was removed and records it: `by` the session that removed it, or by the caller that presented the
@@ -148,20 +87,49 @@ export interface StartedKey {
 export async function startKey(
   ctx: Context,
   tx: Executor,
-  { caller, client }: { readonly caller: Caller; readonly client: ClientInfo },
-  {
-    expiresInSeconds,
-    ...key
-  }: Omit<NewKey, 'createdAt' | 'expiresAt' | 'caller' | 'client'> & {
-    readonly expiresInSeconds: number;
-  },
+  { caller: { userId, sessionId }, client }: { readonly caller: Caller; readonly client: ClientInfo },
+  key: NewKey,
 ): Promise<StartedKey> {
   const createdAt = ctx.clock();
-  const expiresAt = createdAt + expiresInSeconds * 1000;
-  const row = await insertKey(ctx, tx, { ...key, caller, client, createdAt, expiresAt });
-  await recordNewKey(ctx, tx, { caller, client }, row);
-  const secret = key.trust === null ? keyOf(ctx, row.secret, expiresAt) : undefined;
-  return { id: row.id, key: secret, createdAt, expiresAt };
+  const expiresAt = createdAt + key.expiresInSeconds * 1000;
+  const secret = ctx.random(subjectBytes);
+  const row = {
+    id: sessionIdOf(secret, 'key_'),
+    client_name: key.name,
+    scope: storedScope(key.scope),
+    resource: key.resource,
+  };
+  const [inserted] = await store.insertSession(tx, {
+    ...row,
+    trust: key.trust && JSON.stringify(key.trust),
+    user_id: userId,
+    session_epoch: null,
+    kind: 'key',
+    method: 'key',
+    device_name: null,
+    ip_address: client.ipAddress,
+    user_agent: client.userAgent,
+    now: createdAt,
+    // A key has no idle timeout.
+    idle_expires_at: expiresAt,
+    expires_at: expiresAt,
+    parent_session_id: sessionId,
+    passkey_id: null,
+    email_key: null,
+    authorization_details: key.authorizationDetails,
+    client_id: null,
+    authenticated_at: null,
+    authenticated_by: null,
+    // Never used.
+    last_used_at: 0,
+  });
+  if (!inserted) throw await whyNotStarted(tx, userId);
+  await notify(ctx, tx, { kind: 'key_added', userId, sessionId, client, keyName: key.name });
+  const detail = { ...detailOf(row), ...(key.trust && { issuer: key.trust.issuer }) };
+  await recordEvent(ctx, tx, { type: 'key_created', userId, sessionId, client, detail });
+  await announceKey(ctx, tx, userId, row.id, 'create');
+  const shown = key.trust === null ? keyOf(ctx, secret, expiresAt) : undefined;
+  return { id: row.id, key: shown, createdAt, expiresAt };
 }
 
 export const parseTrust = (stored: string): KeyTrust => JSON.parse(stored) as KeyTrust;

@@ -46,12 +46,7 @@ async function findByToken(ctx: Context, token: string): Promise<RunSubject | un
   const session = await findActive(ctx, ctx.db.read, read.sessionId);
   if (!session) return undefined;
   await recordUse(ctx, session, ctx.clock());
-  return {
-    session,
-    scope: session.scope ?? everything,
-    tokenEndsAt: read.handle.value,
-    renewedCookie: undefined,
-  };
+  return subjectOf(session, read.handle.value);
 }
 
 /** The active key with this id that tokens of an issuer stand for. Nothing has been proved yet. */
@@ -61,13 +56,7 @@ export async function findTrustingKey(
 ): Promise<{ readonly subject: RunSubject; readonly trust: KeyTrust } | undefined> {
   const session = await findActive(ctx, ctx.db.read, id);
   if (!session || session.trust === null) return undefined;
-  const subject = {
-    session,
-    scope: session.scope ?? everything,
-    tokenEndsAt: session.expires_at,
-    renewedCookie: undefined,
-  };
-  return { subject, trust: parseTrust(session.trust) };
+  return { subject: subjectOf(session, session.expires_at), trust: parseTrust(session.trust) };
 }
 
 async function findByCookie(ctx: Context, value: string): Promise<RunSubject | undefined> {
@@ -79,13 +68,15 @@ async function findByCookie(ctx: Context, value: string): Promise<RunSubject | u
   });
   const session = caller && (await findActive(ctx, ctx.db.read, caller.sessionId));
   if (!session) return undefined;
-  return {
-    session,
-    scope: session.scope ?? everything,
-    tokenEndsAt: session.idle_expires_at,
-    renewedCookie: caller.renewedCookie,
-  };
+  return subjectOf(session, session.idle_expires_at, caller.renewedCookie);
 }
+
+const subjectOf = (session: StoredSession, tokenEndsAt: number, renewedCookie?: string): RunSubject => ({
+  session,
+  scope: session.scope ?? everything,
+  tokenEndsAt,
+  renewedCookie,
+});
 
 /** A session or key that a run can be within: its idle timeout ends it too, although access tokens outlive that. */
 export async function findActive(ctx: Context, on: Executor, id: string): Promise<StoredSession | undefined> {

@@ -9,6 +9,8 @@ import type { StartedSession } from './starting.ts';
 import * as store from './store.ts';
 import { sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
+export { sessionIdOf };
+
 /** The session of an application that a user signed in to. Times are milliseconds since 1970. */
 export interface AppSession {
   readonly userId: string;
@@ -41,9 +43,6 @@ export type IssueIdentityToken = (
   tokens: TokenSet,
   nonce: string | null,
 ) => Promise<string | undefined>;
-
-/** The id of the session that is or will be started with this `secret`. */
-export const sessionIdFor = (secret: Uint8Array): string => sessionIdOf(secret);
 
 /** The first tokens of a session that was just started. */
 export const tokensOf = (ctx: Context, session: StartedSession): TokenSet =>

@@ -111,7 +111,6 @@ function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: n
 /** A run that was just made, with the secret that its tokens are derived from. */
 interface InsertedRun extends Omit<LoggedRun, 'scope' | 'resource'> {
   readonly secret: Buffer;
-  readonly generation: number;
   readonly tokenEndsAt: number;
 }
 
@@ -146,7 +145,7 @@ async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place):
     expires_at: expiresAt,
   });
   if (!row) throw subjectEnded();
-  return { ...logged, secret, generation: row.generation, tokenEndsAt };
+  return { ...logged, secret, tokenEndsAt };
 }
 
 /** Ends the run whose place the new one takes, so that it makes room and cannot be replaced twice. */
@@ -177,9 +176,6 @@ interface Cause {
   readonly userId: string;
   readonly client?: ClientInfo;
 }
-
-const recordStartedRun = (ctx: Context, tx: Executor, cause: Cause, run: LoggedRun): Promise<void> =>
-  recordRun(ctx, tx, 'run_started', cause, run, {});
 
 /** Records that a run ended by itself, not with an ancestor. */
 export const recordEndedRun = (
@@ -238,7 +234,7 @@ export async function startRun(
     if (run.isReplacement) await endReplacedRun(ctx, tx, run);
     await requireRoom(ctx, tx, place);
     const inserted = await insertRun(ctx, tx, run, place);
-    await recordStartedRun(ctx, tx, { userId, client }, { ...inserted, scope, resource });
+    await recordRun(ctx, tx, 'run_started', { userId, client }, { ...inserted, scope, resource }, {});
     if (assertion) await recordUsedKey(ctx, tx, { userId, client }, session, assertion);
     return runTokensOf(ctx, inserted, service !== undefined);
   });

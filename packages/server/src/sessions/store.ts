@@ -10,7 +10,7 @@ import {
 import type { Dialect } from '../platform/database/executor.ts';
 import { lookup } from '../platform/database/lookup.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { statement } from '../platform/database/statement.ts';
+import { named, statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../platform/database/texts.ts';
 import { update } from '../platform/database/update.ts';
@@ -25,7 +25,7 @@ const extendedIdleExpiry = (idle: Expression<number>, dialect: Dialect) => {
 };
 
 /** The account is enabled, and its sessions have not all been revoked since this one started. */
-export const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
+const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
   e.exists(
     e
       .selectFrom('users')
@@ -35,7 +35,7 @@ export const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
       .where('users.disabled_at', 'is', null),
   );
 
-const isUnrevoked = (e: ExpressionBuilder<Tables, 'sessions'>) =>
+export const isUnrevoked = (e: ExpressionBuilder<Tables, 'sessions'>) =>
   e.and([e('revoked_at', 'is', null), inCurrentEpoch(e)]);
 
 /** The address change that gave a user their current address, while it can be undone. */
@@ -85,32 +85,21 @@ export const insertSession = statement<{
     id: p.id,
     user_id: e.ref('users.id'),
     session_epoch: e.ref('users.session_epoch'),
-    kind: p.kind,
-    method: p.method,
+    ...named(p, ['kind', 'method', 'client_name', 'device_name', 'ip_address', 'user_agent', 'trust']),
+    ...named(p, ['parent_session_id', 'passkey_id', 'scope', 'resource', 'authorization_details']),
+    ...named(p, ['client_id', 'authenticated_by']),
     generation: e.lit(1),
     rotated_at: bigint(p.now),
-    client_name: p.client_name,
-    device_name: p.device_name,
-    ip_address: p.ip_address,
-    user_agent: p.user_agent,
     created_at: bigint(p.now),
     last_used_at: bigint(p.last_used_at),
     idle_expires_at: bigint(p.idle_expires_at),
     expires_at: bigint(p.expires_at),
-    parent_session_id: p.parent_session_id,
-    passkey_id: p.passkey_id,
     passkey_added_by: e
       .selectFrom('passkeys')
       .select('passkeys.session_id')
       .where('passkeys.id', '=', p.passkey_id),
     email_change_id: currentEmailChange(e, p.email_key),
-    scope: p.scope,
-    resource: p.resource,
-    authorization_details: p.authorization_details,
-    client_id: p.client_id,
     authenticated_at: bigint(p.authenticated_at),
-    authenticated_by: p.authenticated_by,
-    trust: p.trust,
   } satisfies { [Column in keyof Tables['sessions']]?: AliasableExpression<unknown> };
   return db
     .insertInto('sessions')
@@ -184,12 +173,11 @@ export const rotate = update('sessions', {
     }))
     .where('id', '=', p.id)
     .where('generation', '=', p.generation)
-    .where('revoked_at', 'is', null)
     .where('idle_expires_at', '>', p.now)
     .where((e) => e.or([e('token_ttl_seconds', 'is', null), e('service_id', '=', p.service_id)]))
     .where((e) => e.or([e('client_id', 'is', null), e('client_id', '=', p.client_id)]))
     .where(isPathActive('sessions', p.now, dialect))
-    .where(inCurrentEpoch)
+    .where(isUnrevoked)
     .returning(rotationColumns),
 );
 
@@ -315,10 +303,9 @@ export const endSession = statement<{
     .set({ revoked_at: p.now, idle_expires_at: p.now, distrusted_as: p.distrusted_as })
     .where('id', '=', p.id)
     .where('user_id', '=', p.user_id)
-    .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
     .where(isPathActive('sessions', p.now, dialect))
-    .where(inCurrentEpoch)
+    .where(isUnrevoked)
     .returning(endedColumns),
 );
 
@@ -367,9 +354,8 @@ export const listAccessHolders = statement<{
     .select('user_id')
     .distinct()
     .where('id', 'in', withAccess(db, p, dialect))
-    .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
-    .where(inCurrentEpoch)
+    .where(isUnrevoked)
     .orderBy('user_id')
     .limit(p.limit),
 );
@@ -386,9 +372,8 @@ export const endSessionsWithAccess = statement<{
     .set({ revoked_at: p.now, idle_expires_at: p.now })
     .where('id', 'in', withAccess(db, p, dialect))
     .where('user_id', 'in', textsOf(p.user_ids, dialect))
-    .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
-    .where(inCurrentEpoch)
+    .where(isUnrevoked)
     .returning(['user_id', ...endedColumns]),
 );
 

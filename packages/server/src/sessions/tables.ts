@@ -1,4 +1,4 @@
-export {};
+import type { loginMethods } from '@latchkey/contract/sessions';
 
 declare module '../platform/database/schema.ts' {
   interface Tables {
@@ -7,14 +7,7 @@ declare module '../platform/database/schema.ts' {
       user_id: string;
       session_epoch: number;
       kind: 'browser' | 'device' | 'app' | 'key' | 'run';
-      method:
-        | 'device_code'
-        | 'browser_code'
-        | 'magic_link'
-        | 'email_code'
-        | 'passkey'
-        | 'key'
-        | 'token_exchange';
+      method: (typeof loginMethods)[number] | 'key' | 'token_exchange';
       generation: number;
       rotated_at: number;
       idempotency_hash: string | null;
@@ -46,7 +39,7 @@ declare module '../platform/database/schema.ts' {
       trust: string | null;
       client_id: string | null;
       authenticated_at: number | null;
-      authenticated_by: 'magic_link' | 'email_code' | 'passkey' | null;
+      authenticated_by: Tables['sessions']['method'] | null;
     };
   }
 }

@@ -54,13 +54,13 @@ export const withinOf = (path: string): string[] => (JSON.parse(path) as string[
 /** The first tokens of a run. Only one that a service made can be refreshed. */
 export const runTokensOf = (
   ctx: Context,
-  run: { readonly secret: Buffer; readonly generation: number; readonly tokenEndsAt: number },
+  run: { readonly secret: Buffer; readonly tokenEndsAt: number },
   isRefreshable: boolean,
 ): Pick<IssuedToken, 'access_token' | 'expires_in' | 'refresh_token'> => ({
   access_token: mintHandle(ctx.keys, 'accessToken', { subject: run.secret, value: run.tokenEndsAt }),
   expires_in: expiresIn(run.tokenEndsAt, ctx.clock()),
   ...(isRefreshable
-    ? { refresh_token: mintHandle(ctx.keys, 'refreshToken', { subject: run.secret, value: run.generation }) }
+    ? { refresh_token: mintHandle(ctx.keys, 'refreshToken', { subject: run.secret, value: 1 }) }
     : {}),
 });
 

@@ -1,14 +1,15 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import { accessTokenType, type grantForm, type IssuedToken, type TokenSet } from '@latchkey/contract/tokens';
-import type { z } from 'zod';
+import {
+  accessTokenType,
+  type GrantParameters,
+  type IssuedToken,
+  type TokenSet,
+} from '@latchkey/contract/tokens';
 import type { Context } from '../context.ts';
 import { AuthError } from '../errors.ts';
 import type { CallHeaders, Reply } from '../http/call.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import { duplicateMember } from '../values/json.ts';
-
-/** The parameters of a token request. Each grant uses some of them. */
-export type GrantParameters = Partial<z.output<typeof grantForm>>;
 
 export interface GrantCall
   extends Pick<

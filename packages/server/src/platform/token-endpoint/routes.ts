@@ -1,6 +1,7 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import {
   deviceCodeGrantType,
+  type GrantParameters,
   type GrantType,
   type IssuedToken,
   refreshGrantType,
@@ -12,7 +13,7 @@ import type { Reply } from '../http/call.ts';
 import type { Api } from '../http/pipeline.ts';
 import { readBasic, writeBasic } from '../values/basic.ts';
 import type { ClientInfo } from '../values/client-info.ts';
-import type { Grant, GrantCall, GrantParameters } from './grant.ts';
+import type { Grant, GrantCall } from './grant.ts';
 
 /** The grant of each grant type. The first two also have a JSON dialect, whose response is a set of tokens. */
 interface Grants extends Readonly<Record<GrantType, Grant>> {

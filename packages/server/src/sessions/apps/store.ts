@@ -2,7 +2,7 @@
 
 import { statement } from '../../platform/database/statement.ts';
 import { endedColumns } from '../runs/store.ts';
-import { inCurrentEpoch } from '../store.ts';
+import { isUnrevoked } from '../store.ts';
 
 /** The accounts with active sessions of a client, by ascending id. */
 export const listAccountsOfClient = statement<{ client_id: string; now: number }>()((db, p) =>
@@ -11,9 +11,8 @@ export const listAccountsOfClient = statement<{ client_id: string; now: number }
     .select('user_id')
     .distinct()
     .where('client_id', '=', p.client_id)
-    .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
-    .where(inCurrentEpoch)
+    .where(isUnrevoked)
     .orderBy('user_id'),
 );
 
@@ -24,8 +23,7 @@ export const endSessionsOfClient = statement<{ client_id: string; user_id: strin
     .set({ revoked_at: p.now, idle_expires_at: p.now })
     .where('client_id', '=', p.client_id)
     .where('user_id', '=', p.user_id)
-    .where('revoked_at', 'is', null)
     .where('expires_at', '>', p.now)
-    .where(inCurrentEpoch)
+    .where(isUnrevoked)
     .returning(endedColumns),
 );

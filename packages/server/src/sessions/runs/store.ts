@@ -1,7 +1,7 @@
 import { type AliasableExpression, type Expression, expressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 
 /** What the end of a session, key or run is recorded with. */
@@ -76,21 +76,12 @@ export const insertRun = statement<{
     method: sql.lit('token_exchange'),
     generation: e.lit(1),
     rotated_at: bigint(p.now),
-    client_name: p.client_name,
-    ip_address: p.ip_address,
-    user_agent: p.user_agent,
+    ...named(p, ['client_name', 'ip_address', 'user_agent', 'scope', 'resource', 'authorization_details']),
+    ...named(p, ['path', 'within_session_id', 'root_session_id', 'service_id', 'actor']),
     created_at: bigint(p.now),
     last_used_at: bigint(p.now),
     idle_expires_at: bigint(p.idle_expires_at),
     expires_at: bigint(p.expires_at),
-    scope: p.scope,
-    resource: p.resource,
-    authorization_details: p.authorization_details,
-    path: p.path,
-    within_session_id: p.within_session_id,
-    root_session_id: p.root_session_id,
-    service_id: p.service_id,
-    actor: p.actor,
     token_ttl_seconds: bigint(p.token_ttl_seconds),
   } satisfies { [Column in keyof Tables['sessions']]?: AliasableExpression<unknown> };
   return db
@@ -108,7 +99,7 @@ export const insertRun = statement<{
         .whereRef('users.session_epoch', '=', 'parent.session_epoch')
         .where('users.disabled_at', 'is', null),
     )
-    .returning(['generation', 'rotated_at', 'expires_at']);
+    .returning('id');
 });
 
 /**

@@ -26,7 +26,7 @@ import {
 } from '../../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 import { isSignedInWithin, requireSignInWithin } from '../../sessions/policy.ts';
-import { requireActiveSession, sessionIdFor } from '../../sessions/sessions.ts';
+import { requireActiveSession, sessionIdOf } from '../../sessions/sessions.ts';
 import { codeIdOf, sessionSecretOf } from './code.ts';
 import {
   type AuthorizationRequest,
@@ -267,7 +267,7 @@ export async function approveRequest(
         user_id: caller.userId,
         session_epoch: account.session_epoch,
         approved_by: caller.sessionId,
-        session_id: sessionIdFor(sessionSecretOf(secret)),
+        session_id: sessionIdOf(sessionSecretOf(secret)),
         client_id: client.id,
         client_name: client.name,
         device_name: request.deviceName,

@@ -1,4 +1,4 @@
-import type { TokenSet } from '@latchkey/contract/tokens';
+import type { GrantParameters, TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { type ReadHandle, readHandle } from '../../platform/crypto/handle.ts';
 import { idempotencyHash } from '../../platform/crypto/hash.ts';
@@ -41,24 +41,15 @@ interface RedeemedCode {
 
 /** A token request. Its parameters are optional because a second use of a code counts whatever else is wrong with it. */
 interface CodeRequest {
-  readonly body: Readonly<Partial<Record<Parameter, string | undefined>>>;
+  readonly body: GrantParameters;
   readonly idempotencyKey: string | undefined;
   /** With the key of a service. */
   readonly authorization: string | null;
   readonly client: ClientInfo;
 }
 
-type Parameter =
-  | 'code'
-  | 'redirect_uri'
-  | 'code_verifier'
-  | 'client_id'
-  | 'scope'
-  | 'resource'
-  | 'authorization_details';
-
 /** @throws {AuthError} `invalid_request` if the parameter is missing */
-function required({ body }: CodeRequest, name: Parameter): string {
+function required({ body }: CodeRequest, name: keyof GrantParameters): string {
   const value = body[name];
   if (value === undefined) throw new AuthError('invalid_request', `${name}: is missing`);
   return value;
@@ -188,7 +179,7 @@ async function startAppSession(
         deviceName: row.device_name,
         approvedBy: row.approved_by,
         authenticatedAt: redeemed.authenticated_at,
-        authenticatedBy: authenticatedBy(redeemed.authenticated_by),
+        authenticatedBy: redeemed.authenticated_by,
         scope: row.scope,
         resource: row.resource,
         client,
@@ -201,12 +192,6 @@ async function startAppSession(
     throw error;
   }
 }
-
-type Method = NonNullable<Parameters<typeof startSession>[2]['authenticatedBy']>;
-
-/** Only browsers approve, and they sign in by these methods. */
-const authenticatedBy = (method: string | null): Method | null =>
-  method === 'passkey' || method === 'magic_link' || method === 'email_code' ? method : null;
 
 /** Spends an unredeemed code; ignores any other string. @see RFC 7009 section 2.1 */
 export async function revokeCode(ctx: Context, text: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Expression, ExpressionBuilder } from 'kysely';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../../platform/database/texts.ts';
 
@@ -28,22 +28,9 @@ export const insertCode = statement<
   Omit<Tables['authorization_codes'], 'spent_at' | 'redeemed' | 'request_hash'>
 >()((db, p) =>
   db.insertInto('authorization_codes').values({
-    id: p.id,
-    user_id: p.user_id,
-    session_epoch: p.session_epoch,
-    approved_by: p.approved_by,
-    session_id: p.session_id,
-    client_id: p.client_id,
-    client_name: p.client_name,
-    device_name: p.device_name,
-    redirect_uri: p.redirect_uri,
-    redirect_uri_named: p.redirect_uri_named,
-    code_challenge: p.code_challenge,
-    scope: p.scope,
-    resource: p.resource,
-    nonce: p.nonce,
-    created_at: p.created_at,
-    expires_at: p.expires_at,
+    ...named(p, ['id', 'user_id', 'session_epoch', 'approved_by', 'session_id', 'client_id', 'client_name']),
+    ...named(p, ['device_name', 'redirect_uri', 'redirect_uri_named', 'code_challenge', 'scope', 'resource']),
+    ...named(p, ['nonce', 'created_at', 'expires_at']),
     redeemed: 0,
   }),
 );
@@ -67,7 +54,6 @@ export const redeem = statement<{ id: string; user_id: string; now: number; requ
       .where('expires_at', '>', p.now)
       .where((e) => isSessionActive(e, e.ref('approved_by'), p.now))
       .returning((e) => [
-        'session_epoch',
         e
           .selectFrom('sessions')
           .select('sessions.created_at')

@@ -15,6 +15,3 @@ export const confirmationHashes = (ctx: Context, authorizationId: string, code: 
       .mac('device confirmation', Buffer.from(`${authorizationId} ${code.replace(/[\s-]/g, '')}`))
       .toString('base64url'),
   );
-
-/** Whether an approval has to be confirmed on the device, and whether that is possible. */
-export type Confirmation = 'none' | 'required' | 'impossible';

@@ -24,10 +24,10 @@ import {
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 import { findAccountState } from '../../sessions/origins/store.ts';
-import { sessionIdFor } from '../../sessions/sessions.ts';
+import { sessionIdOf } from '../../sessions/sessions.ts';
 import { readAccountState } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
-import { type Confirmation, confirmationHashes, newConfirmationCode } from './confirmation.ts';
+import { confirmationHashes, newConfirmationCode } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls } from './held-polls.ts';
 import * as store from './store.ts';
@@ -62,7 +62,7 @@ export async function startDeviceAuthorization(
     const code = randomUserCode(ctx.random);
     const [inserted] = await store.insertAuthorization(ctx.db.single, {
       id: authorizationIdOf(secret),
-      session_id: sessionIdFor(sessionSecretOf(secret)),
+      session_id: sessionIdOf(sessionSecretOf(secret)),
       user_code_hash: userCodeHashes(ctx, code)[0]!,
       client_id: request.client_id ?? null,
       client_name: request.client_name ?? null,
@@ -179,7 +179,7 @@ function confirmationOf(
   { config }: Context,
   { ip_address, can_confirm }: { readonly ip_address: string | null; readonly can_confirm: number },
   { client }: Approver,
-): Confirmation {
+): PendingDevice['confirmation'] {
   if (config.deviceLogin !== 'confirm' || sameNetwork(ip_address, client.ipAddress)) return 'none';
   return can_confirm === 1 ? 'required' : 'impossible';
 }
@@ -286,7 +286,7 @@ export async function cancelDeviceAuthorization(
   const [pending] = await store.cancelPending(ctx.db.single, { id });
   const isCancelled = pending !== undefined || (await cancelApproved(ctx, id, client));
   if (isCancelled) heldPolls.announce(id);
-  return sessionIdFor(sessionSecretOf(handle.subject));
+  return sessionIdOf(sessionSecretOf(handle.subject));
 }
 
 const cancelApproved = (ctx: Context, id: string, client: ClientInfo): Promise<boolean> =>

@@ -3,7 +3,7 @@ import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../../platform/database/texts.ts';
 import { update } from '../../platform/database/update.ts';
@@ -41,22 +41,11 @@ export const insertAuthorization = statement<
   db
     .insertInto('device_authorizations')
     .values({
-      id: p.id,
-      session_id: p.session_id,
-      user_code_hash: p.user_code_hash,
+      ...named(p, ['id', 'session_id', 'user_code_hash', 'client_id', 'client_name', 'device_name', 'scope']),
+      ...named(p, ['resource', 'ip_address', 'user_agent', 'created_at', 'expires_at', 'interval_seconds']),
+      ...named(p, ['can_confirm']),
       status: 'pending',
-      client_id: p.client_id,
-      client_name: p.client_name,
-      device_name: p.device_name,
-      scope: p.scope,
-      resource: p.resource,
-      ip_address: p.ip_address,
-      user_agent: p.user_agent,
-      created_at: p.created_at,
-      expires_at: p.expires_at,
-      interval_seconds: p.interval_seconds,
       last_poll_at: 0,
-      can_confirm: p.can_confirm,
       confirmation_tries: 0,
     })
     .onConflict((c) => c.column('user_code_hash').doNothing())

@@ -1,6 +1,5 @@
 import { browserName } from '@latchkey/contract/browser-name';
 import { formatCode } from '@latchkey/contract/codes';
-import type { Language } from '@latchkey/contract/languages';
 import { writeUnits } from '@latchkey/contract/time-format';
 import { findAccountOf } from '../../identity/account/account.ts';
 import { emailCodeFromMac } from '../../platform/crypto/codes.ts';
@@ -16,9 +15,6 @@ export const signInTemplate = 'sign_in';
 /** The code of a sign-in mail. Only the server can compute it: the link does not reveal it. */
 export const emailCodeOf = (key: ServerKey, linkId: string): string =>
   emailCodeFromMac(key.mac('email code', Buffer.from(linkId, 'base64url')));
-
-const inMinutes = (language: Language, seconds: number): string =>
-  writeUnits(language, Math.max(1, Math.round(seconds / 60)), 'minute');
 
 /** Who requested a mail, and when. */
 interface MailRequest {
@@ -53,7 +49,7 @@ export function signInMessage(
 ): Message {
   const { fill, language, texts } = writer;
   const { subject, openLink, enterCode, once, notYou, preheader } = texts.signIn;
-  const duration = inMinutes(language, ttlSeconds);
+  const duration = writeUnits(language, Math.max(1, Math.round(ttlSeconds / 60)), 'minute');
   return composeMessage(
     writer,
     fill(subject),

@@ -1,6 +1,5 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
-import type { Config } from '../../platform/config/config.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
@@ -10,7 +9,6 @@ import { type EventDetail, recordChange, recordEvent } from '../../security-log/
 import { type CredentialChange, writeFeedEvent } from '../../security-log/feed/feed.ts';
 import { notify } from '../../security-log/notices/notices.ts';
 import { defaultNameOf } from './authenticator-names.ts';
-import { expectedOrigins } from './client-data.ts';
 import * as store from './store.ts';
 import { isVerifiableKey } from './verification.ts';
 
@@ -200,12 +198,3 @@ export const removePasskeys = (
     session_ids: JSON.stringify(passkeys.sessionIds),
     email_change_ids: JSON.stringify(passkeys.emailChangeIds),
   });
-
-/** Where password managers send users to add and manage passkeys. @see W3C Passkey Endpoints */
-export const passkeyPages = (config: Config) => ({
-  enroll: `${config.baseUrl}/account`,
-  manage: `${config.baseUrl}/account`,
-});
-
-/** The origins that may use passkeys of this RP ID. @see WebAuthn Level 3 section 5.11 */
-export const relatedOrigins = (config: Config) => ({ origins: expectedOrigins(config) });

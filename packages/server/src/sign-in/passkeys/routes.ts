@@ -5,7 +5,8 @@ import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { documentStaticPath } from '../../platform/http/static-path.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
-import { listPasskeys, passkeyPages, relatedOrigins, removePasskey, renamePasskey } from './passkeys.ts';
+import { expectedOrigins } from './client-data.ts';
+import { listPasskeys, removePasskey, renamePasskey } from './passkeys.ts';
 import { registerPasskey, startRegistration } from './registration.ts';
 import { signInWithPasskey, startSignIn } from './sign-in.ts';
 
@@ -58,7 +59,9 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     type: 'application/json',
     schema: passkeyEndpoints,
   });
-  api.routes.get('/.well-known/passkey-endpoints', (exchange) => exchange.json(passkeyPages(ctx.config)));
+  const page = `${ctx.config.baseUrl}/account`;
+  const pages = { enroll: page, manage: page };
+  api.routes.get('/.well-known/passkey-endpoints', (exchange) => exchange.json(pages));
   documentStaticPath(api.routes, {
     id: 'relatedOrigins',
     title: 'Get the related origins',
@@ -68,5 +71,6 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     type: 'application/json',
     schema: relatedOriginList,
   });
-  api.routes.get('/.well-known/webauthn', (exchange) => exchange.json(relatedOrigins(ctx.config)));
+  const origins = expectedOrigins(ctx.config);
+  api.routes.get('/.well-known/webauthn', (exchange) => exchange.json({ origins }));
 }

@@ -3,7 +3,7 @@ import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { type Slots, statement } from '../../platform/database/statement.ts';
+import { named, type Slots, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 import { accountState, browserOrigins } from '../../sessions/origins/store.ts';
@@ -47,17 +47,8 @@ export const insertPasskey = statement<
   db
     .insertInto('passkeys')
     .values({
-      id: p.id,
-      user_id: p.user_id,
-      credential_id: p.credential_id,
-      public_key: p.public_key,
-      counter: p.counter,
-      name: p.name,
-      aaguid: p.aaguid,
-      device_type: p.device_type,
-      backed_up: p.backed_up,
-      transports: p.transports,
-      session_id: p.session_id,
+      ...named(p, ['id', 'user_id', 'credential_id', 'public_key', 'counter', 'name', 'aaguid']),
+      ...named(p, ['device_type', 'backed_up', 'transports', 'session_id']),
       email_change_id: latestEmailChange(db, p.user_id),
       created_at: p.now,
     })

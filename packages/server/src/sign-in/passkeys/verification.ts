@@ -5,6 +5,7 @@ import {
   type RegistrationResponse,
 } from '@latchkey/contract/passkeys';
 import type { Config } from '../../platform/config/config.ts';
+import type { Tables } from '../../platform/database/schema.ts';
 import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
 import { ceremonyRefused } from './challenge.ts';
 import { expectedOrigins, readBase64url } from './client-data.ts';
@@ -50,8 +51,6 @@ const attestationFormats: readonly unknown[] = ['none', 'packed'];
 
 const maxCredentialIdBytes = 1023;
 
-type DeviceType = 'single_device' | 'multi_device';
-
 const deviceTypeOf = { singleDevice: 'single_device', multiDevice: 'multi_device' } as const;
 
 /** A new credential whose registration response verified. */
@@ -60,7 +59,7 @@ export interface NewCredential {
   readonly publicKey: string;
   readonly counter: number;
   readonly aaguid: string;
-  readonly deviceType: DeviceType;
+  readonly deviceType: Tables['passkeys']['device_type'];
   readonly backedUp: boolean;
 }
 
@@ -139,11 +138,8 @@ export async function isVerifiableKey(publicKey: string): Promise<boolean> {
 }
 
 /** The stored columns of a passkey that an assertion is verified with. */
-export interface StoredCredential {
-  readonly public_key: string;
-  readonly device_type: DeviceType;
-  readonly webauthn_user_handle: string;
-}
+type StoredCredential = Pick<Tables['passkeys'], 'public_key' | 'device_type'> &
+  Pick<Tables['users'], 'webauthn_user_handle'>;
 
 /**
  * Verifies the authenticator's part of an authentication response with the stored passkey; its client data is already
