@@ -58,3 +58,24 @@ test('after the interval it follows the clock of the database', async () => {
   performance.now = real;
   await app.close();
 });
+
+test('a slow answer of the database does not make the clock less exact', async () => {
+  const app = await openApp('postgres');
+  const real = performance.now;
+  const databaseClock = () => hourMs + performance.now();
+  let slowMs = 0;
+  const run = async () => {
+    await Bun.sleep(slowMs);
+    return [{ now: databaseClock() }];
+  };
+  const db = { ...app.ctx.db, read: { dialect: 'postgres', run } } as unknown as typeof app.ctx.db;
+  const clock = await openClock(db);
+  slowMs = 200;
+  performance.now = () => real.call(performance) + 10_000;
+  // The first call asks.
+  clock();
+  await Bun.sleep(2 * slowMs);
+  expect(Math.abs(clock() - databaseClock())).toBeLessThan(50);
+  performance.now = real;
+  await app.close();
+});

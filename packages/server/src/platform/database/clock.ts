@@ -3,8 +3,11 @@ import type { Database } from './executor.ts';
 /** How long the clock runs on its own before it is compared with the database's clock again. */
 const comparisonIntervalMs = 5_000;
 
-/** A slower answer says too little about when it was given. */
-const maxRoundTripMs = 500;
+/** The first query may also open its connection. */
+const firstComparisons = 3;
+
+/** How far two clocks may drift apart, more than the quartz of any machine does. */
+const driftPerMs = 0.0001;
 
 /**
  * The clock that decides what has expired. On PostgreSQL it follows the clock of the database, so all nodes agree, and one whose
@@ -13,15 +16,17 @@ const maxRoundTripMs = 500;
 export async function openClock(db: Database): Promise<() => number> {
   if (db.dialect === 'sqlite') return Date.now;
   const clock = new DatabaseClock(db);
-  await clock.compare();
+  for (let count = 0; count < firstComparisons; count++) await clock.compare();
   return () => clock.now();
 }
 
 /** Between two comparisons the monotonic clock of this machine carries it on. */
 class DatabaseClock {
   readonly #db: Database;
-  /** What to add to the monotonic clock. */
-  #offsetMs: number | undefined;
+  /** What to add to the monotonic clock, and by how much that may have been wrong when it was measured. */
+  #offsetMs = 0;
+  #errorMs = Number.POSITIVE_INFINITY;
+  #measuredAt = 0;
   #nextComparisonAt = 0;
 
   constructor(db: Database) {
@@ -33,9 +38,13 @@ class DatabaseClock {
     const now = performance.now();
     // Without an answer the clock runs on.
     if (now >= this.#nextComparisonAt) this.compare().catch(() => undefined);
-    return Math.floor(now + this.#offsetMs!);
+    return Math.floor(now + this.#offsetMs);
   }
 
+  /**
+   * Measures the offset. The answer was given at some time between the request and its arrival, so a slow one says little: it only
+   * counts if the offset is known no better, or contradicts it.
+   */
   async compare(): Promise<void> {
     const sentAt = performance.now();
     this.#nextComparisonAt = sentAt + comparisonIntervalMs;
@@ -44,7 +53,12 @@ class DatabaseClock {
       [],
     );
     const answeredAt = performance.now();
-    if (this.#offsetMs !== undefined && answeredAt - sentAt > maxRoundTripMs) return;
-    this.#offsetMs = row!.now - (sentAt + answeredAt) / 2;
+    const offsetMs = row!.now - (sentAt + answeredAt) / 2;
+    const errorMs = (answeredAt - sentAt) / 2;
+    const knownErrorMs = this.#errorMs + (answeredAt - this.#measuredAt) * driftPerMs;
+    if (errorMs > knownErrorMs && Math.abs(offsetMs - this.#offsetMs) <= errorMs + knownErrorMs) return;
+    this.#offsetMs = offsetMs;
+    this.#errorMs = errorMs;
+    this.#measuredAt = answeredAt;
   }
 }
