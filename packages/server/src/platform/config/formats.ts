@@ -71,7 +71,9 @@ export const postgresUrl = matching('a postgres:// URL', /^postgres(ql)?:\/\/.+$
 /** The spelling of an origin that browsers send. */
 function originOf(text: string): string | undefined {
   const url = URL.parse(text);
-  const origin = text.replace(/\/$/, '').toLowerCase();
+  const withPort = text.replace(/\/$/, '').toLowerCase();
+  // The parser drops the default port of the scheme.
+  const origin = url?.port === '' ? withPort.replace(/:(80|443)$/, '') : withPort;
   const isOrigin = url && /^https?:$/.test(url.protocol) && !url.hostname.includes('*');
   return isOrigin && url.origin === origin ? origin : undefined;
 }
