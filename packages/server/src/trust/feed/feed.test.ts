@@ -102,8 +102,8 @@ onBothDatabases('the feed', (open, dialect) => {
       through: expect.any(String),
       after: expect.any(Number),
     });
-    expect(body.after).toBeWithin(700, 10_000);
-    expect(Date.parse(body.through) - startedAt).toBeWithin(700, 10_000);
+    expect(body.after).toBeWithin(400, 10_000);
+    expect(Date.parse(body.through) - startedAt).toBeWithin(400, 10_000);
     await t.close();
   });
 
