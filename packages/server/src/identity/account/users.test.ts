@@ -145,7 +145,11 @@ onBothDatabases('users for services', (open) => {
       const plan = isPostgres
         ? await t.ctx.db.transaction(async (tx) => {
             await tx.run('SET LOCAL enable_seqscan = off', []);
-            return tx.run(`EXPLAIN (GENERIC_PLAN) ${text}`, []);
+            await tx.run('SET LOCAL plan_cache_mode = force_generic_plan', []);
+            await tx.run(`PREPARE list AS ${text}`, []);
+            const explained = await tx.run(`EXPLAIN EXECUTE list(${values.map(() => 'NULL')})`, []);
+            await tx.run('DEALLOCATE list', []);
+            return explained;
           })
         : await t.ctx.db.read.run(
             `EXPLAIN QUERY PLAN ${text}`,
