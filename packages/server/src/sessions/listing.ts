@@ -1,7 +1,7 @@
 import { everything } from '@latchkey/contract/scopes';
 import type { Session } from '@latchkey/contract/sessions';
 import type { Context } from '../platform/context.ts';
-import { type PageRequest, paginate, parseCursor } from '../platform/database/pagination.ts';
+import { type PageRequest, paginate, placeOf } from '../platform/database/pagination.ts';
 import * as store from './store.ts';
 import { parseDetails, withinOf } from './tokens.ts';
 
@@ -11,18 +11,12 @@ export async function listSessions(
   { userId, sessionId }: { readonly userId: string; readonly sessionId?: string },
   page: PageRequest,
 ): Promise<{ sessions: Session[]; next_cursor: string | null }> {
-  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: 'ses_' });
   const rows = await store.listSessions(ctx.db.read, {
     user_id: userId,
     now: ctx.clock(),
-    before_time: before.time,
-    before_id: before.id,
-    limit: page.limit + 1,
+    ...placeOf(page, { time: Number.MAX_SAFE_INTEGER, id: 'ses_' }),
   });
-  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({
-    time: row.created_at,
-    id: row.id,
-  }));
+  const { entries, next_cursor } = paginate(rows, page.limit, ({ created_at: time, id }) => ({ time, id }));
   const sessions = entries.map((row) => ({
     id: row.id,
     kind: row.kind,

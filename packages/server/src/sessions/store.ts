@@ -9,6 +9,7 @@ import {
 } from 'kysely';
 import type { Dialect } from '../platform/database/executor.ts';
 import { lookup } from '../platform/database/lookup.ts';
+import type { PlaceInList } from '../platform/database/pagination.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { named, statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
@@ -233,13 +234,7 @@ export const findSession = lookup((db, p, dialect) =>
 );
 
 /** The active sessions of a user from a position in the list on, newest first. */
-export const listSessions = statement<{
-  user_id: string;
-  now: number;
-  before_time: number;
-  before_id: string;
-  limit: number;
-}>()((db, p, dialect) =>
+export const listSessions = statement<{ user_id: string; now: number } & PlaceInList>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .select([
@@ -265,8 +260,8 @@ export const listSessions = statement<{
     .where(isPathActive('sessions', p.now, dialect))
     .where(isUnrevoked)
     // Where reading the index starts: databases do not find it in the next condition.
-    .where('created_at', '<=', p.before_time)
-    .where((e) => e.or([e('created_at', '<', p.before_time), e('id', '<', p.before_id)]))
+    .where('created_at', '<=', p.from_time)
+    .where((e) => e.or([e('created_at', '<', p.from_time), e('id', '<', p.from_id)]))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(p.limit),

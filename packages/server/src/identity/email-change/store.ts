@@ -66,12 +66,7 @@ export const spendChange = statement<{
 }>()((db, p) =>
   db
     .updateTable('email_changes')
-    .set({
-      changed_at: p.now,
-      old_email: p.old_email,
-      old_email_key: p.old_email_key,
-      expires_at: p.undo_until,
-    })
+    .set({ ...named(p, ['old_email', 'old_email_key']), changed_at: p.now, expires_at: p.undo_until })
     .where('id', '=', p.id)
     .where((e) => isPending(e, p))
     .where((e) =>

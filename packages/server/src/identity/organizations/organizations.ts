@@ -9,7 +9,7 @@ import type {
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
+import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
 import { deleteBatch } from './deletion.ts';
 import {
@@ -126,13 +126,8 @@ export async function listOrganizations(
   userId: string,
   page: PageRequest,
 ): Promise<{ organizations: Organization[]; next_cursor: string | null }> {
-  const after = parseCursor(page.cursor, { time: -1, id: 'org_' });
-  const rows = await store.listMemberships(ctx.db.read, {
-    user_id: userId,
-    after_time: after.time,
-    after_id: after.id,
-    limit: page.limit + 1,
-  });
+  const place = placeOf(page, { time: -1, id: 'org_' });
+  const rows = await store.listMemberships(ctx.db.read, { user_id: userId, ...place });
   const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({ time: row.joined_at, id: row.id }));
   const organizations = entries.map((row) => ({
     id: row.id,
@@ -234,17 +229,12 @@ export async function listMembers(
   slug: string,
   page: PageRequest,
 ): Promise<{ members: MemberWithEmail[]; next_cursor: string | null }> {
-  const after = parseCursor(page.cursor, { time: -1, id: 'usr_' });
+  const place = placeOf(page, { time: -1, id: 'usr_' });
   const organization = await requireOrganization(ctx.db.read, slug);
-  const rows = await store.listMembers(ctx.db.read, {
-    organization_id: organization.id,
-    after_time: after.time,
-    after_id: after.id,
-    limit: page.limit + 1,
-  });
-  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({
-    time: row.joined_at,
-    id: row.user_id,
+  const rows = await store.listMembers(ctx.db.read, { organization_id: organization.id, ...place });
+  const { entries, next_cursor } = paginate(rows, page.limit, ({ joined_at: time, user_id: id }) => ({
+    time,
+    id,
   }));
   return { members: entries.map((row) => ({ ...memberOf(row), email: row.email })), next_cursor };
 }
@@ -344,4 +334,4 @@ export const deletePersonalOrganization = (tx: Executor, userId: string) =>
 
 /** The memberships of a user and their organizations for the export of personal data. */
 export const exportMemberships = (on: Executor, userId: string) =>
-  store.listMemberships(on, { user_id: userId, after_time: -1, after_id: '', limit: 2 ** 31 - 1 });
+  store.listMemberships(on, { user_id: userId, from_time: -1, from_id: '', limit: 2 ** 31 - 1 });

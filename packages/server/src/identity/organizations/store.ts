@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { lookup } from '../../platform/database/lookup.ts';
+import type { PlaceInList } from '../../platform/database/pagination.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
@@ -11,7 +12,7 @@ export const insertOrganization = statement<Omit<Tables['organizations'], 'creat
       .insertInto('organizations')
       .values({ ...named(p, ['id', 'slug', 'name', 'personal']), created_at: p.now })
       .onConflict((c) => c.column('slug').doNothing())
-      .returning(['id', 'slug', 'name', 'created_at']),
+      .returningAll(),
 );
 
 /** Renames an organization. */
@@ -43,17 +44,15 @@ export const deleteMemberships = statement<{ organization_id: string; user_ids: 
       .returning(['user_id', 'role']),
 );
 
-const organizationColumns = ['id', 'slug', 'name', 'personal', 'created_at'] as const;
-
 export const findOrganizationBySlug = statement<{ slug: string }>()((db, p) =>
-  db.selectFrom('organizations').select(organizationColumns).where('slug', '=', p.slug),
+  db.selectFrom('organizations').selectAll().where('slug', '=', p.slug),
 );
 
 /** Locks an organization until the transaction ends, so that changes to its members wait for each other. */
 export const lockOrganizationBySlug = statement<{ slug: string }>()((db, p, dialect) =>
   db
     .selectFrom('organizations')
-    .select(organizationColumns)
+    .selectAll()
     .where('slug', '=', p.slug)
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
@@ -62,35 +61,24 @@ export const lockOrganizationBySlug = statement<{ slug: string }>()((db, p, dial
 export const lockOrganization = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('organizations')
-    .select(organizationColumns)
+    .selectAll()
     .where('id', '=', p.id)
     .$if(dialect === 'postgres', (q) => q.forUpdate()),
 );
-
-const counted = sql<number>`cast(count(*) as integer)`;
 
 /** A page of the organizations with their numbers of members and owners, by ascending slug. `most_personal`: 1 for personal ones, too. */
 export const listOrganizations = statement<{ after: string; limit: number; most_personal: number }>()(
   (db, p) =>
     db
       .selectFrom('organizations as o')
-      .select((e) => [
-        'o.id',
-        'o.slug',
-        'o.name',
-        'o.created_at',
-        e
+      .select(['o.id', 'o.slug', 'o.name', 'o.created_at'])
+      .select((e) => {
+        const members = e
           .selectFrom('memberships as m')
-          .select(counted.as('n'))
-          .whereRef('m.organization_id', '=', 'o.id')
-          .as('members'),
-        e
-          .selectFrom('memberships as m')
-          .select(counted.as('n'))
-          .whereRef('m.organization_id', '=', 'o.id')
-          .where('m.role', '=', 'owner')
-          .as('owners'),
-      ])
+          .select(sql<number>`cast(count(*) as integer)`.as('n'))
+          .whereRef('m.organization_id', '=', 'o.id');
+        return [members.as('members'), members.where('m.role', '=', 'owner').as('owners')];
+      })
       .where('o.personal', '<=', p.most_personal)
       .where('o.slug', '>', p.after)
       .orderBy('o.slug')
@@ -98,12 +86,7 @@ export const listOrganizations = statement<{ after: string; limit: number; most_
 );
 
 /** The members of an organization after a position in the list: oldest first, then by user id. */
-export const listMembers = statement<{
-  organization_id: string;
-  after_time: number;
-  after_id: string;
-  limit: number;
-}>()((db, p) =>
+export const listMembers = statement<{ organization_id: string } & PlaceInList>()((db, p) =>
   db
     // Only the members of the page are looked up.
     .selectFrom((e) =>
@@ -111,12 +94,7 @@ export const listMembers = statement<{
         .selectFrom('memberships')
         .select(['user_id', 'role', 'joined_at'])
         .where('organization_id', '=', p.organization_id)
-        .where((f) =>
-          f.or([
-            f('joined_at', '>', p.after_time),
-            f.and([f('joined_at', '=', p.after_time), f('user_id', '>', p.after_id)]),
-          ]),
-        )
+        .where((f) => f(f.refTuple('joined_at', 'user_id'), '>', f.tuple(p.from_time, p.from_id)))
         .orderBy('joined_at')
         .orderBy('user_id')
         .limit(p.limit)
@@ -160,23 +138,13 @@ export const listSomeMembers = statement<{ organization_id: string; owners: numb
 );
 
 /** The memberships of a user after a position in the list: oldest first, then by organization id. */
-export const listMemberships = statement<{
-  user_id: string;
-  after_time: number;
-  after_id: string;
-  limit: number;
-}>()((db, p) =>
+export const listMemberships = statement<{ user_id: string } & PlaceInList>()((db, p) =>
   db
     .selectFrom('memberships as m')
     .innerJoin('organizations as o', 'o.id', 'm.organization_id')
     .select(['o.id', 'o.slug', 'o.name', 'o.personal', 'm.role', 'm.joined_at'])
     .where('m.user_id', '=', p.user_id)
-    .where((e) =>
-      e.or([
-        e('m.joined_at', '>', p.after_time),
-        e.and([e('m.joined_at', '=', p.after_time), e('o.id', '>', p.after_id)]),
-      ]),
-    )
+    .where((e) => e(e.refTuple('m.joined_at', 'o.id'), '>', e.tuple(p.from_time, p.from_id)))
     .orderBy('m.joined_at')
     .orderBy('o.id')
     .limit(p.limit),

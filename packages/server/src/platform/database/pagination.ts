@@ -24,6 +24,18 @@ export function parseCursor(cursor: string | undefined, start: Position): Positi
   return position;
 }
 
+/** Where a page begins, and how many rows to read: one more than it has. Values of the statement that reads it. */
+export type PlaceInList = { readonly from_time: number; readonly from_id: string; readonly limit: number };
+
+/**
+ * The place of a page; see `parseCursor` for `start`.
+ * @throws {AuthError} `invalid_request` for a cursor that this service did not issue for such a list
+ */
+export function placeOf({ cursor, limit }: PageRequest, start: Position): PlaceInList {
+  const { time, id } = parseCursor(cursor, start);
+  return { from_time: time, from_id: id, limit: limit + 1 };
+}
+
 const toCursor = (position: Position): string =>
   Buffer.from(`${position.time}:${position.id}`).toString('base64url');
 

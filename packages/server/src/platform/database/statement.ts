@@ -75,7 +75,7 @@ function compile<Row>(query: Compilable<Row>): CompiledQuery<Row> {
  *
  * @example const byId = statement<{ id: string }>()((db, p) => db.selectFrom('users').selectAll().where('id', '=', p.id));
  */
-export function statement<P extends Record<string, Value>>() {
+export function statement<P extends Record<string, Value> = Record<never, never>>() {
   return <Row>(build: (db: Kysely<Tables>, p: Slots<P>, dialect: Dialect) => Compilable<Row>) => {
     const compiled: Partial<Record<Dialect, CompiledQuery<Row>>> = {};
     return (on: Executor, values: P): Promise<Row[]> => {

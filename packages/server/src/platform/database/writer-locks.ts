@@ -21,7 +21,7 @@ export const markWriter = (table: Numbered, drawn: Expression<unknown>) =>
 
 /** The lowest number that a writer of the table has marked. The result is null if no writer is active. */
 export const lowestWriterOf = (table: Numbered) =>
-  statement<Record<never, never>>()((db) =>
+  statement()((db) =>
     db
       .selectFrom(
         sql<{ position: number | null }>`(

@@ -1,6 +1,7 @@
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import type { PlaceInList } from '../database/pagination.ts';
 import type { Tables } from '../database/schema.ts';
-import { type Slots, statement } from '../database/statement.ts';
+import { named, type Slots, statement } from '../database/statement.ts';
 import { sweepStatement } from '../database/sweep.ts';
 import { textsOf } from '../database/texts.ts';
 import { update } from '../database/update.ts';
@@ -83,12 +84,7 @@ export const markFailed = statement<
 >()((db, p) =>
   db
     .updateTable('outbox')
-    .set({
-      next_attempt_at: p.next_attempt_at,
-      last_error: p.last_error,
-      refusals: p.refusals,
-      slow_attempts: p.slow_attempts,
-    })
+    .set(named(p, ['next_attempt_at', 'last_error', 'refusals', 'slow_attempts']))
     .where('id', '=', p.id)
     .where('sent_at', 'is', null),
 );
@@ -111,7 +107,7 @@ export const lanes = [
 ] as const satisfies readonly Lane[];
 
 /** When the next waiting mail of each lane is due, under the number of the lane. Null when none is waiting. */
-export const findNextDue = statement<Record<never, never>>()((db) =>
+export const findNextDue = statement()((db) =>
   db.selectNoFrom((e) =>
     lanes.map(({ priority, slow }, index) =>
       e
@@ -169,19 +165,13 @@ export const listUnsent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-type PlaceInList = {
-  readonly before_time: number;
-  readonly before_id: string;
-  readonly limit: number;
-};
-
 /** Mails from a place in the list on, newest first. The first condition is where reading the index starts. */
 const listFrom = (db: Kysely<Tables>, p: Slots<PlaceInList>) =>
   db
     .selectFrom('outbox')
     .select(['id', 'template', 'recipient', 'created_at', 'expires_at', 'sent_at', 'dead_at'])
-    .where('created_at', '<=', p.before_time)
-    .where((e) => e.or([e('created_at', '<', p.before_time), e('id', '<', p.before_id)]))
+    .where('created_at', '<=', p.from_time)
+    .where((e) => e.or([e('created_at', '<', p.from_time), e('id', '<', p.from_id)]))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(p.limit);

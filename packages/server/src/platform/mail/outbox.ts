@@ -2,7 +2,7 @@ import type { UserEmail } from '@latchkey/contract/users';
 import type { Context } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
-import { type PageRequest, paginate, parseCursor } from '../database/pagination.ts';
+import { type PageRequest, paginate, placeOf } from '../database/pagination.ts';
 import { currentTrace } from '../telemetry/trace.ts';
 import { emailKeyOf } from '../values/email-key.ts';
 import * as store from './outbox-store.ts';
@@ -66,16 +66,12 @@ export async function listMailsTo(
   { userId, emailKey }: { readonly userId: string; readonly emailKey: string },
   page: PageRequest,
 ): Promise<{ emails: UserEmail[]; next_cursor: string | null }> {
-  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: 'mail_' });
-  const place = { before_time: before.time, before_id: before.id, limit: page.limit + 1 };
+  const place = placeOf(page, { time: Number.MAX_SAFE_INTEGER, id: 'mail_' });
   const rows = [
     ...(await store.listMailsToAddress(ctx.db.read, { email_key: emailKey, ...place })),
     ...(await store.listMailsAboutUser(ctx.db.read, { user_id: userId, email_key: emailKey, ...place })),
   ].toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
-  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({
-    time: row.created_at,
-    id: row.id,
-  }));
+  const { entries, next_cursor } = paginate(rows, page.limit, ({ created_at: time, id }) => ({ time, id }));
   const now = ctx.clock();
   const emails = entries.map((row) => ({
     id: row.id,

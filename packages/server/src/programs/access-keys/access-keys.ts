@@ -4,7 +4,7 @@ import type { CreatedKey, Key, KeyTrust, NewKey } from '@latchkey/contract/keys'
 import { everything } from '@latchkey/contract/scopes';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
-import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
+import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
@@ -72,18 +72,12 @@ export async function listKeys(
   owner: { readonly userId: string },
   page: PageRequest,
 ): Promise<{ keys: Key[]; next_cursor: string | null }> {
-  const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: 'key_' });
   const rows = await store.listKeys(ctx.db.read, {
     user_id: owner.userId,
     now: ctx.clock(),
-    before_time: before.time,
-    before_id: before.id,
-    limit: page.limit + 1,
+    ...placeOf(page, { time: Number.MAX_SAFE_INTEGER, id: 'key_' }),
   });
-  const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({
-    time: row.created_at,
-    id: row.id,
-  }));
+  const { entries, next_cursor } = paginate(rows, page.limit, ({ created_at: time, id }) => ({ time, id }));
   return { keys: entries.map(keyOf), next_cursor };
 }
 

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import { type Expression, sql } from 'kysely';
+import type { PlaceInList } from '../../platform/database/pagination.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
 
@@ -16,13 +17,7 @@ const activeKeys = (db: Kysely<Tables>, p: { user_id: Expression<string>; now: E
     .where('u.disabled_at', 'is', null);
 
 /** The active keys of a user from a position in the list on, newest first. */
-export const listKeys = statement<{
-  user_id: string;
-  now: number;
-  before_time: number;
-  before_id: string;
-  limit: number;
-}>()((db, p) =>
+export const listKeys = statement<{ user_id: string; now: number } & PlaceInList>()((db, p) =>
   activeKeys(db, p)
     .select([
       's.id',
@@ -35,12 +30,7 @@ export const listKeys = statement<{
       's.expires_at',
       's.last_used_at',
     ])
-    .where((e) =>
-      e.or([
-        e('s.created_at', '<', p.before_time),
-        e.and([e('s.created_at', '=', p.before_time), e('s.id', '<', p.before_id)]),
-      ]),
-    )
+    .where((e) => e(e.refTuple('s.created_at', 's.id'), '<', e.tuple(p.from_time, p.from_id)))
     .orderBy('s.created_at', 'desc')
     .orderBy('s.id', 'desc')
     .limit(p.limit),

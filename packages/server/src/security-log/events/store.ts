@@ -171,7 +171,7 @@ export const findAccount = statement<{ id: string }>()((db, p) =>
 export const lowestWriter = lowestWriterOf('events');
 
 /** The position drawn last, whether or not its event is committed; no row before the first event on SQLite. */
-export const findLastPosition = statement<Record<never, never>>()((db, _, dialect) =>
+export const findLastPosition = statement()((db, _, dialect) =>
   dialect === 'postgres'
     ? db.selectFrom(sql<{ last_value: number }>`event_sequence`.as('s')).select('s.last_value as position')
     : db
@@ -195,7 +195,7 @@ export const listEventsByPosition = statement<{ after: number; up_to: number; li
 const keyIdLength = 7;
 
 /** When each server key last sealed an event that is kept. Reads the whole log. */
-export const lastEventSeals = statement<Record<never, never>>()((db) =>
+export const lastEventSeals = statement()((db) =>
   db
     .selectFrom('events')
     .select((e) => [
@@ -217,7 +217,7 @@ export const firstSealByAnother = statement<{ key_id: string; after: number }>()
 );
 
 /** When each server key last sealed the ends of a log, of those whose seal is still the newest of its log. */
-export const lastChainSeals = statement<Record<never, never>>()((db) =>
+export const lastChainSeals = statement()((db) =>
   db
     .selectFrom('event_chains')
     .select((e) => [

@@ -11,7 +11,7 @@ export const feedChannel = 'latchkey_feed';
  * Before a PostgreSQL transaction draws its first number: marks the number drawn last until the transaction has ended, so
  * that readers see from where on its events may be missing (`lowestWriter`). Never waits. Also announces the commit.
  */
-export const announceWriter = statement<Record<never, never>>()((db) =>
+export const announceWriter = statement()((db) =>
   db
     .selectFrom(sql<{ last_value: number }>`feed_sequence`.as('s'))
     .select([
@@ -43,7 +43,7 @@ export const insertEvent = statement<Omit<Tables['feed_events'], 'seq' | 'writte
  * The number drawn last, whether or not its event is committed, and the database's time before it was read. For
  * PostgreSQL.
  */
-export const findLastDrawn = statement<Record<never, never>>()((db) =>
+export const findLastDrawn = statement()((db) =>
   db
     .selectFrom(sql<{ last_value: number }>`feed_sequence`.as('s'))
     .select(['s.last_value as drawn', millisecondsOf(sql`statement_timestamp()`).as('now')]),

@@ -74,12 +74,12 @@ export const updateServiceKey = statement<Registered & { id: string }>()((db, p)
 export const setFeedStart = statement<{ id: string; feed_since: number; feed_from: number }>()((db, p) =>
   db
     .updateTable('service_keys')
-    .set({ feed_since: p.feed_since, feed_from: p.feed_from })
+    .set(named(p, ['feed_since', 'feed_from']))
     .where('id', '=', p.id),
 );
 
 /** Makes every service that reads the feed begin before all events that are kept. */
-export const restartFeeds = statement<Record<never, never>>()((db) =>
+export const restartFeeds = statement()((db) =>
   db
     .updateTable('service_keys')
     .set((e) => ({ feed_since: e.lit(0), feed_from: e.lit(0) }))
@@ -87,7 +87,7 @@ export const restartFeeds = statement<Record<never, never>>()((db) =>
 );
 
 /** All services, revoked ones included, oldest first. */
-export const listServiceKeys = statement<Record<never, never>>()((db) =>
+export const listServiceKeys = statement()((db) =>
   db
     .selectFrom('service_keys')
     .select([
@@ -261,7 +261,7 @@ export const listDeclarations = statement<{ limit: number }>()((db, p) =>
 );
 
 /** The scopes that each service declares, by name. */
-export const listScopes = statement<Record<never, never>>()((db) =>
+export const listScopes = statement()((db) =>
   db
     .selectFrom('declarations')
     .select(['service_id', 'name', 'sentence'])

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
@@ -46,11 +46,7 @@ export const insertReader = statement<Omit<Tables['feed_readers'], 'last_request
     db
       .insertInto('feed_readers')
       .values({
-        id: p.id,
-        service_id: p.service_id,
-        name: p.name,
-        position: p.position,
-        settled_at: p.settled_at,
+        ...named(p, ['id', 'service_id', 'name', 'position', 'settled_at']),
         last_request_at: p.now,
       })
       .onConflict((c) => c.column('id').doNothing())

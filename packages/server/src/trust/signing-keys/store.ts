@@ -1,25 +1,16 @@
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 
 /** All signing keys, newest first. */
-export const listKeys = statement<Record<never, never>>()((db) =>
-  db
-    .selectFrom('signing_keys')
-    .select(['sequence', 'kid', 'public_jwk', 'sealed_private', 'signs_from'])
-    .orderBy('sequence', 'desc'),
+export const listKeys = statement()((db) =>
+  db.selectFrom('signing_keys').selectAll().orderBy('sequence', 'desc'),
 );
 
 /** Adds the key with this sequence number; a row for exactly one caller. */
 export const insertKey = statement<Tables['signing_keys']>()((db, p) =>
   db
     .insertInto('signing_keys')
-    .values({
-      sequence: p.sequence,
-      kid: p.kid,
-      public_jwk: p.public_jwk,
-      sealed_private: p.sealed_private,
-      signs_from: p.signs_from,
-    })
+    .values(named(p, ['sequence', 'kid', 'public_jwk', 'sealed_private', 'signs_from']))
     .onConflict((c) => c.column('sequence').doNothing())
     .returning('sequence'),
 );
