@@ -1,29 +1,32 @@
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRows } from '../../platform/database/locks.ts';
+import { Raced } from '../../platform/database/races.ts';
 import { type ChangedBy, recordMembershipChange } from './members.ts';
 import * as store from './store.ts';
 
 /** How many members leave in one transaction, which keeps their accounts locked. */
 const batchSize = 100;
 
-/** Raced: members joined meanwhile, and nothing was changed. */
-type Outcome = 'deleted' | 'more' | 'raced';
-
 /**
  * Removes the next members, and with the last of them the organization. Accounts are locked before the organization, as
- * in every transaction that locks both. So somebody may join until the organization is locked; then the batch has changed
- * nothing and starts over.
+ * in every transaction that locks both. So somebody may join until the organization is locked; then the batch starts over.
+ * @throws {Raced} when members joined meanwhile
  */
-export async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy): Promise<Outcome> {
+export async function deleteBatch(
+  ctx: Context,
+  tx: Executor,
+  id: string,
+  by: ChangedBy,
+): Promise<'done' | 'more'> {
   const found = await nextMembers(tx, id);
   const accounts = await lockAccountRows(tx, { ids: JSON.stringify(found.userIds) });
   const [organization] = await store.lockOrganization(tx, { id });
-  if (!organization) return 'deleted';
+  if (!organization) return 'done';
 
   const locked = accounts.map((account) => account.id);
   const { userIds, isLast } = await nextMembers(tx, id);
-  if (isLast && userIds.some((userId) => !locked.includes(userId))) return 'raced';
+  if (isLast && userIds.some((userId) => !locked.includes(userId))) throw new Raced();
   const batch = { organization_id: id, user_ids: JSON.stringify(locked) };
   const removed = await store.deleteMemberships(tx, batch);
   if (isLast) await store.deleteOrganization(tx, { id });
@@ -31,8 +34,9 @@ export async function deleteBatch(ctx: Context, tx: Executor, id: string, by: Ch
     const change = { userId, organization, from, to: null, reason: 'organization_deleted' } as const;
     await recordMembershipChange(ctx, tx, change, by);
   }
-  if (isLast) return 'deleted';
-  return removed.length > 0 ? 'more' : 'raced';
+  if (isLast) return 'done';
+  if (removed.length === 0) throw new Raced();
+  return 'more';
 }
 
 /** The members of the next batch, which are all that are left if it is the last. Owners leave after all others. */

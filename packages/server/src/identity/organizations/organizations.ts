@@ -10,6 +10,7 @@ import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
+import { untilDone } from '../../platform/database/races.ts';
 import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
 import { deleteBatch } from './deletion.ts';
 import {
@@ -31,8 +32,6 @@ const maxSlugAttempts = 5;
 const slugSuffixBytes = 4;
 /** Together with the suffix, a personal slug is one that a shared organization could have. */
 const maxSlugBase = 30;
-/** How often a batch starts over because members joined while it was locking the accounts. */
-const maxRaces = 20;
 
 /** Creates the organization that every account comes with, owned by the user. */
 export async function createPersonalOrganization(
@@ -82,14 +81,8 @@ const recordOf = ({ id, slug, name, created_at }: OrganizationRow): Organization
   created_at: new Date(created_at).toISOString(),
 });
 
-/** Which of the two `putOrganization` may do. */
-export interface PermittedPut {
-  readonly create: boolean;
-  readonly rename: boolean;
-}
-
 /**
- * Creates an organization without members, or renames it if it exists.
+ * Creates an organization without members, or renames it if it exists: whichever is permitted.
  * @throws {AuthError} `conflict` for a personal organization; `precondition_failed` if what is due is not permitted;
  * `invalid_request` for a new organization with an invalid slug, and for an invalid name
  */
@@ -97,7 +90,7 @@ export async function putOrganization(
   ctx: Context,
   slug: string,
   name: string,
-  permitted: PermittedPut,
+  permitted: { readonly create: boolean; readonly rename: boolean },
 ): Promise<{ organization: OrganizationRecord; isNew: boolean }> {
   requireValidName(name);
   requireValidSlug(slug);
@@ -171,14 +164,10 @@ export async function findOrganization(
 export async function deleteOrganization(ctx: Context, slug: string, by: ChangedBy): Promise<void> {
   const organization = await requireOrganization(ctx.db.read, slug);
   requireShared(organization);
-  let races = 0;
-  while (races < maxRaces) {
+  await untilDone(ctx.db, 'members kept joining an organization while it was being deleted', (tx) =>
     // By id: another organization may get the slug once this one is gone.
-    const outcome = await ctx.db.transaction((tx) => deleteBatch(ctx, tx, organization.id, by));
-    if (outcome === 'deleted') return;
-    if (outcome === 'raced') races++;
-  }
-  throw temporarilyUnavailable(new Error('members kept joining an organization while it was being deleted'));
+    deleteBatch(ctx, tx, organization.id, by),
+  );
 }
 
 /** What a service may learn about the user of a token. */

@@ -4,7 +4,8 @@
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRows } from '../../platform/database/locks.ts';
-import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
+import { Raced, untilDone } from '../../platform/database/races.ts';
+import { AuthError } from '../../platform/errors.ts';
 import { spellingsOf } from '../../platform/values/resource.ts';
 import type { Registration } from './registration.ts';
 import * as store from './store.ts';
@@ -28,17 +29,11 @@ type Declared = Pick<Partial<Registration>, 'resource' | 'scopes'>;
 /** How many accounts are locked in one transaction. */
 const batchSize = 100;
 
-/** How often a batch starts over because the names changed hands while it was locking the accounts. */
-const maxRaces = 20;
-
 /** The names as the statements take them. */
 const namesOf = ({ scopes = [], resource }: Declared) => ({
   scopes: JSON.stringify(scopes.map(({ name }) => name)),
   resource: resource ? spellingsOf(resource)[0] : '',
 });
-
-/** Rolls back what was written before the names turned out to have changed hands. */
-class Raced extends Error {}
 
 /**
  * Declares these names for a service, in one transaction with `writeService`, which stores or locks the service. A part
@@ -58,7 +53,7 @@ export async function declaring(
 ): Promise<void> {
   const names = namesOf(declared);
   // Accounts are locked before the declarations, as wherever a token with a declared name is made.
-  const declareBatch = async (tx: Executor): Promise<'done' | 'more'> => {
+  await untilDone(ctx.db, 'scopes and resources kept changing hands', async (tx) => {
     const listHolders = async (access: InheritedAccess | undefined) =>
       access ? ending.listHolders(ctx, tx, access, batchSize + 1) : [];
 
@@ -80,17 +75,7 @@ export async function declaring(
     }
     if (inherited) await ending.endAccess(ctx, tx, inherited, JSON.stringify(userIds));
     return isLast ? 'done' : 'more';
-  };
-  let races = 0;
-  while (races < maxRaces) {
-    try {
-      if ((await ctx.db.transaction(declareBatch)) === 'done') return;
-    } catch (error) {
-      if (!(error instanceof Raced)) throw error;
-      races++;
-    }
-  }
-  throw temporarilyUnavailable(new Error('scopes and resources kept changing hands'));
+  });
 }
 
 type Declaration = Awaited<ReturnType<typeof store.findDeclarations>>[number];

@@ -1,5 +1,10 @@
 import { languageOf } from '@latchkey/contract/languages';
-import { deleteUser, findAccount, findAccountByEmail, lockAccount } from '../../identity/account/account.ts';
+import {
+  deleteUser,
+  findAccountByEmail,
+  findAccountOf,
+  lockAccount,
+} from '../../identity/account/account.ts';
 import { listReservedEmailKeys } from '../../identity/email-change/email-change.ts';
 import {
   deletePersonalOrganization,
@@ -8,7 +13,8 @@ import {
 } from '../../identity/organizations/organizations.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
+import { Raced, untilDone } from '../../platform/database/races.ts';
+import { AuthError } from '../../platform/errors.ts';
 import { deleteMailsOf, enqueueMail } from '../../platform/mail/outbox.ts';
 import { lockLog } from '../../security-log/events/events.ts';
 import { findReader } from '../../security-log/notices/notices.ts';
@@ -19,9 +25,6 @@ import * as store from './store.ts';
 
 /** How long delivery of the last mail to a deleted account is attempted. */
 const lastMailTtlMs = 86_400_000;
-
-/** How often a deletion starts over because the account's address changed before the account was locked. */
-const maxLockAttempts = 5;
 
 type Account = Awaited<ReturnType<typeof lockAccount>>;
 
@@ -51,25 +54,18 @@ export async function deleteAccount(ctx: Context, email: string): Promise<void> 
  * Runs `work` with an account and its addresses locked. Addresses are locked before their account, so they may change
  * until the account is locked; then the transaction starts over.
  */
-async function withLocks(
+const withLocks = (
   ctx: Context,
   userId: string,
   work: (tx: Executor, account: Account) => Promise<void>,
-): Promise<void> {
-  for (let attempt = 0; attempt < maxLockAttempts; attempt++) {
-    const isDone = await ctx.db.transaction(async (tx) => {
-      const addresses = await store.lockAddresses(tx, { user_id: userId });
-      const account = await lockAccount(tx, userId);
-      if (!addresses.some(({ email_key }) => email_key === account.email_key)) return false;
-      await work(tx, account);
-      return true;
-    });
-    if (isDone) return;
-  }
-  throw temporarilyUnavailable(
-    new Error('the address of an account kept changing while it was being locked'),
-  );
-}
+): Promise<void> =>
+  untilDone(ctx.db, 'the address of an account kept changing while it was being locked', async (tx) => {
+    const addresses = await store.lockAddresses(tx, { user_id: userId });
+    const account = await lockAccount(tx, userId);
+    if (!addresses.some(({ email_key }) => email_key === account.email_key)) throw new Raced();
+    await work(tx, account);
+    return 'done';
+  });
 
 function afterDeletion(ctx: Context, userId: string): void {
   ctx.wakeMailWorker();
@@ -104,11 +100,10 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
  * @throws {AuthError} `not_found`
  */
 export async function exportPersonalData(ctx: Context, email: string): Promise<Record<string, unknown>> {
-  const userId = await findAccountByEmail(ctx, email);
   const on = ctx.db.read;
-  const account = await findAccount(on, userId);
+  const account = await findAccountOf(on, email);
   if (!account) throw new AuthError('not_found', 'There is no account with this address.');
-  const { email_key } = account;
+  const { id: userId, email_key } = account;
   const tables = Object.entries(store.rowsOfUser).map(
     async ([table, rows]) => [table, await rows(on, { person: userId })] as const,
   );
