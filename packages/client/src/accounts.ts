@@ -3,15 +3,14 @@
 import {
   hasSameRefreshRequest,
   loginNamed,
-  loginsAt,
   type PlacedLogin,
   placeLogin,
+  type ServerLogins,
   type Storage,
   type StoredLogin,
-  updateDocument,
+  updateLogins,
   withLogin,
   withoutLogin,
-  withServer,
 } from './credentials.ts';
 
 /**
@@ -23,12 +22,11 @@ import {
 export async function addLogin(storage: Storage, login: StoredLogin, account?: string): Promise<PlacedLogin> {
   const name = account ?? `login-${crypto.randomUUID().slice(0, 8)}`;
   let replaced: StoredLogin | null = null;
-  await updateDocument(storage, (document) => {
-    const held = loginsAt(document, login.server);
+  const change = (held: ServerLogins) => {
     replaced = loginNamed(held, name);
-    const next = withServer(document, login.server, withLogin(held, name, login));
-    return { ...next, current_server: login.server };
-  });
+    return withLogin(held, name, login);
+  };
+  await updateLogins(storage, login.server, change, { current_server: login.server });
   return { name, replaced };
 }
 
@@ -48,15 +46,14 @@ export async function settleLogin(
   account?: string,
 ): Promise<PlacedLogin> {
   let placed: PlacedLogin = { name: added, replaced: null };
-  await updateDocument(storage, (document) => {
-    const held = loginsAt(document, login.server);
+  await updateLogins(storage, login.server, (held) => {
     // Another process may have refreshed it, or ended it.
     const stored = loginNamed(held, added);
     if (stored?.logged_in_at !== login.logged_in_at) return undefined;
-    if (!user) return withServer(document, login.server, { ...held, current: added });
+    if (!user) return { ...held, current: added };
     const { next, ...place } = placeLogin(withoutLogin(held, added), { ...stored, user }, account);
     placed = place;
-    return withServer(document, login.server, next);
+    return next;
   });
   return placed;
 }
@@ -68,10 +65,9 @@ export async function settleLogin(
  */
 export async function useLogin(storage: Storage, server: string, name: string): Promise<boolean> {
   let found = false;
-  await updateDocument(storage, (document) => {
-    const held = loginsAt(document, server);
+  await updateLogins(storage, server, (held) => {
     found = loginNamed(held, name) !== null;
-    return found ? withServer(document, server, { ...held, current: name }) : undefined;
+    return found ? { ...held, current: name } : undefined;
   });
   return found;
 }
@@ -83,13 +79,12 @@ export async function useLogin(storage: Storage, server: string, name: string): 
  */
 export async function leaveLogin(storage: Storage, server: string, name: string): Promise<string | null> {
   let current: string | null = null;
-  await updateDocument(storage, (document) => {
-    const held = loginsAt(document, server);
+  await updateLogins(storage, server, (held) => {
     current = held.current;
     if ((current !== null && current !== name) || loginNamed(held, name)) return undefined;
     const [only, ...others] = Object.keys(held.logins);
     current = only !== undefined && others.length === 0 ? only : null;
-    return withServer(document, server, { ...held, current });
+    return { ...held, current };
   });
   return current;
 }
@@ -104,12 +99,12 @@ export const forgetLogins = (
   server: string,
   ended: Readonly<Record<string, StoredLogin>>,
 ): Promise<void> =>
-  updateDocument(storage, (document) => {
-    let held = loginsAt(document, server);
+  updateLogins(storage, server, (held) => {
+    let left = held;
     for (const [name, login] of Object.entries(ended)) {
-      if (!hasSameRefreshRequest(loginNamed(held, name), login)) continue;
-      held = withoutLogin(held, name);
-      if (held.current === name) held = { ...held, current: null };
+      if (!hasSameRefreshRequest(loginNamed(left, name), login)) continue;
+      left = withoutLogin(left, name);
+      if (left.current === name) left = { ...left, current: null };
     }
-    return withServer(document, server, held);
+    return left;
   });

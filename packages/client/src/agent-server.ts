@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
 import { LatchkeyError } from './errors.ts';
+import { readBody, requestTimeoutMilliseconds, startListening } from './loopback-listener.ts';
 import { revokeToken } from './revoke-token.ts';
 import type { Session } from './session.ts';
 import { exchangeToken } from './token-exchange.ts';
@@ -34,8 +35,6 @@ export interface RunningAgent {
 
 /** How long a token of an agent may live. @internal */
 export const agentLifetimeSeconds = { min: 60, max: 900 };
-const maxBodyBytes = 16 * 1024;
-const requestTimeoutMilliseconds = 10_000;
 /** For the server to end one run. */
 const stopMilliseconds = 5_000;
 const secretBytes = 32;
@@ -107,9 +106,7 @@ async function listen(
   runtimeDirectory: string | undefined,
 ): Promise<Place> {
   if (port !== undefined) {
-    await listening(server, { host: '127.0.0.1', port, exclusive: true });
-    const address = server.address();
-    const bound = typeof address === 'object' && address ? address.port : port;
+    const bound = await startListening(server, { host: '127.0.0.1', port, exclusive: true });
     return { name: `127.0.0.1:${bound}`, remove: () => {} };
   }
   // 0700, whatever the umask says.
@@ -117,20 +114,13 @@ async function listen(
   const remove = () => rmSync(directory, { recursive: true, force: true });
   const path = join(directory, 'socket');
   try {
-    await listening(server, { path });
+    await startListening(server, { path });
     chmodSync(path, 0o600);
   } catch (error) {
     remove();
     throw error;
   }
   return { name: path, remove };
-}
-
-function listening(server: Server, options: Parameters<Server['listen']>[0]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options, () => resolve());
-  });
 }
 
 async function answer(
@@ -172,15 +162,10 @@ const invalid = (message: string) => new LatchkeyError('invalid_request', messag
 
 /** @throws {LatchkeyError} `invalid_request` */
 async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBodyBytes) throw invalid('The request is too long.');
-    chunks.push(chunk);
-  }
+  const body = await readBody(request);
+  if (body === undefined) throw invalid('The request is too long.');
   try {
-    return bytes === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    return body === '' ? {} : JSON.parse(body);
   } catch {
     throw invalid('The request is not JSON.');
   }

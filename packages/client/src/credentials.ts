@@ -132,23 +132,21 @@ export function credentialStore(storage: Storage, server: string, account?: stri
     read: async () => loginIn(loginsAt(await storage.read(), server)),
     put: async (login) => {
       let placed: PlacedLogin | undefined;
-      await updateDocument(storage, (document) => {
-        const { next, ...place } = placeLogin(loginsAt(document, server), login, account);
+      const change = (held: ServerLogins) => {
+        const { next, ...place } = placeLogin(held, login, account);
         placed = place;
-        return { ...withServer(document, server, next), current_server: server };
-      });
+        return next;
+      };
+      await updateLogins(storage, server, change, { current_server: server });
       return placed as PlacedLogin;
     },
     replace: async (expected, next) => {
       let replaced = false;
-      await updateDocument(storage, (document) => {
-        const held = loginsAt(document, server);
+      await updateLogins(storage, server, (held) => {
         const name = nameIn(held);
         replaced = hasSameRefreshRequest(loginIn(held), expected);
         if (!replaced) return undefined;
-        if (next)
-          return withServer(document, server, withLogin(held, name ?? nameFor(held, next.user), next));
-        return withServer(document, server, withoutLogin(held, name));
+        return next ? withLogin(held, name ?? nameFor(held, next.user), next) : withoutLogin(held, name);
       });
       return replaced;
     },
@@ -157,16 +155,27 @@ export function credentialStore(storage: Storage, server: string, account?: stri
   };
 }
 
-/** Changes the document under its lock. Nothing is written if the change returns undefined. @internal */
-export const updateDocument = (
+/**
+ * Changes the logins of a server, and members of the document, under the lock of the document. Nothing is written if the
+ * change returns undefined. A server without logins is forgotten.
+ * @internal
+ */
+export const updateLogins = (
   storage: Storage,
-  change: (document: CredentialDocument) => CredentialDocument | undefined,
+  server: string,
+  change: (held: ServerLogins) => ServerLogins | undefined,
+  members?: Pick<CredentialDocument, 'current_server'>,
 ): Promise<void> =>
   storage.lock(
     'document',
     async () => {
-      const next = change(await storage.read());
-      if (next) await storage.write(next);
+      const document = await storage.read();
+      const next = change(loginsAt(document, server));
+      if (!next) return;
+      const { [server]: _, ...others } = document.servers;
+      const isEmpty = Object.keys(next.logins).length === 0;
+      const servers = isEmpty ? others : { ...others, [server]: next };
+      await storage.write({ ...document, servers, ...members });
     },
     { timeoutMilliseconds: documentLockMilliseconds },
   );
@@ -183,17 +192,6 @@ export const loginsAt = ({ servers }: CredentialDocument, server: string): Serve
 /** @internal */
 export const loginNamed = ({ logins }: ServerLogins, name: string | undefined): StoredLogin | null =>
   (name !== undefined && Object.hasOwn(logins, name) ? logins[name] : undefined) ?? null;
-
-/** A server without logins is forgotten. @internal */
-export function withServer(
-  document: CredentialDocument,
-  server: string,
-  next: ServerLogins,
-): CredentialDocument {
-  const { [server]: _, ...others } = document.servers;
-  const isEmpty = Object.keys(next.logins).length === 0;
-  return { ...document, servers: isEmpty ? others : { ...others, [server]: next } };
-}
 
 /** The first login of a server is put in use. @internal */
 export const withLogin = (held: ServerLogins, name: string, login: StoredLogin): ServerLogins => ({

@@ -201,13 +201,25 @@ async function pollForTokens(polling: Polling, options: PollOptions): Promise<To
 
 /** One poll: the tokens, or the error after which to poll again. @throws {LatchkeyError} any other error */
 async function pollOnce(
-  polling: Polling,
+  { api, deviceCode, idempotencyKey }: Polling,
   signal: AbortSignal | undefined,
   holdSeconds: number,
   confirmationCode: string | undefined,
 ): Promise<TokenSet | LatchkeyError> {
   try {
-    return await requestTokens(polling, signal, holdSeconds, confirmationCode);
+    const tokens = await api.call('redeemDeviceCode', {
+      body: {
+        device_code: deviceCode,
+        ...(confirmationCode === undefined ? {} : { confirmation_code: confirmationCode }),
+      },
+      headers: {
+        'Idempotency-Key': idempotencyKey,
+        ...(holdSeconds > 0 ? { Prefer: `wait=${holdSeconds}` } : {}),
+      },
+      signal,
+      timeoutMilliseconds: api.timeoutMilliseconds + holdSeconds * 1000,
+    });
+    return checkedTokens(tokens);
   } catch (error) {
     if (error instanceof LatchkeyError && canPollAgain(error)) return error;
     if (confirmationCode !== undefined && hasCode(error, 'access_denied'))
@@ -216,27 +228,6 @@ async function pollOnce(
       });
     throw error;
   }
-}
-
-async function requestTokens(
-  { api, deviceCode, idempotencyKey }: Polling,
-  signal: AbortSignal | undefined,
-  holdSeconds: number,
-  confirmationCode: string | undefined,
-): Promise<TokenSet> {
-  const tokens = await api.call('redeemDeviceCode', {
-    body: {
-      device_code: deviceCode,
-      ...(confirmationCode === undefined ? {} : { confirmation_code: confirmationCode }),
-    },
-    headers: {
-      'Idempotency-Key': idempotencyKey,
-      ...(holdSeconds > 0 ? { Prefer: `wait=${holdSeconds}` } : {}),
-    },
-    signal,
-    timeoutMilliseconds: api.timeoutMilliseconds + holdSeconds * 1000,
-  });
-  return checkedTokens(tokens);
 }
 
 const cannotAsk = () =>

@@ -1,7 +1,8 @@
 // Receives the answer to an authorization request on this machine, for programs without an address of their own.
 
 import { createHash, randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, ListenOptions } from 'node:net';
 import { type LandingOutcome, landingPage, landingPolicy } from './landing-page.ts';
 
 /** The parameters of the answer, and the browser that waits for a page. */
@@ -21,10 +22,10 @@ export interface LoopbackListener {
 
 const host = '127.0.0.1';
 const pathBytes = 16;
-/** Several times the longest answer. */
+/** Several times the longest request. */
 const maxBodyBytes = 16 * 1024;
-/** For a request to arrive completely. */
-const requestTimeoutMilliseconds = 10_000;
+/** For a request to arrive completely. @internal */
+export const requestTimeoutMilliseconds = 10_000;
 
 /**
  * Listens on an unguessable path.
@@ -57,13 +58,7 @@ export async function listenOnLoopback(
   });
   server.requestTimeout = requestTimeoutMilliseconds;
   server.headersTimeout = requestTimeoutMilliseconds;
-  const boundPort = await new Promise<number>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port, exclusive: true }, () => {
-      const address = server.address();
-      resolve(typeof address === 'object' && address ? address.port : port);
-    });
-  });
+  const boundPort = await startListening(server, { host, port, exclusive: true });
   return {
     redirectUri: `http://${host}:${boundPort}${path}`,
     arrival,
@@ -74,6 +69,13 @@ export async function listenOnLoopback(
     },
   };
 }
+
+/** Returns the port, which a socket in the file system does not have. @throws the system's error @internal */
+export const startListening = (server: Server, options: ListenOptions): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options, () => resolve((server.address() as AddressInfo).port));
+  });
 
 /** The parameters of a form that was posted to the right place, or the status of a refusal. */
 async function readAnswer(
@@ -94,7 +96,8 @@ async function readAnswer(
   return new Set(names).size === names.length ? parameters : 400;
 }
 
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
+/** Undefined if it is too long. @internal */
+export async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

@@ -51,27 +51,15 @@ export function createOperator({ serviceKey, ...options }: OperatorOptions): Ope
   const of = (userId: string) => ({ params: { user_id: userId }, headers });
   return {
     users: (search) =>
-      pages(
-        (query) => api.call('listUsers', { headers, query: { ...query, ...(search ? { search } : {}) } }),
-        (page) => page.users,
+      pages('users', (query) =>
+        api.call('listUsers', { headers, query: { ...query, ...(search ? { search } : {}) } }),
       ),
     findUser: (email) => api.call('lookupUser', { headers, body: { email } }),
     getUser: (userId) => api.call('getUser', of(userId)),
     sessions: (userId) =>
-      pages(
-        (query) => api.call('listUserSessions', { ...of(userId), query }),
-        (page) => page.sessions,
-      ),
-    events: (userId) =>
-      pages(
-        (query) => api.call('listUserEvents', { ...of(userId), query }),
-        (page) => page.events,
-      ),
-    emails: (userId) =>
-      pages(
-        (query) => api.call('listUserEmails', { ...of(userId), query }),
-        (page) => page.emails,
-      ),
+      pages('sessions', (query) => api.call('listUserSessions', { ...of(userId), query })),
+    events: (userId) => pages('events', (query) => api.call('listUserEvents', { ...of(userId), query })),
+    emails: (userId) => pages('emails', (query) => api.call('listUserEmails', { ...of(userId), query })),
     endSession: (userId, sessionId) =>
       api.call('revokeUserSession', { params: { user_id: userId, session_id: sessionId }, headers }),
     endAllSessions: (userId) => api.call('revokeUserSessions', of(userId)),
@@ -80,13 +68,16 @@ export function createOperator({ serviceKey, ...options }: OperatorOptions): Ope
   };
 }
 
-async function* pages<Page extends { readonly next_cursor: string | null }, Entry>(
-  read: (query: { limit: number; cursor?: string }) => Promise<Page>,
-  entriesOf: (page: Page) => readonly Entry[],
+async function* pages<Name extends string, Entry>(
+  name: Name,
+  read: (query: {
+    limit: number;
+    cursor?: string;
+  }) => Promise<{ next_cursor: string | null } & { [List in Name]: readonly Entry[] }>,
 ): AsyncGenerator<Entry> {
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page = await read({ limit: pageSize, ...(cursor ? { cursor } : {}) });
-    yield* entriesOf(page);
+    yield* page[name];
     cursor = page.next_cursor;
   }
 }

@@ -33,7 +33,7 @@ export function parseDocument(text: string, where: string): CredentialDocument {
       (held['current'] === null || typeof held['current'] === 'string') &&
       isObject(held['logins']) &&
       Object.values(held['logins']).every(isLogin);
-    if (!isComplete) throw incomplete(where, server);
+    if (!isComplete) throw corrupt(where, `the login for ${JSON.stringify(server)} is incomplete`);
   }
   return value as unknown as CredentialDocument;
 }
@@ -59,9 +59,6 @@ export const corrupt = (where: string, why: string): LatchkeyError =>
     'store_corrupt',
     `The credentials in ${where} are damaged: ${why}. Repair them, or move them away and sign in again. Nothing was changed.`,
   );
-
-const incomplete = (where: string, server: string) =>
-  corrupt(where, `the login for ${JSON.stringify(server)} is incomplete`);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

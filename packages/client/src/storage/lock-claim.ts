@@ -31,23 +31,18 @@ export async function claimFile(file: string): Promise<Held | undefined> {
   }
 }
 
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
 /**
  * The same for every path to the file: one of 2^36 loopback addresses with a port. Only one process can listen there,
  * and it leaves nothing behind.
  */
-function addressOf(file: string): Address {
+function addressOf(file: string) {
   const { dev, ino } = statSync(file, { bigint: true });
   const hash = createHash('sha256').update(`${dev}:${ino}`).digest();
   const host = `127.${64 + (hash.readUInt8(0) % 64)}.${hash.readUInt8(1)}.${1 + (hash.readUInt8(2) % 254)}`;
   return { host, port: firstPort + (hash.readUInt32BE(3) % portCount) };
 }
 
-function listenAt(address: Address): Promise<Held> {
+function listenAt(address: ReturnType<typeof addressOf>): Promise<Held> {
   const server = createServer((connection) => connection.destroy());
   server.unref();
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-import { aborted } from '../clock.ts';
+import { unlessAborted } from '../clock.ts';
 import { type CredentialDocument, emptyDocument, type Storage } from '../credentials.ts';
 import { LatchkeyError } from '../errors.ts';
 
@@ -44,20 +44,15 @@ async function waitForTurn(
   signal: AbortSignal | undefined,
   timeoutMilliseconds: number | undefined,
 ): Promise<void> {
-  if (signal?.aborted) throw aborted(signal);
-  let stop = () => {};
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const interrupted = new Promise<never>((_, reject) => {
-    stop = () => signal && reject(aborted(signal));
-    signal?.addEventListener('abort', stop);
+  const timedOut = new Promise<never>((_, reject) => {
     if (timeoutMilliseconds === undefined) return;
-    const timedOut = () => new LatchkeyError('lock_timeout', `The lock ${name} was not released in time.`);
-    timer = setTimeout(() => reject(timedOut()), timeoutMilliseconds);
+    const error = () => new LatchkeyError('lock_timeout', `The lock ${name} was not released in time.`);
+    timer = setTimeout(() => reject(error()), timeoutMilliseconds);
   });
   try {
-    await Promise.race([before, interrupted]);
+    await unlessAborted(Promise.race([before, timedOut]), signal);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', stop);
   }
 }
