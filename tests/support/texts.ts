@@ -1,7 +1,5 @@
 // Compares the texts of a language with the English ones.
 
-import { placesIn } from '@latchkey/contract/texts';
-
 type Texts = Readonly<Record<string, unknown>>;
 
 const isTexts = (value: unknown): value is Texts => typeof value === 'object' && value !== null;
@@ -14,6 +12,10 @@ const breakable: Readonly<Record<string, RegExp>> = {
   'pt-BR': /e-mail/i,
   ja: /(?:\d|\{(?:count|limit|duration)\}) \p{Script=Han}/u,
 };
+
+/** The names in braces, sorted. */
+const placesIn = (text: string): string[] =>
+  [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).sort();
 
 const textProblem = (language: string, text: unknown, english: unknown): string[] => {
   if (typeof text !== 'string' || typeof english !== 'string') return ['missing'];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
-import { described, deviceName, model, shown, shownOrNull } from './fields.ts';
+import { described, deviceName, model, shown, shownOrNull, storable } from './fields.ts';
 import { requestedAccess } from './scopes.ts';
 
 /** The only response type. @see RFC 6749 section 4.1.1 */
@@ -22,14 +22,7 @@ export const clientErrors = [
 
 /** Only lengths that a body bounds anyway: what is wrong with a parameter is an error of the authorization request itself. */
 const parameter = (description: string, example: string) =>
-  z
-    .string()
-    .refine(
-      (value) => value.isWellFormed() && !value.includes('\0'),
-      'must be well-formed text without U+0000',
-    )
-    .optional()
-    .meta({ description, examples: [example] });
+  described(storable(z.string()).optional(), description, example);
 
 /** The parameters of an authorization request. @see RFC 6749 section 4.1.1, RFC 7636 section 4.3, OpenID Connect Core 3.1.2.1 */
 export const authorizationParameters = z
@@ -109,7 +102,7 @@ export const authorizationResponse = z
   .meta({ description: 'RFC 6749 section 4.1.2, RFC 9207' });
 export type AuthorizationResponse = z.infer<typeof authorizationResponse>;
 
-export const authorizationClient = z.object({
+const authorizationClient = z.object({
   id: shown('The client_id.', examples.serviceId),
   name: shown(
     'The name of the client: registered by the operator, or unverified if `kind` is `external`.',
@@ -146,7 +139,4 @@ export const pendingAuthorization = model('PendingAuthorization', 'What an autho
 export type PendingAuthorization = z.infer<typeof pendingAuthorization>;
 
 /** Who sends an authorization request, and where the response goes, for the person who reads the page. */
-export interface AuthorizationSource {
-  readonly client: z.infer<typeof authorizationClient>;
-  readonly redirect_host: string | null;
-}
+export type AuthorizationSource = Pick<PendingAuthorization, 'client' | 'redirect_host'>;

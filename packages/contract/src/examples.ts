@@ -2,7 +2,6 @@
 export const examples = {
   userId: 'usr_3kTMd0Zc9rXJw5vQ2hLs8A',
   sessionId: 'ses_Jt6YpV1nQe8RbKc4xWm2Hg',
-  runId: 'ses_9vDqLs3FhX0uTzNa7kGi5w',
   keyId: 'key_Zc8RwP4yTn6BvXo1sMj0Ug',
   passkeyId: 'pk_F2mHs9LaQx7VdTe5uYc3Kw',
   organizationId: 'org_8bNxRt5KwGz1PfJh3LqYvA',

@@ -4,16 +4,14 @@ import { fieldLimits } from './field-limits.ts';
 import { described, model, text, time } from './fields.ts';
 
 /** The events that the feed reports. */
-export const feedEventTypes = [
-  'session-revoked',
-  'credential-change',
-  'account-disabled',
-  'account-enabled',
-  'account-purged',
-  'membership-changed',
-  'profile-changed',
-] as const;
-export type FeedEventType = (typeof feedEventTypes)[number];
+export type FeedEventType =
+  | 'session-revoked'
+  | 'credential-change'
+  | 'account-disabled'
+  | 'account-enabled'
+  | 'account-purged'
+  | 'membership-changed'
+  | 'profile-changed';
 
 /** The `typ` of a security event token. @see RFC 8417 section 2.3 */
 export const setType = 'secevent+jwt';

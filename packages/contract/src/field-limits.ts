@@ -6,7 +6,6 @@ export const fieldLimits = {
   bodyBytes: 64 * 1024,
   token: 1024,
   emailAddress: 254,
-  emailLocalPart: 64,
   clientText: 100,
   /** Long enough for any list of 20 scopes, so that one scope too many is reported as such. */
   scope: 4096,

@@ -14,16 +14,15 @@ export const described = <Schema extends z.ZodType>(
 export const model = <Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) =>
   z.object(shape).meta({ id, description });
 
-/** A required, non-empty string of up to `max` characters that every supported database can store. */
-export const text = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .refine(
-      (value) => value.isWellFormed() && !value.includes('\0'),
-      'must be well-formed text without U+0000',
-    );
+/** A string that every supported database can store. */
+export const storable = (schema: z.ZodString) =>
+  schema.refine(
+    (value) => value.isWellFormed() && !value.includes('\0'),
+    'must be well-formed text without U+0000',
+  );
+
+/** A required, non-empty, storable string of up to `max` characters. */
+export const text = (max: number) => storable(z.string().min(1).max(max));
 
 /** Text for people: without control characters, and not blank. */
 export const visibleText = (max: number) =>

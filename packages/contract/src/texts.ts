@@ -10,18 +10,12 @@ export type TextsLike<Reference> = Reference extends string
     ? Plural
     : { readonly [Key in keyof Reference]: TextsLike<Reference[Key]> };
 
-const places = /\{(\w+)\}/g;
-
 /** Fills in what is in braces, in one pass: so a value that looks like a place stays text. */
 export const fillText = (text: string, values: Readonly<Record<string, string>>): string =>
-  text.replace(places, (place, name: string) => values[name] ?? place);
+  text.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place);
 
 /** The form of a text for a number, with the number in it as `{count}`. */
 export function pluralText(language: string, forms: Plural, count: number): string {
   const form = forms[pluralRules(language).select(count)] ?? forms.other;
   return fillText(form, { count: numberFormat(language, {}).format(count) });
 }
-
-/** The names in braces, sorted. */
-export const placesIn = (text: string): string[] =>
-  [...text.matchAll(places)].map(([, name = '']) => name).sort();

@@ -1,3 +1,4 @@
+import type { Profile } from './account.ts';
 import { dateTimeFormat, numberFormat } from './formatters.ts';
 
 /** How the dates and times that a person sees are written. */
@@ -9,10 +10,7 @@ export interface TimeFormat {
 }
 
 /** The two members of a profile that decide it. */
-export interface TimePreferences {
-  readonly locale: string | null;
-  readonly time_zone: string | null;
-}
+export type TimePreferences = Pick<Profile, 'locale' | 'time_zone'>;
 
 /**
  * The format that a profile sets. Undefined means not set, or unknown to this runtime: browsers

@@ -151,6 +151,11 @@ export const grantTypes = [
 ] as const;
 export type GrantType = (typeof grantTypes)[number];
 
+const tokenType = (description: string) =>
+  text(200)
+    .optional()
+    .meta({ enum: [accessTokenType], description, examples: [accessTokenType] });
+
 /** The form body of `POST /token`. @see RFC 6749 sections 4.1.3, 4.4 and 6, RFC 8628 section 3.4, RFC 8693 section 2.1, RFC 7523 section 2.1 */
 export const grantForm = z
   .object({
@@ -180,26 +185,14 @@ export const grantForm = z
       'The access token or key that the run is made within. Default: the session cookie.',
       examples.accessToken,
     ),
-    subject_token_type: text(200)
-      .optional()
-      .meta({
-        enum: [accessTokenType],
-        description: 'Required with subject_token.',
-        examples: [accessTokenType],
-      }),
+    subject_token_type: tokenType('Required with subject_token.'),
     assertion: described(
       opaque(fieldLimits.assertion).optional(),
       'The token of an issuer that the key trusts (RFC 7523).',
       examples.idToken,
     ),
     key_id: described(token.optional(), 'The id of the key that the run is made within.', examples.keyId),
-    requested_token_type: text(200)
-      .optional()
-      .meta({
-        enum: [accessTokenType],
-        description: 'The only supported type, and the default.',
-        examples: [accessTokenType],
-      }),
+    requested_token_type: tokenType('The only supported type, and the default.'),
     actor_token: notSupported,
     actor_token_type: notSupported,
     audience: notSupported,

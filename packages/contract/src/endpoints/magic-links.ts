@@ -8,15 +8,15 @@ import {
 } from '../magic-links.ts';
 import { cookieSignIn, signInQuery, tokenSet } from '../tokens.ts';
 
+const ofLink = { group: 'sign-in-links', method: 'post', access: 'anyone' } as const;
+
 export const magicLinkEndpoints = {
   requestMagicLink: define({
+    ...ofLink,
     title: 'Email a sign-in link',
-    group: 'sign-in-links',
-    method: 'post',
     path: `${auth}/magic_link`,
     summary: 'Emails a sign-in link and a sign-in code',
     notes: 'The response is the same whether or not the account exists.',
-    access: 'anyone',
     headers: {
       'Accept-Language':
         'The languages that the user reads. The email is in one of them if the profile of the account has no `locale`, or there is no account.',
@@ -27,26 +27,22 @@ export const magicLinkEndpoints = {
     errors: ['invalid_request', 'rate_limited'],
   }),
   previewMagicLink: define({
+    ...ofLink,
     title: 'Check a sign-in link',
-    group: 'sign-in-links',
-    method: 'post',
     path: `${auth}/magic_link/preview`,
     summary: 'Tells whether an emailed link still works',
     notes: 'Spends nothing, and says nothing about the address that the link was sent to.',
-    access: 'anyone',
     body: magicLinkToken,
     response: magicLinkPreview,
     errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
     errorMeanings: { invalid_grant: 'The link is unknown, expired or already used.' },
   }),
   verifyMagicLink: define({
+    ...ofLink,
     title: 'Sign in with a link or code',
-    group: 'sign-in-links',
-    method: 'post',
     path: `${auth}/magic_link/verify`,
     summary: 'Signs in with an emailed link or code',
     notes: 'Takes the token of the link, or the code together with the request it belongs to.',
-    access: 'anyone',
     query: signInQuery,
     body: magicLinkVerification,
     response: tokenSet.or(cookieSignIn),
