@@ -128,21 +128,12 @@ const page = (size: number, cursor: string | undefined) => ({
 
 /** Lists one page of the user's organizations. */
 export const listOrganizations = (cursor?: string) =>
-  resultOf(
-    api
-      .call('listOrganizations', page(fieldLimits.defaultPageSize, cursor))
-      .then(({ organizations, next_cursor }) => ({ entries: organizations, next_cursor })),
-  );
+  call('listOrganizations', page(fieldLimits.defaultPageSize, cursor));
 
 const eventPageSize = 10;
 
 /** Lists one page of the user's security log, newest first. */
-export const listEvents = (cursor?: string) =>
-  resultOf(
-    api
-      .call('listEvents', page(eventPageSize, cursor))
-      .then(({ events, next_cursor }) => ({ entries: events, next_cursor })),
-  );
+export const listEvents = (cursor?: string) => call('listEvents', page(eventPageSize, cursor));
 
 const maxEventPages = 10;
 

@@ -1,14 +1,9 @@
-/** A text that this browser or this tab keeps. */
-export interface Note {
-  /** With storage disabled, nothing is kept. */
-  leave(text: string): void;
-  read(): string | null;
-  remove(): void;
-}
-
-/** A note under this key. @param storage where it is; in some browsers, asking for that fails */
-export const noteIn = (storage: () => Storage, key: string): Note => ({
-  leave: (text) => {
+/**
+ * A text that this browser or this tab keeps under a key. With storage disabled, nothing is kept.
+ * @param storage where it is; in some browsers, asking for that fails
+ */
+export const noteIn = (storage: () => Storage, key: string) => ({
+  leave: (text: string) => {
     try {
       storage().setItem(key, text);
     } catch {}
@@ -28,4 +23,4 @@ export const noteIn = (storage: () => Storage, key: string): Note => ({
 });
 
 /** What a page leaves for the next one in the same tab. */
-export const tabNote = (name: string): Note => noteIn(() => sessionStorage, `latchkey.${name}`);
+export const tabNote = (name: string) => noteIn(() => sessionStorage, `latchkey.${name}`);

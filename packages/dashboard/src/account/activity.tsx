@@ -34,12 +34,12 @@ async function catchUp(): Promise<void> {
   const list = await listEvents();
   if (!list.ok) return;
   const known = new Set(events.value.map(({ id }) => id));
-  const { entries } = list.value;
-  const added = entries.filter(({ id }) => !known.has(id));
-  if (added.length < entries.length) {
+  const newest = list.value.events;
+  const added = newest.filter(({ id }) => !known.has(id));
+  if (added.length < newest.length) {
     // An event shown before may have changed: a similar change within a minute is added to it.
-    const newest = new Map(entries.map((event) => [event.id, event]));
-    events.value = [...added, ...events.value.map((event) => newest.get(event.id) ?? event)];
+    const byId = new Map(newest.map((event) => [event.id, event]));
+    events.value = [...added, ...events.value.map((event) => byId.get(event.id) ?? event)];
     return;
   }
   events.value = added;

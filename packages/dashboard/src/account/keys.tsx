@@ -12,7 +12,7 @@ import { List, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { CreatedKeyView, isFormOpen, isKeyShown, NewKeyForm, openForm } from './new-key.tsx';
-import { accessText, known, LastUse, loadKnownScopes, OnlyService } from './parts.tsx';
+import { accessText, known, loadKnownScopes, OnlyService, Use } from './parts.tsx';
 import { finish, Section, SectionContent, sectionData } from './section.tsx';
 
 const words = texts.account.keys;
@@ -69,16 +69,6 @@ const RemoveButton = ({ item, titleId }: { item: Key; titleId: string }) => (
   </button>
 );
 
-const Lifetime = ({ item: { created_at, last_used_at, expires_at } }: { item: Key }) => (
-  <p>
-    <LastUse at={last_used_at} />
-    {' · '}
-    {fillParts(texts.account.created, { time: <RelativeTime at={created_at} /> })}
-    {' · '}
-    {fillParts(texts.account.expires, { time: <RelativeTime at={expires_at} /> })}
-  </p>
-);
-
 /** What a job needs to use a key without a secret. */
 const Trust = ({ id, trust: { issuer, claims } }: { id: string; trust: KeyTrust }) => (
   <>
@@ -123,7 +113,11 @@ function Item({ item }: { item: Key }) {
       >
         <p>{accessText(item.scope) || words.nothing}</p>
         {item.trust ? <Trust id={item.id} trust={item.trust} /> : null}
-        <Lifetime item={item} />
+        <p>
+          <Use item={item} />
+          {' · '}
+          {fillParts(texts.account.expires, { time: <RelativeTime at={item.expires_at} /> })}
+        </p>
       </Row>
     </li>
   );

@@ -1,4 +1,4 @@
-import type { ScopeList } from '@latchkey/contract/keys';
+import type { Key, ScopeList } from '@latchkey/contract/keys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { call, type Problem } from '../api.ts';
@@ -33,12 +33,18 @@ export function OnlyService({ resource }: { resource: string | null }) {
   );
 }
 
-/** When a key or passkey was last used, if ever. */
-export const LastUse = ({ at }: { at: string | null }) => (
+/** When a key or passkey was last used, if ever, and when it was created. */
+export const Use = ({
+  item: { created_at, last_used_at },
+}: {
+  item: Pick<Key, 'created_at' | 'last_used_at'>;
+}) => (
   <>
-    {at === null
+    {last_used_at === null
       ? texts.account.neverUsed
-      : fillParts(texts.account.lastUsed, { time: <RelativeTime at={at} /> })}
+      : fillParts(texts.account.lastUsed, { time: <RelativeTime at={last_used_at} /> })}
+    {' · '}
+    {fillParts(texts.account.created, { time: <RelativeTime at={created_at} /> })}
   </>
 );
 

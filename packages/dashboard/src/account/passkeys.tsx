@@ -17,9 +17,8 @@ import { passkeyIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { RemoveQuestion } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
-import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
-import { LastUse } from './parts.tsx';
+import { Use } from './parts.tsx';
 import { finish, focusHeading, Section, SectionContent, sectionData } from './section.tsx';
 
 /** The passkey whose rename form or removal confirmation is open. */
@@ -168,14 +167,6 @@ function storageOf({ device_type, backed_up }: Passkey): readonly [badge: string
   return [words.oneDevice, words.oneDeviceText];
 }
 
-const Use = ({ passkey: { created_at, last_used_at } }: { passkey: Passkey }) => (
-  <p>
-    <LastUse at={last_used_at} />
-    {' · '}
-    {fillParts(texts.account.created, { time: <RelativeTime at={created_at} /> })}
-  </p>
-);
-
 function Below({ passkey, now }: { passkey: Passkey; now: Open | undefined }) {
   if (now === undefined) return null;
   return now.to === 'rename' ? (
@@ -208,7 +199,9 @@ function Item({ passkey }: { passkey: Passkey }) {
         action={now === undefined ? <Actions passkey={passkey} titleId={titleId} /> : null}
         below={<Below passkey={passkey} now={now} />}
       >
-        <Use passkey={passkey} />
+        <p>
+          <Use item={passkey} />
+        </p>
         <p>{storageText}</p>
       </Row>
     </li>

@@ -45,17 +45,13 @@ export function sectionData(
   return { id, state, error: busy.error, isBusy: busy.now, load };
 }
 
-/** A page of a list, as the service returns it. */
-interface ListPage<T> {
-  readonly entries: readonly T[];
-  readonly next_cursor: string | null;
-}
-
-/** A section with a list that is loaded page by page. */
-export function pagedData<T>(
-  id: string,
+/** A section with a list that is loaded page by page. Its id is the member of a page with the entries. */
+export function pagedData<Id extends string, T>(
+  id: Id,
   name: string,
-  fetchPage: (cursor?: string) => Promise<Result<ListPage<T>>>,
+  fetchPage: (
+    cursor?: string,
+  ) => Promise<Result<{ next_cursor: string | null } & { [List in Id]: readonly T[] }>>,
 ) {
   const entries = signal<readonly T[]>([]);
   const cursor = signal<string | null>(null);
@@ -63,7 +59,7 @@ export function pagedData<T>(
   async function read(from?: string): Promise<Problem | undefined> {
     const page = detectSignOut(await fetchPage(from));
     if (!page.ok) return page.problem;
-    entries.value = from === undefined ? page.value.entries : [...entries.value, ...page.value.entries];
+    entries.value = from === undefined ? page.value[id] : [...entries.value, ...page.value[id]];
     cursor.value = page.value.next_cursor;
     return undefined;
   }

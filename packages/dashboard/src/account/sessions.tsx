@@ -117,6 +117,25 @@ const Title = ({ session }: { session: Session }) => (
   </>
 );
 
+interface EndButtonProps {
+  readonly ended: readonly Session[];
+  readonly titleId: string;
+  readonly label: string;
+  /** What is said afterwards. */
+  readonly done: string;
+}
+
+const EndButton = ({ ended, titleId, label, done }: EndButtonProps) => (
+  <button
+    type="button"
+    disabled={busy.now.value}
+    aria-describedby={titleId}
+    onClick={() => void endEach(ended, done)}
+  >
+    {label}
+  </button>
+);
+
 function RunItem({ session }: { session: Session }) {
   const titleId = `session-${session.id}`;
   return (
@@ -125,16 +144,7 @@ function RunItem({ session }: { session: Session }) {
         titleId={titleId}
         icon={runIcon}
         title={<Title session={session} />}
-        action={
-          <button
-            type="button"
-            disabled={busy.now.value}
-            aria-describedby={titleId}
-            onClick={() => void endEach([session], words.stopped)}
-          >
-            {words.stop}
-          </button>
-        }
+        action={<EndButton ended={[session]} titleId={titleId} label={words.stop} done={words.stopped} />}
       >
         <p>{accessOf(session)}</p>
         <p>
@@ -157,29 +167,11 @@ function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) 
         ))}
       </ul>
       {runs.length < 2 ? null : (
-        <button
-          type="button"
-          disabled={busy.now.value}
-          aria-describedby={titleId}
-          onClick={() => void endEach(runs, words.allStopped)}
-        >
-          {words.stopAll}
-        </button>
+        <EndButton ended={runs} titleId={titleId} label={words.stopAll} done={words.allStopped} />
       )}
     </div>
   );
 }
-
-const EndSession = ({ session, titleId }: { session: Session; titleId: string }) => (
-  <button
-    type="button"
-    disabled={busy.now.value}
-    aria-describedby={titleId}
-    onClick={() => void endEach([session], words.ended)}
-  >
-    {words.end}
-  </button>
-);
 
 function SessionItem({ session, runs }: { session: Session; runs: readonly Session[] }) {
   const titleId = `session-${session.id}`;
@@ -191,7 +183,11 @@ function SessionItem({ session, runs }: { session: Session; runs: readonly Sessi
         icon={iconOf(session)}
         title={<Title session={session} />}
         below={runs.length === 0 ? null : <Runs runs={runs} titleId={titleId} />}
-        action={session.current ? null : <EndSession session={session} titleId={titleId} />}
+        action={
+          session.current ? null : (
+            <EndButton ended={[session]} titleId={titleId} label={words.end} done={words.ended} />
+          )
+        }
       >
         {isNarrow(session) ? <p>{accessOf(session)}</p> : null}
         <p>

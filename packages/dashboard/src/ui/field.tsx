@@ -23,10 +23,7 @@ interface FieldProps {
  */
 export const EmailField = (
   props: Omit<FieldProps, 'maxLength'> & { autoComplete: 'email' | 'username webauthn' },
-) => <Field {...props} inputMode="email" maxLength={4 * fieldLimits.emailAddress} />;
-
-/** Text such as a name or a URL. */
-export const TextField = (props: FieldProps) => <Field {...props} />;
+) => <TextField {...props} inputMode="email" maxLength={4 * fieldLimits.emailAddress} />;
 
 interface SelectFieldProps {
   readonly id: string;
@@ -68,12 +65,12 @@ const Hint = ({ id, text }: { id: string; text: string | undefined }) =>
 
 /** The code of a device; case, spaces and hyphens don't matter. */
 export const UserCodeField = (props: Omit<FieldProps, 'maxLength'>) => (
-  <Field {...props} example="BCDF-GHJK" maxLength={fieldLimits.userCode} />
+  <TextField {...props} example="BCDF-GHJK" maxLength={fieldLimits.userCode} />
 );
 
 /** The code from an email; spaces and hyphens don't matter. */
 export const EmailCodeField = (props: Omit<FieldProps, 'label' | 'maxLength'>) => (
-  <Field
+  <TextField
     {...props}
     label={texts.common.emailCode}
     inputMode="numeric"
@@ -90,7 +87,8 @@ interface Kind {
   readonly example?: string;
 }
 
-function Field({
+/** Text such as a name or a URL. */
+export function TextField({
   id,
   label,
   hint,
