@@ -16,16 +16,8 @@ export interface AgentOptions {
   readonly ask?: boolean;
 }
 
-export interface Policy {
-  readonly scopes: readonly string[];
-  readonly resource: string | undefined;
-  readonly maxLifetimeSeconds: number;
-  readonly listen: string | undefined;
-  readonly ask: boolean;
-}
-
 /** Options take the place of what the file says. @throws {UsageError} */
-export async function readPolicy({ policy: file, ...options }: AgentOptions): Promise<Policy> {
+export async function readPolicy({ policy: file, ...options }: AgentOptions) {
   const {
     scope,
     resource,

@@ -19,20 +19,17 @@ import type { Context } from './context.ts';
 import { type CredentialKind, UsageError } from './exit.ts';
 import { openStorage, type Place } from './storage.ts';
 
-/** Where the server's address comes from. */
-export type ServerSource = 'option' | 'environment' | 'last_login' | 'default';
-
 /** Where the address of the server comes from, for people. */
-export const sources: Readonly<Record<ServerSource, string>> = {
+export const sources = {
   option: 'from --server',
   environment: 'from LATCHKEY_SERVER',
   last_login: 'last signed in to',
   default: 'the default',
-};
+} as const;
 
 interface Target {
   readonly server: string;
-  readonly source: ServerSource;
+  readonly source: keyof typeof sources;
 }
 
 /** A server, and what to send to it. */
@@ -101,7 +98,7 @@ export async function connectWithoutCredential(ctx: Context): Promise<Api> {
     const place = await openStorage(config);
     target = rememberedServer(await place.storage.read(), place);
   }
-  ctx.onConnect({ server: target.server, credential: 'token', store: undefined, hasOtherLogins: false });
+  ctx.onConnect({ server: target.server, credential: 'token' });
   return openApi(ctx, target.server);
 }
 
@@ -130,7 +127,7 @@ async function connectWithAgent(ctx: Context, address: string): Promise<Connecti
       'Leave out or unset one of them.',
     );
   }
-  ctx.onConnect({ server: 'The agent', credential: 'agent', store: undefined, hasOtherLogins: false });
+  ctx.onConnect({ server: 'The agent', credential: 'agent' });
   const { connectAgent, openAgentSession } = await import('@latchkey/client/agent');
   let agent: Agent;
   try {
@@ -146,9 +143,9 @@ async function connectWithAgent(ctx: Context, address: string): Promise<Connecti
   const target: Target = named ?? { server: agent.server, source: 'environment' };
   const api = openApi(ctx, target.server);
   const session = openAgentSession({ api, address });
-  const credential: CredentialKind = 'agent';
-  ctx.onConnect({ server: target.server, credential, store: undefined, hasOtherLogins: false });
-  return { ...target, credential, api, session, agent, stored: undefined };
+  const connected = { ...target, credential: 'agent' } as const;
+  ctx.onConnect(connected);
+  return { ...connected, api, session, agent, stored: undefined };
 }
 
 async function connectWithToken(ctx: Context, token: string): Promise<Connection> {
@@ -162,9 +159,9 @@ async function connectWithToken(ctx: Context, token: string): Promise<Connection
   if (!target) throw unnamedServer('LATCHKEY_TOKEN is only sent to a server that you name.');
   const api = openApi(ctx, target.server);
   const session = tokenSession(api, token);
-  const credential: CredentialKind = 'token';
-  ctx.onConnect({ server: target.server, credential, store: undefined, hasOtherLogins: false });
-  return { ...target, credential, api, session, stored: undefined };
+  const connected = { ...target, credential: 'token' } as const;
+  ctx.onConnect(connected);
+  return { ...connected, api, session, stored: undefined };
 }
 
 const unnamedServer = (message = 'No server is named.') =>

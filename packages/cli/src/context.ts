@@ -9,10 +9,10 @@ import type { TextSource } from './text-input.ts';
 export interface Connected {
   readonly server: string;
   readonly credential: CredentialKind;
-  /** Undefined with `LATCHKEY_TOKEN`. */
-  readonly store: CredentialStore | undefined;
+  /** Undefined with `LATCHKEY_TOKEN` and `LATCHKEY_AGENT`. */
+  readonly store?: CredentialStore;
   /** Whether other accounts of the server have a login here. */
-  readonly hasOtherLogins: boolean;
+  readonly hasOtherLogins?: boolean;
 }
 
 /** Everything a command works with. */

@@ -103,7 +103,7 @@ export interface Invocation {
   /** What the command sends to it. */
   readonly credential: CredentialKind;
   /** Whether other accounts of the server have a login here. */
-  readonly hasOtherLogins: boolean;
+  readonly hasOtherLogins?: boolean | undefined;
 }
 
 /** Translates any error into what is printed. */

@@ -11,16 +11,19 @@ const maxPages = 10;
 
 /**
  * All pages of a list as one, up to a thousand entries. A cursor that is not null marks where the rest begins.
- * @param fetchPage fetches one page
+ * @param name the member of a page with the entries
  */
-export async function allPages<Entry>(
-  fetchPage: (query: PageQuery) => Promise<{ entries: readonly Entry[]; next_cursor: string | null }>,
+export async function allPages<Name extends string, Entry>(
+  name: Name,
+  fetchPage: (
+    query: PageQuery,
+  ) => Promise<{ next_cursor: string | null } & { [List in Name]: readonly Entry[] }>,
 ): Promise<{ entries: Entry[]; next_cursor: string | null }> {
   const entries: Entry[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < maxPages; page++) {
     const next = await fetchPage({ limit: String(pageSize), ...(cursor === null ? {} : { cursor }) });
-    entries.push(...next.entries);
+    entries.push(...next[name]);
     cursor = next.next_cursor;
     if (cursor === null) break;
   }

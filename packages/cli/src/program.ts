@@ -326,7 +326,7 @@ function invocationOf(command: Command, connected: Connected | undefined): Invoc
     command: pathOf(command),
     server: connected?.server,
     credential: connected?.credential ?? 'session',
-    hasOtherLogins: connected?.hasOtherLogins ?? false,
+    hasOtherLogins: connected?.hasOtherLogins,
   };
 }
 

@@ -6,7 +6,7 @@ import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-s
 import { systemCode, systemReason } from '@latchkey/client/internal/storage/store-failure';
 import { type AgentOptions, readPolicy } from '../agent-policy.ts';
 import { askOnce, findAsker } from '../agent-question.ts';
-import { connectStored, type StoredConnection } from '../connection.ts';
+import { connectStored } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { Cancelled, ReportedError, UsageError } from '../exit.ts';
 
@@ -32,10 +32,10 @@ export async function agentRun(
   [name = '', ...args]: readonly string[],
   options: AgentOptions,
 ): Promise<void> {
-  const { running, server, keepsInput } = await start(ctx, options);
+  const started = await start(ctx, options);
   let status: number;
   try {
-    status = await runProgram(ctx, name, args, { running, server, keepsInput });
+    status = await runProgram(ctx, name, args, started);
   } catch (error) {
     const isMissing = systemCode(error) === 'ENOENT';
     const reason = isMissing ? 'there is no such program' : systemReason(error);
@@ -44,20 +44,18 @@ export async function agentRun(
     ]);
     status = isMissing ? notFound : cannotStart;
   } finally {
-    await stop(ctx, running);
+    await stop(ctx, started.running);
   }
   if (status !== 0) throw new ReportedError(status);
 }
 
-async function start(
-  ctx: Context,
-  options: AgentOptions,
-): Promise<{ readonly running: RunningAgent; readonly server: string; readonly keepsInput: boolean }> {
+async function start(ctx: Context, options: AgentOptions) {
   const { ask, listen, ...policy } = await readPolicy(options);
   const port = listenPort(listen);
   const asker = ask ? await findAsker(ctx) : undefined;
   const connection = await connectStored(ctx);
-  await requireLogin(connection, ctx.signal);
+  // Fails at the start rather than at the first request.
+  await connection.session.accessToken({ signal: ctx.signal });
   const { runtimeDirectory } = ctx.config.sessionBus;
   const running = await startAgent(
     connection,
@@ -71,10 +69,6 @@ async function start(
   });
   return { running, server: connection.server, keepsInput: asker !== undefined && ctx.prompt.isPossible };
 }
-
-/** Fails at the start rather than at the first request. */
-const requireLogin = ({ session }: StoredConnection, signal: AbortSignal): Promise<string> =>
-  session.accessToken({ signal });
 
 /** @throws {UsageError} */
 function listenPort(listen: string | undefined): number | undefined {
@@ -96,7 +90,7 @@ function runProgram(
   { config, takeSignals }: Context,
   name: string,
   args: readonly string[],
-  { running, server, keepsInput }: { running: RunningAgent; server: string; keepsInput: boolean },
+  { running, server, keepsInput }: Awaited<ReturnType<typeof start>>,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(name, args, {

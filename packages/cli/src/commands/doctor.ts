@@ -50,7 +50,6 @@ export async function doctor(ctx: Context): Promise<void> {
         command: 'latchkey doctor',
         server: connection.server,
         credential: connection.credential,
-        hasOtherLogins: false,
       });
       failures.push(failure);
       return [null, { name, state: 'problem', text: failure.message, hint: failure.hint }];

@@ -1,5 +1,5 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { Key, KeyTrust } from '@latchkey/contract/keys';
+import type { KeyTrust } from '@latchkey/contract/keys';
 import { hasBrowser, openBrowser } from '../browser.ts';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -23,10 +23,9 @@ export interface NewKeyOptions {
 /** `latchkey keys`: the user's keys without their secrets, newest first. */
 export async function listKeys(ctx: Context): Promise<void> {
   const { session } = await connect(ctx);
-  const { entries, next_cursor } = await allPages<Key>(async (query) => {
-    const page = await session.call('listKeys', { query, signal: ctx.signal });
-    return { entries: page.keys, next_cursor: page.next_cursor };
-  });
+  const { entries, next_cursor } = await allPages('keys', (query) =>
+    session.call('listKeys', { query, signal: ctx.signal }),
+  );
   printList(ctx, {
     json: { keys: entries, next_cursor },
     heading: ['ID', 'NAME', 'SCOPE', 'RESOURCE', 'ISSUER', 'EXPIRES', 'LAST USED'],

@@ -54,10 +54,7 @@ async function leaveCurrent({ server, stored, ...connection }: Connection): Prom
 }
 
 const allSessions = (session: Session, signal: AbortSignal) =>
-  allPages<ListedSession>(async (query) => {
-    const page = await session.call('listSessions', { query, signal });
-    return { entries: page.sessions, next_cursor: page.next_cursor };
-  });
+  allPages('sessions', (query) => session.call('listSessions', { query, signal }));
 
 /** How many programs have a token of their own that acts for the user. */
 function runsLines(entries: readonly ListedSession[]): string[] {
