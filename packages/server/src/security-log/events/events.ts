@@ -25,7 +25,7 @@ export type EventType = (typeof eventTypes)[number];
 export interface NewEvent {
   readonly type: EventType;
   readonly userId: string;
-  readonly sessionId?: string;
+  readonly sessionId?: string | null;
   readonly client?: ClientInfo;
   readonly detail?: EventDetail;
 }
@@ -222,9 +222,8 @@ export async function recordingRateLimits<Taken>(
     return await take();
   } catch (error) {
     if (error instanceof AuthError && error.code === 'rate_limited' && error.detail !== undefined) {
-      const { userId, sessionId, client } = reached;
-      await recordRateLimitReached(ctx, { userId, sessionId, client }, error.detail).catch(() =>
-        ctx.log.warn({ user: userId }, 'could not record that a rate limit was reached'),
+      await recordRateLimitReached(ctx, reached, error.detail).catch(() =>
+        ctx.log.warn({ user: reached.userId }, 'could not record that a rate limit was reached'),
       );
     }
     throw error;

@@ -4,7 +4,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { EventRow } from './chain.ts';
-import { detailOf, type EventDetail } from './detail.ts';
+import { detailOf } from './detail.ts';
 import type { EventType } from './events.ts';
 import * as store from './store.ts';
 
@@ -54,20 +54,14 @@ const lineOf = ({ once: _, ...row }: EventRow): string =>
   JSON.stringify({ ...row, created_at: new Date(row.created_at).toISOString(), detail: detailOf(row) });
 
 /** An event of the security log with its position in the order of all events. */
-export type PositionedEvent = Omit<EventRow, 'once' | 'created_at' | 'detail' | 'type'> & {
-  readonly position: number;
-  readonly type: EventType;
-  /** RFC 3339. */
-  readonly created_at: string;
-  readonly detail: EventDetail;
-};
+export type PositionedEvent = Awaited<ReturnType<typeof listEventsAfterPosition>>[number];
 
 /**
  * The next events of all accounts after a position, in the order of their positions; none if there are no more yet. An event that
  * commits late is never passed over: positions up to the last one returned are committed or never will be.
  * @throws {AuthError} `invalid_request` when the position has not been reached yet
  */
-export async function listEventsAfterPosition(ctx: Context, after: number): Promise<PositionedEvent[]> {
+export async function listEventsAfterPosition(ctx: Context, after: number) {
   const on = ctx.db.read;
   const last = (await store.findLastPosition(on, {}))[0]?.position ?? 0;
   if (last < after) {

@@ -8,6 +8,9 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { digestTemplate, maxDigestNotices, noticeTemplate } from './mail.ts';
 import * as store from './store.ts';
+import { spendNotice, spendNoticeForApprover, storeOutcome } from './store.ts';
+
+export { spendNotice, spendNoticeForApprover, storeOutcome };
 
 /** How long the link of a notice is valid, and so how long the former address can undo a change of address. */
 export const noticeTtlSeconds = 7 * 86_400;
@@ -143,25 +146,6 @@ export async function findDisownedNotice(on: Executor, id: string) {
 /** What decides how times are written to the owner of an account, in mails about its notices. */
 export async function findReader(on: Executor, userId: string) {
   return (await store.findReader(on, { id: userId })).at(0);
-}
-
-/** Spends the link of a notice; true for exactly one caller. */
-export async function spendNotice(ctx: Context, tx: Executor, id: string): Promise<boolean> {
-  return (await store.spendNotice(tx, { id, now: ctx.clock() })).length > 0;
-}
-
-/** Spends the link of a notice a second time, for the session that approved the device; true for exactly one caller. */
-export async function spendNoticeForApprover(ctx: Context, tx: Executor, id: string): Promise<boolean> {
-  return (await store.spendNoticeForApprover(tx, { id, now: ctx.clock() })).length > 0;
-}
-
-/** Stores what the link of a notice undid, as JSON, and the address that was restored. */
-export async function storeOutcome(
-  tx: Executor,
-  id: string,
-  { outcome, restoredEmail }: { readonly outcome: string; readonly restoredEmail: string | null },
-): Promise<void> {
-  await store.storeOutcome(tx, { id, outcome, restored_email: restoredEmail });
 }
 
 /**

@@ -137,7 +137,7 @@ export const spendNoticeForApprover = statement<{ id: string; now: number }>()((
     .returning('id'),
 );
 
-/** Stores what the link of a notice undid. */
+/** Stores what the link of a notice undid, as JSON, and the address that was restored. */
 export const storeOutcome = statement<{ id: string; outcome: string; restored_email: string | null }>()(
   (db, p) =>
     db

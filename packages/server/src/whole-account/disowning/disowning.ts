@@ -59,16 +59,21 @@ export async function disownNotice(
     if (!notice) throw refused('ended');
     const account = await lockAccountOf(tx, notice.user_id);
     const { kind, session_id: sessionId } = notice;
-    if (await spendNotice(ctx, tx, id)) {
+    const [spent] = await spendNotice(tx, { id, now: ctx.clock() });
+    if (spent) {
       const undone = await undoSession(ctx, tx, account, { noticeId: id, kind, sessionId }, client);
-      const [approver] = sessionId === null ? [] : await findApprover(tx, account, sessionId);
+      const [approver] =
+        sessionId === null
+          ? []
+          : await store.findApprover(tx, { session_id: sessionId, user_id: account.id });
       await conclude(ctx, tx, account, id, { ...undone, approver: approver ?? null });
     }
     const used = await findOpenNotice(ctx, tx, id);
     if (!used) throw refused('ended');
     const outcome = outcomeOf(used);
     if (!link.approver || outcome.approver === null) return responseOf(used);
-    if (!(await spendNoticeForApprover(ctx, tx, id))) return responseOf(used);
+    const [spentForApprover] = await spendNoticeForApprover(tx, { id, now: ctx.clock() });
+    if (!spentForApprover) return responseOf(used);
     const cause = { noticeId: id, kind, sessionId: outcome.approver.id };
     const undone = await undoSession(ctx, tx, account, cause, client);
     const both = { ...mergeUndone(outcome, undone, maxDeviceNames), approver: outcome.approver };
@@ -108,9 +113,6 @@ const lockAccountOf = (tx: Executor, userId: string): Promise<Account> =>
     throw error instanceof AuthError && error.code === 'invalid_token' ? refused('ended') : error;
   });
 
-const findApprover = (tx: Executor, { id }: Account, sessionId: string) =>
-  store.findApprover(tx, { session_id: sessionId, user_id: id });
-
 /** Stores what was undone, for later uses of the link, and mails it to the owner of the account. */
 async function conclude(
   ctx: Context,
@@ -119,7 +121,7 @@ async function conclude(
   id: string,
   outcome: Outcome,
 ): Promise<void> {
-  await storeOutcome(tx, id, { outcome: JSON.stringify(outcome), restoredEmail: outcome.email });
+  await storeOutcome(tx, { id, outcome: JSON.stringify(outcome), restored_email: outcome.email });
   await enqueueMail(ctx, tx, {
     template: disownedTemplate,
     recipient: outcome.email ?? account.email,
@@ -215,7 +217,7 @@ async function recordUndone(
     await recordEvent(ctx, tx, {
       type: 'passkey_removed',
       userId,
-      ...(session_id === null ? {} : { sessionId: session_id }),
+      sessionId: session_id,
       client,
       detail: { passkey_id: id, name, reason: 'disowned' },
     });
@@ -223,7 +225,7 @@ async function recordUndone(
   await recordEvent(ctx, tx, {
     type: 'session_disowned',
     userId,
-    ...(sessionId === null ? {} : { sessionId }),
+    sessionId,
     client,
     detail: {
       notice: kind,

@@ -1,5 +1,6 @@
 import type { DisownedNotice } from '@latchkey/contract/notices';
 import type { Tables } from '../../platform/database/schema.ts';
+import type { findApprover } from './store.ts';
 
 /** What disowning one session undid. */
 export type Undone = Omit<DisownedNotice, 'kind' | 'approver'>;
@@ -7,12 +8,7 @@ export type Undone = Omit<DisownedNotice, 'kind' | 'approver'>;
 /** What the link of a notice has undone so far, as the notice's row stores it. */
 export interface Outcome extends Undone {
   /** The session that approved the device. `created_at` is in milliseconds since 1970. */
-  readonly approver: {
-    readonly id: string;
-    readonly created_at: number;
-    readonly ip_address: string | null;
-    readonly user_agent: string | null;
-  } | null;
+  readonly approver: Awaited<ReturnType<typeof findApprover>>[number] | null;
 }
 
 type UsedNotice = Pick<Tables['notices'], 'kind' | 'outcome' | 'approver_disowned_at'>;

@@ -5,13 +5,8 @@ import { programOf } from '../../platform/values/user-agent.ts';
 import { type Descent, descentOf, type SessionOrigin, type UndoableChange } from './lineage.ts';
 
 /** A session, what it came from, and the place it was started at. */
-export interface PlacedSession extends SessionOrigin {
-  readonly kind: Tables['sessions']['kind'];
-  readonly ip_address: string | null;
-  readonly user_agent: string | null;
-  readonly created_at: number;
-  readonly distrusted_as: string | null;
-}
+export type PlacedSession = SessionOrigin &
+  Pick<Tables['sessions'], 'kind' | 'ip_address' | 'user_agent' | 'created_at' | 'distrusted_as'>;
 
 /** Notices about a copied token: the session was the owner's, and so is its place. */
 const copiedTokenKinds: readonly NoticeKind[] = ['theft_stopped', 'refresh_repeated_elsewhere'];
