@@ -13,13 +13,13 @@ export type ErrorDetail = string;
 type Members = Pick<ErrorBody, 'interval' | 'redirect' | 'form_post'>;
 
 interface Extra {
-  readonly detail?: ErrorDetail;
+  readonly detail?: ErrorDetail | undefined;
   /** Further members of the response. */
   readonly members?: Members;
   /** Further headers of the response. */
   readonly headers?: Record<string, string>;
   /** Other than the status of the code. */
-  readonly status?: 400;
+  readonly status?: 400 | undefined;
   readonly cause?: unknown;
 }
 
@@ -63,13 +63,8 @@ export class AuthError extends Error {
 
   #with(changes: Extra): AuthError {
     const { code, message, detail, members, headers, cause } = this;
-    const status = this.#status === undefined ? {} : { status: this.#status };
-    return new AuthError(code, message, {
-      ...(detail ? { detail } : {}),
-      ...{ members, headers, cause },
-      ...status,
-      ...changes,
-    });
+    const extra = { detail, members, headers, cause, status: this.#status };
+    return new AuthError(code, message, { ...extra, ...changes });
   }
 
   toBody(requestId: string): ErrorBody {

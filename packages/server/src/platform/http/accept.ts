@@ -1,9 +1,10 @@
-interface MediaRange {
+interface Range {
   readonly name: string;
   readonly quality: number;
 }
 
-const rangesOf = (accept: string): MediaRange[] =>
+/** What an `Accept` or `Accept-Encoding` header names, with the quality of each, in its order. */
+export const rangesOf = (accept: string): Range[] =>
   accept.split(',').map((range) => {
     const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     const quality = parameters.find((parameter) => parameter.startsWith('q='));
@@ -19,7 +20,7 @@ export function prefers(accept: string | null, type: string): boolean {
 }
 
 /** The rank and quality of the first of these ranges, listed most specific first, that the header names. */
-function preferenceFor(ranges: readonly MediaRange[], names: readonly string[]) {
+function preferenceFor(ranges: readonly Range[], names: readonly string[]) {
   for (const [rank, name] of names.entries()) {
     const range = ranges.find((one) => one.name === name);
     if (range) return { rank, quality: range.quality };

@@ -7,7 +7,7 @@ import { pathNotFound } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
 import { prefersHtml } from './accept.ts';
 import { readLanguageCookie } from './cookie.ts';
-import { logoPath, storeLogo, withProduct } from './product-pages.ts';
+import { logoHeaders, logoPath, withProduct } from './product-pages.ts';
 import type { Routes } from './routing.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
@@ -214,10 +214,11 @@ export function requestPage<Data>(name: RequestPage, options: PageOptions) {
 
 /** Serves the logo, if there is one. A browser that opens it shows the image, and runs nothing that it may hold. */
 function logoRoute(routes: Routes, options: PageOptions): void {
-  const stored = storeLogo(options.product);
-  if (stored === undefined) return;
-  const headers = { ...securityHeaders(options), ...stored.headers };
-  routes.get(logoPath, ({ request }) => fileResponse(stored.file, request.headers, headers));
+  const { logo } = options.product;
+  if (logo === undefined) return;
+  const file = storeFile(logo.bytes);
+  const headers = { ...securityHeaders(options), ...logoHeaders(logo) };
+  routes.get(logoPath, ({ request }) => fileResponse(file, request.headers, headers));
 }
 
 /** Paths that only programs request. They get the error object whatever they accept. */

@@ -93,7 +93,8 @@ export function createApi<Credential>(
     const answerCall = async (exchange: Exchange): Promise<Response> => {
       const { request, params } = exchange;
       const received = dialects.length > 0 ? await receiveBody(request) : emptyBody;
-      const service = takesService(endpoint) ? await identifyService(access, endpoint, request) : undefined;
+      const service =
+        endpoint.access === 'service' ? await identifyService(access, endpoint, request) : undefined;
       const dialect = asForm && isFormCall(endpoint, request, received) ? asForm : asJson;
       const credential = takesUser(dialect.endpoint)
         ? requireCredential(ctx, access, dialect, request)
@@ -171,8 +172,6 @@ async function identifyService<Credential>(
   if (rights) access.requireRight(service, rights);
   return service;
 }
-
-const takesService = ({ access }: Endpoint): boolean => access === 'service';
 
 /** The verified credential of a user, or the error that refuses it; undefined only where it is optional. */
 function requireCredential<Credential>(

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Logo } from '../config/logo.ts';
 import type { Product } from '../config/product.ts';
 import { escapeHtml } from '../values/html.ts';
-import { type StoredFile, storeFile } from './stored-file.ts';
 
 export const logoPath = '/logo';
 
@@ -59,21 +58,9 @@ const logoMaxAgeSeconds = 86_400;
 const logoContentSecurityPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-interface StoredLogo {
-  readonly file: StoredFile;
-  /** Of the response. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** The logo, ready to be served; undefined without a logo. */
-export function storeLogo({ logo }: Product): StoredLogo | undefined {
-  if (logo === undefined) return undefined;
-  return {
-    file: storeFile(logo.bytes),
-    headers: {
-      'Content-Type': logo.type,
-      'Content-Security-Policy': logoContentSecurityPolicy,
-      'Cache-Control': `public, max-age=${logoMaxAgeSeconds}`,
-    },
-  };
-}
+/** The headers of the response with the logo, besides those of every file. */
+export const logoHeaders = ({ type }: Logo): Record<string, string> => ({
+  'Content-Type': type,
+  'Content-Security-Policy': logoContentSecurityPolicy,
+  'Cache-Control': `public, max-age=${logoMaxAgeSeconds}`,
+});

@@ -48,10 +48,9 @@ export function createServer(
     try {
       requireOneHost(request.headers);
       warnOfForwarding(connection, request.headers);
+      if (route?.params) exchange.params = route.params;
       if (lifecycle.draining && !probePaths.has(path)) throw draining();
-      response = exchange.withCommonHeaders(
-        route ? await callHandler(route, exchange) : notFound(exchange, path),
-      );
+      response = exchange.withCommonHeaders(route ? await route.handler(exchange) : notFound(exchange, path));
     } catch (error) {
       response = errorResponse(ctx, exchange, error);
     }
@@ -90,11 +89,6 @@ export function createServer(
 function requireOneHost(headers: Headers): void {
   if (!/[,@]/.test(headers.get('Host') ?? '')) return;
   throw new AuthError('invalid_request', 'The request must have one Host header without user information.');
-}
-
-function callHandler(route: Route, exchange: Exchange): Response | Promise<Response> {
-  if (route.params) exchange.params = route.params;
-  return route.handler(exchange);
 }
 
 /** Writes the log line of a request and counts it. */

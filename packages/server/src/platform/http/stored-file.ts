@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ifNoneMatchIncludes } from '../values/entity-tag.ts';
+import { rangesOf } from './accept.ts';
 
 /** The content codings of a stored file, best first. */
 const codings = ['br', 'gzip', 'identity'] as const;
@@ -43,13 +44,8 @@ export function storeFile(content: string | Uint8Array): StoredFile {
  * @see RFC 9110 section 12.5.3
  */
 export function chooseCoding(acceptEncoding: string): Coding {
-  const weights = new Map<string, number>();
-  for (const item of acceptEncoding.toLowerCase().split(',')) {
-    const [name = '', ...parameters] = item.split(';').map((part) => part.trim());
-    const quality = parameters.find((parameter) => parameter.startsWith('q='));
-    weights.set(name, quality === undefined ? 1 : Number(quality.slice(2)));
-  }
-  const isAccepted = (coding: Coding) => (weights.get(coding) ?? weights.get('*') ?? 0) > 0;
+  const qualities = new Map(rangesOf(acceptEncoding).map(({ name, quality }) => [name, quality]));
+  const isAccepted = (coding: Coding) => (qualities.get(coding) ?? qualities.get('*') ?? 0) > 0;
   return codings.find(isAccepted) ?? 'identity';
 }
 

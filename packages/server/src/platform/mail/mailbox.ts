@@ -6,19 +6,16 @@ import { logoPath } from '../http/product-pages.ts';
 import type { Routes } from '../http/routing.ts';
 import { escapeHtml } from '../values/html.ts';
 import { logoContentId } from './layout.ts';
-import type { Templates } from './message.ts';
+import type { Message, Templates } from './message.ts';
 import * as store from './outbox-store.ts';
 import { palette } from './palette.ts';
 
 const maxMessages = 100;
 const pagePath = '/dev/mailbox';
 
-interface MailboxMessage {
-  to: string;
-  subject: string;
-  text: string;
-  html: string;
-  sent_at: string;
+interface MailboxMessage extends Message {
+  readonly to: string;
+  readonly sent_at: string;
 }
 
 interface StoredMessage {

@@ -16,7 +16,7 @@ export interface DocumentRequest {
   readonly timeoutMs: number;
   /** Loopback hosts may be asked, too: for development. */
   readonly allowLoopback: boolean;
-  readonly resolve?: Resolve;
+  readonly resolve?: Resolve | undefined;
 }
 
 export interface FetchedDocument {

@@ -190,7 +190,5 @@ export const mergeSnapshots = (snapshots: readonly MetricsSnapshot[]): Registry 
  */
 export const mergeCounts = (snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> =>
   mergeSnapshots(
-    snapshots.map((each) => each.filter(({ type }) => isCount(String(type)))),
+    snapshots.map((each) => each.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))),
   ).getMetricsAsJSON();
-
-const isCount = (type: string): boolean => type === 'counter' || type === 'histogram';

@@ -22,14 +22,8 @@ export function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
   if (error !== undefined) throw new AuthError('invalid_request', `trust.claims: ${error}`);
 }
 
-/** A token of an issuer, and the key that it should stand for. */
-export interface PresentedAssertion {
-  readonly assertion: string;
-  readonly keyId: string;
-}
-
 /**
- * The key that trusts the claims of an issuer's token. The caller learns nothing about what is wrong with token, key or issuer; the
+ * The key that trusts the claims of an issuer's token, which is to stand for it. The caller learns nothing about what is wrong with token, key or issuer; the
  * log does.
  * @throws {AuthError} `invalid_grant`
  * @see RFC 7523 section 3
@@ -37,15 +31,14 @@ export interface PresentedAssertion {
 export async function redeemAssertion(
   ctx: Context,
   issuers: Issuers,
-  { assertion, keyId }: PresentedAssertion,
+  { assertion, keyId }: { readonly assertion: string; readonly keyId: string },
 ): Promise<RunSubject> {
   const key = await findTrustingKey(ctx, keyId);
   if (!key) throw refused('unknown');
   const { subject, trust } = key;
   const { issuer } = trust;
-  const logged = { key: keyId, issuer };
   const refuse = (reason: ErrorDetail, claim?: string): AuthError => {
-    ctx.log.info({ ...logged, reason, claim }, 'a token of an issuer was refused');
+    ctx.log.info({ key: keyId, issuer, reason, claim }, 'a token of an issuer was refused');
     return refused(reason);
   };
   if (!ctx.config.trustedIssuers.includes(issuer)) throw refuse('issuer');

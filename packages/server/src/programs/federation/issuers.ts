@@ -119,7 +119,7 @@ async function fetchKeySet(
       maxBytes: maxDocumentBytes,
       timeoutMs: documentTimeoutMs,
       allowLoopback,
-      ...(resolve ? { resolve } : {}),
+      resolve,
     });
     return json;
   };

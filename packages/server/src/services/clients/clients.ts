@@ -116,7 +116,7 @@ async function fetchDescription(ctx: Context, url: URL, resolve: Resolve | undef
       maxBytes: maxDocumentBytes,
       timeoutMs: documentTimeoutMs,
       allowLoopback: hostsOf(ctx).isDevelopment,
-      ...(resolve ? { resolve } : {}),
+      resolve,
     });
     const client = readClientDocument(url, json);
     if (!client) throw new FetchError('it does not describe a client that we take');

@@ -54,25 +54,22 @@ const undeclaredResource = (): AuthError =>
   new AuthError('invalid_target', 'resource: no service has declared this URI');
 
 /**
- * The requested resource, as its service declared it.
+ * The service with the requested resource, and how it declared that.
  * @throws {AuthError} `invalid_target` if no service has declared it
  * @see RFC 8707 section 2
  */
-async function resolveResource(ctx: Context, requested: string): Promise<string> {
-  const service = await findResource(ctx.db.read, requested);
+async function requireResource(on: Executor, requested: string) {
+  const service = await findResource(on, requested);
   if (!service) throw undeclaredResource();
-  return service.resource;
+  return service;
 }
 
 /**
  * Every scope that the service with a resource declares, by name.
  * @throws {AuthError} `invalid_target` if no service has declared it
  */
-export async function listScopesOfResource(on: Executor, resource: string): Promise<string[]> {
-  const service = await findResource(on, resource);
-  if (!service) throw undeclaredResource();
-  return findScopesOfService(on, service.id);
-}
+export const listScopesOfResource = async (on: Executor, resource: string): Promise<string[]> =>
+  findScopesOfService(on, (await requireResource(on, resource)).id);
 
 /** The requested scope and resource, validated. */
 export interface RequestedAccess {
@@ -87,7 +84,7 @@ export const resolveAccess = async (
   { scope, resource }: { readonly scope?: string | undefined; readonly resource?: string | undefined },
 ): Promise<RequestedAccess> => ({
   scope: scope === undefined ? null : await resolveScope(ctx, scope),
-  resource: resource === undefined ? null : await resolveResource(ctx, resource),
+  resource: resource === undefined ? null : (await requireResource(ctx.db.read, resource)).resource,
 });
 
 /**

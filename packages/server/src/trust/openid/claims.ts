@@ -10,13 +10,8 @@ const withoutEmpty = <Claims extends object>(claims: Claims) =>
     [Name in keyof Claims]?: NonNullable<Claims[Name]>;
   };
 
-type Profile = Pick<
-  CallerAccount,
-  'id' | 'name' | 'avatar_url' | 'locale' | 'time_zone' | 'updated_at' | 'email' | 'email_verified'
->;
-
 /** What a scope tells about its user. */
-export async function claimsOf(ctx: Context, scope: string, account: Profile): Promise<Userinfo> {
+export async function claimsOf(ctx: Context, scope: string, account: CallerAccount): Promise<Userinfo> {
   const includes = (name: string) => includesAny(scope, [name]);
   const user = includes('organizations')
     ? await findUserWithOrganizations(ctx.db.read, account.id)

@@ -34,24 +34,13 @@ function highlight(code: string, language: Language): string {
   return html + escapeHtml(code.slice(end));
 }
 
-export interface Code {
-  readonly code: string;
-  readonly language: Language;
-  /** What stands above it. */
-  readonly caption: string;
-}
-
-/** A block of code. The script of the page adds a button that copies it. */
-export const codeBlock = ({ code, language, caption }: Code): string =>
+/** A block of code below a caption. The script of the page adds a button that copies it. */
+export const example = (caption: string, code: string, language: Language): string =>
   `<figure class="code"><figcaption>${escapeHtml(caption)}</figcaption><pre tabindex="0"><code>${highlight(code, language)}</code></pre></figure>`;
 
-export const example = (caption: string, code: string, language: Language): string =>
-  codeBlock({ code, language, caption });
-
 export interface Tab {
+  /** The choice is remembered by it: choosing it once chooses it everywhere on the pages. */
   readonly title: string;
-  /** What the choice is remembered by: choosing it once chooses it everywhere on the pages. */
-  readonly value: string;
   readonly html: string;
 }
 
@@ -60,8 +49,8 @@ export function tabs(id: string, legend: string, all: readonly Tab[]): string {
   const [only] = all;
   if (all.length === 1) return only!.html;
   const choices = all.map(
-    ({ title, value }, index) =>
-      `<input type="radio" name="${id}" id="${id}-${index}" value="${escapeHtml(value)}"${index === 0 ? ' checked' : ''}><label for="${id}-${index}">${escapeHtml(title)}</label>`,
+    ({ title }, index) =>
+      `<input type="radio" name="${id}" id="${id}-${index}" value="${escapeHtml(title)}"${index === 0 ? ' checked' : ''}><label for="${id}-${index}">${escapeHtml(title)}</label>`,
   );
   const panels = all.map(({ html }) => `<div class="panel">${html}</div>`);
   return `<fieldset class="tabs"><legend class="visually-hidden">${escapeHtml(legend)}</legend>${choices.join('')}${panels.join('')}</fieldset>`;

@@ -3,7 +3,7 @@ import type { Schema } from '../openapi.ts';
 import { formType, jsonType, type Reference, type ReferenceOperation, resultsOf } from './document.ts';
 import { bodyExamples } from './examples.ts';
 import { alternativesOf, type Field, fieldList } from './fields.ts';
-import { breakable, codeBlock, prose, tabs, verb } from './markup.ts';
+import { breakable, example, prose, tabs, verb } from './markup.ts';
 import { formSamples, isSame, samplesOf } from './samples.ts';
 
 /** The section of one operation: what it does and takes on one side, examples on the other. */
@@ -129,13 +129,11 @@ function requestExamples(operation: ReferenceOperation, reference: Reference): s
   const caption = `${method.toUpperCase()} ${path}`;
   const samples = samplesOf(operation, reference).map(({ language, code }) => ({
     title: language,
-    value: language,
-    html: codeBlock({ code, language: sampleLanguages[language], caption }),
+    html: example(caption, code, sampleLanguages[language]),
   }));
   const forms = formSamples(operation, reference).map(({ title = 'Form', value }) => ({
     title,
-    value: title,
-    html: codeBlock({ code: String(value), language: 'shell', caption }),
+    html: example(caption, String(value), 'shell'),
   }));
   return [
     `<h4>Request</h4>${tabs(`${id}-request`, 'Language of the example', samples)}`,
@@ -153,11 +151,10 @@ function responseExamples(operation: ReferenceOperation, { resolve }: Reference)
   if (schema === undefined)
     return Object.keys(found.content).length > 0
       ? ''
-      : `<h4>Response</h4>${codeBlock({ code: 'No body', language: 'text', caption })}`;
+      : `<h4>Response</h4>${example(caption, 'No body', 'text')}`;
   const examples = bodyExamples(schema, resolve).map(({ title = 'Response', value }) => ({
     title,
-    value: title,
-    html: codeBlock({ code: JSON.stringify(value, null, 2), language: 'json', caption }),
+    html: example(caption, JSON.stringify(value, null, 2), 'json'),
   }));
   return `<h4>Response</h4>${tabs(`${id}-response`, 'Kind of response', examples)}`;
 }
