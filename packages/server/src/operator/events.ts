@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
-import { AuthError } from '../platform/errors.ts';
+import { AuthError, invalidRequest } from '../platform/errors.ts';
 import { auditLogs } from '../security-log/events/auditing.ts';
 import {
   exportEvents,
@@ -85,10 +85,7 @@ function parseTime(text: string): number {
     ? Date.parse(text)
     : Number.NaN;
   if (Number.isNaN(time)) {
-    throw new AuthError(
-      'invalid_request',
-      '--since must be a date or a time, like 2026-01-31 or 2026-01-31T12:00:00Z.',
-    );
+    throw invalidRequest('--since must be a date or a time, like 2026-01-31 or 2026-01-31T12:00:00Z.');
   }
   return time;
 }

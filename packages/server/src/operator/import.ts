@@ -11,7 +11,7 @@ import type { Config } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
-import { AuthError } from '../platform/errors.ts';
+import { AuthError, invalidRequest } from '../platform/errors.ts';
 import { check } from '../platform/http/body.ts';
 import { emailKeyOf } from '../platform/values/email-key.ts';
 import { duplicateMember } from '../platform/values/json.ts';
@@ -200,24 +200,24 @@ const theLine = 'the line';
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function parse(line: Buffer | undefined): unknown {
-  if (!line) throw new AuthError('invalid_request', `has more than ${maxLineBytes} bytes`);
+  if (!line) throw invalidRequest(`has more than ${maxLineBytes} bytes`);
   let text: string;
   let value: unknown;
   try {
     text = utf8.decode(line);
     value = JSON.parse(text);
   } catch {
-    throw new AuthError('invalid_request', 'not JSON in UTF-8');
+    throw invalidRequest('not JSON in UTF-8');
   }
   const duplicate = duplicateMember(text);
-  if (duplicate !== undefined) throw new AuthError('invalid_request', `${duplicate}: appears twice`);
+  if (duplicate !== undefined) throw invalidRequest(`${duplicate}: appears twice`);
   return value;
 }
 
 /** Browsers use a passkey only for the RP ID that it was made for. */
 function requireRpId({ rpId }: Config, given = rpId): void {
   if (given !== rpId) {
-    throw new AuthError('invalid_request', `passkeys: made for the RP ID ${given}, but this is ${rpId}.`);
+    throw invalidRequest(`passkeys: made for the RP ID ${given}, but this is ${rpId}.`);
   }
 }
 

@@ -72,6 +72,9 @@ export class AuthError extends Error {
   }
 }
 
+/** Refuses a request that is malformed. @param message begins with the name of what is wrong, if that has one */
+export const invalidRequest = (message: string): AuthError => new AuthError('invalid_request', message);
+
 /** The challenge of every response that refuses a user's credential. @see RFC 6750 section 3 */
 export const bearerChallenge = 'Bearer realm="latchkey"';
 
@@ -98,7 +101,7 @@ export const pathNotFound = (): AuthError => new AuthError('not_found', 'No such
 /** The same whether the resource is another user's, was deleted or never existed. */
 export const resourceNotFound = (): AuthError => new AuthError('not_found', 'No such resource.');
 
-export const invalidSlug = (): AuthError => new AuthError('invalid_request', `slug: ${organizationSlugRule}`);
+export const invalidSlug = (): AuthError => invalidRequest(`slug: ${organizationSlugRule}`);
 
 const retryAfterSeconds = 1;
 

@@ -9,7 +9,7 @@ import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, accountDisabled, accountGone } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
-import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
+import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import type { RevokedAllBy } from '../../sessions/revocation.ts';
 import { cookieOf, tokensOf } from '../../sessions/sessions.ts';
@@ -57,9 +57,8 @@ export async function limitingChanges<Changed>(
   client: ClientInfo,
   change: () => Promise<Changed>,
 ): Promise<{ changed: Changed; headers: Record<string, string> }> {
-  const counted = await recordingRateLimits(ctx, { ...caller, client }, () =>
-    ctx.limiter.take({ limit: 'account_changes', subject: caller.userId, isReported: true }),
-  );
+  const limit = { limit: 'account_changes', subject: caller.userId, isReported: true } as const;
+  const counted = await takeForUser(ctx, { ...caller, client }, limit);
   try {
     return { changed: await change(), headers: counted.headers };
   } catch (error) {

@@ -4,10 +4,8 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { ifNoneMatchIncludes } from '../../platform/values/entity-tag.ts';
 import { limitingChanges } from './account.ts';
-import { type TaggedProfile, updateProfile, visibleTo } from './profile.ts';
+import { updateProfile, visibleTo } from './profile.ts';
 import { getUser, listUsers, lookupUser } from './users.ts';
-
-const reply = ({ profile, etag }: TaggedProfile) => ({ body: profile, headers: { ETag: etag } });
 
 export function accountRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.getProfile, async ({ caller, ifNoneMatch }) => {
@@ -21,8 +19,7 @@ export function accountRoutes(api: Api, ctx: Context): void {
     const { changed, headers } = await limitingChanges(ctx, caller, client, () =>
       updateProfile(ctx, caller, body, ifMatch, client),
     );
-    const updated = reply(changed);
-    return { ...updated, headers: { ...headers, ...updated.headers } };
+    return { body: changed.profile, headers: { ...headers, ETag: changed.etag } };
   });
 
   api.on(endpoints.getUser, async ({ params }) => ({ body: await getUser(ctx, params.user_id) }));

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { User } from '@latchkey/contract/users';
 import type { Context } from '../../platform/context.ts';
 import type { PageRequest } from '../../platform/database/pagination.ts';
-import { AuthError, resourceNotFound } from '../../platform/errors.ts';
+import { invalidRequest, resourceNotFound } from '../../platform/errors.ts';
 import * as store from './store.ts';
 
 type Row = Awaited<ReturnType<typeof store.findUser>>[number];
@@ -17,19 +17,18 @@ const userOf = (row: Row): User => ({
   created_at: new Date(row.created_at).toISOString(),
 });
 
-/** @throws {AuthError} `not_found` */
-export async function getUser(ctx: Context, id: string): Promise<User> {
-  const [row] = await store.findUser(ctx.db.read, { id });
+function requireUser([row]: readonly Row[]): User {
   if (!row) throw resourceNotFound();
   return userOf(row);
 }
 
 /** @throws {AuthError} `not_found` */
-export async function lookupUser(ctx: Context, emailKey: string): Promise<User> {
-  const [row] = await store.findUserByEmail(ctx.db.read, { email_key: emailKey });
-  if (!row) throw resourceNotFound();
-  return userOf(row);
-}
+export const getUser = async (ctx: Context, id: string): Promise<User> =>
+  requireUser(await store.findUser(ctx.db.read, { id }));
+
+/** @throws {AuthError} `not_found` */
+export const lookupUser = async (ctx: Context, emailKey: string): Promise<User> =>
+  requireUser(await store.findUserByEmail(ctx.db.read, { email_key: emailKey }));
 
 /** How many accounts a search examines at once. On SQLite other requests wait for that. */
 const partSize = 2_000;
@@ -91,5 +90,5 @@ function parseAddressCursor(cursor: string | undefined): string {
   if (cursor === undefined) return '';
   const address = Buffer.from(cursor, 'base64url').toString('utf8');
   if (address.includes('@') && !address.includes('\0') && addressCursor(address) === cursor) return address;
-  throw new AuthError('invalid_request', 'cursor: is not one that this service made');
+  throw invalidRequest('cursor: is not one that this service made');
 }

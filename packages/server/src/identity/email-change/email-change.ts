@@ -7,7 +7,7 @@ import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
-import { recordEvent, recordingRateLimits } from '../../security-log/events/events.ts';
+import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import { noticeTtlSeconds, notify, redirectNotices } from '../../security-log/notices/notices.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
@@ -33,11 +33,11 @@ const ttlSeconds = 3600;
  */
 export async function requestEmailChange(ctx: Context, caller: Caller, email: string, client: ClientInfo) {
   requireAllowedDomain(ctx, email);
-  const counted = await recordingRateLimits(ctx, { ...caller, client }, () =>
-    ctx.limiter.take(
-      { limit: 'email_changes', subject: caller.userId, isReported: true },
-      ...mailLimits(emailKeyOf(email), client),
-    ),
+  const counted = await takeForUser(
+    ctx,
+    { ...caller, client },
+    { limit: 'email_changes', subject: caller.userId, isReported: true },
+    ...mailLimits(emailKeyOf(email), client),
   );
   try {
     await ctx.db.transaction((tx) => createChange(ctx, tx, caller, email, client));
@@ -274,17 +274,10 @@ export async function listUndoableChanges(ctx: Context, tx: Executor, userId: st
 
 type UndoableChange = Awaited<ReturnType<typeof listUndoableChanges>>[number];
 
-/** What undoing changes of address did. */
-export interface UndoneChanges {
-  /** The restored address. */
-  readonly email: string;
-  /** The undone changes that had set another address than that. */
-  readonly changeIds: readonly string[];
-}
-
 /**
  * Undoes an address change of a locked account and all later ones, and sends the notices that went to the removed addresses
- * again, to the restored one. Call `announceEmailChange` at the end of the transaction.
+ * again, to the restored one. Call `announceEmailChange` at the end of the transaction. Returns the restored address, and the undone
+ * changes that had set another one.
  * @throws {AuthError} `conflict` if another account has that address now
  */
 export async function undoEmailChanges(
@@ -292,7 +285,7 @@ export async function undoEmailChanges(
   tx: Executor,
   { first, usedNoticeId }: { readonly first: UndoableChange; readonly usedNoticeId: string },
   client: ClientInfo,
-): Promise<UndoneChanges> {
+) {
   const now = ctx.clock();
   const userId = first.user_id;
   const restored = await replaceEmail(ctx, tx, userId, first.restores.email);

@@ -19,11 +19,16 @@ const encryptionLabel = 'known browser';
 const encryptionPlace = 'cookie';
 const idPrefix = { user: 'usr_', session: 'ses_' } as const;
 
-/** The latest sign-in from a browser with an address. */
-interface KnownSignIn {
-  readonly addressHash: Buffer;
+/** A sign-in in a browser. */
+interface BrowserSignIn {
+  readonly emailKey: string;
   readonly userId: string;
   readonly sessionId: string;
+}
+
+/** The latest sign-in from a browser with an address. */
+interface KnownSignIn extends Omit<BrowserSignIn, 'emailKey'> {
+  readonly addressHash: Buffer;
   readonly expiresAt: number;
 }
 
@@ -76,28 +81,20 @@ function readCookie(ctx: Context, cookie: string | undefined): KnownBrowser | un
   return opened && decode(opened.secret, ctx.clock());
 }
 
-/** A sign-in in a browser. */
-export interface BrowserSignIn {
-  readonly emailKey: string;
-  readonly userId: string;
-  readonly sessionId: string;
-}
-
 /**
  * Adds a sign-in to the known-browser cookie, which later recognizes the browser as one that signed in with the address.
  * Encrypted, so the cookie does not reveal who signed in.
  */
-export function rememberBrowser(ctx: Context, cookie: string | undefined, signIn: BrowserSignIn): string {
+export function rememberBrowser(
+  ctx: Context,
+  cookie: string | undefined,
+  { emailKey, ...signIn }: BrowserSignIn,
+): string {
   const known = readCookie(ctx, cookie);
-  const addressHash = addressHashOf(signIn.emailKey);
+  const addressHash = addressHashOf(emailKey);
   const others = known?.signIns.filter((other) => !other.addressHash.equals(addressHash)) ?? [];
-  const latest = {
-    addressHash,
-    userId: signIn.userId,
-    sessionId: signIn.sessionId,
-    expiresAt: ctx.clock() + knownBrowserTtlSeconds * 1000,
-  };
-  const signIns = [latest, ...others].slice(0, maxKnownAddresses);
+  const expiresAt = ctx.clock() + knownBrowserTtlSeconds * 1000;
+  const signIns = [{ ...signIn, addressHash, expiresAt }, ...others].slice(0, maxKnownAddresses);
   const browser = { id: known?.id ?? ctx.random(idBytes), signIns };
   return encrypt(ctx.keys, ctx.random, encryptionLabel, encryptionPlace, encode(browser));
 }

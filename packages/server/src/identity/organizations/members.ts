@@ -8,7 +8,7 @@ import {
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { AuthError, invalidSlug } from '../../platform/errors.ts';
+import { AuthError, invalidRequest, invalidSlug } from '../../platform/errors.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import * as store from './store.ts';
@@ -42,10 +42,7 @@ export function requireValidSlug(slug: string): void {
 /** For names that no schema has checked. @throws {AuthError} `invalid_request` */
 export function requireValidName(name: string): void {
   if (organizationName.safeParse(name).success) return;
-  throw new AuthError(
-    'invalid_request',
-    `name: must be 1-${fieldLimits.organizationName} printable characters`,
-  );
+  throw invalidRequest(`name: must be 1-${fieldLimits.organizationName} printable characters`);
 }
 
 type MemberRow = Awaited<ReturnType<typeof store.findMember>>[number];

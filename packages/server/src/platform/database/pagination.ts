@@ -1,4 +1,4 @@
-import { AuthError } from '../errors.ts';
+import { invalidRequest } from '../errors.ts';
 
 export interface PageRequest {
   readonly limit: number;
@@ -20,7 +20,7 @@ export function parseCursor(cursor: string | undefined, start: Position): Positi
   const match = /^(\d{1,15}):([\w-]{1,64})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8'));
   const position = match && { time: Number(match[1]), id: match[2]! };
   if (!position?.id.startsWith(start.id) || toCursor(position) !== cursor)
-    throw new AuthError('invalid_request', 'cursor: was not issued for this list');
+    throw invalidRequest('cursor: was not issued for this list');
   return position;
 }
 

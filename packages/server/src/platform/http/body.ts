@@ -1,6 +1,6 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { z } from 'zod';
-import { AuthError } from '../errors.ts';
+import { AuthError, invalidRequest } from '../errors.ts';
 import { duplicateMember } from '../values/json.ts';
 import { fieldError } from './field-errors.ts';
 
@@ -15,8 +15,6 @@ const tooLarge = () =>
   new AuthError('payload_too_large', `The body must be at most ${fieldLimits.bodyBytes} bytes.`, {
     headers: { Connection: 'close' },
   });
-
-const malformed = (what: string) => new AuthError('invalid_request', what);
 
 /** The bytes of a body, or the error to throw once the caller's credential has been checked. */
 export type ReceivedBody = Uint8Array | AuthError;
@@ -41,7 +39,7 @@ export async function receiveBody(request: Request): Promise<ReceivedBody> {
     }
     return Buffer.concat(chunks);
   } catch {
-    return malformed('The body is incomplete.');
+    return invalidRequest('The body is incomplete.');
   }
 }
 
@@ -89,7 +87,7 @@ export function parseBody(
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(received);
   } catch {
-    throw malformed('The body is not valid UTF-8.');
+    throw invalidRequest('The body is not valid UTF-8.');
   }
   return dialect === 'json' ? parseJson(text) : parseFormBody(text);
 }
@@ -99,10 +97,10 @@ function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw malformed('The body is not valid JSON.');
+    throw invalidRequest('The body is not valid JSON.');
   }
   const duplicate = duplicateMember(text);
-  if (duplicate !== undefined) throw malformed(`${printable(duplicate)}: appears twice`);
+  if (duplicate !== undefined) throw invalidRequest(`${printable(duplicate)}: appears twice`);
   return value;
 }
 
@@ -111,7 +109,7 @@ function parseFormBody(text: string): Record<string, string> {
   try {
     decodeURIComponent(text);
   } catch {
-    throw malformed('The body is not valid form-encoded UTF-8.');
+    throw invalidRequest('The body is not valid form-encoded UTF-8.');
   }
   return withoutEmpty(parseForm(text));
 }
@@ -119,7 +117,7 @@ function parseFormBody(text: string): Record<string, string> {
 function parseForm(text: string): Record<string, string> {
   const members: Record<string, string> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
-    if (name in members) throw malformed(`${printable(name)}: appears twice`);
+    if (name in members) throw invalidRequest(`${printable(name)}: appears twice`);
     members[name] = value;
   }
   return members;
@@ -166,7 +164,7 @@ export function check<S extends z.ZodType>(schema: S, value: unknown, what: stri
   const issue = closestAlternative(schema, value).safeParse(value, { error: fieldError }).error?.issues[0];
   if (!issue) throw new Error('validation failed without an issue');
   const field = issue.path.map((part) => printable(String(part))).join('.') || what;
-  throw new AuthError('invalid_request', `${field}: ${issue.message}`);
+  throw invalidRequest(`${field}: ${issue.message}`);
 }
 
 /**
@@ -178,7 +176,7 @@ function parseSafely<S extends z.ZodType>(schema: S, value: unknown, what: strin
     return schema.safeParse(value);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new AuthError('invalid_request', `${what}: contains a value of the wrong type`);
+    throw invalidRequest(`${what}: contains a value of the wrong type`);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Language } from '@latchkey/contract/languages';
 import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import type { Caller, CallingService } from '../context.ts';
-import { AuthError } from '../errors.ts';
+import { invalidRequest } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import { type WaitPreference, waitSecondsOf } from '../values/wait-preference.ts';
@@ -162,10 +162,7 @@ function readIdempotencyKey(headers: Headers): string | undefined {
   const key = headers.get('Idempotency-Key');
   if (key === null) return undefined;
   if (key.length === 0 || key.length > fieldLimits.idempotencyKey || !/^[\x20-\x7e]+$/.test(key)) {
-    throw new AuthError(
-      'invalid_request',
-      `Idempotency-Key: must be 1-${fieldLimits.idempotencyKey} printable characters`,
-    );
+    throw invalidRequest(`Idempotency-Key: must be 1-${fieldLimits.idempotencyKey} printable characters`);
   }
   return key;
 }

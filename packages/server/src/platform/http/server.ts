@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { newSpanId } from '../crypto/random.ts';
-import { AuthError, pathNotFound, temporarilyUnavailable } from '../errors.ts';
+import { AuthError, invalidRequest, pathNotFound, temporarilyUnavailable } from '../errors.ts';
 import { describeError } from '../telemetry/redact.ts';
 import { currentTrace, runInTrace, traceIdIn } from '../telemetry/trace.ts';
 import { type ConnectionInfo, Exchange } from './exchange.ts';
@@ -88,7 +88,7 @@ export function createServer(
  */
 function requireOneHost(headers: Headers): void {
   if (!/[,@]/.test(headers.get('Host') ?? '')) return;
-  throw new AuthError('invalid_request', 'The request must have one Host header without user information.');
+  throw invalidRequest('The request must have one Host header without user information.');
 }
 
 /** Writes the log line of a request and counts it. */

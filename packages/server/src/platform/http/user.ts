@@ -1,5 +1,5 @@
 import { userHeader } from '@latchkey/contract/endpoint';
-import { AuthError } from '../errors.ts';
+import { AuthError, invalidRequest } from '../errors.ts';
 
 const userIdPattern = /^usr_[\w-]{22}$/;
 
@@ -11,8 +11,7 @@ const userIdPattern = /^usr_[\w-]{22}$/;
 export function requireExpectedUser(headers: Headers, userId: string): void {
   const expected = headers.get(userHeader);
   if (expected === null || expected === userId) return;
-  if (!userIdPattern.test(expected))
-    throw new AuthError('invalid_request', `${userHeader}: must be one user id`);
+  if (!userIdPattern.test(expected)) throw invalidRequest(`${userHeader}: must be one user id`);
   throw new AuthError(
     'precondition_failed',
     `The credential belongs to another user than the one in ${userHeader}.`,

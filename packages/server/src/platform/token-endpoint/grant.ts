@@ -6,7 +6,7 @@ import {
   type TokenSet,
 } from '@latchkey/contract/tokens';
 import type { Context } from '../context.ts';
-import { AuthError } from '../errors.ts';
+import { invalidRequest } from '../errors.ts';
 import type { CallHeaders, Reply } from '../http/call.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import { duplicateMember } from '../values/json.ts';
@@ -33,7 +33,7 @@ export interface Grant<Tokens extends TokenSet | IssuedToken = TokenSet | Issued
 /** @throws {AuthError} `invalid_request` if the parameter is missing */
 export function requireParameter(parameters: GrantParameters, name: keyof GrantParameters): string {
   const value = parameters[name];
-  if (value === undefined) throw new AuthError('invalid_request', `${name}: is missing`);
+  if (value === undefined) throw invalidRequest(`${name}: is missing`);
   return value;
 }
 
@@ -43,7 +43,7 @@ export function requireParameter(parameters: GrantParameters, name: keyof GrantP
  */
 export function refuseAuthorizationDetails(body: { readonly authorization_details?: unknown }): void {
   if (body.authorization_details !== undefined)
-    throw new AuthError('invalid_request', 'authorization_details: is not supported here');
+    throw invalidRequest('authorization_details: is not supported here');
 }
 
 /** The parsed `authorization_details`, undefined if there are none. Text that is not valid JSON stays text, which is refused as such. */
@@ -65,9 +65,9 @@ export function readRunRequest(body: GrantParameters) {
   const unsupported = (['audience', 'actor_token', 'actor_token_type'] as const).find(
     (name) => body[name] !== undefined,
   );
-  if (unsupported) throw new AuthError('invalid_request', `${unsupported}: is not supported`);
+  if (unsupported) throw invalidRequest(`${unsupported}: is not supported`);
   if (body.requested_token_type !== undefined && body.requested_token_type !== accessTokenType)
-    throw new AuthError('invalid_request', `requested_token_type: must be ${accessTokenType}`);
+    throw invalidRequest(`requested_token_type: must be ${accessTokenType}`);
   const { scope, resource } = body;
   return { scope, resource, authorizationDetails: readDetails(body), expiresInSeconds: readLifetime(body) };
 }
@@ -81,8 +81,5 @@ export function readLifetime({ expires_in: requested }: GrantParameters): number
   const seconds = /^[1-9]\d{0,4}$/.test(requested) ? Number(requested) : 0;
   const { runMinSeconds, runMaxSeconds } = fieldLimits;
   if (seconds >= runMinSeconds && seconds <= runMaxSeconds) return seconds;
-  throw new AuthError(
-    'invalid_request',
-    `expires_in: must be a whole number from ${runMinSeconds} to ${runMaxSeconds}`,
-  );
+  throw invalidRequest(`expires_in: must be a whole number from ${runMinSeconds} to ${runMaxSeconds}`);
 }

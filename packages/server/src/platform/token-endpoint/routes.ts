@@ -8,7 +8,7 @@ import {
   type TokenSet,
 } from '@latchkey/contract/tokens';
 import type { Context } from '../context.ts';
-import { AuthError } from '../errors.ts';
+import { AuthError, invalidRequest } from '../errors.ts';
 import type { Reply } from '../http/call.ts';
 import type { Api } from '../http/pipeline.ts';
 import { readBasic, writeBasic } from '../values/basic.ts';
@@ -78,8 +78,6 @@ function redeemForm<Tokens extends TokenSet | IssuedToken>(
   };
 }
 
-const invalid = (sentence: string): AuthError => new AuthError('invalid_request', sentence);
-
 /**
  * The `Authorization` header of a token request, whose service key may also be in its form.
  * @throws {AuthError} `invalid_request` if header and form contradict each other
@@ -91,9 +89,9 @@ function clientAuthorization({
 }: Pick<GrantCall, 'authorization' | 'body'>): string | null {
   const basic = readBasic(authorization);
   if (secret !== undefined && authorization !== null)
-    throw invalid('client_secret: the request has an Authorization header already');
-  if (secret !== undefined && id === undefined) throw invalid('client_id: is missing');
+    throw invalidRequest('client_secret: the request has an Authorization header already');
+  if (secret !== undefined && id === undefined) throw invalidRequest('client_id: is missing');
   if (basic !== undefined && id !== undefined && basic.slice(0, basic.indexOf(':')) !== id)
-    throw invalid('client_id: differs from the Authorization header');
+    throw invalidRequest('client_id: differs from the Authorization header');
   return secret === undefined || id === undefined ? authorization : writeBasic(id, secret);
 }

@@ -3,7 +3,7 @@
 import type { KeyTrust } from '@latchkey/contract/keys';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
-import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail, invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { findTrustingKey, type RunSubject } from '../../sessions/run-subject.ts';
 import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
@@ -17,9 +17,9 @@ import { trustError, untrustedClaim } from './trust.ts';
  */
 export function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
   if (!config.trustedIssuers.includes(trust.issuer))
-    throw new AuthError('invalid_request', 'trust.issuer: is not an issuer that this service trusts');
+    throw invalidRequest('trust.issuer: is not an issuer that this service trusts');
   const error = trustError(trust);
-  if (error !== undefined) throw new AuthError('invalid_request', `trust.claims: ${error}`);
+  if (error !== undefined) throw invalidRequest(`trust.claims: ${error}`);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IssuedToken } from '@latchkey/contract/tokens';
-import { AuthError } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import { type Grant, readRunRequest, requireParameter } from '../../platform/token-endpoint/grant.ts';
 import { redeemAssertion, startFederatedRun } from './federation.ts';
 import type { Issuers } from './issuers.ts';
@@ -9,7 +9,7 @@ export const federationGrant = (issuers: Issuers): Grant<IssuedToken> => ({
   redeem: async (ctx, { authorization, body, client }) => {
     // It does not act in the run, as it might expect.
     if (/^basic\b/i.test(authorization ?? ''))
-      throw new AuthError('invalid_request', 'client_secret: a service key is not supported here');
+      throw invalidRequest('client_secret: a service key is not supported here');
     const assertion = requireParameter(body, 'assertion');
     const keyId = requireParameter(body, 'key_id');
     const subject = await redeemAssertion(ctx, issuers, { assertion, keyId });

@@ -1,6 +1,6 @@
 import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { type Grant, type GrantCall, readRunRequest } from '../../platform/token-endpoint/grant.ts';
 import { identifyService, requireDelegation } from '../../services/service-keys/service-keys.ts';
 import { findRunSubject, type RunSubject } from '../../sessions/run-subject.ts';
@@ -37,12 +37,11 @@ async function readService(ctx: Context, { authorization }: GrantCall): Promise<
 async function readSubject(ctx: Context, call: GrantCall): Promise<RunSubject> {
   const { subject_token: token, subject_token_type: type } = call.body;
   if (type !== undefined && type !== accessTokenType)
-    throw new AuthError('invalid_request', `subject_token_type: must be ${accessTokenType}`);
-  if (token !== undefined && type === undefined)
-    throw new AuthError('invalid_request', 'subject_token_type: is missing');
+    throw invalidRequest(`subject_token_type: must be ${accessTokenType}`);
+  if (token !== undefined && type === undefined) throw invalidRequest('subject_token_type: is missing');
   const presented =
     token === undefined ? call.presentedCredential() : { type: 'bearer' as const, value: token };
-  if (!presented) throw new AuthError('invalid_request', 'subject_token: is missing');
+  if (!presented) throw invalidRequest('subject_token: is missing');
   const subject = await findRunSubject(ctx, presented);
   if (!subject) throw new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'ended' });
   if (token === undefined) call.requireExpectedUser(subject.session.user_id);

@@ -7,7 +7,7 @@ import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { isSameResource } from '../../platform/values/resource.ts';
 import { holdsEverything, isWithin } from '../../platform/values/scope.ts';
-import { recordingRateLimits } from '../../security-log/events/events.ts';
+import { takeForUser } from '../../security-log/events/events.ts';
 import { checkAuthorizationDetails, resolveAccess } from '../../services/scopes/scopes.ts';
 import type { RunSubject } from '../../sessions/run-subject.ts';
 import { startRun } from '../../sessions/starting-runs.ts';
@@ -49,9 +49,7 @@ export async function exchangeToken(
   if (scope === null) throw scopeMissing();
 
   const owner = { userId: session.user_id, sessionId: session.id, client };
-  await recordingRateLimits(ctx, owner, () =>
-    ctx.limiter.take({ limit: 'runs', subject: session.root_session_id ?? session.id }),
-  );
+  await takeForUser(ctx, owner, { limit: 'runs', subject: session.root_session_id ?? session.id });
   const tokens = await startRun(ctx, {
     subject,
     client,

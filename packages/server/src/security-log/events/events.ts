@@ -4,6 +4,7 @@ import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, invalidCredential } from '../../platform/errors.ts';
+import type { RateLimitSubject, Reservation } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import {
   amendEvent,
@@ -209,17 +210,16 @@ export const recordRateLimitReached = (
 ): Promise<void> => recordOncePerHour(ctx, { ...reached, type: 'limit_reached', detail: { limit } }, limit);
 
 /**
- * Returns what `take` returns. If a rate limit refuses a signed-in caller, records that in the account's log before the
- * error is thrown.
- * @throws {AuthError} what `take` throws, even if the log cannot be written
+ * Counts a request of a signed-in caller against rate limits. A refusal is recorded in the account's log before it is thrown.
+ * @throws {AuthError} `rate_limited`, even if the log cannot be written; what else counting throws
  */
-export async function recordingRateLimits<Taken>(
+export async function takeForUser(
   ctx: Context,
   reached: { readonly userId: string; readonly sessionId: string; readonly client: ClientInfo },
-  take: () => Promise<Taken>,
-): Promise<Taken> {
+  ...subjects: readonly RateLimitSubject[]
+): Promise<Reservation> {
   try {
-    return await take();
+    return await ctx.limiter.take(...subjects);
   } catch (error) {
     if (error instanceof AuthError && error.code === 'rate_limited' && error.detail !== undefined) {
       await recordRateLimitReached(ctx, reached, error.detail).catch(() =>

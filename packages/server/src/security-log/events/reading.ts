@@ -2,7 +2,7 @@ import type { Event } from '@latchkey/contract/events';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import type { EventRow } from './chain.ts';
 import { detailOf } from './detail.ts';
 import type { EventType } from './events.ts';
@@ -65,8 +65,7 @@ export async function listEventsAfterPosition(ctx: Context, after: number) {
   const on = ctx.db.read;
   const last = (await store.findLastPosition(on, {}))[0]?.position ?? 0;
   if (last < after) {
-    throw new AuthError(
-      'invalid_request',
+    throw invalidRequest(
       `No event has the position ${after} yet; the last one is ${last}. Was the database restored from a backup?`,
     );
   }

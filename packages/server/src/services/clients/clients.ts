@@ -2,7 +2,7 @@
 // that describe themselves at a URL of a listed host. None registers itself.
 
 import type { Context } from '../../platform/context.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { FetchError, fetchDocument, type Resolve } from '../../platform/outgoing/fetch-document.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -144,7 +144,7 @@ export async function proveClient(
   { authorization, body: { client_id: id } }: ClientProof,
 ): Promise<string | undefined> {
   if (authorization !== null) return (await identifyService(ctx, authorization)).id;
-  if (id === undefined) throw new AuthError('invalid_request', 'client_id: is missing');
+  if (id === undefined) throw invalidRequest('client_id: is missing');
   const service = await findServiceClient(ctx.db.read, id);
   if (service && !service.isPublic)
     throw new AuthError('invalid_client', 'This client authenticates with its service key.').asBadRequest();

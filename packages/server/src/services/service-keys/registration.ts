@@ -4,7 +4,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
 import { ownScopes, scopeName } from '@latchkey/contract/scopes';
 import { type ServiceRight, serviceRights } from '@latchkey/contract/services';
-import { AuthError } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import { isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
 
 /** A scope that a service declares, with the sentence that people approve. */
@@ -48,12 +48,10 @@ export const listOf = (text: string): string[] => (text === '' ? [] : text.split
 /** An absolute URI without a fragment. @see RFC 3986 section 4.3, RFC 8707 section 2 */
 const absoluteUri = /^[a-z][a-z0-9+.-]*:(?:[\w\-.~:/?[\]@!$&'()*+,;=]|%[0-9a-f]{2})+$/i;
 
-const invalid = (sentence: string): AuthError => new AuthError('invalid_request', sentence);
-
 /** @throws {AuthError} `invalid_request` for a name that is empty, too long or not visible text */
 export function requireName(name: string): void {
   if (visibleText(fieldLimits.clientText).safeParse(name).success) return;
-  throw invalid(`The name must be 1-${fieldLimits.clientText} printable characters.`);
+  throw invalidRequest(`The name must be 1-${fieldLimits.clientText} printable characters.`);
 }
 
 /** @throws {AuthError} `invalid_request` that names what is wrong */
@@ -68,28 +66,28 @@ export function requireValid({
   if (resource) requireUri('resource', resource);
   for (const uri of reach) requireUri('reach', uri);
   if (reach.length > fieldLimits.serviceReach)
-    throw invalid(`reach: a service can reach at most ${fieldLimits.serviceReach} resources.`);
+    throw invalidRequest(`reach: a service can reach at most ${fieldLimits.serviceReach} resources.`);
   for (const scope of scopes) requireScope(scope);
   if (scopes.length > fieldLimits.serviceScopes)
-    throw invalid(`scope: a service can declare at most ${fieldLimits.serviceScopes} scopes.`);
+    throw invalidRequest(`scope: a service can declare at most ${fieldLimits.serviceScopes} scopes.`);
   const twice = scopes.find(({ name }, at) => scopes.findIndex((other) => other.name === name) < at);
-  if (twice) throw invalid(`scope: ${twice.name} appears twice.`);
+  if (twice) throw invalidRequest(`scope: ${twice.name} appears twice.`);
   const unknown = rights.find((right) => !serviceRights.includes(right));
   if (unknown !== undefined)
-    throw invalid(`may: there is no right ${unknown}; the rights are ${serviceRights.join(', ')}.`);
+    throw invalidRequest(`may: there is no right ${unknown}; the rights are ${serviceRights.join(', ')}.`);
   requireRedirects('redirect', redirectUris);
   requireRedirects('sign-out-redirect', signOutRedirectUris);
 }
 
 function requireRedirects(field: 'redirect' | 'sign-out-redirect', uris: readonly string[]): void {
   if (uris.length > fieldLimits.serviceRedirects)
-    throw invalid(`${field}: a service can have at most ${fieldLimits.serviceRedirects} of them.`);
+    throw invalidRequest(`${field}: a service can have at most ${fieldLimits.serviceRedirects} of them.`);
   const wrong = uris.find((uri) => parseRedirectUri(uri) === undefined);
   if (wrong === undefined) return;
   const spelled = URL.parse(wrong)?.href;
   const hint =
     spelled !== undefined && parseRedirectUri(spelled) ? ` Write ${spelled} instead of ${wrong}.` : '';
-  throw invalid(
+  throw invalidRequest(
     `${field}: must be an https URL, or an http URL of 127.0.0.1, [::1] or localhost, without user information and fragment, of at most ${fieldLimits.redirectUri} characters.${hint}`,
   );
 }
@@ -104,11 +102,13 @@ export function requireClient(
   isDevelopment: boolean,
 ): void {
   if ((isPublic || isTrusted) && redirectUris.length === 0)
-    throw invalid(`A ${isTrusted ? 'trusted' : 'public'} service needs a redirect URI: add --redirect.`);
+    throw invalidRequest(
+      `A ${isTrusted ? 'trusted' : 'public'} service needs a redirect URI: add --redirect.`,
+    );
   if (!isTrusted) return;
-  if (isPublic) throw invalid('A service is either public or trusted: a trusted one needs its key.');
+  if (isPublic) throw invalidRequest('A service is either public or trusted: a trusted one needs its key.');
   if (!isDevelopment && redirectUris.some(isLoopbackRedirect))
-    throw invalid('The redirect URIs of a trusted service must be https, and not of a loopback host.');
+    throw invalidRequest('The redirect URIs of a trusted service must be https, and not of a loopback host.');
 }
 
 /** Whether a service can declare this resource. */
@@ -117,20 +117,20 @@ export const isResource = (uri: string): boolean =>
 
 function requireUri(field: 'resource' | 'reach', uri: string): void {
   if (isResource(uri)) return;
-  throw invalid(
+  throw invalidRequest(
     `${field}: must be an absolute URI without a fragment, of at most ${fieldLimits.resource} characters.`,
   );
 }
 
 function requireScope({ name, sentence }: DeclaredScope): void {
   if (!scopeName.test(name)) {
-    throw invalid(
+    throw invalidRequest(
       `scope: a name is 1-${fieldLimits.scopeName} characters of a-z, 0-9, _, ., : and -, and starts with a letter.`,
     );
   }
-  if (Object.hasOwn(ownScopes, name)) throw invalid(`scope: ${name} is a scope of Latchkey itself.`);
+  if (Object.hasOwn(ownScopes, name)) throw invalidRequest(`scope: ${name} is a scope of Latchkey itself.`);
   if (visibleText(fieldLimits.scopeSentence).safeParse(sentence).success) return;
-  throw invalid(
+  throw invalidRequest(
     `scope: the sentence of ${name} must be 1-${fieldLimits.scopeSentence} printable characters.`,
   );
 }

@@ -12,7 +12,7 @@ import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { isLoopbackRedirect } from '../../platform/values/redirect-uri.ts';
 import { holdsEverything } from '../../platform/values/scope.ts';
@@ -96,7 +96,7 @@ async function findTarget(
   requestedBy: ClientInfo,
 ): Promise<{ client: Client; target: ResponseTarget }> {
   const client = await clients.find(requireClientId(sent), requestedBy);
-  if (!client) throw new AuthError('invalid_request', 'client_id: is unknown');
+  if (!client) throw invalidRequest('client_id: is unknown');
   return { client, target: responseTarget(sent, client) };
 }
 
@@ -111,7 +111,7 @@ async function checkRequest(
   const { idTokenHint } = request;
   const expectedUserId = idTokenHint === undefined ? undefined : await userOfIdToken(idTokenHint);
   if (idTokenHint !== undefined && expectedUserId === undefined)
-    throw new AuthError('invalid_request', 'id_token_hint: is not an identity token of this service');
+    throw invalidRequest('id_token_hint: is not an identity token of this service');
   return {
     client,
     target,
@@ -247,7 +247,7 @@ export async function approveRequest(
   values: AuthorizationParameters,
   approver: Approver,
 ): Promise<AuthorizationResponse> {
-  if (values.scope === undefined) throw new AuthError('invalid_request', 'scope: is missing');
+  if (values.scope === undefined) throw invalidRequest('scope: is missing');
   const { caller } = approver;
   const checked = await checkFor(ctx, options, values, approver);
   const { client, target, request, scope, resource } = checked;

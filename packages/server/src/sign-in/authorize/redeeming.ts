@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.ts';
 import { type ReadHandle, readHandle } from '../../platform/crypto/handle.ts';
 import { idempotencyHash } from '../../platform/crypto/hash.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail, invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { commandLineId, proveClient } from '../../services/clients/clients.ts';
 import { holdAccess, requireOwnAccess } from '../../services/scopes/scopes.ts';
@@ -51,7 +51,7 @@ interface CodeRequest {
 /** @throws {AuthError} `invalid_request` if the parameter is missing */
 function required({ body }: CodeRequest, name: keyof GrantParameters): string {
   const value = body[name];
-  if (value === undefined) throw new AuthError('invalid_request', `${name}: is missing`);
+  if (value === undefined) throw invalidRequest(`${name}: is missing`);
   return value;
 }
 
@@ -75,7 +75,7 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
   required(request, 'code');
   const verifier = required(request, 'code_verifier');
   if (body.authorization_details !== undefined)
-    throw new AuthError('invalid_request', 'authorization_details: is not supported here');
+    throw invalidRequest('authorization_details: is not supported here');
   const clientId = await proveClient(ctx, request);
   if (!code) throw refused('malformed');
 

@@ -10,7 +10,7 @@ import {
 } from '@latchkey/contract/authorize';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { type Client, redirectUriOf } from '../../services/clients/clients.ts';
 
 /** The parameters as they were sent, with the names of those that were sent twice. */
@@ -41,8 +41,6 @@ export interface AuthorizationRequest {
   readonly idTokenHint: string | undefined;
 }
 
-const invalid = (sentence: string): AuthError => new AuthError('invalid_request', sentence);
-
 /** A parameter without a value counts as omitted, except those whose omission would mean more. @see RFC 6749 section 3.1 */
 const meansMoreIfOmitted: readonly string[] = ['scope', 'resource', 'authorization_details'];
 
@@ -53,8 +51,8 @@ const withoutEmpty = (values: AuthorizationParameters): AuthorizationParameters 
 
 /** @throws {AuthError} `invalid_request`, which the page shows, because there is no trusted redirect URI to send it to */
 export function requireClientId({ values, duplicates }: SentParameters): string {
-  if (duplicates.includes('client_id')) throw invalid('client_id: appears twice');
-  if (!values.client_id) throw invalid('client_id: is missing');
+  if (duplicates.includes('client_id')) throw invalidRequest('client_id: appears twice');
+  if (!values.client_id) throw invalidRequest('client_id: is missing');
   return values.client_id;
 }
 
@@ -65,17 +63,17 @@ export function requireClientId({ values, duplicates }: SentParameters): string 
 export function responseTarget(sent: SentParameters, client: Client): ResponseTarget {
   const { redirect_uri, response_mode, state } = withoutEmpty(sent.values);
   const isOnce = (name: string) => !sent.duplicates.includes(name);
-  if (!isOnce('redirect_uri')) throw invalid('redirect_uri: appears twice');
+  if (!isOnce('redirect_uri')) throw invalidRequest('redirect_uri: appears twice');
   const redirectUri = redirectUriOf(client, redirect_uri);
   if (redirectUri === undefined) {
-    throw invalid(
+    throw invalidRequest(
       redirect_uri === undefined
         ? 'redirect_uri: is missing'
         : 'redirect_uri: is not registered for this client',
     );
   }
   const isFormPost = response_mode === 'form_post' && isOnce('response_mode');
-  if (client.kind === 'command_line' && !isFormPost) throw invalid('response_mode: must be form_post');
+  if (client.kind === 'command_line' && !isFormPost) throw invalidRequest('response_mode: must be form_post');
   return {
     redirectUri,
     responseMode: isFormPost ? 'form_post' : 'query',
@@ -112,21 +110,21 @@ const maxLengths = {
 export function parseRequest(sent: SentParameters, client: Client): AuthorizationRequest {
   const values = withoutEmpty(sent.values);
   const [twice] = sent.duplicates;
-  if (twice !== undefined) throw invalid(`${printable(twice)}: appears twice`);
+  if (twice !== undefined) throw invalidRequest(`${printable(twice)}: appears twice`);
   if (values.request !== undefined) throw new AuthError('request_not_supported', 'request: is not supported');
   if (values.request_uri !== undefined)
     throw new AuthError('request_uri_not_supported', 'request_uri: is not supported');
   if (values.authorization_details !== undefined)
-    throw invalid('authorization_details: is not supported here');
-  if (values.response_type === undefined) throw invalid('response_type: is missing');
+    throw invalidRequest('authorization_details: is not supported here');
+  if (values.response_type === undefined) throw invalidRequest('response_type: is missing');
   if (values.response_type !== responseType)
     throw new AuthError('unsupported_response_type', `response_type: must be ${responseType}`);
   const { response_mode: mode } = values;
   if (mode !== undefined && !responseModes.some((known) => known === mode))
-    throw invalid(`response_mode: must be ${responseModes.join(' or ')}`);
+    throw invalidRequest(`response_mode: must be ${responseModes.join(' or ')}`);
   for (const [name, max] of Object.entries(maxLengths))
     if ((values[name as keyof typeof maxLengths]?.length ?? 0) > max)
-      throw invalid(`${name}: must have at most ${max} characters`);
+      throw invalidRequest(`${name}: must have at most ${max} characters`);
   return {
     isRedirectUriNamed: values.redirect_uri !== undefined,
     codeChallenge: requireCodeChallenge(values),
@@ -142,17 +140,17 @@ export function parseRequest(sent: SentParameters, client: Client): Authorizatio
 const printable = (name: string): string => name.replace(/[^\w.-]/g, '?').slice(0, 64);
 
 function requireCodeChallenge({ code_challenge, code_challenge_method }: AuthorizationParameters): string {
-  if (code_challenge === undefined) throw invalid('code_challenge: is missing');
+  if (code_challenge === undefined) throw invalidRequest('code_challenge: is missing');
   if (code_challenge_method !== codeChallengeMethod)
-    throw invalid(`code_challenge_method: must be ${codeChallengeMethod}`);
+    throw invalidRequest(`code_challenge_method: must be ${codeChallengeMethod}`);
   if (!codeChallengePattern.test(code_challenge))
-    throw invalid('code_challenge: must be 43-128 characters of A-Z, a-z, 0-9, -, ., _ and ~');
+    throw invalidRequest('code_challenge: must be 43-128 characters of A-Z, a-z, 0-9, -, ., _ and ~');
   return code_challenge;
 }
 
 function readDeviceName({ device_name }: AuthorizationParameters): string | null {
   if (device_name === undefined || isVisible(device_name)) return device_name ?? null;
-  throw invalid(`device_name: must be 1-${fieldLimits.clientText} printable characters`);
+  throw invalidRequest(`device_name: must be 1-${fieldLimits.clientText} printable characters`);
 }
 
 /** @see OpenID Connect Core section 3.1.2.1 */
@@ -162,11 +160,11 @@ function readPrompt({
 }: AuthorizationParameters): Pick<AuthorizationRequest, 'needsConsent' | 'maxAgeSeconds'> {
   const named = prompt.split(' ').filter((name) => name !== '');
   if (!named.every((name) => prompts.includes(name)))
-    throw invalid(`prompt: must be of ${prompts.join(', ')}`);
+    throw invalidRequest(`prompt: must be of ${prompts.join(', ')}`);
   if (max_age !== undefined && !/^\d{1,9}$/.test(max_age))
-    throw invalid('max_age: must be a whole number of seconds');
+    throw invalidRequest('max_age: must be a whole number of seconds');
   if (named.includes('none')) {
-    if (named.length > 1) throw invalid('prompt: none cannot be combined with other values');
+    if (named.length > 1) throw invalidRequest('prompt: none cannot be combined with other values');
     throw new AuthError(
       'interaction_required',
       'prompt: none is not possible, because the request needs a page',

@@ -18,8 +18,8 @@ import { expiresIn } from '../../platform/values/in-seconds.ts';
 import {
   type NewEvent,
   recordEvent,
-  recordingRateLimits,
   recordNextEvent,
+  takeForUser,
 } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
@@ -117,11 +117,11 @@ async function findByUserCode<Row>(
   { caller, client }: Approver,
   find: (user_code_hash: string) => Promise<Row[]>,
 ): Promise<{ code: string; row: Row }> {
-  const attempt = await recordingRateLimits(ctx, { ...caller, client }, () =>
-    ctx.limiter.take(
-      { limit: 'user_codes_by_user', subject: caller.userId },
-      byClient('user_codes_by_client', client),
-    ),
+  const attempt = await takeForUser(
+    ctx,
+    { ...caller, client },
+    { limit: 'user_codes_by_user', subject: caller.userId },
+    byClient('user_codes_by_client', client),
   );
   const code = normalizeUserCode(typed);
   try {

@@ -3,7 +3,7 @@ import type { Passkey } from '@latchkey/contract/passkeys';
 import type { Caller, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, resourceNotFound } from '../../platform/errors.ts';
+import { AuthError, invalidRequest, resourceNotFound } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
 import { type CredentialChange, writeFeedEvent } from '../../security-log/feed/feed.ts';
@@ -145,7 +145,7 @@ export async function importPasskey(
   }
   if (existing) return false;
   if (!(await isVerifiableKey(passkey.publicKey))) {
-    throw new AuthError('invalid_request', 'public_key: must be a COSE key for ES256, EdDSA or RS256');
+    throw invalidRequest('public_key: must be a COSE key for ES256, EdDSA or RS256');
   }
   const [passkeys] = await store.countPasskeys(tx, { user_id: userId });
   if (!passkeys || passkeys.count >= fieldLimits.passkeys) throw tooManyPasskeys();

@@ -1,14 +1,12 @@
 import type { SignedOut, SignOutParameters } from '@latchkey/contract/openid';
 import type { Caller, Context } from '../../platform/context.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { allowsRedirect } from '../../platform/values/redirect-uri.ts';
 import { findServiceClient } from '../../services/service-keys/service-keys.ts';
 import { endSignedOut, revokeOwnSession } from '../../sessions/revocation.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { type ReadIdentityToken, readIdentityToken } from './identity-tokens.ts';
-
-const invalid = (sentence: string): AuthError => new AuthError('invalid_request', sentence);
 
 interface SignOutRequest {
   readonly hint: ReadIdentityToken | undefined;
@@ -28,14 +26,14 @@ export async function checkSignOut(
 ): Promise<SignOutRequest> {
   const hint = id_token_hint === undefined ? undefined : await readIdentityToken(ctx, keys, id_token_hint);
   if (id_token_hint !== undefined && !hint)
-    throw invalid('id_token_hint: is not an identity token of this service');
+    throw invalidRequest('id_token_hint: is not an identity token of this service');
   if (hint && client_id !== undefined && hint.clientId !== client_id)
-    throw invalid('client_id: differs from the audience of id_token_hint');
+    throw invalidRequest('client_id: differs from the audience of id_token_hint');
   if (uri === undefined) return { hint, redirect: null };
   const clientId = client_id ?? hint?.clientId;
   const service = clientId === undefined ? undefined : await findServiceClient(ctx.db.read, clientId);
   if (!service?.signOutRedirectUris.some((registered) => allowsRedirect(registered, uri)))
-    throw invalid('post_logout_redirect_uri: is not registered for this client');
+    throw invalidRequest('post_logout_redirect_uri: is not registered for this client');
   const separator = uri.includes('?') ? '&' : '?';
   const query = state === undefined ? '' : `${separator}${new URLSearchParams({ state })}`;
   return { hint, redirect: `${uri}${query}` };
