@@ -99,7 +99,7 @@ const quotedName = (session: Session): string | null =>
 /** A browser is named in words, a device as it names itself, and a run by the service that acts in it. */
 function Name({ session }: { session: Session }) {
   const { kind, user_agent, client_name } = session;
-  if (kind === 'browser') return browserText(user_agent ?? '') ?? words.browser;
+  if (kind === 'browser') return browserText(user_agent ?? '') ?? texts.common.browser;
   if (isOfService(session))
     return client_name === null ? words.run : <bdi>{escapeInvisible(client_name)}</bdi>;
   const name = quotedName(session);

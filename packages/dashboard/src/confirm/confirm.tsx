@@ -37,11 +37,8 @@ interface Person {
   readonly credentialIds: readonly string[];
 }
 
-/** The `request` is a secret of this page and is only kept in memory. */
-interface SentEmail {
-  readonly request: string;
-  readonly expiresInSeconds: number;
-}
+/** Its `request` is a secret of this page and is only kept in memory. */
+type SentEmail = Answer<'requestMagicLink'>;
 
 const pending = signal<{ person: Person; finish: (isConfirmed: boolean) => void } | undefined>(undefined);
 const sent = signal<SentEmail | undefined>(undefined);
@@ -106,11 +103,10 @@ const sendEmail = ({ email }: Person) =>
     isCodeError.value = false;
     const result = await requestMagicLink(email);
     if (!result.ok) return explain(result.problem, emailErrors);
-    const { request, expires_in } = result.value;
     const next = location.pathname + location.search;
-    rememberSentEmail({ email, until: Date.now() + expires_in * 1000, next });
+    rememberSentEmail({ email, until: Date.now() + result.value.expires_in * 1000, next });
     code.value = '';
-    sent.value = { request, expiresInSeconds: expires_in };
+    sent.value = result.value;
     return undefined;
   }, 'email');
 
@@ -164,7 +160,7 @@ function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
       <p>
         {fillParts(texts.confirm.sent, {
           email: <Address>{person.email}</Address>,
-          duration: duration(email.expiresInSeconds),
+          duration: duration(email.expires_in),
         })}
       </p>
       <Form onSubmit={() => enterCode(person, email)}>

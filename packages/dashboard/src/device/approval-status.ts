@@ -42,13 +42,12 @@ export async function watchApproval(
   approval: Approval,
   show: (status: ApprovalStatus) => void,
 ): Promise<void> {
-  const { sessionId, until } = approval;
   show('waiting');
   let previous: ApprovalStatus | undefined;
   for (let pollsLeft = pollsAfterExpiry; pollsLeft > 0; ) {
     await untilVisible();
-    const isExpired = Date.now() >= until;
-    const { status, retryAfterSeconds = 0 } = await poll(approval, sessionId);
+    const isExpired = Date.now() >= approval.until;
+    const { status, retryAfterSeconds = 0 } = await poll(approval);
     if (isFinal(status)) return show(status);
     if (status === 'waiting' && isExpired) return show('expired');
     // A single occurrence may be the moment in which another tab replaces this browser's session.
@@ -77,7 +76,7 @@ const endings: ReadonlySet<Event['type']> = new Set([
 ]);
 
 /** Reads the security log, which also shows a session that ended right after it started. */
-async function poll({ requestedAt }: Approval, sessionId: string): Promise<Poll> {
+async function poll({ requestedAt, sessionId }: Approval): Promise<Poll> {
   const log = await listEventsSince(Date.parse(requestedAt) - clockSkewMilliseconds);
   if (!log.ok) return failedPoll(log.problem);
   const events = log.value.events.filter(({ session_id }) => session_id === sessionId);

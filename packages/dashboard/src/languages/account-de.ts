@@ -86,7 +86,6 @@ export const accountDe: AccountTexts = {
       'Nur auf einem Gerät gespeichert. Wenn Sie es verlieren, können Sie sich weiterhin per E‑Mail anmelden.',
   },
   sessions: {
-    browser: 'Browser',
     run: 'Lauf',
     signedInBy: 'Angemeldet {method}, {time}',
     end: 'Sitzung beenden',

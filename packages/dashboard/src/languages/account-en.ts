@@ -81,7 +81,6 @@ export const accountEn = {
     oneDeviceText: 'Stored only on one device. If you lose it, you can still sign in by email.',
   },
   sessions: {
-    browser: 'Browser',
     run: 'Run',
     signedInBy: 'Signed in {method} {time}',
     end: 'End session',

@@ -86,7 +86,6 @@ export const accountEs: AccountTexts = {
       'Guardada solo en un dispositivo. Si lo pierdes, podrás seguir iniciando sesión por correo.',
   },
   sessions: {
-    browser: 'Navegador',
     run: 'Ejecución',
     signedInBy: 'Inicio de sesión {method}, {time}',
     end: 'Finalizar sesión',

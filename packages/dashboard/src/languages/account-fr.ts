@@ -88,7 +88,6 @@ export const accountFr: AccountTexts = {
       'Conservée uniquement sur un appareil. Si vous le perdez, vous pourrez toujours vous connecter par e‑mail.',
   },
   sessions: {
-    browser: 'Navigateur',
     run: 'Exécution',
     signedInBy: 'Connexion {method}, {time}',
     end: 'Terminer la session',

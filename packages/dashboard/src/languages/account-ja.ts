@@ -83,7 +83,6 @@ export const accountJa: AccountTexts = {
     oneDeviceText: '1台のデバイスにのみ保存されています。紛失しても、メールでログインできます。',
   },
   sessions: {
-    browser: 'ブラウザ',
     run: '実行',
     signedInBy: '{method}ログイン: {time}',
     end: 'セッションを終了',

@@ -85,7 +85,6 @@ export const accountPtBr: AccountTexts = {
     oneDeviceText: 'Guardada somente em um dispositivo. Se você o perder, ainda poderá entrar por e‑mail.',
   },
   sessions: {
-    browser: 'Navegador',
     run: 'Execução',
     signedInBy: 'Acesso {method}, {time}',
     end: 'Encerrar sessão',

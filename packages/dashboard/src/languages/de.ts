@@ -33,6 +33,7 @@ export const de: Texts = {
     ipAddress: 'IP-Adresse',
     userAgent: 'User-Agent',
     program: 'Programm',
+    browser: 'Browser',
     device: 'Gerät',
     justNow: 'gerade eben',
     inAMoment: 'gleich',
@@ -199,7 +200,6 @@ export const de: Texts = {
     approverText:
       'Es wurde in einem Browser zugelassen, der mit Ihrem Konto angemeldet war. Diese Sitzung ist noch aktiv:',
     signedIn: 'Angemeldet',
-    browser: 'Browser',
     approverReopen:
       'Wenn Sie das auch nicht waren, öffnen Sie den Link in der E‑Mail noch einmal, um auch diese Sitzung zu beenden.',
     approverQuestion:

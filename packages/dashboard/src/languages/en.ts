@@ -37,6 +37,7 @@ export const en = {
     ipAddress: 'IP address',
     userAgent: 'User agent',
     program: 'Program',
+    browser: 'Browser',
     device: 'Device',
     justNow: 'just now',
     inAMoment: 'in a moment',
@@ -192,7 +193,6 @@ export const en = {
     approverText:
       'It was approved in a browser that was signed in to your account. That session is still active:',
     signedIn: 'Signed in',
-    browser: 'Browser',
     approverReopen: "If that wasn't you either, open the link in the email again to end this session too.",
     approverQuestion: "If that wasn't you either, end this session and remove everything it added.",
     endApprover: 'End this session too',

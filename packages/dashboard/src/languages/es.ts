@@ -33,6 +33,7 @@ export const es: Texts = {
     ipAddress: 'Dirección IP',
     userAgent: 'Agente de usuario',
     program: 'Programa',
+    browser: 'Navegador',
     device: 'Dispositivo',
     justNow: 'ahora mismo',
     inAMoment: 'en un momento',
@@ -206,7 +207,6 @@ export const es: Texts = {
     approver: '¿Quién ha aprobado el dispositivo?',
     approverText: 'Se aprobó en un navegador con la sesión iniciada en tu cuenta. Esa sesión sigue activa:',
     signedIn: 'Inicio de sesión',
-    browser: 'Navegador',
     approverReopen:
       'Si tampoco has sido tú, vuelve a abrir el enlace del correo para finalizar también esta sesión.',
     approverQuestion: 'Si tampoco has sido tú, finaliza esta sesión y elimina todo lo que añadió.',

@@ -33,6 +33,7 @@ export const fr: Texts = {
     ipAddress: 'Adresse IP',
     userAgent: 'Agent utilisateur',
     program: 'Programme',
+    browser: 'Navigateur',
     device: 'Appareil',
     justNow: "à l'instant",
     inAMoment: 'dans un instant',
@@ -209,7 +210,6 @@ export const fr: Texts = {
     approverText:
       'Il a été approuvé dans un navigateur connecté à votre compte. Cette session est toujours active :',
     signedIn: 'Connexion',
-    browser: 'Navigateur',
     approverReopen:
       "Si ce n'était pas vous non plus, ouvrez à nouveau le lien de l'e‑mail pour mettre aussi fin à cette session.",
     approverQuestion:

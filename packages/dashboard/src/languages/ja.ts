@@ -33,6 +33,7 @@ export const ja: Texts = {
     ipAddress: 'IP アドレス',
     userAgent: 'ユーザーエージェント',
     program: 'プログラム',
+    browser: 'ブラウザ',
     device: 'デバイス',
     justNow: 'たった今',
     inAMoment: 'まもなく',
@@ -189,7 +190,6 @@ export const ja: Texts = {
     approver: 'デバイスを承認したのは誰ですか？',
     approverText: 'アカウントにログインしていたブラウザで承認されました。そのセッションは現在も有効です。',
     signedIn: 'ログイン日時',
-    browser: 'ブラウザ',
     approverReopen:
       'これにも心当たりがない場合は、メールのリンクをもう一度開いて、このセッションも終了してください。',
     approverQuestion:

@@ -33,6 +33,7 @@ export const ptBr: Texts = {
     ipAddress: 'Endereço IP',
     userAgent: 'User agent',
     program: 'Programa',
+    browser: 'Navegador',
     device: 'Dispositivo',
     justNow: 'agora mesmo',
     inAMoment: 'em instantes',
@@ -203,7 +204,6 @@ export const ptBr: Texts = {
     approver: 'Quem aprovou o dispositivo?',
     approverText: 'Ele foi aprovado em um navegador conectado à sua conta. Essa sessão continua ativa:',
     signedIn: 'Acesso',
-    browser: 'Navegador',
     approverReopen:
       'Se isso também não foi você, abra novamente o link do e‑mail para encerrar esta sessão também.',
     approverQuestion: 'Se isso também não foi você, encerre esta sessão e remova tudo o que ela adicionou.',

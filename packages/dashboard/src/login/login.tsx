@@ -25,7 +25,6 @@ import { noteEmailSignIn } from '../passkey-offer.ts';
 import {
   forgetPendingSignIn,
   forgetSentEmail,
-  type PendingSignIn,
   recallPendingSignIn,
   recallSentEmail,
   rememberPendingSignIn,
@@ -60,14 +59,7 @@ const pending = recallPendingSignIn(Date.now());
 const earlier = recallSentEmail(Date.now());
 const next = safeNext(query.get('next') ?? pending?.next, location.origin);
 
-const sentStep = ({ email, request, until }: PendingSignIn): Step => ({
-  at: 'sent',
-  email,
-  request,
-  until,
-});
-
-const step = signal<Step>(pending === undefined ? { at: 'loading' } : sentStep(pending));
+const step = signal<Step>(pending === undefined ? { at: 'loading' } : { at: 'sent', ...pending });
 /** What a program that sent the person here suggests. @see OpenID Connect Core 1.0 section 3.1.2.1 */
 const suggestedEmail = new URL(next, location.origin).searchParams
   .get('login_hint')
@@ -102,7 +94,7 @@ const requestEmail = (address: string) =>
     const sent = { email: address, until: Date.now() + expires_in * 1000, next, request };
     rememberPendingSignIn(sent);
     code.value = '';
-    step.value = sentStep(sent);
+    step.value = { at: 'sent', ...sent };
     status.value = isResend ? texts.login.sentAgain : '';
     return undefined;
   }, 'email');

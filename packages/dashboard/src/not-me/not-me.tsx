@@ -94,7 +94,7 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
         </Fact>
         <Fact label={texts.common.ipAddress}>{approver.ip_address ?? texts.common.unknown}</Fact>
         {approver.user_agent === null ? null : (
-          <Fact label={notMe.browser}>
+          <Fact label={texts.common.browser}>
             <UserAgent text={approver.user_agent} />
           </Fact>
         )}

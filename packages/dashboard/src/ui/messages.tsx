@@ -17,20 +17,12 @@ export const ErrorMessage = ({ text, id = 'error' }: { text: string; id?: string
   </p>
 );
 
-/** A status, announced when the screen reader pauses. `isCaution` styles it as a warning. */
-export const StatusMessage = ({
-  children,
-  id = 'status',
-  isCaution = false,
-}: {
-  children?: ComponentChildren;
-  id?: string;
-  isCaution?: boolean;
-}) => (
-  <p id={id} class={`message ${isCaution ? 'warning' : 'status'}`} role="status">
+/** A status, announced when the screen reader pauses. */
+export const StatusMessage = ({ children, id = 'status' }: { children?: ComponentChildren; id?: string }) => (
+  <p id={id} class="message status" role="status">
     {isEmpty(children) ? null : (
       <>
-        <Icon path={isCaution ? cautionIcon : approvedIcon} />
+        <Icon path={approvedIcon} />
         <span>{children}</span>
       </>
     )}
