@@ -11,7 +11,7 @@ import { revokeAllSessions, setDisabled } from '../../packages/server/src/identi
 import { type ImportedUser, importUser } from '../../packages/server/src/operator/import.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
 import { mailboxTransport } from '../../packages/server/src/platform/mail/transport.ts';
-import { startMailWorker } from '../../packages/server/src/platform/mail/worker.ts';
+import { MailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { recordRateLimitReached } from '../../packages/server/src/security-log/events/events.ts';
 import { revokeService } from '../../packages/server/src/services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../packages/server/src/sessions/revocation.ts';
@@ -511,7 +511,7 @@ const mailWorker: Operation = {
   // At the end of the hour, when digests are due as well.
   run: (node, { userId }) =>
     operator(async () => {
-      const worker = startMailWorker(later(node, digestWindowSeconds), templates, mailboxTransport);
+      const worker = new MailWorker(later(node, digestWindowSeconds), templates, mailboxTransport);
       await written(userId, mailWorker.leaves);
       await worker.stop();
     }),

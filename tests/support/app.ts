@@ -18,7 +18,7 @@ import { sweepOnce } from '../../packages/server/src/platform/database/sweep.ts'
 import type { App, Lifecycle } from '../../packages/server/src/platform/http/server.ts';
 import { readMailbox } from '../../packages/server/src/platform/mail/mailbox.ts';
 import type { Transport } from '../../packages/server/src/platform/mail/transport.ts';
-import { type MailWorker, startMailWorker } from '../../packages/server/src/platform/mail/worker.ts';
+import { MailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { createRateLimiter } from '../../packages/server/src/platform/rate-limits/limiter.ts';
 import { createLogger, createLoggerTo } from '../../packages/server/src/platform/telemetry/log.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
@@ -252,7 +252,7 @@ export async function openApp(
 
   /** The mail worker runs only here, so that tests which count statements count only their own. */
   const mails: TestApp['mails'] = async () => {
-    worker = startMailWorker(ctx, templates, transport);
+    worker = new MailWorker(ctx, templates, transport);
     for (;;) {
       // A digest stays in the outbox until the end of its hour.
       const waiting = await db.read.run(

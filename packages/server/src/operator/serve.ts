@@ -5,7 +5,7 @@ import { isRunBySystemd } from '../platform/config/environment.ts';
 import type { Context } from '../platform/context.ts';
 import type { Lifecycle } from '../platform/http/server.ts';
 import { mailboxTransport, smtpTransport, type Transport } from '../platform/mail/transport.ts';
-import { type MailWorker, startMailWorker } from '../platform/mail/worker.ts';
+import { MailWorker } from '../platform/mail/worker.ts';
 import { observeProcess } from '../platform/telemetry/metrics.ts';
 import { announce } from './announcement.ts';
 import { listen } from './listener.ts';
@@ -48,7 +48,7 @@ export async function serve(
   const ended = reasonToEnd(supervisor);
   const server = listen(config, app, { shared: supervisor !== undefined });
   const transport = mailTransport(config);
-  if (transport) mailWorker = startMailWorker(ctx, templates, transport);
+  if (transport) mailWorker = new MailWorker(ctx, templates, transport);
   const upkeep = startUpkeep(ctx);
   if (supervisor) supervisor.ready(() => ctx.metrics.registry.getMetricsAsJSON());
   else announce(ctx);

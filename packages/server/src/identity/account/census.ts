@@ -13,16 +13,11 @@ const usualRestFactor = 200;
 /** The pause between two censuses. */
 const pauseMs = 60_000;
 
-interface Pace {
-  readonly limit: number;
-  readonly restFactor: number;
-}
-
 /** Counts all accounts and active sign-ins, one page after the other; undefined if it is aborted. */
 export async function countAccounts(
   ctx: Context,
   signal?: AbortSignal,
-  { limit, restFactor }: Pace = { limit: pageSize, restFactor: usualRestFactor },
+  { limit, restFactor } = { limit: pageSize, restFactor: usualRestFactor },
 ): Promise<{ accounts: number; sessions: number } | undefined> {
   let [accounts, sessions] = [0, 0];
   for (let after = ''; ; ) {

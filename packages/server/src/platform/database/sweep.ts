@@ -59,23 +59,12 @@ export const sweepAfter =
 /** Each sweep by a name for the log. */
 export type Sweeps = Readonly<Record<string, Sweep>>;
 
-export interface Swept {
-  /** How many rows. */
-  readonly deleted: number;
-  /** The names of the sweeps that failed. */
-  readonly failed: readonly string[];
-}
-
 /**
  * Deletes rows that are no longer needed, a batch of each table in turn, and rests after each batch so as not to delay requests.
  * A table whose sweep fails is left to the next time. Aborting it ends it after the current batch.
+ * Returns how many rows it deleted, and the names of the sweeps that failed.
  */
-export async function sweepOnce(
-  db: Database,
-  sweeps: Sweeps,
-  now: number,
-  signal?: AbortSignal,
-): Promise<Swept> {
+export async function sweepOnce(db: Database, sweeps: Sweeps, now: number, signal?: AbortSignal) {
   const failed: string[] = [];
   let deleted = 0;
   for (let unfinished = Object.entries(sweeps); unfinished.length > 0; ) {

@@ -2,7 +2,7 @@ import { type Language, languageCookie, languages } from '@latchkey/contract/lan
 import type { Config } from '../config/config.ts';
 import { knownBrowserTtlSeconds } from '../values/lifetimes.ts';
 
-type Transport = Pick<Config, 'https'>;
+export type Transport = Pick<Config, 'https'>;
 
 /** Over HTTPS, the `__Host-` prefix binds a cookie to this host and to secure connections. */
 const cookieName = (config: Transport, name: string): string => (config.https ? `__Host-${name}` : name);

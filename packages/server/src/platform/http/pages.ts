@@ -2,11 +2,11 @@ import { extname } from 'node:path';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { type Language, languageOf, languages } from '@latchkey/contract/languages';
 import { pageDataId } from '@latchkey/contract/page-data';
-import type { Product } from '../config/product.ts';
+import type { Config } from '../config/config.ts';
 import { pathNotFound } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
 import { prefersHtml } from './accept.ts';
-import { readLanguageCookie } from './cookie.ts';
+import { readLanguageCookie, type Transport } from './cookie.ts';
 import { logoHeaders, logoPath, withProduct } from './product-pages.ts';
 import type { Routes } from './routing.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
@@ -104,13 +104,7 @@ const securityHeaders = ({ https }: Transport): Record<string, string> => ({
   ...(https ? { 'Strict-Transport-Security': `max-age=${hstsMaxAgeSeconds}` } : {}),
 });
 
-interface Transport {
-  readonly https: boolean;
-}
-
-interface PageOptions extends Transport {
-  readonly product: Product;
-}
+type PageOptions = Pick<Config, 'https' | 'product'>;
 
 /** The headers of every web page. @param formOrigin the other origin that the page may post a form to */
 export const pageHeaders = (options: Transport, formOrigin?: string): Record<string, string> => ({

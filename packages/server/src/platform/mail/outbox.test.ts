@@ -10,7 +10,7 @@ import { templates } from '../../app.ts';
 import { enqueueMail } from './outbox.ts';
 import { claimMails, listUnsent, markSent, urgentPriority } from './outbox-store.ts';
 import type { Transport } from './transport.ts';
-import { startMailWorker } from './worker.ts';
+import { MailWorker } from './worker.ts';
 
 const request = (t: TestApp, email: string) => t.ask('POST', '/magic_link', { json: { email } });
 
@@ -37,7 +37,7 @@ onBothDatabases('outbox', (open) => {
     for (const email of addresses(60)) await request(t, email);
     const other = await open({ beside: t });
     const transport = recording();
-    const workers = [t, t, other, other].map((node) => startMailWorker(node.ctx, templates, transport));
+    const workers = [t, t, other, other].map((node) => new MailWorker(node.ctx, templates, transport));
     await until(async () => (await unsent(t)).length === 0);
     for (const worker of workers) await worker.stop();
     expect(transport.delivered.sort()).toEqual(addresses(60).sort());
@@ -58,7 +58,7 @@ onBothDatabases('outbox', (open) => {
     });
     expect(claimed).toHaveLength(1);
     const transport = recording();
-    const worker = startMailWorker(t.ctx, templates, transport);
+    const worker = new MailWorker(t.ctx, templates, transport);
     await request(t, 'bob@example.com');
     worker.wake();
     await until(async () => (await unsent(t)).length === 1);
@@ -138,7 +138,7 @@ onBothDatabases('outbox', (open) => {
     });
     await request(t, 'ada@example.com');
     const transport = recording();
-    const worker = startMailWorker(t.ctx, templates, transport);
+    const worker = new MailWorker(t.ctx, templates, transport);
     await until(async () => (await unsent(t)).every((mail) => mail.dead_at !== null));
     await worker.stop();
     expect(transport.delivered).toEqual(['ada@example.com']);
@@ -160,7 +160,7 @@ onBothDatabases('outbox', (open) => {
       },
       close: () => undefined,
     };
-    const worker = startMailWorker(t.ctx, templates, transport);
+    const worker = new MailWorker(t.ctx, templates, transport);
     await until(() => started);
     const stopped = worker.stop();
     finishDelivery();
@@ -181,7 +181,7 @@ test('a worker renews the lease of a mail that takes long to deliver', async () 
       }),
     close: () => undefined,
   };
-  const worker = startMailWorker(t.ctx, templates, transport);
+  const worker = new MailWorker(t.ctx, templates, transport);
   const leased = async () => Number((await unsent(t))[0]?.next_attempt_at);
   await until(async () => (await unsent(t))[0]?.attempts === 1);
   const first = await leased();

@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../../../../../tests/support/service.ts';
 import { startSmtp } from '../../../../../tests/support/smtp.ts';
 import { templates } from '../../app.ts';
 import { smtpTransport } from './transport.ts';
-import { startMailWorker } from './worker.ts';
+import { MailWorker } from './worker.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -182,7 +182,7 @@ onBothDatabases('the product in mails', (open) => {
       settings: { LATCHKEY_PRODUCT_NAME: 'Acme & Co', LATCHKEY_LOGO: logo, LATCHKEY_SMTP_URL: smtp.url },
     });
     cleanups.push(() => app.close());
-    const worker = startMailWorker(app.ctx, templates, smtpTransport(app.ctx.config, smtp.url));
+    const worker = new MailWorker(app.ctx, templates, smtpTransport(app.ctx.config, smtp.url));
     cleanups.push(() => worker.stop());
     await app.ask('POST', '/magic_link', { json: { email: ada } });
     worker.wake();

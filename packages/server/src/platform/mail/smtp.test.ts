@@ -11,14 +11,7 @@ import { accountDeletedTemplate } from '../../whole-account/personal-data/mail.t
 import { enqueueMail } from './outbox.ts';
 import { listUnsent } from './outbox-store.ts';
 import { reachSmtp, smtpTransport } from './transport.ts';
-import {
-  isPermanentRefusal,
-  type MailWorker,
-  ordinarySlots,
-  retryPauseMs,
-  slowSlots,
-  startMailWorker,
-} from './worker.ts';
+import { isPermanentRefusal, MailWorker, ordinarySlots, retryPauseMs, slowSlots } from './worker.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -39,7 +32,7 @@ function kept(t: TestApp): TestApp {
 
 /** Starts a worker as the service does. Tests wake it instead of waiting for it to poll. */
 function work(t: TestApp, url: string): MailWorker {
-  const worker = startMailWorker(t.ctx, templates, smtpTransport(t.ctx.config, url));
+  const worker = new MailWorker(t.ctx, templates, smtpTransport(t.ctx.config, url));
   cleanups.push(() => worker.stop());
   return worker;
 }
@@ -228,7 +221,7 @@ onBothDatabases('mail by SMTP', (open) => {
   test('a refused connection and a 451 after DATA are both tried again', async () => {
     const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1' } }));
     await request(t);
-    const unconnected = startMailWorker(
+    const unconnected = new MailWorker(
       t.ctx,
       templates,
       smtpTransport(t.ctx.config, `smtp://127.0.0.1:${freePort()}`),

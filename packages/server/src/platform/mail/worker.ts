@@ -47,13 +47,6 @@ export const isPermanentRefusal = (error: unknown): boolean => {
   return typeof responseCode === 'number' && responseCode >= 500 && responseCode < 600 && code !== 'EAUTH';
 };
 
-export interface MailWorker {
-  /** Makes the worker read the outbox now instead of at the end of its pause. */
-  wake(): void;
-  /** Stops claiming mails and resolves when those being sent are done. */
-  stop(): Promise<void>;
-}
-
 type OutboxMail = Tables['outbox'];
 
 /** What log lines say about a mail. They belong to the trace of the request that queued it. */
@@ -64,18 +57,14 @@ const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
 });
 
 /**
- * Starts sending the mails in the outbox. Every node runs a worker; a lease makes sure that only one of them sends a
+ * Sends the mails in the outbox, from the time it is made. Every node runs a worker; a lease makes sure that only one of them sends a
  * mail at a time. A mail that fails is tried again with growing pauses until it expires or the mail server keeps
  * refusing it; then it stays in the outbox as a dead letter.
- */
-export const startMailWorker = (ctx: Context, templates: Templates, transport: Transport): MailWorker =>
-  new OutboxWorker(ctx, templates, transport);
-
-/**
+ *
  * A slot takes the next mail as soon as it is free, so a slow mail server of one recipient does not delay the others.
  * Ordinary mails never take all slots, so urgent ones always find one.
  */
-class OutboxWorker implements MailWorker {
+export class MailWorker {
   readonly #ctx: Context;
   readonly #templates: Templates;
   readonly #transport: Transport;
@@ -97,11 +86,13 @@ class OutboxWorker implements MailWorker {
     this.#running = this.#run();
   }
 
+  /** Makes the worker read the outbox now instead of at the end of its pause. */
   wake(): void {
     this.#isAwake = true;
     this.#endPause();
   }
 
+  /** Stops claiming mails and resolves when those being sent are done. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#endPause();

@@ -109,10 +109,7 @@ export const listenToFeed = ({ dialect, notifications }: Database, wake: () => v
  * Where a service begins to read: the columns of its key to set in the transaction that gives it the right to read the
  * feed.
  */
-export const feedStart = async (
-  ctx: Context,
-  tx: Executor,
-): Promise<{ feed_since: number; feed_from: number }> => ({
+export const feedStart = async (ctx: Context, tx: Executor) => ({
   feed_since: ctx.clock(),
   feed_from: (await readExtent({ clock: ctx.clock, on: tx })).position,
 });

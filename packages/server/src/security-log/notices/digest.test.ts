@@ -6,7 +6,7 @@ import { addPasskey, newAuthenticator, subjects } from '../../../../../tests/sup
 import { type Mail, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { templates } from '../../app.ts';
 import { lockAccount } from '../../identity/account/account.ts';
-import { startMailWorker } from '../../platform/mail/worker.ts';
+import { MailWorker } from '../../platform/mail/worker.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
 import { maxDigestNotices } from './mail.ts';
@@ -131,7 +131,7 @@ onBothDatabases('the limit for notices', (open) => {
       },
       close: () => undefined,
     };
-    const workers = [app, other, app].map((node) => startMailWorker(node.ctx, templates, transport));
+    const workers = [app, other, app].map((node) => new MailWorker(node.ctx, templates, transport));
     for (let n = 0; n < 500 && delivered.length === 0; n++) await Bun.sleep(10);
     await Bun.sleep(200);
     for (const worker of workers) await worker.stop();

@@ -14,7 +14,7 @@ import { type Ask, onBothDatabases, openApp, type TestApp } from '../../../../..
 import { startSmtp } from '../../../../../tests/support/smtp.ts';
 import { templates } from '../../app.ts';
 import { smtpTransport } from '../../platform/mail/transport.ts';
-import { startMailWorker } from '../../platform/mail/worker.ts';
+import { MailWorker } from '../../platform/mail/worker.ts';
 
 const ada = 'ada@example.com';
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -124,7 +124,7 @@ test('hostile names in a notice inject no header, markup, link or closing quote'
   const app = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
   cleanups.push(() => app.close());
   await app.ask('POST', '/magic_link', { json: { email: ada } });
-  const worker = startMailWorker(app.ctx, templates, smtpTransport(app.ctx.config, smtp.url));
+  const worker = new MailWorker(app.ctx, templates, smtpTransport(app.ctx.config, smtp.url));
   cleanups.push(() => worker.stop());
   const token = /#token=3D(lk_ml_\S+)/.exec((await smtp.received(1))[0]!.raw.replace(/=\r\n/g, ''))?.[1];
   const { body: login } = await app.ask('POST', '/magic_link/verify', { json: { token } });

@@ -3,7 +3,7 @@
 
 import type { Context } from '../../platform/context.ts';
 import { AuthError, invalidRequest } from '../../platform/errors.ts';
-import { FetchError, fetchDocument, type Resolve } from '../../platform/outgoing/fetch-document.ts';
+import { FetchError, fetchDocument } from '../../platform/outgoing/fetch-document.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { allowsRedirect, isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
@@ -56,8 +56,8 @@ export interface Clients {
   find(clientId: string, requestedBy: ClientInfo): Promise<Client | undefined>;
 }
 
-/** Clients with a cache of the documents of external ones. @param resolve the addresses of a host, for tests */
-export function openClients(ctx: Context, resolve?: Resolve): Clients {
+/** Clients with a cache of the documents of external ones. */
+export function openClients(ctx: Context): Clients {
   const kept = new Map<string, KeptDocument>();
 
   const fresh = (url: URL): KeptDocument | undefined => {
@@ -72,7 +72,7 @@ export function openClients(ctx: Context, resolve?: Resolve): Clients {
   };
 
   const fetchAndKeep = (url: URL): KeptDocument => {
-    const fetching = fetchDescription(ctx, url, resolve);
+    const fetching = fetchDescription(ctx, url);
     const document: KeptDocument = {
       described: fetching.then((fetched) => fetched?.client),
       until: Number.POSITIVE_INFINITY,
@@ -110,13 +110,12 @@ const hostsOf = ({ config }: Context) => ({
 });
 
 /** Undefined if there is no usable document. */
-async function fetchDescription(ctx: Context, url: URL, resolve: Resolve | undefined) {
+async function fetchDescription(ctx: Context, url: URL) {
   try {
     const { json, headers } = await fetchDocument(url, {
       maxBytes: maxDocumentBytes,
       timeoutMs: documentTimeoutMs,
       allowLoopback: hostsOf(ctx).isDevelopment,
-      resolve,
     });
     const client = readClientDocument(url, json);
     if (!client) throw new FetchError('it does not describe a client that we take');

@@ -250,23 +250,16 @@ export const findScopesOfService = async (on: Executor, serviceId: string): Prom
     .map(({ name }) => name);
 
 /** The service that declares this resource, with its spelling. PostgreSQL cannot even look for some texts that are none. */
-export const findResource = async (
-  on: Executor,
-  resource: string,
-): Promise<{ readonly id: string; readonly name: string; readonly resource: string } | undefined> =>
+export const findResource = async (on: Executor, resource: string) =>
   isResource(resource)
-    ? (await store.findResource(on, { resource: spellingsOf(resource)[0] }))[0]
+    ? (await store.findResource(on, { resource: spellingsOf(resource)[0] })).at(0)
     : undefined;
 
 /**
  * The names among these that services declare, which they cannot withdraw until the transaction ends. Lock the account
  * before (`platform/database/locks.ts`).
  */
-export const holdDeclarations = (
-  tx: Executor,
-  scopes: readonly string[],
-  resource: string | null,
-): Promise<{ readonly kind: 'scope' | 'resource'; readonly name: string }[]> =>
+export const holdDeclarations = (tx: Executor, scopes: readonly string[], resource: string | null) =>
   store.holdDeclarations(tx, {
     scopes: JSON.stringify(scopes),
     resource: resource === null ? '' : spellingsOf(resource)[0],

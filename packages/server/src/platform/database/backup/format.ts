@@ -136,13 +136,13 @@ function parsed<S extends z.ZodType>(schema: S, value: unknown, number: number):
   return result.data;
 }
 
-function parseLine(line: Buffer | undefined, number: number): unknown {
+/** Undefined for a line that is too long, or is not JSON. */
+function parseLine(line: Buffer | undefined): unknown {
   try {
-    if (line) return JSON.parse(line.toString());
+    return line && JSON.parse(line.toString());
   } catch {
-    // Not JSON.
+    return undefined;
   }
-  throw damaged(number);
 }
 
 function readHeader(value: unknown): BackupHeader {
@@ -192,8 +192,8 @@ export async function* readBackup(
   for await (const line of linesOf(chunks, maxLineBytes)) {
     number++;
     if (isComplete) throw damaged(number);
-    const value = number === 1 ? readHeader(parseFirst(line)) : parseLine(line, number);
-    if (number === 1) yield value as BackupHeader;
+    const value = parseLine(line);
+    if (number === 1) yield readHeader(value);
     else if (isFooter(value)) {
       yield { isSealed: readFooter(parsed(footer, value, number), hash.digest(), counts, check) };
       isComplete = true;
@@ -212,14 +212,6 @@ export async function* readBackup(
 }
 
 export const incomplete = (): BackupError => new BackupError('it is incomplete: its end is missing');
-
-function parseFirst(line: Buffer | undefined): unknown {
-  try {
-    return parseLine(line, 1);
-  } catch {
-    return undefined;
-  }
-}
 
 function readFooter(
   { rows, sha256, seal }: z.infer<typeof footer>,
