@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { EndpointGroup } from './endpoint-groups.ts';
 import type { ErrorCode } from './errors.ts';
+import { pagination } from './fields.ts';
 import type { OwnScope } from './scopes.ts';
 import type { ServiceRight } from './services.ts';
 
@@ -87,6 +88,14 @@ export type Declared = Omit<Endpoint, 'id' | 'status'> & Partial<Pick<Endpoint, 
 export const define = <const E extends Declared>(endpoint: E): E => endpoint;
 
 export const auth = '/api/v1/auth';
+
+/** A list of what belongs to the caller, page by page. */
+export const ownList = {
+  method: 'get',
+  access: 'bearer',
+  query: pagination,
+  errors: ['invalid_request'],
+} as const;
 
 export const repeatable = (seconds: number) => ({
   'Idempotency-Key': `A unique value of 1-128 printable characters. Repeating the request with the same key returns the same tokens for ${seconds} seconds.`,

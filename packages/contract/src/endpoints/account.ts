@@ -6,9 +6,8 @@ import {
   emailChangeToken,
   emailChangeVerification,
 } from '../email-change.ts';
-import { auth, define } from '../endpoint.ts';
+import { auth, define, ownList } from '../endpoint.ts';
 import { eventList } from '../events.ts';
-import { pagination } from '../fields.ts';
 import { disownedNotice, noticeDisowning, noticePreview, noticeToken } from '../notices.ts';
 
 const ofProfile = { group: 'profile', path: `${auth}/me` } as const;
@@ -130,14 +129,11 @@ export const accountEndpoints = {
     },
   }),
   listEvents: define({
+    ...ownList,
     title: 'List events',
     group: 'security-log',
-    method: 'get',
     path: `${auth}/events`,
     summary: "Lists the events of the user's security log, newest first",
-    access: 'bearer',
-    query: pagination,
     response: eventList,
-    errors: ['invalid_request'],
   }),
 } as const;

@@ -1,5 +1,4 @@
-import { auth, define } from '../endpoint.ts';
-import { pagination } from '../fields.ts';
+import { auth, define, ownList } from '../endpoint.ts';
 import { createdKey, keyId, keyList, newKey, scopeList } from '../keys.ts';
 
 export const keyEndpoints = {
@@ -31,15 +30,12 @@ export const keyEndpoints = {
     },
   }),
   listKeys: define({
+    ...ownList,
     title: 'List keys',
     group: 'keys',
-    method: 'get',
     path: `${auth}/keys`,
     summary: "Lists the user's active keys without their secrets, newest first",
-    access: 'bearer',
-    query: pagination,
     response: keyList,
-    errors: ['invalid_request'],
   }),
   removeKey: define({
     title: 'Remove a key',

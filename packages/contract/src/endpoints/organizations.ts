@@ -1,4 +1,4 @@
-import { auth, define } from '../endpoint.ts';
+import { auth, define, ownList } from '../endpoint.ts';
 import { pagination, userId } from '../fields.ts';
 import {
   member,
@@ -34,16 +34,13 @@ const ofMember = {
 
 export const organizationEndpoints = {
   listOrganizations: define({
+    ...ownList,
     title: 'List organizations',
     group: 'organizations',
-    method: 'get',
     path: `${auth}/organizations`,
     summary: "Lists the user's organizations, oldest membership first",
-    access: 'bearer',
     scopes: ['organizations'],
-    query: pagination,
     response: organizationList,
-    errors: ['invalid_request'],
   }),
   putOrganization: define({
     ...ofOrganization,

@@ -1,5 +1,4 @@
-import { auth, define } from '../endpoint.ts';
-import { pagination } from '../fields.ts';
+import { auth, define, ownList } from '../endpoint.ts';
 import { sessionId, sessionList } from '../sessions.ts';
 import { revokeForm, revokeScope } from '../tokens.ts';
 
@@ -38,15 +37,12 @@ export const sessionEndpoints = {
     errors: ['invalid_request'],
   }),
   listSessions: define({
+    ...ownList,
     title: 'List sessions',
     group: 'sessions',
-    method: 'get',
     path: `${auth}/sessions`,
     summary: "Lists the user's active sessions, newest first",
-    access: 'bearer',
-    query: pagination,
     response: sessionList,
-    errors: ['invalid_request'],
   }),
   revokeSession: define({
     title: 'Revoke a session',
