@@ -88,11 +88,11 @@ fi
 rm -f "artifacts/junit$suffix.xml" artifacts/status
 log=artifacts/tests$suffix.log
 
-# Three files at a time, because tests also wait for a browser or a mail. The counts come from Bun's summary: its JUnit
+# Four files at a time, because tests also wait for a browser or a mail. The counts come from Bun's summary: its JUnit
 # report omits files that fail to load. Reading to the end of the pipe also waits for every process that the
 # tests started.
 {
-  node_modules/.bin/bun test --parallel=3 --no-isolate --timeout 60000 --reporter=junit --reporter-outfile="artifacts/junit$suffix.xml" "$@" 2>&1
+  node_modules/.bin/bun test --parallel=4 --no-isolate --timeout 60000 --reporter=junit --reporter-outfile="artifacts/junit$suffix.xml" "$@" 2>&1
   echo $? >artifacts/status
 } | tee "$log"
 status=$(cat artifacts/status)

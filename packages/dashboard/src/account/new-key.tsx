@@ -4,7 +4,7 @@ import type { CreatedKey, ScopeList } from '@latchkey/contract/keys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { call } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { inUnits } from '../format.ts';
@@ -137,7 +137,7 @@ interface OptionProps {
 
 function Option({ scope, isDisabled = false, takesFocus = false, children }: OptionProps) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (takesFocus) input.current?.focus();
   }, [takesFocus]);
   return (
@@ -236,7 +236,7 @@ function LifetimeField() {
 function TrustFields() {
   const isWrong = errorField.value === 'claims';
   const input = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isWrong) input.current?.focus();
   }, [isWrong]);
   return (
@@ -338,7 +338,7 @@ async function copy(key: string, field: HTMLInputElement | null): Promise<void> 
 export function CreatedKeyView() {
   const heading = useRef<HTMLHeadingElement>(null);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => heading.current?.focus(), []);
+  useLayoutEffect(() => heading.current?.focus(), []);
   const key = created.value;
   if (key === undefined) return null;
   return (

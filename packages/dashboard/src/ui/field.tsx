@@ -1,6 +1,6 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { texts } from '../texts.ts';
 
 interface FieldProps {
@@ -102,7 +102,7 @@ export function TextField({
   example,
 }: FieldProps & Kind) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (takesFocus || error !== '') input.current?.focus();
   }, [takesFocus, error]);
   const describedBy = [error === '' ? '' : errorId, hint === undefined ? '' : `${id}-hint`]

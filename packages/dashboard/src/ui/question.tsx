@@ -1,15 +1,15 @@
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { fillParts } from '../texts.ts';
 import { Choice, type ChoiceProps } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { cautionIcon } from './icons.ts';
 
-/** Asks before something that cannot be undone. Takes the focus, since the button that opened it is gone. */
+/** Asks before something that cannot be undone. Takes the focus at once, since the button that opened it is gone. */
 export function Question({ children }: { children: ComponentChildren }) {
   const question = useRef<HTMLParagraphElement>(null);
-  useEffect(() => question.current?.focus(), []);
+  useLayoutEffect(() => question.current?.focus(), []);
   return (
     <p ref={question} tabIndex={-1} class="warning">
       <Icon path={cautionIcon} />
