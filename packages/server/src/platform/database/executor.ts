@@ -36,7 +36,8 @@ export interface Database {
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /**
    * Runs writes in one transaction, durable when the promise resolves. They are one statement on PostgreSQL, so none of them gets
-   * rows or sees what another one writes; batches of the same kind may share it. They run in their order until one has no effect: then none has, and the result is false.
+   * rows or sees what another one writes; batches of the same kind may share it. They run in their order until one has no effect: then
+   * none has, and the result is false.
    */
   batch(writes: (on: Executor) => Promise<void>): Promise<boolean>;
   readonly notifications: Notifications;
