@@ -9,16 +9,17 @@ export const responseModes = ['query', 'form_post'] as const;
 export const codeChallengeMethod = 'S256';
 
 /** The errors that belong to the client of an authorization request. All others are about the request of the page. */
-export const clientErrors = [
-  'invalid_request',
-  'invalid_scope',
-  'invalid_target',
-  'unsupported_response_type',
-  'request_not_supported',
-  'request_uri_not_supported',
-  'interaction_required',
-  'login_required',
-] as const;
+export const clientErrors = {
+  invalid_request:
+    'A parameter is missing, duplicate or wrong. Without `redirect` or `form_post` beside it, the client or its redirect URI is unknown: show the error.',
+  invalid_scope: 'A scope is unknown, or not for this client.',
+  invalid_target: 'No service declares the resource.',
+  unsupported_response_type: true,
+  request_not_supported: true,
+  request_uri_not_supported: true,
+  interaction_required: true,
+  login_required: true,
+} as const;
 
 /** Only lengths that a body bounds anyway: what is wrong with a parameter is an error of the authorization request itself. */
 const parameter = (description: string, example: string) =>

@@ -74,28 +74,33 @@ export interface Endpoint {
   readonly signedAs?: string;
   /** Programs repeat the request all the time: while it succeeds, its log line has the level `debug`. */
   readonly isPolled?: true;
-  readonly errors: readonly ErrorCode[];
-  /** What codes mean here, where that is more than they mean everywhere (`errorMeanings`). */
-  readonly errorMeanings?: Partial<Readonly<Record<ErrorCode, string>>>;
+  /**
+   * What each code means here; `true` if that is what it means everywhere (`errorMeanings`). The errors of reading a
+   * body and of identifying the caller are implied.
+   */
+  readonly errors: Partial<Readonly<Record<ErrorCode, string | true>>>;
 }
 
 /** Optional on every request with a user's credential: it is refused unless the credential belongs to this user id. */
 export const userHeader = 'Latchkey-User';
 
 /** An endpoint as it is declared: without its id, which is its name in the table of endpoints. Its status defaults to 200. */
-export type Declared = Omit<Endpoint, 'id' | 'status'> & Partial<Pick<Endpoint, 'status'>>;
+export type Declared = Omit<Endpoint, 'id' | 'status' | 'errors'> &
+  Partial<Pick<Endpoint, 'status' | 'errors'>>;
 
 export const define = <const E extends Declared>(endpoint: E): E => endpoint;
 
 export const auth = '/api/v1/auth';
 
+/** Where an endpoint is: in the reference, and on the wire. */
+export const at = <Group extends EndpointGroup, Method extends Endpoint['method'], Path extends string>(
+  group: Group,
+  method: Method,
+  path: Path,
+) => ({ group, method, path: `${auth}${path}` as const });
+
 /** A list of what belongs to the caller, page by page. */
-export const ownList = {
-  method: 'get',
-  access: 'bearer',
-  query: pagination,
-  errors: ['invalid_request'],
-} as const;
+export const ownList = { access: 'bearer', query: pagination, errors: { invalid_request: true } } as const;
 
 export const repeatable = (seconds: number) => ({
   'Idempotency-Key': `A unique value of 1-128 printable characters. Repeating the request with the same key returns the same tokens for ${seconds} seconds.`,

@@ -17,9 +17,9 @@ import { userEndpoints } from './endpoints/users.ts';
 
 const named = <T extends Readonly<Record<string, Declared>>>(table: T) =>
   Object.fromEntries(
-    Object.entries(table).map(([id, endpoint]) => [id, { status: 200, ...endpoint, id }]),
+    Object.entries(table).map(([id, endpoint]) => [id, { status: 200, errors: {}, ...endpoint, id }]),
   ) as {
-    readonly [Id in keyof T]: T[Id] & { readonly id: Id; readonly status: Endpoint['status'] };
+    readonly [Id in keyof T]: T[Id] & Pick<Endpoint, 'status' | 'errors'> & { readonly id: Id };
   };
 
 export const endpoints = named({

@@ -4,23 +4,13 @@ import {
   clientErrors,
   pendingAuthorization,
 } from '../authorize.ts';
-import { auth, define } from '../endpoint.ts';
-
-const errorMeanings = {
-  invalid_request:
-    'A parameter is missing, duplicate or wrong. Without `redirect` or `form_post` beside it, the client or its redirect URI is unknown: show the error.',
-  invalid_scope: 'A scope is unknown, or not for this client.',
-  invalid_target: 'No service declares the resource.',
-} as const;
+import { at, define } from '../endpoint.ts';
 
 const shared = {
-  group: 'authorization',
-  method: 'post',
   access: 'browser',
   ownOriginOnly: true,
   body: authorizationParameters,
-  errors: [...clientErrors, 'rate_limited'],
-  errorMeanings,
+  errors: { ...clientErrors, rate_limited: true },
 } as const;
 
 const notes =
@@ -29,24 +19,24 @@ const notes =
 export const authorizeEndpoints = {
   verifyAuthorization: define({
     ...shared,
+    ...at('authorization', 'post', '/authorize/verify'),
     title: 'Look up an authorization request',
-    path: `${auth}/authorize/verify`,
     summary: 'Returns what an authorization request asks for',
     notes: `Nothing is approved. ${notes}`,
     response: pendingAuthorization,
   }),
   approveAuthorization: define({
     ...shared,
+    ...at('authorization', 'post', '/authorize/approve'),
     title: 'Approve an authorization request',
-    path: `${auth}/authorize/approve`,
     summary: 'Approves an authorization request and returns the response for the client',
     notes: `${notes} Its \`scope\` is the one that was looked up. The user must have signed in recently unless the approval is \`given\`.`,
     response: authorizationResponse,
   }),
   denyAuthorization: define({
     ...shared,
+    ...at('authorization', 'post', '/authorize/deny'),
     title: 'Deny an authorization request',
-    path: `${auth}/authorize/deny`,
     summary: 'Denies an authorization request and returns the response for the client',
     notes,
     response: authorizationResponse,

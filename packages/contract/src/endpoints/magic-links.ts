@@ -1,4 +1,4 @@
-import { auth, define } from '../endpoint.ts';
+import { at, define } from '../endpoint.ts';
 import {
   magicLinkPreview,
   magicLinkRequest,
@@ -8,13 +8,11 @@ import {
 } from '../magic-links.ts';
 import { cookieSignIn, signInQuery, tokenSet } from '../tokens.ts';
 
-const ofLink = { group: 'sign-in-links', method: 'post', access: 'anyone' } as const;
-
 export const magicLinkEndpoints = {
   requestMagicLink: define({
-    ...ofLink,
+    ...at('sign-in-links', 'post', '/magic_link'),
     title: 'Email a sign-in link',
-    path: `${auth}/magic_link`,
+    access: 'anyone',
     summary: 'Emails a sign-in link and a sign-in code',
     notes: 'The response is the same whether or not the account exists.',
     headers: {
@@ -24,38 +22,33 @@ export const magicLinkEndpoints = {
     body: magicLinkRequest,
     status: 202,
     response: magicLinkSent,
-    errors: ['invalid_request', 'rate_limited'],
+    errors: { rate_limited: true },
   }),
   previewMagicLink: define({
-    ...ofLink,
+    ...at('sign-in-links', 'post', '/magic_link/preview'),
     title: 'Check a sign-in link',
-    path: `${auth}/magic_link/preview`,
+    access: 'anyone',
     summary: 'Tells whether an emailed link still works',
     notes: 'Spends nothing, and says nothing about the address that the link was sent to.',
     body: magicLinkToken,
     response: magicLinkPreview,
-    errors: ['invalid_request', 'invalid_grant', 'rate_limited'],
-    errorMeanings: { invalid_grant: 'The link is unknown, expired or already used.' },
+    errors: { invalid_grant: 'The link is unknown, expired or already used.', rate_limited: true },
   }),
   verifyMagicLink: define({
-    ...ofLink,
+    ...at('sign-in-links', 'post', '/magic_link/verify'),
     title: 'Sign in with a link or code',
-    path: `${auth}/magic_link/verify`,
+    access: 'anyone',
     summary: 'Signs in with an emailed link or code',
     notes: 'Takes the token of the link, or the code together with the request it belongs to.',
     query: signInQuery,
     body: magicLinkVerification,
     response: tokenSet.or(cookieSignIn),
-    errors: [
-      'invalid_request',
-      'invalid_grant',
-      'account_disabled',
-      'signup_disabled',
-      'origin_not_allowed',
-      'rate_limited',
-    ],
-    errorMeanings: {
+    errors: {
       invalid_grant: 'The link or code is unknown, expired, already used, or for another address.',
+      account_disabled: true,
+      signup_disabled: true,
+      origin_not_allowed: true,
+      rate_limited: true,
     },
   }),
 } as const;

@@ -1,4 +1,4 @@
-import { auth, define, ownList } from '../endpoint.ts';
+import { at, define, ownList } from '../endpoint.ts';
 import { pagination, userId } from '../fields.ts';
 import {
   member,
@@ -20,32 +20,28 @@ const noOrganization = 'There is no organization with this slug.';
 const noMember = 'There is no such organization, or the user is not a member of it.';
 
 const ofOrganization = {
-  group: 'organizations',
-  path: `${auth}/organizations/{slug}`,
   params: { slug: organizationSlugParameter },
   access: 'service',
   rights: ['organizations'],
 } as const;
 const ofMember = {
   ...ofOrganization,
-  path: `${auth}/organizations/{slug}/members/{user_id}`,
   params: { slug: organizationSlugParameter, user_id: userId },
 } as const;
 
 export const organizationEndpoints = {
   listOrganizations: define({
     ...ownList,
+    ...at('organizations', 'get', '/organizations'),
     title: 'List organizations',
-    group: 'organizations',
-    path: `${auth}/organizations`,
     summary: "Lists the user's organizations, oldest membership first",
     scopes: ['organizations'],
     response: organizationList,
   }),
   putOrganization: define({
     ...ofOrganization,
+    ...at('organizations', 'put', '/organizations/{slug}'),
     title: 'Create or rename an organization',
-    method: 'put',
     summary: 'Creates an organization, or renames it if it exists',
     notes: `A new organization has no members. ${notes}`,
     headers: {
@@ -55,8 +51,7 @@ export const organizationEndpoints = {
     body: organizationWrite,
     createdStatus: 201,
     response: organizationRecord,
-    errors: ['invalid_request', 'conflict', 'precondition_failed'],
-    errorMeanings: {
+    errors: {
       conflict,
       precondition_failed:
         'If-Match is set and the organization does not exist, or If-None-Match is set and it does.',
@@ -64,54 +59,48 @@ export const organizationEndpoints = {
   }),
   deleteOrganization: define({
     ...ofOrganization,
+    ...at('organizations', 'delete', '/organizations/{slug}'),
     title: 'Delete an organization',
-    method: 'delete',
     summary: 'Deletes an organization; all its members leave it',
     notes,
     status: 204,
-    errors: ['not_found', 'conflict'],
-    errorMeanings: { conflict, not_found: noOrganization },
+    errors: { not_found: noOrganization, conflict },
   }),
   listMembers: define({
     ...ofOrganization,
+    ...at('organizations', 'get', '/organizations/{slug}/members'),
     title: 'List members',
-    method: 'get',
-    path: `${auth}/organizations/{slug}/members`,
     summary: 'Lists the members of an organization, oldest membership first',
     query: pagination,
     response: memberList,
-    errors: ['invalid_request', 'not_found'],
-    errorMeanings: { not_found: noOrganization },
+    errors: { invalid_request: true, not_found: noOrganization },
   }),
   getMember: define({
     ...ofMember,
+    ...at('organizations', 'get', '/organizations/{slug}/members/{user_id}'),
     title: 'Get a member',
-    method: 'get',
     summary: 'Returns a member of an organization',
     rights: ['users', 'organizations'],
     response: member,
-    errors: ['not_found'],
-    errorMeanings: { not_found: noMember },
+    errors: { not_found: noMember },
   }),
   putMember: define({
     ...ofMember,
+    ...at('organizations', 'put', '/organizations/{slug}/members/{user_id}'),
     title: 'Add or change a member',
-    method: 'put',
     summary: 'Adds a user to an organization, or changes the role of a member',
     notes: lastOwner.notes,
     body: memberWrite,
     response: member,
-    errors: ['invalid_request', 'not_found', 'conflict'],
-    errorMeanings: { conflict: lastOwner.conflict, not_found: 'There is no such organization or user.' },
+    errors: { not_found: 'There is no such organization or user.', conflict: lastOwner.conflict },
   }),
   removeMember: define({
     ...ofMember,
+    ...at('organizations', 'delete', '/organizations/{slug}/members/{user_id}'),
     title: 'Remove a member',
-    method: 'delete',
     summary: 'Removes a member from an organization',
     notes: lastOwner.notes,
     status: 204,
-    errors: ['not_found', 'conflict'],
-    errorMeanings: { conflict: lastOwner.conflict, not_found: noMember },
+    errors: { not_found: noMember, conflict: lastOwner.conflict },
   }),
 } as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { auth, define, repeatable } from '../endpoint.ts';
+import { at, define, repeatable } from '../endpoint.ts';
 import {
   deviceTokenRequest,
   grantForm,
@@ -11,10 +11,8 @@ import {
 
 export const tokenEndpoints = {
   redeemDeviceCode: define({
+    ...at('device', 'post', '/token'),
     title: 'Get tokens',
-    group: 'device',
-    method: 'post',
-    path: `${auth}/token`,
     summary: 'Returns the tokens of a device sign-in once the user has approved it',
     notes:
       'Poll at the interval returned when the sign-in was started; it counts from the response. With `Prefer: wait=25`, the response waits for the decision of the user. With a form-encoded body, this is the OAuth token endpoint, which also refreshes tokens, makes runs (RFC 8693) and issues tokens to services that act for no user. A run is a session within another session or a key, for one piece of work. With a service key that may delegate, the service acts in it.',
@@ -30,40 +28,29 @@ export const tokenEndpoints = {
     form: grantForm,
     response: tokenSet,
     formResponse: z.union([tokenSet, issuedToken]),
-    errors: [
-      'invalid_request',
-      'invalid_grant',
-      'authorization_pending',
-      'slow_down',
-      'confirmation_required',
-      'access_denied',
-      'expired_token',
-      'unsupported_grant_type',
-      'invalid_scope',
-      'invalid_target',
-      'invalid_authorization_details',
-      'invalid_client',
-      'unauthorized_client',
-      'account_disabled',
-      'conflict',
-      'rate_limited',
-    ],
-    errorMeanings: {
-      invalid_grant: 'The device code or refresh token is unknown, expired, already used or revoked.',
+    errors: {
       invalid_request:
         'A field is missing, empty, duplicate, too long or of the wrong type, or the subject token cannot be used. The description says which.',
-      conflict: 'The session or key has too many active runs.',
-      invalid_client: 'The service key is missing where one is needed, or wrong.',
-      unauthorized_client: 'The service may not delegate, or may not ask for this resource.',
+      invalid_grant: 'The device code or refresh token is unknown, expired, already used or revoked.',
+      authorization_pending: true,
+      slow_down: true,
+      confirmation_required: true,
+      access_denied: true,
+      expired_token: true,
+      unsupported_grant_type: true,
       invalid_scope: 'A scope is unknown, or exceeds the scope of the session or key.',
       invalid_target: 'No service declares the resource, or the session or service may not use it.',
+      invalid_authorization_details: true,
+      invalid_client: 'The service key is missing where one is needed, or wrong.',
+      unauthorized_client: 'The service may not delegate, or may not ask for this resource.',
+      account_disabled: true,
+      conflict: 'The session or key has too many active runs.',
+      rate_limited: true,
     },
   }),
   refresh: define({
+    ...at('sessions', 'post', '/refresh'),
     title: 'Refresh tokens',
-    group: 'sessions',
-    method: 'post',
-    path: `${auth}/refresh`,
     summary: 'Exchanges a refresh token for a new access token and a new refresh token',
     notes:
       'Each refresh token works once. Send a random Idempotency-Key for each refresh token, and store both before sending the request. If the response is lost, repeat the request with the same key to get the same tokens. Without a key, a lost response means that the user has to sign in again. Repeating the request from another network or program works too, but notifies the user. The refresh token of a run also needs the key of the service that made it.',
@@ -73,24 +60,16 @@ export const tokenEndpoints = {
     body: refreshRequest,
     form: refreshForm,
     response: tokenSet,
-    errors: [
-      'invalid_request',
-      'invalid_grant',
-      'invalid_scope',
-      'invalid_target',
-      'unsupported_grant_type',
-      'invalid_client',
-      'unauthorized_client',
-      'account_disabled',
-      'rate_limited',
-    ],
-    errorMeanings: {
+    errors: {
       invalid_grant:
         'The refresh token is unknown, expired, already used or revoked. The user has to sign in again.',
       invalid_scope: "The scope is not the session's own.",
       invalid_target: "The resource is not the session's own.",
+      unsupported_grant_type: true,
       invalid_client: 'The refresh token of a run came without the service key, or with a wrong one.',
       unauthorized_client: 'Another service made the run.',
+      account_disabled: true,
+      rate_limited: true,
     },
   }),
 } as const;

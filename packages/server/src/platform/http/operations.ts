@@ -139,10 +139,13 @@ const headersOfErrors: Partial<Record<ErrorCode, readonly Header[]>> = {
 export const errorResponse = (
   errors: readonly ErrorCode[],
   description = errors.join(', '),
-  meanings: Endpoint['errorMeanings'] = {},
+  meanings: Endpoint['errors'] = {},
 ): ResponseDescription => ({
   description,
-  errors: errors.map((code) => ({ code, meaning: meanings[code] ?? errorMeanings[code] })),
+  errors: errors.map((code) => {
+    const meaning = meanings[code] ?? true;
+    return { code, meaning: meaning === true ? errorMeanings[code] : meaning };
+  }),
   headers: [...new Set(errors.flatMap((code) => headersOfErrors[code] ?? []))],
 });
 
@@ -203,7 +206,7 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
     ...(endpoint.etag ? [etag] : []),
     ...(setsCookie ? [setCookie] : []),
     ...(takesUser(endpoint) ? [serverVersion] : []),
-    ...(endpoint.errors.includes('rate_limited') ? rateLimitHeaders.map(optional) : []),
+    ...('rate_limited' in endpoint.errors ? rateLimitHeaders.map(optional) : []),
     ...preferenceHeadersOf(endpoint),
   ];
   const content = response && {
@@ -288,11 +291,11 @@ const commonErrors: ErrorCode[] = ['server_error', 'temporarily_unavailable'];
 
 function errorResponses(endpoint: Endpoint): Operation['responses'] {
   const codes = new Set<ErrorCode>([
-    ...endpoint.errors,
+    ...(endpoint.body ? bodyErrors : []),
+    ...(Object.keys(endpoint.errors) as ErrorCode[]),
     ...accessErrors[endpoint.access],
     ...(endpoint.takesCredential ? credentialErrors : []),
     ...(endpoint.rights ? (['unauthorized_client'] as const) : []),
-    ...(endpoint.body ? bodyErrors : []),
     ...commonErrors,
   ]);
   const byStatus = Map.groupBy(codes, (code): number => errorStatus[code]);
@@ -305,7 +308,7 @@ function errorResponses(endpoint: Endpoint): Operation['responses'] {
       const described = errorResponse(
         [...found, ...(status === 400 ? keyInForm : [])],
         undefined,
-        endpoint.errorMeanings,
+        endpoint.errors,
       );
       return [status, { ...described, headers: [...headers, ...preferenceHeaders] }];
     }),

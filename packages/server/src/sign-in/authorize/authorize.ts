@@ -73,7 +73,7 @@ export type Assessment =
     };
 
 const isForClient = (error: unknown): error is AuthError =>
-  error instanceof AuthError && clientErrors.some((code) => code === error.code);
+  error instanceof AuthError && error.code in clientErrors;
 
 /** Runs `work`; an error that belongs to the client gets the response that takes it there. */
 async function answeringClient<T>(
