@@ -3,8 +3,7 @@
 import { rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Language, languages } from '@latchkey/contract/languages';
-import { allTexts } from './src/languages/all.ts';
-import type { PageTexts } from './src/languages/type.ts';
+import { allTexts, type PageTexts } from './src/languages/all.ts';
 
 /** A question in the middle of the screen, or a page with much to show. */
 type Layout = 'centered' | 'wide';

@@ -1,6 +1,6 @@
 import { fillText, type Plural, pluralText } from '@latchkey/contract/texts';
 import type { ComponentChildren } from 'preact';
-import type { PageTexts } from './languages/type.ts';
+import type { PageTexts } from './languages/all.ts';
 
 declare global {
   /** Set by the script with the texts, which runs before the page's own script. */

@@ -1,24 +1,17 @@
 import type { Language } from '@latchkey/contract/languages';
-import { accountDe } from './account-de.ts';
-import { accountEn } from './account-en.ts';
-import { accountEs } from './account-es.ts';
-import { accountFr } from './account-fr.ts';
-import { accountJa } from './account-ja.ts';
-import { accountPtBr } from './account-pt-br.ts';
-import { de } from './de.ts';
-import { en } from './en.ts';
-import { es } from './es.ts';
-import { fr } from './fr.ts';
-import { ja } from './ja.ts';
-import { ptBr } from './pt-br.ts';
-import type { AccountTexts, Texts } from './type.ts';
+import type { TextsLike } from '@latchkey/contract/texts';
+import de from './de.json' with { type: 'json' };
+import en from './en.json' with { type: 'json' };
+import es from './es.json' with { type: 'json' };
+import fr from './fr.json' with { type: 'json' };
+import ja from './ja.json' with { type: 'json' };
+import ptBr from './pt-BR.json' with { type: 'json' };
 
-/** What all pages say in every language, for the build and for tests. A page loads only what it says. */
-export const allTexts: Readonly<Record<Language, Texts & { readonly account: AccountTexts }>> = {
-  en: { ...en, account: accountEn },
-  de: { ...de, account: accountDe },
-  fr: { ...fr, account: accountFr },
-  es: { ...es, account: accountEs },
-  'pt-BR': { ...ptBr, account: accountPtBr },
-  ja: { ...ja, account: accountJa },
-};
+/** What a language says on the pages: all that English says. */
+type Texts = TextsLike<typeof en>;
+
+/** What scripts of pages say; `frame` is written into the HTML. A page loads only the groups that build.ts declares for it. */
+export type PageTexts = Omit<Texts, 'frame'>;
+
+/** What all pages say in every language, for the build and for tests. */
+export const allTexts: Readonly<Record<Language, Texts>> = { en, de, fr, es, 'pt-BR': ptBr, ja };

@@ -3,8 +3,7 @@ import { fillText } from '@latchkey/contract/texts';
 import type { TimePreferences } from '@latchkey/contract/time-format';
 import type { Product } from '../config/product.ts';
 import { timesFor } from './compose.ts';
-import { mailTexts } from './texts/texts.ts';
-import type { MailTexts } from './texts/type.ts';
+import { type MailTexts, mailTexts } from './texts/texts.ts';
 
 /** Writes a mail in the language of its reader. */
 export interface Writer {
