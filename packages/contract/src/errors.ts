@@ -3,92 +3,77 @@ import { formPost } from './authorize.ts';
 import { described, model, shown } from './fields.ts';
 
 /**
- * Every error code and its HTTP status. Codes are stable: clients switch on them.
+ * Every error code by its HTTP status, with what it means wherever it occurs. Codes are stable: clients switch on them.
  * @see RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 8628 section 3.5, RFC 8707 section 2, RFC 9396 section 5, RFC 9470
  */
-export const errorStatus = {
-  invalid_request: 400,
-  invalid_grant: 400,
-  unknown_credential: 400,
-  authorization_pending: 400,
-  slow_down: 400,
-  access_denied: 400,
-  expired_token: 400,
-  unsupported_grant_type: 400,
-  unsupported_response_type: 400,
-  confirmation_required: 400,
-  request_not_supported: 400,
-  request_uri_not_supported: 400,
-  interaction_required: 400,
-  login_required: 400,
-  invalid_scope: 400,
-  invalid_target: 400,
-  invalid_authorization_details: 400,
-  invalid_client: 401,
-  invalid_token: 401,
-  insufficient_user_authentication: 401,
-  account_disabled: 403,
-  signup_disabled: 403,
-  origin_not_allowed: 403,
-  insufficient_scope: 403,
-  unauthorized_client: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  conflict: 409,
-  gone: 410,
-  precondition_failed: 412,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  rate_limited: 429,
-  server_error: 500,
-  temporarily_unavailable: 503,
+const codesByStatus = {
+  400: {
+    invalid_request:
+      'A field is missing, empty, duplicate, too long or of the wrong type. The description names it.',
+    invalid_grant: 'The code, link or token is unknown, malformed, expired, already used or revoked.',
+    unknown_credential: 'The passkey is not registered here.',
+    authorization_pending: 'The user has not decided yet. Poll again after the interval.',
+    slow_down: 'The poll came too early. Wait for the new interval in the response before each poll.',
+    access_denied: 'The user denied the request.',
+    expired_token: 'The device code has expired. Start again.',
+    unsupported_grant_type: 'The grant_type is not supported.',
+    unsupported_response_type: 'The response_type is not `code`.',
+    confirmation_required:
+      'The user has to enter the code that the page shows. Poll again with it after the interval.',
+    request_not_supported: 'The parameter `request` is not supported.',
+    request_uri_not_supported: 'The parameter `request_uri` is not supported.',
+    interaction_required: 'The request needs a page, which `prompt=none` forbids.',
+    login_required: 'Somebody else is signed in than the `id_token_hint` names.',
+    invalid_scope: 'A scope is unknown, malformed or wider than allowed here.',
+    invalid_target: 'The resource is unknown, malformed or not allowed here.',
+    invalid_authorization_details:
+      'The authorization_details are malformed, too large or wider than allowed here.',
+  },
+  401: {
+    invalid_client: 'The service key is missing or wrong.',
+    invalid_token:
+      'The access token is missing, malformed, expired or revoked. Refresh it, or sign in again.',
+    insufficient_user_authentication:
+      'The sign-in is too old, or did not take place in a browser. The user has to sign in again.',
+  },
+  403: {
+    account_disabled: 'An administrator has disabled the account.',
+    signup_disabled: 'There is no account with this address, and new accounts cannot be created here.',
+    origin_not_allowed: 'The request came with a cookie from a page of another origin.',
+    insufficient_scope: 'The token does not have a scope that this endpoint needs.',
+    unauthorized_client: 'The service key does not have a right that this request needs.',
+  },
+  404: { not_found: 'No such resource, or it belongs to another user.' },
+  405: { method_not_allowed: 'The path exists, but not with this method. Allow lists the methods.' },
+  409: { conflict: 'The request conflicts with the current state. The description says how.' },
+  410: { gone: 'The requested data is no longer available.' },
+  412: {
+    precondition_failed: 'A condition of the request failed: If-Match, If-None-Match or Latchkey-User.',
+  },
+  413: { payload_too_large: 'The body is larger than 64 KiB.' },
+  415: { unsupported_media_type: 'This endpoint does not accept the Content-Type.' },
+  429: { rate_limited: 'Too many requests. Wait for the number of seconds in Retry-After.' },
+  500: { server_error: 'Internal error. The log has the details under the request id.' },
+  503: {
+    temporarily_unavailable:
+      'The service is starting, stopping or has lost its database. Try again after Retry-After.',
+  },
 } as const;
 
-export type ErrorCode = keyof typeof errorStatus;
+type ErrorStatus = keyof typeof codesByStatus;
+export type ErrorCode = { [Status in ErrorStatus]: keyof (typeof codesByStatus)[Status] }[ErrorStatus];
 
-/** What each code means, wherever it occurs. An endpoint can say more precisely what it means there. */
-export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
-  invalid_request:
-    'A field is missing, empty, duplicate, too long or of the wrong type. The description names it.',
-  invalid_grant: 'The code, link or token is unknown, malformed, expired, already used or revoked.',
-  unknown_credential: 'The passkey is not registered here.',
-  authorization_pending: 'The user has not decided yet. Poll again after the interval.',
-  slow_down: 'The poll came too early. Wait for the new interval in the response before each poll.',
-  access_denied: 'The user denied the request.',
-  expired_token: 'The device code has expired. Start again.',
-  unsupported_grant_type: 'The grant_type is not supported.',
-  unsupported_response_type: 'The response_type is not `code`.',
-  confirmation_required:
-    'The user has to enter the code that the page shows. Poll again with it after the interval.',
-  request_not_supported: 'The parameter `request` is not supported.',
-  request_uri_not_supported: 'The parameter `request_uri` is not supported.',
-  interaction_required: 'The request needs a page, which `prompt=none` forbids.',
-  login_required: 'Somebody else is signed in than the `id_token_hint` names.',
-  invalid_scope: 'A scope is unknown, malformed or wider than allowed here.',
-  invalid_target: 'The resource is unknown, malformed or not allowed here.',
-  invalid_authorization_details:
-    'The authorization_details are malformed, too large or wider than allowed here.',
-  invalid_client: 'The service key is missing or wrong.',
-  invalid_token: 'The access token is missing, malformed, expired or revoked. Refresh it, or sign in again.',
-  insufficient_user_authentication:
-    'The sign-in is too old, or did not take place in a browser. The user has to sign in again.',
-  account_disabled: 'An administrator has disabled the account.',
-  signup_disabled: 'There is no account with this address, and new accounts cannot be created here.',
-  origin_not_allowed: 'The request came with a cookie from a page of another origin.',
-  insufficient_scope: 'The token does not have a scope that this endpoint needs.',
-  unauthorized_client: 'The service key does not have a right that this request needs.',
-  not_found: 'No such resource, or it belongs to another user.',
-  method_not_allowed: 'The path exists, but not with this method. Allow lists the methods.',
-  conflict: 'The request conflicts with the current state. The description says how.',
-  gone: 'The requested data is no longer available.',
-  precondition_failed: 'A condition of the request failed: If-Match, If-None-Match or Latchkey-User.',
-  payload_too_large: 'The body is larger than 64 KiB.',
-  unsupported_media_type: 'This endpoint does not accept the Content-Type.',
-  rate_limited: 'Too many requests. Wait for the number of seconds in Retry-After.',
-  server_error: 'Internal error. The log has the details under the request id.',
-  temporarily_unavailable:
-    'The service is starting, stopping or has lost its database. Try again after Retry-After.',
-};
+export const errorStatus = Object.fromEntries(
+  Object.entries(codesByStatus).flatMap(([status, codes]) =>
+    Object.keys(codes).map((code) => [code, Number(status)]),
+  ),
+) as Readonly<Record<ErrorCode, ErrorStatus>>;
+
+/** An endpoint can say more precisely what a code means there. */
+export const errorMeanings: Readonly<Record<ErrorCode, string>> = Object.assign(
+  {},
+  ...Object.values(codesByStatus),
+);
 
 /**
  * The body of every 4xx and 5xx response. `interval` (seconds) is only present with `slow_down`, `redirect` and `form_post` only

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, model, text, time } from './fields.ts';
+import { described, model, text, time, wholeNumber } from './fields.ts';
 
 /** The events that the feed reports. */
 export type FeedEventType =
@@ -28,17 +28,11 @@ const setError = z.object({
   ),
 });
 
-const maxEventsError = `must be a whole number from 0 to ${fieldLimits.feedEvents}`;
-
 /** @see RFC 8936 section 2.4 */
 export const feedRequest = z
   .object({
     maxEvents: described(
-      z
-        .int(maxEventsError)
-        .min(0, maxEventsError)
-        .max(fieldLimits.feedEvents, maxEventsError)
-        .default(fieldLimits.defaultFeedEvents),
+      wholeNumber(0, fieldLimits.feedEvents).default(fieldLimits.defaultFeedEvents),
       'Maximum number of events. 0 only acknowledges.',
       100,
     ),

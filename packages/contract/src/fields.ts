@@ -111,17 +111,16 @@ export const emptyObject = z.object({});
 const parseNumber = (value: unknown): number =>
   typeof value === 'string' && /^(0|[1-9]\d{0,2})$/.test(value) ? Number(value) : Number.NaN;
 
-const pageSizeError = `must be a whole number from 1 to ${fieldLimits.pageSize}`;
+/** A whole number, with one sentence for everything else. */
+export const wholeNumber = (min: number, max: number) => {
+  const rule = `must be a whole number from ${min} to ${max}`;
+  return z.int(rule).min(min, rule).max(max, rule);
+};
 
 /** Query parameters of a paginated list. */
 export const pagination = z.object({
   limit: described(
-    z
-      .preprocess(
-        parseNumber,
-        z.int(pageSizeError).min(1, pageSizeError).max(fieldLimits.pageSize, pageSizeError),
-      )
-      .default(fieldLimits.defaultPageSize),
+    z.preprocess(parseNumber, wholeNumber(1, fieldLimits.pageSize)).default(fieldLimits.defaultPageSize),
     'Maximum number of entries.',
     20,
   ),

@@ -81,11 +81,10 @@ export type Key = z.infer<typeof key>;
 export const createdKey = model('CreatedKey', 'A key, with its secret if it has one.', {
   ...keyMembers,
   last_used_at: keyMembers.last_used_at.meta({ examples: [null] }),
-  key: described(
-    z.string().optional(),
+  key: shown(
     'The key itself. Only shown this once. Omitted for a key with trust, which has no secret.',
     examples.key,
-  ),
+  ).optional(),
 });
 export type CreatedKey = z.infer<typeof createdKey>;
 

@@ -19,17 +19,15 @@ export const tokenSet = z
       'Works once, for the next tokens. Store it before you use the access token.',
       examples.refreshToken,
     ),
-    scope: described(
-      z.string().optional(),
+    scope: shown(
       'What the tokens allow. Omitted if that is everything the user may do, unless it was asked for.',
       'profile email',
-    ),
+    ).optional(),
     authorization_details: authorizationDetails.optional(),
-    id_token: described(
-      z.string().optional(),
+    id_token: shown(
       'The identity token of an application that asked for the scope openid.',
       examples.idToken,
-    ),
+    ).optional(),
   })
   .meta({ id: 'TokenSet', title: 'Tokens', description: 'RFC 6749 section 5.1' });
 export type TokenSet = z.infer<typeof tokenSet>;
@@ -47,11 +45,10 @@ export const issuedToken = z
     token_type: bearer,
     expires_in: expiresIn('the access token', 900),
     scope: shown('What the token allows.', 'profile'),
-    refresh_token: described(
-      z.string().optional(),
+    refresh_token: shown(
       'Only present for a run that a service made. It is refreshed with the key of that service.',
       examples.refreshToken,
-    ),
+    ).optional(),
     authorization_details: authorizationDetails.optional(),
   })
   .meta({
@@ -83,18 +80,14 @@ const unchangedAccess = {
   authorization_details: notSupported,
 };
 
+/** An optional field whose content is checked by the grant that takes it. */
+const field = (description: string, example: string) =>
+  described(opaque(fieldLimits.bodyBytes).optional(), description, example);
+
 /** How a client authenticates. Its key may also come by HTTP Basic. @see RFC 6749 section 2.3.1 */
 const clientFields = {
-  client_id: described(
-    opaque(fieldLimits.bodyBytes).optional(),
-    'The client_id. Required for public clients.',
-    examples.serviceId,
-  ),
-  client_secret: described(
-    opaque(fieldLimits.bodyBytes).optional(),
-    'The secret of a service key, instead of HTTP Basic.',
-    'lk_sk_…',
-  ),
+  client_id: field('The client_id. Required for public clients.', examples.serviceId),
+  client_secret: field('The secret of a service key, instead of HTTP Basic.', 'lk_sk_…'),
 };
 
 /** What the user read on the page after approving. */
@@ -167,21 +160,18 @@ export const grantForm = z
     ...unchangedAccess,
     ...clientFields,
     code: described(token.optional(), 'The authorization code.', examples.authorizationCode),
-    redirect_uri: described(
-      opaque(fieldLimits.bodyBytes).optional(),
+    redirect_uri: field(
       'The redirect URI of the authorization request. Required if that request named one.',
       'https://grafana.example/login/generic_oauth',
     ),
-    code_verifier: described(
-      opaque(fieldLimits.bodyBytes).optional(),
+    code_verifier: field(
       'The code verifier that the code challenge was computed from (RFC 7636).',
       'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
     ),
     confirmation_code: confirmationCode,
     device_code: described(token.optional(), 'The device code, to redeem it.', examples.deviceCode),
     refresh_token: spentToken.optional(),
-    subject_token: described(
-      opaque(fieldLimits.bodyBytes).optional(),
+    subject_token: field(
       'The access token or key that the run is made within. Default: the session cookie.',
       examples.accessToken,
     ),
