@@ -12,6 +12,7 @@ import { readBody, requestTimeoutMilliseconds, startListening } from './loopback
 import { revokeToken } from './revoke-token.ts';
 import type { Session } from './session.ts';
 import { exchangeToken } from './token-exchange.ts';
+import { parseJson } from './transport.ts';
 
 /** What the agent may hand out. */
 export interface AgentPolicy {
@@ -164,11 +165,9 @@ const invalid = (message: string) => new LatchkeyError('invalid_request', messag
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const body = await readBody(request);
   if (body === undefined) throw invalid('The request is too long.');
-  try {
-    return body === '' ? {} : JSON.parse(body);
-  } catch {
-    throw invalid('The request is not JSON.');
-  }
+  const wanted = parseJson(body || '{}');
+  if (wanted === undefined) throw invalid('The request is not JSON.');
+  return wanted;
 }
 
 /** @throws {LatchkeyError} `invalid_request`, `invalid_scope`, `invalid_target` */

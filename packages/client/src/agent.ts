@@ -7,7 +7,7 @@ import { aborted } from './clock.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import { authorizedCalls, type CallOptions, type Session } from './session.ts';
 import { checkedToken, type WantedToken } from './token-exchange.ts';
-import { maxAnswerBytes } from './transport.ts';
+import { maxAnswerBytes, parseJson } from './transport.ts';
 
 /** A program of the same person that keeps their login and hands out tokens that allow less. */
 export interface Agent {
@@ -166,13 +166,8 @@ async function receive(response: IncomingMessage, name: string): Promise<unknown
   } catch (cause) {
     throw new LatchkeyError('unreachable', `The agent at ${name} did not finish its answer.`, { cause });
   }
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch {
-    throw new LatchkeyError('not_latchkey', notAgent(name));
-  }
-  if (response.statusCode === 200) return answer;
+  const answer = parseJson(text);
+  if (response.statusCode === 200 && answer !== undefined) return answer;
   const { error, error_description } = Object(answer) as Record<string, unknown>;
   if (typeof error !== 'string' || typeof error_description !== 'string')
     throw new LatchkeyError('not_latchkey', notAgent(name));

@@ -1,15 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
-import { aborted, type Clock, systemClock, unlessAborted } from './clock.ts';
+import { type Clock, systemClock, unlessAborted } from './clock.ts';
 import { checkedTokens, newIdempotencyKey } from './credentials.ts';
-import { definedOnly, type LoginOptions } from './device-login.ts';
+import type { LoginOptions } from './device-login.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 import { type Arrival, type LoopbackListener, listenOnLoopback } from './loopback-listener.ts';
 import { readMetadata } from './metadata.ts';
 import { operations } from './operations.ts';
 import { revokeToken } from './revoke-token.ts';
 import { systemReason } from './storage/store-failure.ts';
+import { formOf } from './transport.ts';
 
 /** How to start a login in a browser on this machine. */
 export interface BrowserLoginOptions extends LoginOptions {
@@ -66,7 +67,7 @@ export async function startBrowserLogin(api: Api, options: BrowserLoginOptions =
       answer.get('iss') === issuer &&
       answer.has('code') !== answer.has('error'),
   );
-  url.search = new URLSearchParams({
+  url.search = formOf({
     response_type: 'code',
     response_mode: 'form_post',
     client_id: clientId,
@@ -74,7 +75,9 @@ export async function startBrowserLogin(api: Api, options: BrowserLoginOptions =
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
     state,
-    ...definedOnly({ device_name: options.deviceName, scope: options.scope, resource: options.resource }),
+    device_name: options.deviceName,
+    scope: options.scope,
+    resource: options.resource,
   }).toString();
   return openLogin({ api, clock, listener, verifier, authorizationUrl: url.href });
 }
@@ -143,18 +146,13 @@ async function arrivalInTime(
   signal: AbortSignal | undefined,
 ): Promise<Arrival> {
   const ended = new AbortController();
-  const isAborted = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
-  const expired = clock.sleep(lifetimeSeconds * 1000, isAborted).then(() => {
+  const expired = clock.sleep(lifetimeSeconds * 1000, ended.signal).then(() => {
     throw new LatchkeyError('expired_token', 'The browser has not come back in time.');
   });
   try {
-    return await Promise.race([listener.arrival, expired]);
-  } catch (error) {
-    if (signal?.aborted) throw aborted(signal);
-    throw error;
+    return await unlessAborted(Promise.race([listener.arrival, expired]), signal);
   } finally {
     ended.abort();
-    expired.catch(() => {});
   }
 }
 
@@ -181,17 +179,14 @@ const refused = (error: string, description: string | null): LatchkeyError =>
 async function redeem({ api, clock, listener, verifier }: Waiting, code: string): Promise<TokenSet> {
   const init = {
     method: 'POST',
-    headers: {
-      'Content-Type': 'application/x-www-form-urlencoded',
-      'Idempotency-Key': newIdempotencyKey(),
-    },
+    headers: { 'Idempotency-Key': newIdempotencyKey() },
     body: new URLSearchParams({
       grant_type: 'authorization_code',
       client_id: clientId,
       code,
       code_verifier: verifier,
       redirect_uri: listener.redirectUri,
-    }).toString(),
+    }),
   };
   for (const pause of [...retryPausesMilliseconds, undefined]) {
     try {

@@ -92,19 +92,14 @@ const lifetimesToWait = 2;
  * const tokens = await login.tokens();
  */
 export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {}): Promise<DeviceLogin> {
-  const {
-    clientName,
-    deviceName,
-    scope,
-    resource,
-    askConfirmationCode,
-    clock = systemClock,
-    signal,
-  } = options;
+  const { askConfirmationCode, clock = systemClock, signal } = options;
   const response = await api.call('startDeviceAuthorization', {
     body: {
-      ...definedOnly({ client_name: clientName, device_name: deviceName, scope, resource }),
-      ...(askConfirmationCode ? { confirmation: true } : {}),
+      client_name: options.clientName,
+      device_name: options.deviceName,
+      scope: options.scope,
+      resource: options.resource,
+      confirmation: askConfirmationCode ? true : undefined,
     },
     signal,
   });
@@ -129,12 +124,6 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
     cancel: (timeoutMilliseconds) => revokeToken(api, started.device_code, timeoutMilliseconds),
   };
 }
-
-/** The members that have a value. @internal */
-export const definedOnly = (members: Readonly<Record<string, string | undefined>>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
 
 /** @throws {LatchkeyError} `not_latchkey` if a member is missing or an address is not a web page */
 function checkedAuthorization(response: Answer<'startDeviceAuthorization'>): typeof response {
@@ -208,10 +197,7 @@ async function pollOnce(
 ): Promise<TokenSet | LatchkeyError> {
   try {
     const tokens = await api.call('redeemDeviceCode', {
-      body: {
-        device_code: deviceCode,
-        ...(confirmationCode === undefined ? {} : { confirmation_code: confirmationCode }),
-      },
+      body: { device_code: deviceCode, confirmation_code: confirmationCode },
       headers: {
         'Idempotency-Key': idempotencyKey,
         ...(holdSeconds > 0 ? { Prefer: `wait=${holdSeconds}` } : {}),

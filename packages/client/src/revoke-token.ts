@@ -6,10 +6,6 @@ import { operations } from './operations.ts';
  * @see RFC 7009
  */
 export async function revokeToken(api: Api, token: string, timeoutMilliseconds?: number): Promise<void> {
-  const init = {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ token }).toString(),
-  };
+  const init = { method: 'POST', body: new URLSearchParams({ token }) };
   await api.send(operations.revoke.path, init, timeoutMilliseconds);
 }

@@ -7,6 +7,7 @@ import type { Api } from './api.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 import { operations } from './operations.ts';
 import type { Session } from './session.ts';
+import { formOf } from './transport.ts';
 
 const grantType: typeof contractGrantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const accessTokenType: typeof contractAccessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
@@ -68,14 +69,9 @@ export async function requestRun(
   grant: Readonly<Record<string, string>>,
   { scope, resource, expiresInSeconds, signal }: WantedToken,
 ): Promise<IssuedToken> {
-  const form = new URLSearchParams(grant);
-  if (scope !== undefined) form.set('scope', scope);
-  if (resource !== undefined) form.set('resource', resource);
-  if (expiresInSeconds !== undefined) form.set('expires_in', String(expiresInSeconds));
   const { body } = await api.send(operations.redeemDeviceCode.path, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: form.toString(),
+    body: formOf({ ...grant, scope, resource, expires_in: expiresInSeconds?.toString() }),
     signal: signal ?? null,
   });
   return checkedToken(body, 'The response contains no token.');

@@ -12,6 +12,12 @@ export interface ReceivedAnswer {
   readonly body: unknown;
 }
 
+/** A form of the members that have a value. */
+export const formOf = (members: Readonly<Record<string, string | undefined>>): URLSearchParams =>
+  new URLSearchParams(
+    Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+
 /** Several times the longest list the service returns. */
 export const maxAnswerBytes = 2 * 1024 * 1024;
 
@@ -122,7 +128,8 @@ async function boundedText(response: Response, origin: string): Promise<string> 
   }
 }
 
-function parseJson(text: string): unknown {
+/** Undefined for invalid JSON: the parser's own message would quote secrets. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

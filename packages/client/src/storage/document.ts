@@ -1,5 +1,6 @@
 import type { CredentialDocument, StoredLogin, StoredSession } from '../credentials.ts';
 import { LatchkeyError } from '../errors.ts';
+import { parseJson } from '../transport.ts';
 
 /** Room for hundreds of logins; a larger file was not written by this package. */
 export const documentLimitBytes = 1024 * 1024;
@@ -83,12 +84,3 @@ const hasSharedMembers = (value: Record<string, unknown>): boolean =>
   isObject(value['user']) &&
   typeof value['user']['id'] === 'string' &&
   typeof value['user']['email'] === 'string';
-
-/** Undefined for invalid JSON: the parser's own message would quote secrets. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
