@@ -17,23 +17,23 @@ const maxTimerMilliseconds = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep: (milliseconds, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(aborted(signal));
-      const stop = () => {
-        clearTimeout(timer);
-        reject(aborted(signal!));
-      };
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener('abort', stop);
-          resolve();
-        },
-        Math.min(milliseconds, maxTimerMilliseconds),
-      );
-      signal?.addEventListener('abort', stop, { once: true });
-    }),
+  sleep: async (milliseconds, signal) => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const over = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, Math.min(milliseconds, maxTimerMilliseconds));
+    });
+    await unlessAborted(over, signal).finally(() => clearTimeout(timer));
+  },
 };
+
+/** The promise's result, unless it takes longer: then the error. The work continues. */
+export async function inTime<T>(promise: Promise<T>, milliseconds: number, late: () => Error): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), milliseconds);
+  });
+  return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
+}
 
 /**
  * The promise's result, unless the signal is aborted first. Only this waiter leaves: the work continues, and its

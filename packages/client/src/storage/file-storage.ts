@@ -181,37 +181,22 @@ function readers(directory: number, file: number): FileCheck['readableBy'] {
 
 async function readDocument(file: string): Promise<CredentialDocument> {
   const where = `the file ${file}`;
-  let text: string | undefined;
+  // Opening a named pipe would otherwise block until its other end is opened.
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   try {
-    text = await readBounded(file, where);
+    const text = await withFile(file, flags, async (handle) => {
+      const found = await handle.stat();
+      if (!found.isFile()) {
+        throw new LatchkeyError('store_failed', `${file} is not a regular file.`, { obstacle: 'path' });
+      }
+      if (found.size > documentLimitBytes) throw corrupt(where, `more than ${documentLimitBytes} bytes`);
+      return handle.readFile('utf8');
+    });
+    // An empty file contains no login that could be lost.
+    return text.trim() ? parseDocument(text, where) : emptyDocument;
   } catch (error) {
+    if (systemCode(error) === 'ENOENT') return emptyDocument;
     throw error instanceof LatchkeyError ? error : storageFailed(`The file ${file} cannot be read`, error);
-  }
-  // An empty file contains no login that could be lost.
-  return text?.trim() ? parseDocument(text, where) : emptyDocument;
-}
-
-async function readBounded(file: string, where: string): Promise<string | undefined> {
-  let handle: FileHandle;
-  try {
-    // Opening a named pipe would otherwise block until its other end is opened.
-    const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-    handle = await open(file, flags);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-  try {
-    const found = await handle.stat();
-    if (!found.isFile()) {
-      throw new LatchkeyError('store_failed', `${file} is not a regular file.`, { obstacle: 'path' });
-    }
-    if (found.size > documentLimitBytes) {
-      throw corrupt(where, `more than ${documentLimitBytes} bytes`);
-    }
-    return await handle.readFile('utf8');
-  } finally {
-    await handle.close();
   }
 }
 
@@ -219,27 +204,27 @@ async function readBounded(file: string, where: string): Promise<string | undefi
 async function replaceFile(file: string, text: string): Promise<void> {
   const temporary = `${file}.${process.pid}.${crypto.randomUUID()}.tmp`;
   try {
-    const handle = await open(temporary, 'wx', fileMode);
-    try {
+    await withFile(temporary, 'wx', async (handle) => {
       await handle.writeFile(text);
       await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    });
     await rename(temporary, file);
-    await syncDirectory(dirname(file));
+    // Windows cannot open directories, and keeps renames in order by itself.
+    if (process.platform !== 'win32') await withFile(dirname(file), 'r', (directory) => directory.sync());
   } catch (error) {
     await unlink(temporary).catch(() => {});
     throw storageFailed(`The file ${file} cannot be written`, error);
   }
 }
 
-async function syncDirectory(directory: string): Promise<void> {
-  // Windows cannot open directories, and keeps renames in order by itself.
-  if (process.platform === 'win32') return;
-  const handle = await open(directory, 'r');
+async function withFile<T>(
+  path: string,
+  flags: string | number,
+  work: (handle: FileHandle) => Promise<T>,
+): Promise<T> {
+  const handle = await open(path, flags, fileMode);
   try {
-    await handle.sync();
+    return await work(handle);
   } finally {
     await handle.close();
   }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { inTime } from '../clock.ts';
 import { type CredentialDocument, emptyDocument, type Storage } from '../credentials.ts';
 import { formatDocument, parseDocument } from './document.ts';
 import { withProcessLock } from './process-lock.ts';
@@ -119,18 +120,8 @@ async function attempt<T>(verb: 'read' | 'written', work: () => Promise<T>): Pro
 }
 
 /** The underlying call cannot be cancelled; it is only no longer waited for. */
-async function withinLimit<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    const timeout = new Error(`it did not respond within ${milliseconds / 1000} s`);
-    timer = setTimeout(reject, milliseconds, timeout);
-  });
-  try {
-    return await Promise.race([promise, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const withinLimit = <T>(promise: Promise<T>, milliseconds: number): Promise<T> =>
+  inTime(promise, milliseconds, () => new Error(`it did not respond within ${milliseconds / 1000} s`));
 
 /** Shared by all processes of the user, like the keychain itself, whatever their XDG_CONFIG_HOME. */
 function defaultLockDirectory(): string {

@@ -1,4 +1,4 @@
-import { unlessAborted } from '../clock.ts';
+import { inTime, unlessAborted } from '../clock.ts';
 import { type CredentialDocument, emptyDocument, type Storage } from '../credentials.ts';
 import { LatchkeyError } from '../errors.ts';
 
@@ -29,7 +29,8 @@ export function memoryStorage(initial: CredentialDocument = emptyDocument): Stor
         before.then(() => released),
       );
       try {
-        await waitForTurn(before, name, signal, timeoutMilliseconds);
+        const turn = unlessAborted(before, signal);
+        await (timeoutMilliseconds === undefined ? turn : inTime(turn, timeoutMilliseconds, timedOut(name)));
         return await work();
       } finally {
         release();
@@ -38,21 +39,5 @@ export function memoryStorage(initial: CredentialDocument = emptyDocument): Stor
   };
 }
 
-async function waitForTurn(
-  before: Promise<void>,
-  name: string,
-  signal: AbortSignal | undefined,
-  timeoutMilliseconds: number | undefined,
-): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timedOut = new Promise<never>((_, reject) => {
-    if (timeoutMilliseconds === undefined) return;
-    const error = () => new LatchkeyError('lock_timeout', `The lock ${name} was not released in time.`);
-    timer = setTimeout(() => reject(error()), timeoutMilliseconds);
-  });
-  try {
-    await unlessAborted(Promise.race([before, timedOut]), signal);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const timedOut = (name: string) => () =>
+  new LatchkeyError('lock_timeout', `The lock ${name} was not released in time.`);

@@ -30,22 +30,11 @@ export function socketsOf({ address, runtimeDirectory }: SessionBus): string[] {
     .split(';')
     .filter((candidate) => candidate.startsWith('unix:'))
     .flatMap((candidate) => {
-      const pairs = candidate.slice('unix:'.length).split(',');
-      const value = (key: string) =>
-        decodeValue(pairs.find((pair) => pair.startsWith(`${key}=`))?.slice(key.length + 1));
-      const path = value('path');
-      const abstract = value('abstract');
+      const keys = new URLSearchParams(candidate.slice('unix:'.length).replaceAll(',', '&'));
+      const [path, abstract] = [keys.get('path'), keys.get('abstract')];
       if (path) return [path];
       return abstract ? [`\0${abstract}`] : [];
     });
-}
-
-function decodeValue(value: string | undefined): string | undefined {
-  try {
-    return value === undefined ? undefined : decodeURIComponent(value);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Starts authentication and counts any response as a sign of life. */
