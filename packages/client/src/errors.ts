@@ -57,15 +57,9 @@ const ownCodes: ReadonlySet<unknown> = new Set([...clientCodes, ...passkeyCodes]
 export const isServerError = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && !ownCodes.has(code);
 
-interface ErrorDetails {
-  readonly status?: number | undefined;
-  readonly requestId?: string | undefined;
-  readonly retryAfterSeconds?: number | undefined;
-  readonly intervalSeconds?: number | undefined;
-  readonly obstacle?: StorageObstacle | undefined;
-  readonly body?: Readonly<Record<string, unknown>>;
+type ErrorDetails = Partial<Omit<LatchkeyError, 'code' | 'retryable' | keyof Error>> & {
   readonly cause?: unknown;
-}
+};
 
 const retryableCodes: ReadonlySet<LatchkeyErrorCode> = new Set([
   'unreachable',

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { federationGrantType as contractGrantType, IssuedToken } from '@latchkey/contract/tokens';
 import { type Api, isLoopbackHost } from './api.ts';
-import { LatchkeyError } from './errors.ts';
+import { hasCode, LatchkeyError } from './errors.ts';
 import { requestRun, type WantedToken } from './token-exchange.ts';
+import { within } from './transport.ts';
 
 const grantType: typeof contractGrantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
@@ -59,18 +60,13 @@ async function askGitHub(
   if (!url || (url.protocol !== 'https:' && !isLoopbackHost(url.hostname)))
     throw new TypeError('ACTIONS_ID_TOKEN_REQUEST_URL is not an https address.');
   url.searchParams.set('audience', server);
-  const timeout = AbortSignal.timeout(timeoutMilliseconds);
-  const answer = await fetch(url.href, {
-    headers: { Authorization: `Bearer ${requestToken}`, Accept: 'application/json' },
-    redirect: 'error',
-    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-  })
-    .then(async (response) => (response.ok ? ((await response.json()) as { value?: unknown }) : undefined))
-    .catch(() => {
-      if (signal?.aborted) throw new LatchkeyError('aborted', 'The request was aborted.');
-      return undefined;
-    });
-  if (typeof answer?.value !== 'string')
-    throw new LatchkeyError('unreachable', 'GitHub did not issue a token to this job.');
-  return answer.value;
+  const headers = { Authorization: `Bearer ${requestToken}`, Accept: 'application/json' };
+  const token = await within(timeoutMilliseconds, signal, url.origin, async (requestSignal) => {
+    const response = await fetch(url.href, { headers, redirect: 'error', signal: requestSignal });
+    return response.ok ? (Object(await response.json()) as { value?: unknown }).value : undefined;
+  }).catch((error: unknown) => {
+    if (hasCode(error, 'aborted')) throw error;
+  });
+  if (typeof token === 'string') return token;
+  throw new LatchkeyError('unreachable', 'GitHub did not issue a token to this job.');
 }

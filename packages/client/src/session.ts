@@ -148,34 +148,22 @@ interface SharedRenewal {
 function sharedRenewals(context: RefreshContext) {
   const renewals = new Map<string /* rejected access token */, SharedRenewal>();
 
-  const forget = (rejectedAccessToken: string, renewal: SharedRenewal) => {
-    if (renewals.get(rejectedAccessToken) === renewal) renewals.delete(rejectedAccessToken);
-  };
-
-  function start(rejectedAccessToken: string, effort: Effort): SharedRenewal {
-    const controller = new AbortController();
-    const renewed = renewLogin(context, rejectedAccessToken, effort, controller.signal);
-    const renewal: SharedRenewal = { renewed, controller, waiting: 0 };
-    renewals.set(rejectedAccessToken, renewal);
-    const end = () => forget(rejectedAccessToken, renewal);
-    renewed.then(end, end);
-    return renewal;
-  }
-
-  return async (
-    rejectedAccessToken: string,
-    effort: Effort,
-    signal: AbortSignal | undefined,
-  ): Promise<StoredLogin> => {
+  return async (rejected: string, effort: Effort, signal: AbortSignal | undefined): Promise<StoredLogin> => {
     if (signal?.aborted) throw aborted(signal);
-    const renewal = renewals.get(rejectedAccessToken) ?? start(rejectedAccessToken, effort);
+    let renewal = renewals.get(rejected);
+    if (!renewal) {
+      const controller = new AbortController();
+      const renewed = renewLogin(context, rejected, effort, controller.signal);
+      renewal = { renewed, controller, waiting: 0 };
+      renewals.set(rejected, renewal);
+    }
     renewal.waiting++;
     try {
       return await unlessAborted(renewal.renewed, signal);
     } finally {
       renewal.waiting--;
       if (renewal.waiting === 0) {
-        forget(rejectedAccessToken, renewal);
+        renewals.delete(rejected);
         renewal.controller.abort();
       }
     }

@@ -23,14 +23,9 @@ export function readEvent(token: string): FeedEvent | undefined {
   const [[type, detail] = [undefined, undefined], ...others] = Object.entries(membersOf(events));
   if (type === undefined || others.length > 0) return undefined;
   const session = membersOf(subject['session'])['id'];
-  if (
-    type === credentialChange &&
-    (typeof session !== 'string' || membersOf(detail)['change_type'] !== 'delete')
-  )
-    return { user, endedSession: undefined, isAboutUser: false };
-  return typeof session === 'string'
-    ? { user, endedSession: session, isAboutUser: false }
-    : { user, endedSession: undefined, isAboutUser: true };
+  const isEnd = type !== credentialChange || membersOf(detail)['change_type'] === 'delete';
+  const endedSession = isEnd && typeof session === 'string' ? session : undefined;
+  return { user, endedSession, isAboutUser: type !== credentialChange && endedSession === undefined };
 }
 
 const membersOf = (value: unknown) => Object(value) as Record<string, unknown>;
