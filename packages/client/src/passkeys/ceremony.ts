@@ -5,7 +5,6 @@ import type {
   RequestOptions,
 } from '@latchkey/contract/passkeys';
 import { LatchkeyError, type PasskeyErrorCode } from '../errors.ts';
-import { failureOf } from './failure.ts';
 
 /**
  * Whether this browser supports passkeys, with the JSON methods of WebAuthn Level 3.
@@ -73,3 +72,25 @@ const failed = (code: PasskeyErrorCode, cause?: unknown) =>
 
 const deviceHasAuthenticator = () =>
   PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable().catch(() => true);
+
+/**
+ * The code for a rejected `navigator.credentials` call. Browsers report `NotAllowedError` for a cancelled dialog, a
+ * timeout and a device without authenticator alike; only asking the device identifies the last.
+ * @see WebAuthn Level 3 sections 5.1.3 and 5.1.4
+ * @internal
+ */
+export function failureOf(error: unknown, deviceHasAuthenticator: boolean): PasskeyErrorCode {
+  switch (error instanceof Error ? error.name : '') {
+    case 'AbortError':
+      return 'passkey_aborted';
+    case 'InvalidStateError':
+      return 'passkey_already_there';
+    case 'NotAllowedError':
+      return deviceHasAuthenticator ? 'passkey_cancelled' : 'no_authenticator';
+    case 'ConstraintError':
+    case 'NotSupportedError':
+      return 'no_authenticator';
+    default:
+      return 'passkey_failed';
+  }
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { failureOf } from './failure.ts';
+import { failureOf } from './ceremony.ts';
 
 const named = (name: string) => new DOMException('', name);
 
