@@ -5,7 +5,6 @@ import {
   loginNamed,
   type PlacedLogin,
   placeLogin,
-  type ServerLogins,
   type Storage,
   type StoredLogin,
   updateLogins,
@@ -19,16 +18,17 @@ import {
  * @example
  * const { name } = await addLogin(storage, login);
  */
-export async function addLogin(storage: Storage, login: StoredLogin, account?: string): Promise<PlacedLogin> {
-  const name = account ?? `login-${crypto.randomUUID().slice(0, 8)}`;
-  let replaced: StoredLogin | null = null;
-  const change = (held: ServerLogins) => {
-    replaced = loginNamed(held, name);
-    return withLogin(held, name, login);
-  };
-  await updateLogins(storage, login.server, change, { current_server: login.server });
-  return { name, replaced };
-}
+export const addLogin = (
+  storage: Storage,
+  login: StoredLogin,
+  account = `login-${crypto.randomUUID().slice(0, 8)}`,
+): Promise<PlacedLogin> =>
+  updateLogins(
+    storage,
+    login.server,
+    (held) => [withLogin(held, account, login), { name: account, replaced: loginNamed(held, account) }],
+    { current_server: login.server },
+  );
 
 /**
  * Puts an added login in use. Once its user is known, it gets the name that `CredentialStore.put` would have given it,
@@ -38,56 +38,45 @@ export async function addLogin(storage: Storage, login: StoredLogin, account?: s
  * @example
  * const { replaced } = await settleLogin(storage, login, name, { id: me.id, email: me.email });
  */
-export async function settleLogin(
+export const settleLogin = (
   storage: Storage,
   login: StoredLogin,
   added: string,
   user: StoredLogin['user'] | undefined,
   account?: string,
-): Promise<PlacedLogin> {
-  let placed: PlacedLogin = { name: added, replaced: null };
-  await updateLogins(storage, login.server, (held) => {
+): Promise<PlacedLogin> =>
+  updateLogins(storage, login.server, (held) => {
+    const asAdded = { name: added, replaced: null };
     // Another process may have refreshed it, or ended it.
     const stored = loginNamed(held, added);
-    if (stored?.logged_in_at !== login.logged_in_at) return undefined;
-    if (!user) return { ...held, current: added };
-    const { next, ...place } = placeLogin(withoutLogin(held, added), { ...stored, user }, account);
-    placed = place;
-    return next;
+    if (stored?.logged_in_at !== login.logged_in_at) return [undefined, asAdded];
+    if (!user) return [{ ...held, current: added }, asAdded];
+    return placeLogin(withoutLogin(held, added), { ...stored, user }, account);
   });
-  return placed;
-}
 
 /**
  * Puts a stored login in use. False if there is none of this name.
  * @example
  * await useLogin(storage, 'https://login.example', 'work');
  */
-export async function useLogin(storage: Storage, server: string, name: string): Promise<boolean> {
-  let found = false;
-  await updateLogins(storage, server, (held) => {
-    found = loginNamed(held, name) !== null;
-    return found ? { ...held, current: name } : undefined;
-  });
-  return found;
-}
+export const useLogin = (storage: Storage, server: string, name: string): Promise<boolean> =>
+  updateLogins(storage, server, (held) =>
+    loginNamed(held, name) ? [{ ...held, current: name }, true] : [undefined, false],
+  );
 
 /**
  * After a person has signed out: puts the only other login in use. With several others, none is in use until one is
  * chosen. Returns the name of the login in use.
  * @internal
  */
-export async function leaveLogin(storage: Storage, server: string, name: string): Promise<string | null> {
-  let current: string | null = null;
-  await updateLogins(storage, server, (held) => {
-    current = held.current;
-    if ((current !== null && current !== name) || loginNamed(held, name)) return undefined;
+export const leaveLogin = (storage: Storage, server: string, name: string): Promise<string | null> =>
+  updateLogins(storage, server, (held) => {
+    const { current } = held;
+    if ((current !== null && current !== name) || loginNamed(held, name)) return [undefined, current];
     const [only, ...others] = Object.keys(held.logins);
-    current = only !== undefined && others.length === 0 ? only : null;
-    return { ...held, current };
+    const next = only !== undefined && others.length === 0 ? only : null;
+    return [{ ...held, current: next }, next];
   });
-  return current;
-}
 
 /**
  * Removes logins that have ended, by name. One that has been replaced or refreshed since it was read stays. If the login
@@ -106,5 +95,5 @@ export const forgetLogins = (
       left = withoutLogin(left, name);
       if (left.current === name) left = { ...left, current: null };
     }
-    return left;
+    return [left, undefined];
   });

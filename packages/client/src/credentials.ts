@@ -130,52 +130,42 @@ export function credentialStore(storage: Storage, server: string, account?: stri
     account,
     description: storage.description,
     read: async () => loginIn(loginsAt(await storage.read(), server)),
-    put: async (login) => {
-      let placed: PlacedLogin | undefined;
-      const change = (held: ServerLogins) => {
-        const { next, ...place } = placeLogin(held, login, account);
-        placed = place;
-        return next;
-      };
-      await updateLogins(storage, server, change, { current_server: server });
-      return placed as PlacedLogin;
-    },
-    replace: async (expected, next) => {
-      let replaced = false;
-      await updateLogins(storage, server, (held) => {
+    put: (login) =>
+      updateLogins(storage, server, (held) => placeLogin(held, login, account), { current_server: server }),
+    replace: (expected, next) =>
+      updateLogins(storage, server, (held) => {
         const name = nameIn(held);
-        replaced = hasSameRefreshRequest(loginIn(held), expected);
-        if (!replaced) return undefined;
-        return next ? withLogin(held, name ?? nameFor(held, next.user), next) : withoutLogin(held, name);
-      });
-      return replaced;
-    },
+        if (!hasSameRefreshRequest(loginIn(held), expected)) return [undefined, false];
+        if (!next) return [withoutLogin(held, name), true];
+        return [withLogin(held, name ?? nameFor(held, next.user), next), true];
+      }),
     lockForRefresh: (work, { signal, timeoutMilliseconds = refreshLockMilliseconds } = {}) =>
       storage.lock(`refresh:${server}`, work, { signal, timeoutMilliseconds }),
   };
 }
 
 /**
- * Changes the logins of a server, and members of the document, under the lock of the document. Nothing is written if the
- * change returns undefined. A server without logins is forgotten.
+ * Changes the logins of a server, and members of the document, under the lock of the document. The change returns what
+ * to write, if anything, and the result. A server without logins is forgotten.
  * @internal
  */
-export const updateLogins = (
+export const updateLogins = <T>(
   storage: Storage,
   server: string,
-  change: (held: ServerLogins) => ServerLogins | undefined,
+  change: (held: ServerLogins) => readonly [next: ServerLogins | undefined, result: T],
   members?: Pick<CredentialDocument, 'current_server'>,
-): Promise<void> =>
+): Promise<T> =>
   storage.lock(
     'document',
     async () => {
       const document = await storage.read();
-      const next = change(loginsAt(document, server));
-      if (!next) return;
+      const [next, result] = change(loginsAt(document, server));
+      if (!next) return result;
       const { [server]: _, ...others } = document.servers;
       const isEmpty = Object.keys(next.logins).length === 0;
       const servers = isEmpty ? others : { ...others, [server]: next };
       await storage.write({ ...document, servers, ...members });
+      return result;
     },
     { timeoutMilliseconds: documentLockMilliseconds },
   );
@@ -216,11 +206,18 @@ type StoredUser = StoredLogin['user'];
  * Stores a login and puts it in use. It replaces the login of the chosen name; without one, a login of the same user.
  * @internal
  */
-export function placeLogin(held: ServerLogins, login: StoredLogin, account?: string) {
+export function placeLogin(
+  held: ServerLogins,
+  login: StoredLogin,
+  account?: string,
+): [ServerLogins, PlacedLogin] {
   const formerName = account ?? ownLogin(held, login.user);
   const name = account ?? nameFor(held, login.user);
   const next = withLogin(withoutLogin(held, formerName), name, login);
-  return { name, replaced: loginNamed(held, formerName), next: { ...next, current: name } };
+  return [
+    { ...next, current: name },
+    { name, replaced: loginNamed(held, formerName) },
+  ];
 }
 
 /** The name of a login of this user, of several the one in use. */
@@ -230,12 +227,8 @@ function ownLogin(held: ServerLogins, user: StoredUser): string | undefined {
   return own.find((name) => name === held.current) ?? own[0];
 }
 
-/**
- * The default name of a new login: the name of the login that it replaces, if that was chosen, or else the
- * user's address.
- * @internal
- */
-export function nameFor(held: ServerLogins, user: StoredUser): string {
+/** The default name of a new login: the name of the one that it replaces, if that was chosen, or else the user's address. */
+function nameFor(held: ServerLogins, user: StoredUser): string {
   const former = ownLogin(held, user);
   const isKept = former !== undefined && (user.email === '' || !isDerived(former, loginNamed(held, former)));
   if (isKept) return former;
