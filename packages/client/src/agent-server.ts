@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
+import { inTime } from './clock.ts';
 import { LatchkeyError } from './errors.ts';
 import { readBody, requestTimeoutMilliseconds, startListening } from './loopback-listener.ts';
 import { revokeToken } from './revoke-token.ts';
@@ -82,10 +83,7 @@ export async function startAgent(
       isStopping = true;
       server.close();
       // A token that is on its way would otherwise outlive the agent.
-      await Promise.race([
-        Promise.all(pending),
-        new Promise((resolve) => setTimeout(resolve, stopMilliseconds)),
-      ]);
+      await inTime(Promise.all(pending), stopMilliseconds, () => new Error('late')).catch(() => {});
       server.closeAllConnections();
       place.remove();
       const ended = await Promise.allSettled(

@@ -1,9 +1,9 @@
 // Asks `latchkey agent` for tokens: over its socket, or over a loopback port with its secret.
 
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { isAbsolute } from 'node:path';
 import type { IssuedToken } from '@latchkey/contract/tokens';
-import { aborted } from './clock.ts';
+import { unlessAborted } from './clock.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import { authorizedCalls, type CallOptions, type Session } from './session.ts';
 import { checkedToken, type WantedToken } from './token-exchange.ts';
@@ -124,36 +124,30 @@ function ask(
   body: object | undefined,
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(aborted(signal));
-    const stop = () => {
-      sent.destroy();
-      reject(aborted(signal!));
-    };
-    const fail = (message: string, cause?: unknown) =>
-      reject(new LatchkeyError('unreachable', message, { cause }));
-    const sent: ClientRequest = request(
-      {
-        ...connection,
-        method,
-        path,
-        agent: false,
-        timeout: timeoutMilliseconds,
-        headers: {
-          ...(secret === undefined ? {} : { Authorization: `Bearer ${secret}` }),
-          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        },
-      },
-      (response) => {
-        receive(response, name).then(resolve, reject);
-      },
-    );
+  const headers = {
+    ...(secret === undefined ? {} : { Authorization: `Bearer ${secret}` }),
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+  };
+  const options = {
+    ...connection,
+    method,
+    path,
+    headers,
+    agent: false,
+    timeout: timeoutMilliseconds,
+    signal,
+  };
+  const answer = new Promise((resolve, reject) => {
+    const sent = request(options, (response) => {
+      receive(response, name).then(resolve, reject);
+    });
     sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
-    sent.on('error', (error) => fail(`The agent at ${name} does not answer.`, error));
-    sent.on('close', () => signal?.removeEventListener('abort', stop));
-    signal?.addEventListener('abort', stop, { once: true });
+    sent.on('error', (cause) =>
+      reject(new LatchkeyError('unreachable', `The agent at ${name} does not answer.`, { cause })),
+    );
     sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
+  return unlessAborted(answer, signal);
 }
 
 async function receive(response: IncomingMessage, name: string): Promise<unknown> {
