@@ -71,13 +71,11 @@ const clockToleranceMilliseconds = 60_000;
 
 const defaultFetchTimeoutMilliseconds = 60_000;
 
-type Freshness = 'fresh' | 'due' | 'expired';
-
 /**
  * Whether an access token needs a refresh, by this machine's clock. A refresh without a response is due again.
  * @internal
  */
-export function freshness(stored: StoredSession, now: number): Freshness {
+export function freshness(stored: StoredSession, now: number): 'fresh' | 'due' | 'expired' {
   const left = stored.access_token_expires_at - now;
   const lifetime = stored.access_token_lifetime_seconds * 1000;
   if (left <= 0) return 'expired';
@@ -170,14 +168,20 @@ function sharedRenewals(context: RefreshContext) {
   };
 }
 
-type Tokens = Pick<Session, 'accessToken' | 'renew'>;
-
 /** The part of a session that sends requests, for any source of tokens. @internal */
 export function authorizedCalls(
   { api, origins = [], fetchTimeoutMilliseconds = defaultFetchTimeoutMilliseconds }: CallOptions,
-  tokens: Tokens,
+  tokens: Pick<Session, 'accessToken' | 'renew'>,
 ): Omit<Session, 'logout'> {
   if (!api.insecureHttp) origins.forEach(requireEncrypted);
+  const trustedOrigins = new Set([api.server, ...origins]);
+
+  /** A different token after a 401; undefined if the credential cannot be renewed, as a key cannot. */
+  const renewed = (rejected: string, signal: AbortSignal | undefined): Promise<string | undefined> =>
+    tokens.renew(rejected, { signal }).catch((error: unknown) => {
+      if (hasCode(error, 'invalid_token')) return undefined;
+      throw error;
+    });
 
   const callWithHeaders: Session['callWithHeaders'] = async (id, input = {}) => {
     const token = await tokens.accessToken(input);
@@ -185,7 +189,7 @@ export function authorizedCalls(
       return await api.callWithHeaders(id, { ...input, accessToken: token });
     } catch (error) {
       if (!hasCode(error, 'invalid_token')) throw error;
-      const next = await renewed(tokens, token, input.signal);
+      const next = await renewed(token, input.signal);
       if (next === undefined) throw error;
       return api.callWithHeaders(id, { ...input, accessToken: next });
     }
@@ -196,47 +200,27 @@ export function authorizedCalls(
     ...tokens,
     call: async (id, input) => (await callWithHeaders(id, input)).body,
     callWithHeaders,
-    fetch: fetchWithToken(api, tokens, new Set([api.server, ...origins]), fetchTimeoutMilliseconds),
+    fetch: async (input, init = {}) => {
+      const url = new URL(input, api.server);
+      const signal = init.signal ?? undefined;
+      const send = (token?: string) => {
+        const headers = new Headers(init.headers);
+        if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
+        return within(fetchTimeoutMilliseconds, signal, url.origin, (requestSignal) =>
+          api.fetch(url.href, { ...init, headers, redirect: 'error', signal: requestSignal }),
+        );
+      };
+      if (!trustedOrigins.has(url.origin)) return send();
+      const token = await tokens.accessToken({ signal });
+      const response = await send(token);
+      if (response.status !== 401 || init.body instanceof ReadableStream) return response;
+      const next = await renewed(token, signal);
+      if (next === undefined) return response;
+      await response.body?.cancel();
+      return send(next);
+    },
   };
 }
-
-/** A different token after a 401; undefined if the credential cannot be renewed, as a key cannot. */
-const renewed = (
-  { renew }: Tokens,
-  rejected: string,
-  signal: AbortSignal | undefined,
-): Promise<string | undefined> =>
-  renew(rejected, { signal }).catch((error: unknown) => {
-    if (hasCode(error, 'invalid_token')) return undefined;
-    throw error;
-  });
-
-const fetchWithToken =
-  (
-    api: Api,
-    tokens: Tokens,
-    trustedOrigins: ReadonlySet<string>,
-    timeoutMilliseconds: number,
-  ): Session['fetch'] =>
-  async (input, init = {}) => {
-    const url = new URL(input, api.server);
-    const signal = init.signal ?? undefined;
-    const send = (token?: string) => {
-      const headers = new Headers(init.headers);
-      if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
-      return within(timeoutMilliseconds, signal, url.origin, (requestSignal) =>
-        api.fetch(url.href, { ...init, headers, redirect: 'error', signal: requestSignal }),
-      );
-    };
-    if (!trustedOrigins.has(url.origin)) return send();
-    const token = await tokens.accessToken({ signal });
-    const response = await send(token);
-    if (response.status !== 401 || init.body instanceof ReadableStream) return response;
-    const nextToken = await renewed(tokens, token, signal);
-    if (nextToken === undefined) return response;
-    await response.body?.cancel();
-    return send(nextToken);
-  };
 
 /** Removes the login even if it was refreshed meanwhile, but not one that was stored by a new sign-in. */
 const removeStoredLogin = (store: CredentialStore, ended: StoredLogin, signal: AbortSignal | undefined) =>

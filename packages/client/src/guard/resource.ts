@@ -30,23 +30,6 @@ export function resourceMetadata(resource: string, issuer: () => Promise<string>
   const url = origin + path + search;
   const listed = new Set<string>();
 
-  const send = async (method: string | undefined): Promise<Response> => {
-    if (method !== 'GET' && method !== 'HEAD')
-      return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD, OPTIONS' } });
-    const scopes = [...listed];
-    const document = {
-      resource,
-      authorization_servers: [await issuer()],
-      ...(scopes.length > 0 ? { scopes_supported: scopes } : {}),
-      bearer_methods_supported: ['header'],
-    };
-    const headers = {
-      'Cache-Control': `public, max-age=${maxAgeSeconds}`,
-      'Access-Control-Allow-Origin': '*',
-    };
-    return Response.json(document, { headers });
-  };
-
   return {
     challengeFor: ({ scopes = [] }) => ({
       resource_metadata: url,
@@ -58,17 +41,26 @@ export function resourceMetadata(resource: string, issuer: () => Promise<string>
     },
     respond: async ({ method, url: requested = '', headers }) => {
       if (!URL.canParse(requested, origin) || new URL(requested, origin).pathname !== path) return undefined;
-      return method === 'OPTIONS'
-        ? new Response(null, {
-            status: 204,
-            headers: {
-              'Access-Control-Allow-Origin': '*',
-              'Access-Control-Allow-Methods': 'GET, HEAD',
-              'Access-Control-Allow-Headers': headers.get('Access-Control-Request-Headers') ?? '',
-              'Access-Control-Max-Age': '600',
-            },
-          })
-        : send(method);
+      const anyOrigin = { 'Access-Control-Allow-Origin': '*' };
+      if (method === 'OPTIONS') {
+        const preflight = {
+          ...anyOrigin,
+          'Access-Control-Allow-Methods': 'GET, HEAD',
+          'Access-Control-Allow-Headers': headers.get('Access-Control-Request-Headers') ?? '',
+          'Access-Control-Max-Age': '600',
+        };
+        return new Response(null, { status: 204, headers: preflight });
+      }
+      if (method !== 'GET' && method !== 'HEAD')
+        return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD, OPTIONS' } });
+      const document = {
+        resource,
+        authorization_servers: [await issuer()],
+        ...(listed.size > 0 ? { scopes_supported: [...listed] } : {}),
+        bearer_methods_supported: ['header'],
+      };
+      const cached = { ...anyOrigin, 'Cache-Control': `public, max-age=${maxAgeSeconds}` };
+      return Response.json(document, { headers: cached });
     },
   };
 }
