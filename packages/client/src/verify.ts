@@ -139,8 +139,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       // Another service's secret that was sent here by mistake must not be forwarded.
       if (!/^lk_a[tk]_[\w-]+$/.test(accessToken) || accessToken.length > maxTokenLength) return inactive;
       feed?.use();
-      const hash = hashOf(accessToken);
-      const key = typeof hash === 'string' ? hash : await hash;
+      const key = await hashOf(accessToken);
       const known = isTimed() || feed?.isFresh ? kept.get(key) : undefined;
       if (known) {
         reused++;

@@ -92,9 +92,9 @@ export function fileStorage(path: string): FileStorage {
     },
     check: async () => {
       const file = await followLinks(path);
-      const [directoryBefore, fileBefore] = [await modeOf(dirname(file)), await modeOf(file)];
+      const [directoryBefore, fileBefore] = [await statIfExists(dirname(file)), await statIfExists(file)];
       const findings = await restrictAccess(ownDirectory, file);
-      const readableBy = readers(directoryBefore ?? directoryMode, fileBefore ?? fileMode);
+      const readableBy = readers(directoryBefore?.mode ?? directoryMode, fileBefore?.mode ?? fileMode);
       return { path: file, exists: fileBefore !== undefined, readableBy, findings };
     },
   };
@@ -170,8 +170,6 @@ async function statIfExists(path: string) {
     throw storageFailed(`${path} cannot be read`, error);
   }
 }
-
-const modeOf = async (path: string): Promise<number | undefined> => (await statIfExists(path))?.mode;
 
 function readers(directory: number, file: number): FileCheck['readableBy'] {
   if (process.getuid === undefined) return 'unknown';

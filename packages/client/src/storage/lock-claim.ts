@@ -5,9 +5,9 @@ import { closeSync, constants, openSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { systemCode } from './store-failure.ts';
 
-/** A lock that is held until it is released. */
+/** A lock that is held until it is closed. */
 export interface Held {
-  release(): void;
+  close(): unknown;
 }
 
 /** Ports that no outgoing connection uses, nor a service that is usual. */
@@ -26,7 +26,7 @@ export async function claimFile(file: string): Promise<Held | undefined> {
     if (process.platform === 'linux' || process.platform === 'win32') return await listenAt(addressOf(file));
     return openExclusively(file);
   } catch (error) {
-    if (isTaken(error)) return undefined;
+    if (['EADDRINUSE', 'EAGAIN'].includes(systemCode(error) ?? '')) return undefined;
     throw error;
   }
 }
@@ -47,13 +47,11 @@ function listenAt(address: ReturnType<typeof addressOf>): Promise<Held> {
   server.unref();
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ ...address, exclusive: true }, () => resolve({ release: () => server.close() }));
+    server.listen({ ...address, exclusive: true }, () => resolve(server));
   });
 }
 
 function openExclusively(file: string): Held {
   const descriptor = openSync(file, constants.O_RDWR | constants.O_NONBLOCK | exclusiveLock);
-  return { release: () => closeSync(descriptor) };
+  return { close: () => closeSync(descriptor) };
 }
-
-const isTaken = (error: unknown): boolean => ['EADDRINUSE', 'EAGAIN'].includes(systemCode(error) ?? '');

@@ -46,7 +46,7 @@ export async function withProcessLock<T>(
   try {
     return await work();
   } finally {
-    held.release();
+    held.close();
   }
 }
 
@@ -59,8 +59,7 @@ async function tryLock(file: string): Promise<Held | undefined> {
   } catch (error) {
     throw storageFailed(`The lock file ${file} cannot be used`, error);
   }
-  const connection = lockDatabase(sqlite, file);
-  return connection && { release: () => connection.close() };
+  return lockDatabase(sqlite, file);
 }
 
 /** The connection that holds SQLite's lock until it is closed, or undefined if that is taken. */
