@@ -10,31 +10,17 @@ const chosenName = /^[A-Za-z0-9._@+-]{1,100}$/;
  * @throws {UsageError}
  */
 export function accountName(ctx: Context, held: ServerLogins): string | undefined {
-  const chosen = chosenAccount(ctx);
+  const chosen = ctx.account ?? ctx.config.account;
   if (chosen === undefined) return held.current ?? undefined;
-  return storedName(held, chosen.name) ?? requireChosenName(chosen);
+  return storedName(held, chosen) ?? newAccountName(ctx);
 }
 
 /** The name for a new login. Undefined: the address of its user. @throws {UsageError} */
-export function newAccountName(ctx: Context): string | undefined {
-  const chosen = chosenAccount(ctx);
-  return chosen && requireChosenName(chosen);
-}
-
-interface Chosen {
-  readonly source: string;
-  readonly name: string;
-}
-
-function chosenAccount({ account, config }: Context): Chosen | undefined {
-  if (account !== undefined) return { source: '--account', name: account };
-  return config.account === undefined ? undefined : { source: 'LATCHKEY_ACCOUNT', name: config.account };
-}
-
-function requireChosenName({ source, name }: Chosen): string {
-  if (chosenName.test(name)) return name;
+export function newAccountName({ account, config }: Context): string | undefined {
+  const name = account ?? config.account;
+  if (name === undefined || chosenName.test(name)) return name;
   throw new UsageError(
-    `${source} must be 1 to 100 letters, digits or characters of "._@+-".`,
+    `${account === undefined ? 'LATCHKEY_ACCOUNT' : '--account'} must be 1 to 100 letters, digits or characters of "._@+-".`,
     'Run `latchkey accounts` to list the names in use.',
   );
 }

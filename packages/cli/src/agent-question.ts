@@ -1,6 +1,7 @@
 // The person's word before the first token of an agent with a scope.
 
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { Context } from './context.ts';
 import { UsageError } from './exit.ts';
 
@@ -60,18 +61,8 @@ async function askOnDesktop(question: string, signal: AbortSignal): Promise<bool
 }
 
 /** What `notify-send` prints; undefined if it is not there or fails. */
-function notify(signal: AbortSignal, ...args: string[]): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const child = spawn(notifier, args, {
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: answerMilliseconds,
-      signal,
-    });
-    let printed = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      printed += text;
-    });
-    child.on('error', () => resolve(undefined));
-    child.on('close', (code) => resolve(code === 0 ? printed.trim() : undefined));
-  });
-}
+const notify = (signal: AbortSignal, ...args: string[]): Promise<string | undefined> =>
+  promisify(execFile)(notifier, args, { timeout: answerMilliseconds, signal }).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  );

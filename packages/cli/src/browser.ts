@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Options } from 'open';
 import type { Config } from './config.ts';
+import type { Context } from './context.ts';
 
 /** Whether the person would see a browser opened from here. */
 export const hasBrowser = ({ isRemote, hasScreen }: Config): boolean => hasScreen && !isRemote;
@@ -12,6 +13,12 @@ const openerTimeoutMs = 3_000;
 export const openBrowser = async (address: string): Promise<boolean> =>
   // The library brings its own xdg-open, which may be older than the one of the system.
   (await openWith(address, {})) || openWith(address, { app: { name: 'xdg-open' } });
+
+/** Opens a web page and says so, if there is a browser. */
+export async function showInBrowser({ config, output }: Context, address: string): Promise<void> {
+  if (hasBrowser(config) && (await openBrowser(address)))
+    output.message({ browser: 'opened' }, () => ['It should have opened in your browser.']);
+}
 
 async function openWith(address: string, options: Options): Promise<boolean> {
   try {

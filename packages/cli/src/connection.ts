@@ -15,7 +15,7 @@ import { openTokenSession } from '@latchkey/client/token-session';
 import manifest from '../package.json' with { type: 'json' };
 import { accountName } from './account-name.ts';
 import type { ProxySetting } from './config.ts';
-import type { Context } from './context.ts';
+import type { Context, GlobalOptions } from './context.ts';
 import { type CredentialKind, UsageError } from './exit.ts';
 import { openStorage, type Place } from './storage.ts';
 
@@ -186,16 +186,12 @@ function openApi(ctx: Context, server: string): Api {
       `latchkey: Warning: ${description}`,
     ]);
   }
-  const { insecureHttp, onServerVersion } = ctx;
+  const { insecureHttp = false, onServerVersion } = ctx;
   return createApi({ server, userAgent, insecureHttp, onServerVersion });
 }
 
 /** The command that signs in to the same server. */
-export const loginCommand = ({
-  server,
-  account,
-  insecureHttp,
-}: Pick<Context, 'server' | 'account' | 'insecureHttp'>): string =>
+export const loginCommand = ({ server, account, insecureHttp }: GlobalOptions): string =>
   [
     'latchkey login',
     ...(server === undefined ? [] : [`--server ${server}`]),

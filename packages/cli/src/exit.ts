@@ -92,18 +92,22 @@ export interface Failure {
 /** What a command sends: a stored session or key, `LATCHKEY_TOKEN`, or a token of `LATCHKEY_AGENT`. */
 export type CredentialKind = 'session' | 'key' | 'token' | 'agent';
 
-/** How the program was called, so that hints can be copied as they are. */
-export interface Invocation {
+/** What a command talks to, and with what. */
+export interface Connected {
+  readonly server: string;
+  readonly credential: CredentialKind;
+  /** Undefined with `LATCHKEY_TOKEN` and `LATCHKEY_AGENT`. */
+  readonly store?: CredentialStore;
+  /** Whether other accounts of the server have a login here. */
+  readonly hasOtherLogins?: boolean;
+}
+
+/** How the program was called, so that hints can be copied as they are, and what it has connected to so far. */
+interface Invocation extends Partial<Connected> {
   /** `latchkey login`, with `--server` if that was given. */
   readonly login: string;
   /** `latchkey`, with the words of the command: `latchkey sessions revoke`. */
   readonly command: string;
-  /** The server that the command talks to, once that is known. */
-  readonly server?: string | undefined;
-  /** What the command sends to it. */
-  readonly credential: CredentialKind;
-  /** Whether other accounts of the server have a login here. */
-  readonly hasOtherLogins?: boolean | undefined;
 }
 
 /** Translates any error into what is printed. */
@@ -155,7 +159,7 @@ function statusOf(error: LatchkeyError): number {
 /** The error's message, or another one where the service's is for developers. */
 function messageOf(
   { code, message, requestId, status }: LatchkeyError,
-  { server = 'The server', credential }: Invocation,
+  { server = 'The server', credential = 'session' }: Invocation,
 ): string {
   switch (code) {
     case 'access_denied':
@@ -196,7 +200,7 @@ const keeping = (advice: string, { credential }: Invocation): string =>
   credential === 'token' || credential === 'agent' ? advice : `${advice} ${kept}`;
 
 function hintOf(error: LatchkeyError, invocation: Invocation): string {
-  const { login, command, credential } = invocation;
+  const { login, command, credential = 'session' } = invocation;
   switch (error.code) {
     case 'not_logged_in':
       if (credential === 'agent') return refusedCredentialHint.agent(login);

@@ -1,26 +1,37 @@
 // What waiting for a browser has in common, however the login came about.
 
 import { loginNamed } from '@latchkey/client/credentials';
+import type { DeviceLogin } from '@latchkey/client/device-login';
 import type { StoredConnection } from './connection.ts';
 import type { Context } from './context.ts';
 import { Cancelled } from './exit.ts';
 import { countdown } from './text.ts';
 
+type Started = Pick<DeviceLogin, 'expiresInSeconds' | 'cancel'>;
+
 const progressMilliseconds = 1_000;
 /** For the server to confirm after Ctrl-C that nothing can be approved any more. */
 const cancelMilliseconds = 2_000;
 
-/** Shows on a terminal how much time is left for the work, unless there is no line to show. */
+/**
+ * Says what the work waits for; on a terminal with the time that is left, except while the note is undefined.
+ * @param note what else to say
+ */
 export async function showTimeLeft<T>(
   { output }: Context,
-  seconds: number,
-  line: (left: string) => string | undefined,
+  waiting: 'approval' | 'browser',
+  { expiresInSeconds }: Started,
   work: () => Promise<T>,
+  note: () => string | undefined = () => '',
 ): Promise<T> {
+  if (!output.interactive) output.message({ waiting }, () => [`Waiting for your ${waiting}.`]);
   const beganAt = performance.now();
   const show = () => {
-    const left = seconds - (performance.now() - beganAt) / 1000;
-    output.progress(line(countdown(Math.max(0, left))));
+    const left = Math.max(0, expiresInSeconds - (performance.now() - beganAt) / 1000);
+    const noted = note();
+    output.progress(
+      noted === undefined ? noted : `Waiting for your ${waiting}; ${countdown(left)} left.${noted}`,
+    );
   };
   show();
   const timer = setInterval(show, progressMilliseconds);
@@ -32,12 +43,8 @@ export async function showTimeLeft<T>(
   }
 }
 
-interface Cancellable {
-  cancel(timeoutMilliseconds?: number): Promise<void>;
-}
-
 /** Cancels a login, and a session that it has already started. */
-export async function cancelLogin({ stored }: StoredConnection, started: Cancellable): Promise<Cancelled> {
+export async function cancelLogin({ stored }: StoredConnection, started: Started): Promise<Cancelled> {
   try {
     await started.cancel(cancelMilliseconds);
   } catch {

@@ -15,24 +15,21 @@ import { cancelLogin, showTimeLeft } from './login-wait.ts';
 export async function loginWithBrowser(
   ctx: Context,
   connection: StoredConnection,
-  deviceName: string,
+  deviceName: string | undefined,
   { opensBrowser, port }: { readonly opensBrowser: boolean; readonly port: number | undefined },
 ): Promise<TokenSet | undefined> {
   const { config, signal } = ctx;
   let started: BrowserLogin | undefined;
   try {
-    started = await startBrowserLogin(connection.api, {
-      signal,
-      ...(deviceName === '' ? {} : { deviceName }),
-      ...(port === undefined ? {} : { port }),
-    });
-    showLink(ctx, started, port);
-    const isOpened = opensBrowser && hasBrowser(config) && (await openBrowser(started.authorizationUrl));
+    const login = await startBrowserLogin(connection.api, { signal, deviceName, port });
+    started = login;
+    showLink(ctx, login, port);
+    const isOpened = opensBrowser && hasBrowser(config) && (await openBrowser(login.authorizationUrl));
     if (port === undefined && !isOpened) {
-      await started.cancel();
+      await login.cancel();
       return useCode(ctx, 'The browser could not be opened.');
     }
-    const tokens = await waitForBrowser(ctx, started);
+    const tokens = await showTimeLeft(ctx, 'browser', login, () => login.tokens({ signal }));
     if (!signal.aborted) return tokens;
   } catch (error) {
     if (hasCode(error, 'browser_login_unavailable', 'expired_token')) return useCode(ctx, error.message);
@@ -60,15 +57,4 @@ function showLink({ output }: Context, started: BrowserLogin, port: number | und
     '',
     'On a machine without a browser, use `latchkey login --device`.',
   ]);
-}
-
-function waitForBrowser(ctx: Context, started: BrowserLogin): Promise<TokenSet> {
-  const { output, signal } = ctx;
-  if (!output.interactive) output.message({ waiting: 'browser' }, () => ['Waiting for your browser.']);
-  return showTimeLeft(
-    ctx,
-    started.expiresInSeconds,
-    (left) => `Waiting for your browser; ${left} left.`,
-    () => started.tokens({ signal }),
-  );
 }

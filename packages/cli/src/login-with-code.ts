@@ -2,7 +2,7 @@ import { isLoopbackHost } from '@latchkey/client/api';
 import { type DeviceLogin, startDeviceLogin, type Wait } from '@latchkey/client/device-login';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import { hasBrowser, openBrowser } from './browser.ts';
+import { hasBrowser, showInBrowser } from './browser.ts';
 import { copyToClipboard } from './clipboard.ts';
 import type { StoredConnection } from './connection.ts';
 import type { Context } from './context.ts';
@@ -18,19 +18,18 @@ const clientName = 'Latchkey CLI';
 export async function loginWithCode(
   ctx: Context,
   connection: StoredConnection,
-  deviceName: string,
+  deviceName: string | undefined,
   opensBrowser: boolean,
 ): Promise<TokenSet> {
   const { signal } = ctx;
-  const name = deviceName === '' ? {} : { deviceName };
   const question = { isOpen: false };
   const started = await startDeviceLogin(connection.api, {
     clientName,
     signal,
-    ...name,
-    ...(ctx.prompt.isPossible
-      ? { askConfirmationCode: (attempt: number) => askConfirmationCode(ctx, question, attempt) }
-      : {}),
+    deviceName,
+    askConfirmationCode: ctx.prompt.isPossible
+      ? (attempt) => askConfirmationCode(ctx, question, attempt)
+      : undefined,
   });
   try {
     await showCode(ctx, started, opensBrowser);
@@ -63,7 +62,8 @@ async function askConfirmationCode(ctx: Context, question: Question, attempt: nu
 }
 
 /** Prints the link and the code before anything else that might fail. */
-async function showCode({ output, config }: Context, started: DeviceLogin, opensBrowser: boolean) {
+async function showCode(ctx: Context, started: DeviceLogin, opensBrowser: boolean): Promise<void> {
+  const { output } = ctx;
   const { userCode, verificationUri, verificationUriComplete, expiresInSeconds, intervalSeconds } = started;
   const message = {
     verification_uri_complete: verificationUriComplete,
@@ -87,32 +87,21 @@ async function showCode({ output, config }: Context, started: DeviceLogin, opens
     const { qrCode } = await import('./qr-code.ts');
     output.drawing(qrCode(verificationUriComplete, output.columns));
   }
-  if (!opensBrowser || !hasBrowser(config)) return;
-  if (output.interactive && (await copyToClipboard(userCode))) {
+  if (!opensBrowser || !hasBrowser(ctx.config)) return;
+  if (output.interactive && copyToClipboard(userCode)) {
     output.message({ clipboard: 'code' }, () => ['The code is on your clipboard.']);
   }
-  if (await openBrowser(verificationUriComplete)) {
-    output.message({ browser: 'opened' }, () => ['It should have opened in your browser.']);
-  }
+  await showInBrowser(ctx, verificationUriComplete);
 }
 
 /** Polls until the person has decided, and shows the time left on a terminal. */
-async function waitForApproval(ctx: Context, started: DeviceLogin, question: Question): Promise<TokenSet> {
-  const { output, signal } = ctx;
+function waitForApproval(ctx: Context, started: DeviceLogin, question: Question): Promise<TokenSet> {
   let note = '';
-  if (!output.interactive) output.message({ waiting: 'approval' }, () => ['Waiting for your approval.']);
-  return showTimeLeft(
-    ctx,
-    started.expiresInSeconds,
-    (left) => (question.isOpen ? undefined : `Waiting for your approval; ${left} left.${note}`),
-    () =>
-      started.tokens({
-        signal,
-        onWait: ({ because }) => {
-          note = isWithoutResponse(because) ? ' The server does not respond; still trying.' : '';
-        },
-      }),
-  );
+  const onWait = ({ because }: Wait) => {
+    note = isWithoutResponse(because) ? ' The server does not respond; still trying.' : '';
+  };
+  const poll = () => started.tokens({ signal: ctx.signal, onWait });
+  return showTimeLeft(ctx, 'approval', started, poll, () => (question.isOpen ? undefined : note));
 }
 
 const isWithoutResponse = (because: Wait['because']): boolean =>

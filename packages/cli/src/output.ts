@@ -16,32 +16,9 @@ export interface TextStream {
 
 type Line = string | { readonly bold: string };
 
-export interface Output {
-  readonly json: boolean;
-  /** Standard error is a terminal. False with --json. */
-  readonly isTerminal: boolean;
-  /** Standard error is a terminal that can rewrite a line. */
-  readonly interactive: boolean;
-  /** The width of the terminal on standard error. */
-  readonly columns: number;
-  /** The result: the value as JSON, or lines for people. `columns` is unlimited without a terminal. */
-  result(value: unknown, lines: (columns: number) => readonly Line[]): void;
-  /** Anything other than a result. */
-  message(value: object, lines: () => readonly Line[]): void;
-  /** Text without the end of a line, for terminals only. */
-  question(text: string): void;
-  /** Trusted lines, for terminals only. */
-  drawing(lines: readonly string[]): void;
-  /** A line that the next one replaces, written when it changes; without a line it is removed. */
-  progress(line?: string): void;
-  /**
-   * Resolves when everything is written.
-   * @throws the first error of writing a result
-   */
-  flush(): Promise<void>;
-}
+export type Output = ReturnType<typeof createOutput>;
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly json: boolean;
@@ -52,58 +29,60 @@ export interface OutputOptions {
 const defaultColumns = 80;
 const rewriteLine = '\r\u001b[2K';
 
-export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: OutputOptions): Output {
-  // Read only when it matters, since asking may load the stream.
-  const isTerminal = () => !json && stderr.isTTY === true;
-  const isInteractive = () => !dumbTerminal && isTerminal();
-  // Read each time, since the window may be resized.
-  const columns = () => stderr.columns || defaultColumns;
+export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: OutputOptions) {
+  // A stream is asked only when it matters, since that may load it, and every time, since its window may be resized.
   const { write, flush } = createWriter(stdout);
   const render = (stream: TextStream, lines: readonly Line[]): string =>
     renderLines(lines, stream.isTTY === true && !noColor && !dumbTerminal);
   let shown: string | undefined;
 
-  const progress = (line?: string): void => {
-    const next = line === undefined ? undefined : visible(line).slice(0, columns() - 1);
-    if (next === shown || !isInteractive()) return;
-    shown = next;
-    write(stderr, rewriteLine + (next ?? ''));
-  };
-
   return {
     json,
-    get isTerminal() {
-      return isTerminal();
+    /** Standard error is a terminal. False with --json. */
+    get isTerminal(): boolean {
+      return !json && stderr.isTTY === true;
     },
-    get interactive() {
-      return isInteractive();
+    /** Standard error is a terminal that can rewrite a line. */
+    get interactive(): boolean {
+      return !dumbTerminal && this.isTerminal;
     },
-    get columns() {
-      return columns();
+    /** The width of the terminal on standard error. */
+    get columns(): number {
+      return stderr.columns || defaultColumns;
     },
-    result: (value, lines) => {
-      progress();
-      write(
-        stdout,
-        json
-          ? `${visibleJson(value, 2)}\n`
-          : render(stdout, lines(stdout.isTTY ? stdout.columns || defaultColumns : Number.POSITIVE_INFINITY)),
-      );
+    /** The result: the value as JSON, or lines for people. `columns` is unlimited without a terminal. */
+    result(value: unknown, lines: (columns: number) => readonly Line[]): void {
+      this.progress();
+      const columns = stdout.isTTY ? stdout.columns || defaultColumns : Number.POSITIVE_INFINITY;
+      write(stdout, json ? `${visibleJson(value, 2)}\n` : render(stdout, lines(columns)));
     },
-    message: (value, lines) => {
-      progress();
+    /** Anything other than a result. */
+    message(value: object, lines: () => readonly Line[]): void {
+      this.progress();
       write(stderr, json ? `${visibleJson(value)}\n` : render(stderr, lines()));
     },
-    question: (text) => {
-      progress();
-      if (isTerminal()) write(stderr, text === '\n' ? text : visible(text));
+    /** Text without the end of a line, for terminals only. */
+    question(text: string): void {
+      this.progress();
+      if (this.isTerminal) write(stderr, text === '\n' ? text : visible(text));
     },
-    drawing: (lines) => {
-      if (isInteractive()) write(stderr, lines.map((line) => `${line}\n`).join(''));
+    /** Trusted lines, for terminals only. */
+    drawing(lines: readonly string[]): void {
+      if (this.interactive) write(stderr, lines.map((line) => `${line}\n`).join(''));
     },
-    progress,
-    flush: async () => {
-      progress();
+    /** A line that the next one replaces, written when it changes; without a line it is removed. */
+    progress(line?: string): void {
+      const next = line === undefined ? undefined : visible(line).slice(0, this.columns - 1);
+      if (next === shown || !this.interactive) return;
+      shown = next;
+      write(stderr, rewriteLine + (next ?? ''));
+    },
+    /**
+     * Resolves when everything is written.
+     * @throws the first error of writing a result
+     */
+    async flush(): Promise<void> {
+      this.progress();
       await flush();
     },
   };

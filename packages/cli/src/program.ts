@@ -2,14 +2,13 @@ import { systemReason } from '@latchkey/client/internal/storage/store-failure';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';
-import type { Config } from './config.ts';
 import { defaultServer, loginCommand } from './connection.ts';
-import type { Connected, Context } from './context.ts';
+import type { Context, GlobalOptions } from './context.ts';
 import {
+  type Connected,
   exitStatus,
   type Failure,
   failureOf,
-  type Invocation,
   ReportedError,
   UsageError,
   withCancellation,
@@ -17,39 +16,19 @@ import {
 import { completedBy, formatHelp, visibleGlobalOptions, withExamples } from './help.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
 import { createPrompt } from './prompt.ts';
-import type { TextSource } from './text-input.ts';
 import { addAgentCommands, addCredentialCommands, define, type RunCommand } from './token-commands.ts';
 import { noticeNewerVersion } from './update-notice.ts';
 
-export interface Environment {
+export interface Environment extends Pick<Context, 'config' | 'stdin' | 'signal' | 'takeSignals'> {
   /** Without the program name. */
   readonly args: readonly string[];
-  readonly config: Config;
-  /** Loads it: only for a command that reads it. */
-  readonly stdin: () => TextSource;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
-  readonly signal: AbortSignal;
-  readonly takeSignals: Context['takeSignals'];
-}
-
-interface GlobalOptions {
-  readonly json?: boolean;
-  readonly server?: string;
-  readonly account?: string;
-  readonly insecureHttp?: boolean;
 }
 
 /** Runs one command line and returns its exit status. Reports every error itself; never throws. */
-export async function run({
-  args,
-  config,
-  stdin,
-  stdout,
-  stderr,
-  signal,
-  takeSignals,
-}: Environment): Promise<number> {
+export async function run({ args, stdout, stderr, ...environment }: Environment): Promise<number> {
+  const { config, stdin, signal } = environment;
   // Also applies to errors in the other arguments.
   const json = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const output = createOutput({ stdout, stderr, json, ...config });
@@ -61,14 +40,11 @@ export async function run({
     // The last two that commander passes are the options and the command.
     const [options, running] = received.slice(-2) as [never, Command];
     command = running;
-    const { server, account, insecureHttp = false } = running.optsWithGlobals<GlobalOptions>();
+    const { server, account, insecureHttp } = running.optsWithGlobals<GlobalOptions>();
     const ctx: Context = {
-      config,
+      ...environment,
       output,
-      stdin,
       prompt,
-      signal,
-      takeSignals,
       server,
       account,
       insecureHttp,
@@ -95,14 +71,16 @@ export async function run({
       program.outputHelp();
     } else if (!(error instanceof CommanderError && error.exitCode === 0)) {
       const cause = await withCancellation(asUsageError(error, command), connected?.store);
-      const failure = failureOf(cause, invocationOf(command ?? program, connected));
+      const failing = command ?? program;
+      const login = loginCommand(failing.optsWithGlobals());
+      const failure = failureOf(cause, { login, command: pathOf(failing), ...connected });
       report(output, failure);
       status = failure.status;
     }
   }
   const isWatched = stdout.isTTY === true && output.interactive;
   if (status === exitStatus.done && isWatched && connected && serverVersion !== undefined)
-    noticeNewerVersion({ output, config, server: connected.server, version: serverVersion });
+    noticeNewerVersion(output, config, connected.server, serverVersion);
   return (await flush(output)) ?? status;
 }
 
@@ -319,17 +297,6 @@ function reportParseErrors(command: Command, onError: (command: Command) => void
 const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 
-function invocationOf(command: Command, connected: Connected | undefined): Invocation {
-  const { server, account, insecureHttp = false } = command.optsWithGlobals<GlobalOptions>();
-  return {
-    login: loginCommand({ server, account, insecureHttp }),
-    command: pathOf(command),
-    server: connected?.server,
-    credential: connected?.credential ?? 'session',
-    hasOtherLogins: connected?.hasOtherLogins,
-  };
-}
-
 /** Turns commander's errors into sentences. */
 function asUsageError(error: unknown, command: Command | undefined): unknown {
   if (!(error instanceof CommanderError)) return error;
@@ -348,10 +315,10 @@ function report(output: Output, failure: Failure): void {
   const value = {
     error: code,
     error_description: message,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
     exit_status: status,
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-    ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
+    request_id: requestId,
+    retry_after: retryAfterSeconds,
   };
   output.message(value, () => [`latchkey: ${message}`, ...(hint === undefined ? [] : [hint])]);
 }

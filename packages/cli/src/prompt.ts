@@ -4,17 +4,7 @@ import type { Output } from './output.ts';
 import type { TextSource } from './text-input.ts';
 
 /** Asks the person at the terminal. */
-export interface Prompt {
-  /** Whether there is somebody to ask: standard input and standard error are terminals. */
-  readonly isPossible: boolean;
-  /**
-   * The line that the person types, without surrounding spaces; undefined at the end of the input.
-   * @throws {LatchkeyError} `aborted`
-   */
-  ask(question: string): Promise<string | undefined>;
-}
-
-export function createPrompt(stdin: () => TextSource, output: Output, signal: AbortSignal): Prompt {
+export function createPrompt(stdin: () => TextSource, output: Output, signal: AbortSignal) {
   // One for all questions, since a stream that was left in the middle of a loop is closed.
   let chunks: AsyncIterator<Uint8Array | string> | undefined;
   let typed = '';
@@ -32,10 +22,15 @@ export function createPrompt(stdin: () => TextSource, output: Output, signal: Ab
   };
 
   return {
-    get isPossible() {
+    /** Whether there is somebody to ask: standard input and standard error are terminals. */
+    get isPossible(): boolean {
       return output.isTerminal && stdin().isTTY === true;
     },
-    ask: async (question) => {
+    /**
+     * The line that the person types, without surrounding spaces; undefined at the end of the input.
+     * @throws {LatchkeyError} `aborted`
+     */
+    ask: async (question: string): Promise<string | undefined> => {
       output.question(`${question} `);
       let isComplete = false;
       try {
@@ -51,6 +46,8 @@ export function createPrompt(stdin: () => TextSource, output: Output, signal: Ab
     },
   };
 }
+
+export type Prompt = ReturnType<typeof createPrompt>;
 
 /**
  * Asks for confirmation. Without a terminal, the command continues without asking.

@@ -9,15 +9,8 @@ import type { Output } from './output.ts';
 
 const dayMilliseconds = 86_400_000;
 
-interface ServerVersion {
-  readonly output: Output;
-  readonly config: Config;
-  readonly server: string;
-  /** As the server says. */
-  readonly version: string;
-}
-
-export function noticeNewerVersion({ output, config, server, version }: ServerVersion): void {
+/** @param version as the server says */
+export function noticeNewerVersion(output: Output, config: Config, server: string, version: string): void {
   if (config.noUpdateNotice || !isNewer(version, manifest.version)) return;
   if (!claimDay(config.updateNoticeFile, Date.now())) return;
   output.message({ newer_version: version }, () => [

@@ -15,7 +15,7 @@ import { formOf } from './transport.ts';
 /** How to start a login in a browser on this machine. */
 export interface BrowserLoginOptions extends LoginOptions {
   /** The port of this machine to which the browser comes back. Default: any that is free. */
-  readonly port?: number;
+  readonly port?: number | undefined;
 }
 
 /** A login that waits for a browser to come back with the person's approval. */

@@ -9,7 +9,7 @@ import { revokeToken } from './revoke-token.ts';
 /** What every way to start a login takes. */
 export interface LoginOptions {
   /** Shown to the person who approves, marked as unverified. At most 100 characters. */
-  readonly deviceName?: string;
+  readonly deviceName?: string | undefined;
   /** What the tokens may do: names separated by spaces. Default: everything the person may do. */
   readonly scope?: string;
   /** The URI of the only service that accepts the tokens. */
@@ -26,7 +26,7 @@ export interface DeviceLoginOptions extends LoginOptions {
    * Asks the person for the code that their browser shows after approving, where the service requires it: for approvals
    * from another network. Called again after a wrong code. Without it, such an approval is not possible.
    */
-  readonly askConfirmationCode?: (attempt: number) => Promise<string>;
+  readonly askConfirmationCode?: ((attempt: number) => Promise<string>) | undefined;
 }
 
 /** The pause before a poll. */

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
@@ -18,10 +19,7 @@ const notFound = 127;
 export async function agent(ctx: Context, options: AgentOptions): Promise<void> {
   const { running } = await start(ctx, options);
   ctx.output.result({ LATCHKEY_AGENT: running.address }, () => [`LATCHKEY_AGENT=${running.address}`]);
-  await new Promise<void>((resolve) => {
-    if (ctx.signal.aborted) resolve();
-    ctx.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  if (!ctx.signal.aborted) await once(ctx.signal, 'abort');
   await stop(ctx, running);
   throw new Cancelled('The agent has stopped.');
 }

@@ -45,12 +45,8 @@ export async function doctor(ctx: Context): Promise<void> {
   const attempt = async <Report>(name: string, check: () => Promise<Findings<Report>>) =>
     check().catch((error: unknown): Findings<null> => {
       if (hasCode(error, 'aborted')) throw error;
-      const failure = failureOf(error, {
-        login: loginCommand(ctx),
-        command: 'latchkey doctor',
-        server: connection.server,
-        credential: connection.credential,
-      });
+      const invocation = { login: loginCommand(ctx), command: 'latchkey doctor', ...connection };
+      const failure = failureOf(error, invocation);
       failures.push(failure);
       return [null, { name, state: 'problem', text: failure.message, hint: failure.hint }];
     });
@@ -120,7 +116,7 @@ async function connectOrDefault(ctx: Context): Promise<Connection> {
 
 /** Sends a request without credentials, which only a Latchkey server refuses with the right error. */
 async function checkServer(
-  { signal, insecureHttp }: Context,
+  { signal, insecureHttp = false }: Context,
   { server, source, api: connectionApi }: Connection,
 ) {
   let date = Number.NaN;

@@ -1,6 +1,6 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { KeyTrust } from '@latchkey/contract/keys';
-import { hasBrowser, openBrowser } from '../browser.ts';
+import { showInBrowser } from '../browser.ts';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, orNotFound, UsageError } from '../exit.ts';
@@ -93,7 +93,7 @@ function checkedTrust(issuer: string | undefined, claim: readonly string[]): Key
 }
 
 async function openAccountPage(
-  { output, config }: Context,
+  ctx: Context,
   { server }: Connection,
   { name, scope, expires_in, resource, trust }: NewKey,
   { browser }: NewKeyOptions,
@@ -104,13 +104,11 @@ async function openAccountPage(
   for (const [claim, value] of Object.entries(trust?.claims ?? {}))
     query.append('claim', `${claim}=${value}`);
   const url = `${server}/account?${query}`;
-  output.message({ create_key: 'account_page' }, () => [
+  ctx.output.message({ create_key: 'account_page' }, () => [
     'Nothing is created yet. To create the key, open this page in a browser and confirm it there:',
   ]);
-  output.result({ url }, () => [url]);
-  if (browser && hasBrowser(config) && (await openBrowser(url))) {
-    output.message({ browser: 'opened' }, () => ['It should have opened in your browser.']);
-  }
+  ctx.output.result({ url }, () => [url]);
+  if (browser) await showInBrowser(ctx, url);
 }
 
 /** `latchkey keys remove ID` */

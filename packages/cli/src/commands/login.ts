@@ -75,8 +75,8 @@ async function obtainTokens(
 }
 
 /** This machine's name, without anything that the service would refuse. */
-const ownName = (): string =>
+const ownName = (): string | undefined =>
   hostname()
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
     .slice(0, fieldLimits.clientText)
-    .trim();
+    .trim() || undefined;
