@@ -92,7 +92,7 @@ export const server: Program = {
       readEnvFile: () => {},
       serve: runNothing,
       migrate: runNothing,
-      runOnStore: runNothing,
+      runOnStore: () => runNothing,
       runWithRestored: () => Promise.reject(new Error('nothing runs here')),
       print: runNothing,
     }),

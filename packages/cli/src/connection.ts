@@ -247,10 +247,7 @@ function isExposed(server: string, proxies: readonly ProxySetting[]): boolean {
 function usesRemoteProxy(hostname: string, proxies: readonly ProxySetting[]): boolean {
   const setting = (name: string) => proxies.find((proxy) => proxy.name.toUpperCase() === name)?.value;
   const proxy = setting('HTTP_PROXY');
-  const direct =
-    setting('NO_PROXY')
-      ?.split(',')
-      .map((name) => name.trim()) ?? [];
+  const direct = (setting('NO_PROXY') ?? '').split(',').map((name) => name.trim());
   if (proxy === undefined || direct.includes(hostname) || direct.includes('*')) return false;
   return !(URL.canParse(proxy) && isLoopbackHost(new URL(proxy).hostname));
 }

@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 import type { Context } from './context.ts';
 import { isNamed, requireHosts } from './credential-hosts.ts';
 import { UsageError } from './exit.ts';
-import { type RequestedAccess, requestedAccess } from './requested-access.ts';
+import { requestedAccess } from './requested-access.ts';
 import { readUntil } from './text-input.ts';
 import { type DatedToken, issueDatedToken, ownToken } from './tokens.ts';
 
@@ -15,26 +15,20 @@ export interface HelperOptions {
   readonly resource?: string;
 }
 
-/** Checked options. */
-export interface Helper {
-  readonly hosts: readonly string[];
-  /** What tokens for these hosts allow. Undefined if none is named. */
-  readonly access: RequestedAccess | undefined;
-}
-
 /** The user name beside a token, which services ignore. It must not tell them who the user is. */
 export const username = 'oauth2';
 
-/** @throws {UsageError} */
-export function checkedHelper({ output }: Context, { host = [], scope, resource }: HelperOptions): Helper {
+export type Helper = ReturnType<typeof checkedHelper>;
+
+/** The hosts, and what tokens for them allow: undefined without a scope. @throws {UsageError} */
+export function checkedHelper({ output }: Context, { host = [], scope, resource }: HelperOptions) {
   if (output.json) {
     throw new UsageError('A credential helper answers in the format of its program.', 'Leave out --json.');
   }
   requireHosts(host);
-  if (scope !== undefined) return { hosts: host, access: requestedAccess(scope, resource) };
-  if (host.length > 0) throw scopeMissing('--host');
-  if (resource !== undefined) throw scopeMissing('--resource');
-  return { hosts: host, access: undefined };
+  if (!scope && host.length > 0) throw scopeMissing('--host');
+  if (!scope && resource !== undefined) throw scopeMissing('--resource');
+  return { hosts: host, access: scope && requestedAccess(scope, resource) };
 }
 
 const scopeMissing = (option: string) =>

@@ -5,7 +5,8 @@
 // - Colour and progress are for terminals. NO_COLOR turns colour off, TERM=dumb also progress.
 // - All text passes through `visible` before it reaches a terminal; control sequences are written only here.
 
-import { visible, visibleJson } from './text.ts';
+import { terminalJson } from '@latchkey/contract/untrusted-text';
+import { visible } from './text.ts';
 
 /** The part of a standard stream that is used. */
 export interface TextStream {
@@ -54,12 +55,12 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
     result(value: unknown, lines: (columns: number) => readonly Line[]): void {
       this.progress();
       const columns = stdout.isTTY ? stdout.columns || defaultColumns : Number.POSITIVE_INFINITY;
-      write(stdout, json ? `${visibleJson(value, 2)}\n` : render(stdout, lines(columns)));
+      write(stdout, json ? `${terminalJson(value, 2)}\n` : render(stdout, lines(columns)));
     },
     /** Anything other than a result. */
     message(value: object, lines: () => readonly Line[]): void {
       this.progress();
-      write(stderr, json ? `${visibleJson(value)}\n` : render(stderr, lines()));
+      write(stderr, json ? `${terminalJson(value)}\n` : render(stderr, lines()));
     },
     /** Text without the end of a line, for terminals only. */
     question(text: string): void {

@@ -1,11 +1,6 @@
 import type { Context } from './context.ts';
 import { listing } from './text.ts';
 
-interface PageQuery {
-  readonly limit: string;
-  readonly cursor?: string;
-}
-
 const pageSize = 100;
 const maxPages = 10;
 
@@ -15,9 +10,10 @@ const maxPages = 10;
  */
 export async function allPages<Name extends string, Entry>(
   name: Name,
-  fetchPage: (
-    query: PageQuery,
-  ) => Promise<{ next_cursor: string | null } & { [List in Name]: readonly Entry[] }>,
+  fetchPage: (query: {
+    readonly limit: string;
+    readonly cursor?: string;
+  }) => Promise<{ next_cursor: string | null } & { [List in Name]: readonly Entry[] }>,
 ): Promise<{ entries: Entry[]; next_cursor: string | null }> {
   const entries: Entry[] = [];
   let cursor: string | null = null;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { terminalJson } from '@latchkey/contract/untrusted-text';
 import fc from 'fast-check';
-import { countdown, duration, listing, localTime, table, visible, visibleJson } from './text.ts';
+import { countdown, duration, listing, localTime, table, visible } from './text.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the test asserts that there are none
 const dangerous = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
@@ -19,7 +20,7 @@ describe('untrusted text for a terminal', () => {
   test('keeps its value as JSON, without dangerous characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const json = visibleJson({ text }, 2);
+        const json = terminalJson({ text }, 2);
         expect(JSON.parse(json)).toEqual({ text });
         expect(json.replaceAll('\n', '')).not.toMatch(dangerous);
       }),

@@ -1,3 +1,4 @@
+import { codePointOf } from '@latchkey/contract/untrusted-text';
 import { eastAsianWidth } from 'get-east-asian-width';
 
 /**
@@ -8,22 +9,7 @@ export function visible(text: string): string {
   return text
     .toWellFormed()
     .replace(/(\p{M}{3})\p{M}+/gu, '$1')
-    .replace(/[\p{C}\p{Zl}\p{Zp}\u{115F}\u{1160}\u{2800}\u{3164}\u{FFA0}]/gu, (character) => {
-      const code = character.codePointAt(0) ?? 0;
-      return `[U+${code.toString(16).toUpperCase().padStart(4, '0')}]`;
-    });
-}
-
-/** JSON that is safe for a terminal: dangerous characters are escaped, so its value is the same. */
-export function visibleJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    character === '\n'
-      ? character
-      : Array.from(
-          { length: character.length },
-          (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
-        ).join(''),
-  );
+    .replace(/[\p{C}\p{Zl}\p{Zp}\u{115F}\u{1160}\u{2800}\u{3164}\u{FFA0}]/gu, codePointOf);
 }
 
 /** The columns that a text without control characters takes in a terminal. */

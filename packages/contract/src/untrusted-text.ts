@@ -8,12 +8,13 @@ export function escapeInvisible(text: string): string {
     .toWellFormed()
     .replace(/\p{Zs}+/gu, ' ')
     .replace(/(\p{M}{3})\p{M}+/gu, '$1')
-    .replace(/(?!\u{FE0F})[\p{C}\p{DI}\p{Zl}\p{Zp}\u{2800}\u{FFFC}]/gu, (character) => {
-      const code = character.codePointAt(0) ?? 0;
-      return `[U+${code.toString(16).toUpperCase().padStart(4, '0')}]`;
-    })
+    .replace(/(?!\u{FE0F})[\p{C}\p{DI}\p{Zl}\p{Zp}\u{2800}\u{FFFC}]/gu, codePointOf)
     .trim();
 }
+
+/** A character as `[U+202E]`. */
+export const codePointOf = (character: string): string =>
+  `[U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}]`;
 
 /** The quotation marks of all our languages, and what looks like a double one. */
 const quotationMarks =
@@ -33,3 +34,12 @@ export function untrustedText(text: string): string {
   const shown = characters?.slice(0, maxShownLength).join('') ?? '';
   return characters && characters.length > maxShownLength ? `${shown}…` : shown;
 }
+
+/** JSON of the same value that cannot control a terminal. */
+export const terminalJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );

@@ -3,7 +3,7 @@ import { signInFailureReasons } from './sign-in/failures/failures.ts';
 import './operator/early-hangup.ts';
 
 import type { Command } from 'commander';
-import type { Run } from './operator/commands.ts';
+import type { Work } from './operator/commands.ts';
 import { claimPort } from './operator/listener.ts';
 import { write } from './operator/output.ts';
 import { createProgram } from './operator/program.ts';
@@ -103,18 +103,21 @@ async function migrateStore(): Promise<void> {
   await print(`${storeNameOf(config)} is up to date.`);
 }
 
-/** Runs an operator's command on an existing database, whether or not the service is running. Prints its result. */
-async function runOnStore(work: Parameters<Run>[0]): Promise<void> {
-  const config = readConfig();
-  process.stderr.write(`Store: ${storeNameOf(config)}\n`);
-  const log = createLogger('silent');
-  const options = { ...databaseOptions(config, log), statementTimeoutMs: operatorStatementTimeoutMs };
-  const db = await opened(openExistingDatabase(config.databaseUrl, options));
-  try {
-    await print(await work(await createContext(config, log, db, loadKeys(config, { create: false }))));
-  } finally {
-    await db.close();
-  }
+/** Makes the action of an operator's command on an existing database, whether or not the service is running. */
+function runOnStore<Received extends unknown[]>(work: Work<Received>) {
+  return async (...received: Received): Promise<void> => {
+    const config = readConfig();
+    process.stderr.write(`Store: ${storeNameOf(config)}\n`);
+    const log = createLogger('silent');
+    const options = { ...databaseOptions(config, log), statementTimeoutMs: operatorStatementTimeoutMs };
+    const db = await opened(openExistingDatabase(config.databaseUrl, options));
+    try {
+      const ctx = await createContext(config, log, db, loadKeys(config, { create: false }));
+      await print(await work(ctx, ...received));
+    } finally {
+      await db.close();
+    }
+  };
 }
 
 /**

@@ -9,13 +9,6 @@ const group = 'client.authentication.k8s.io';
 /** Kubernetes accepts an answer only in the version that it asked in. The members used here are the same in both. */
 const versions: readonly unknown[] = [`${group}/v1`, `${group}/v1beta1`];
 
-/** What Kubernetes says about the cluster. */
-interface ExecInfo {
-  readonly apiVersion: string;
-  /** Undefined unless the kubeconfig has `provideClusterInfo: true`. */
-  readonly server: string | undefined;
-}
-
 /**
  * `latchkey credential kubernetes`: a token for kubectl and other clients of Kubernetes.
  * @see https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
@@ -37,8 +30,11 @@ export async function kubernetesCredential(ctx: Context, options: HelperOptions)
 const timestamp = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** @throws {UsageError} */
-function readExecInfo(text: string | undefined): ExecInfo {
+/**
+ * What Kubernetes says about the cluster. It names the server only if the kubeconfig has `provideClusterInfo: true`.
+ * @throws {UsageError}
+ */
+function readExecInfo(text: string | undefined) {
   if (text === undefined) return { apiVersion: `${group}/v1`, server: undefined };
   const { apiVersion, kind, spec } = parsedObject(text);
   const server = Object(Object(spec).cluster).server as unknown;

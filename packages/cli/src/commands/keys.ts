@@ -1,3 +1,4 @@
+import type { Body } from '@latchkey/client/operations';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { KeyTrust } from '@latchkey/contract/keys';
 import { showInBrowser } from '../browser.ts';
@@ -5,7 +6,7 @@ import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, orNotFound, UsageError } from '../exit.ts';
 import { allPages, printList } from '../pages.ts';
-import { type RequestedAccess, requestedAccess } from '../requested-access.ts';
+import { requestedAccess } from '../requested-access.ts';
 import { localTime } from '../text.ts';
 import { parseDuration, requireText } from '../text-input.ts';
 
@@ -42,11 +43,7 @@ export async function listKeys(ctx: Context): Promise<void> {
   });
 }
 
-interface NewKey extends RequestedAccess {
-  readonly name: string;
-  readonly expires_in: number;
-  readonly trust?: KeyTrust;
-}
+type NewKey = Body<'createKey'>;
 
 /**
  * `latchkey keys create`: a key needs a recent sign-in, which a stored login never is. So this opens the account page

@@ -31,7 +31,12 @@ export async function login(ctx: Context, options: LoginOptions): Promise<void> 
   const port = checkedPort(options.port);
   const account = newAccountName(ctx);
   const connection = await connectStored(ctx);
-  if (!options.yes) await confirmAnotherLogin(ctx, connection);
+  const { server, stored } = connection;
+  const { account: current } = stored.store;
+  if (!options.yes && loginNamed(stored.held, current)) {
+    const question = `You are already signed in to ${server} as ${current}. Sign in again?`;
+    await confirm(ctx.prompt, question, 'Your existing login is unchanged.');
+  }
   await requireWritable(connection, ctx.signal);
   const tokens = await obtainTokens(ctx, connection, options, port);
   await keepSession(ctx, connection, tokens, account);
@@ -43,15 +48,6 @@ function checkedPort(text: string | undefined): number | undefined {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (port < 1 || port > maxPort) throw new UsageError(`--port takes a number from 1 to ${maxPort}.`);
   return port;
-}
-
-async function confirmAnotherLogin(
-  { prompt }: Context,
-  { server, stored: { held, store } }: StoredConnection,
-): Promise<void> {
-  if (!loginNamed(held, store.account)) return;
-  const question = `You are already signed in to ${server} as ${store.account}. Sign in again?`;
-  await confirm(prompt, question, 'Your existing login is unchanged.');
 }
 
 /** Fails before a person approves a session that could not be stored. */

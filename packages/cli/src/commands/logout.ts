@@ -20,24 +20,20 @@ export interface LogoutOptions {
 export async function logout(ctx: Context, { all = false, yes = false }: LogoutOptions): Promise<void> {
   const connection = await connectStored(ctx);
   const { session, server, stored } = connection;
-  if (all && !yes) await confirmAll(ctx, connection);
+  const account = stored.store.account ?? null;
+  if (all && !yes && loginNamed(stored.held, stored.store.account)) {
+    const question = `End every session and key of ${account} on ${server}, on every device?`;
+    await confirm(ctx.prompt, question, 'You are still signed in. Nothing was changed.');
+  }
   await cancellable('Logout cancelled, but the server may already have ended the session.', () =>
     session.logout({ everywhere: all, signal: ctx.signal }),
   );
-  const account = stored.store.account ?? null;
   const left = all ? await forgetUser(connection) : connection;
   const next = await nextLogin(left);
   ctx.output.result({ server, account, scope: all ? 'all' : 'session', next_account: next }, () => [
     signedOut(connection, all),
     ...nextLoginLines(left, next),
   ]);
-}
-
-/** Asks, unless there is no login to end. */
-async function confirmAll({ prompt }: Context, { server, stored: { held, store } }: StoredConnection) {
-  if (!loginNamed(held, store.account)) return;
-  const question = `End every session and key of ${store.account} on ${server}, on every device?`;
-  await confirm(prompt, question, 'You are still signed in. Nothing was changed.');
 }
 
 /** Removes the user's other logins on this server, which have ended too. Returns the connection without them. */

@@ -5,35 +5,21 @@ import { ConfigError } from '../platform/config/config-error.ts';
 import type { Context } from '../platform/context.ts';
 import { writeBackup } from '../platform/database/backup/backup.ts';
 import { BackupError, type RowCounts } from '../platform/database/backup/format.ts';
-import type { Restored } from '../platform/database/backup/restore.ts';
 import { accounts } from '../security-log/events/reading.ts';
 import { restartFeeds } from '../services/service-keys/service-keys.ts';
 import { hasSessions } from '../sessions/sessions.ts';
-import { counted, type Run } from './commands.ts';
+import { counted, type Runners } from './commands.ts';
 import { shortTime } from './output.ts';
 
-export type RunWithRestored = (
-  backup: { readonly file: string; readonly anyKeys: boolean },
-  finish: (ctx: Context) => Promise<void>,
-) => Promise<Restored>;
-
-interface Runners {
-  readonly runOnStore: Run;
-  readonly runWithRestored: RunWithRestored;
-  readonly print: (text: string) => Promise<void>;
-}
-
 /** `backup` and `restore`. */
-export function backupCommands(program: Command, { runOnStore, runWithRestored, print }: Runners): void {
+export function backupCommands(program: Command, runners: Runners): void {
   program
     .command('backup <file>')
     .description(
       'write the whole database at one moment to a new file, with email addresses and names, while the service runs; compressed if its name ends in .gz',
     )
     .option('--force', 'replace an existing file')
-    .action((file: string, { force = false }: { force?: boolean }) =>
-      runOnStore((ctx) => backUp(ctx, file, force)),
-    );
+    .action(runners.runOnStore(backUp));
 
   program
     .command('restore <file>')
@@ -48,9 +34,14 @@ export function backupCommands(program: Command, { runOnStore, runWithRestored, 
       '--any-keys',
       'restore although the keys of that time are lost, so that nothing shows whether somebody changed the backup',
     )
-    .action(async (file: string, flags: { keepSessions?: boolean; anyKeys?: boolean }) =>
-      print(await restore(runWithRestored, { file, ...flags })),
+    .action(async (file: string, options: RestoreOptions) =>
+      runners.print(await restore(runners, file, options)),
     );
+}
+
+interface RestoreOptions {
+  readonly keepSessions?: boolean;
+  readonly anyKeys?: boolean;
 }
 
 const summary = ({ users = 0, sessions = 0, passkeys = 0, events = 0 }: RowCounts): string =>
@@ -68,7 +59,7 @@ const namingFile = (file: string) => (error: unknown) => {
   throw error;
 };
 
-async function backUp(ctx: Context, file: string, force: boolean): Promise<string> {
+async function backUp(ctx: Context, file: string, { force = false }: { force?: boolean }): Promise<string> {
   const counts = await writeBackup({
     url: ctx.config.databaseUrl,
     file,
@@ -84,12 +75,9 @@ async function backUp(ctx: Context, file: string, force: boolean): Promise<strin
 }
 
 async function restore(
-  runWithRestored: RunWithRestored,
-  {
-    file,
-    keepSessions = false,
-    anyKeys = false,
-  }: { file: string; keepSessions?: boolean; anyKeys?: boolean },
+  { runWithRestored }: Runners,
+  file: string,
+  { keepSessions = false, anyKeys = false }: RestoreOptions,
 ): Promise<string> {
   const { header, counts, isSealed } = await runWithRestored({ file, anyKeys }, async (ctx) => {
     await restartFeeds(ctx);

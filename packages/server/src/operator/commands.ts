@@ -2,20 +2,39 @@
 
 import type { Command } from 'commander';
 import type { Context } from '../platform/context.ts';
+import type { Restored } from '../platform/database/backup/restore.ts';
 import type { PageRequest } from '../platform/database/pagination.ts';
 import { type Table, writeList } from './output.ts';
 
-/** Runs the work on an existing database, and prints the text that it returns. */
-export type Run = (work: (ctx: Context) => Promise<string | undefined>) => Promise<void>;
+export type Work<Received extends unknown[]> = (
+  ctx: Context,
+  ...received: Received
+) => Promise<string | undefined>;
+
+/** Makes the action of a command: it runs the work on an existing database, and prints the text that this returns. */
+export type Run = <Received extends unknown[]>(
+  work: Work<Received>,
+) => (...received: Received) => Promise<void>;
+
+/** What the commands do with their environment. */
+export interface Runners {
+  readonly readEnvFile: (file: string | undefined) => void;
+  readonly serve: () => Promise<void>;
+  readonly migrate: () => Promise<void>;
+  readonly runOnStore: Run;
+  /** Restores a backup into the configured database. `finish` runs in the same transaction. */
+  readonly runWithRestored: (
+    backup: { readonly file: string; readonly anyKeys: boolean },
+    finish: (ctx: Context) => Promise<void>,
+  ) => Promise<Restored>;
+  readonly print: (text: string) => Promise<void>;
+}
 
 /** Returns what adds a command with one argument, whose work returns the text to print. */
 export const withArgument =
   (parent: Command, run: Run, argument: string) =>
-  (name: string, description: string, work: (ctx: Context, value: string) => Promise<string | undefined>) =>
-    parent
-      .command(`${name} <${argument}>`)
-      .description(description)
-      .action((value: string) => run((ctx) => work(ctx, value)));
+  (name: string, description: string, work: Work<[value: string]>) =>
+    parent.command(`${name} <${argument}>`).description(description).action(run(work));
 
 /** Lets a command print a list as a table or, with `--json`, as JSON lines. */
 export const printsList = <Entry>(
@@ -26,7 +45,7 @@ export const printsList = <Entry>(
 ): Command =>
   command
     .option('--json', 'print JSON lines instead of a table')
-    .action(() => run((ctx) => writeList(list(ctx), table, command.opts<{ json?: true }>())));
+    .action(run((ctx) => writeList(list(ctx), table, command.opts<{ json?: true }>())));
 
 /** How many rows are read from the database at once. */
 const pageSize = 500;

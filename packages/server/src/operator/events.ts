@@ -1,3 +1,4 @@
+import { terminalJson } from '@latchkey/contract/untrusted-text';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
@@ -10,7 +11,7 @@ import {
 } from '../security-log/events/reading.ts';
 import { counted, type Run } from './commands.ts';
 import { ocsfEvent } from './ocsf.ts';
-import { safeJson, write, writeLines } from './output.ts';
+import { write, writeLines } from './output.ts';
 
 /** How many findings are printed for each account. */
 const maxFindings = 20;
@@ -29,15 +30,15 @@ export function eventCommands(program: Command, run: Run): void {
       '--lenient',
       'exit with 0 even if some events cannot be checked, for example because a key is missing',
     )
-    .action((options: { user?: string; lenient?: true }) => run((ctx) => verify(ctx, options)));
+    .action(run(verify));
 
   events
     .command('export')
     .description('print the events as JSON lines, account by account, oldest first')
     .option('--since <time>', 'only events since this RFC 3339 time or date')
     .option('--user <address>', 'only the account with this address')
-    .action((options: { since?: string; user?: string }) =>
-      run(async (ctx) => {
+    .action(
+      run(async (ctx, options: { since?: string; user?: string }) => {
         const since = options.since === undefined ? 0 : parseTime(options.since);
         return writeLines(exportEvents(ctx, await userOf(ctx, options), since));
       }),
@@ -65,7 +66,7 @@ export function eventCommands(program: Command, run: Run): void {
         .argParser(parsePosition),
     )
     .option('--once', 'end when all events are printed')
-    .action((options: FollowOptions) => run((ctx) => followEvents(ctx, options)));
+    .action(run(followEvents));
 }
 
 function parsePosition(text: string): number {
@@ -90,16 +91,15 @@ function parseTime(text: string): number {
   return time;
 }
 
-const noTotals = () => ({ accounts: 0, damaged: 0, events: 0, retired: 0, retiredKeys: new Set<string>() });
-
 /** Prints the findings of each account, and returns the summary. */
 async function verify(ctx: Context, options: { user?: string; lenient?: true }): Promise<string> {
-  const total = noTotals();
+  const total = { accounts: 0, damaged: 0, events: 0, retired: 0 };
+  const retiredKeys = new Set<string>();
   for await (const { userId, audit } of auditLogs(ctx, await userOf(ctx, options))) {
     total.accounts += 1;
     total.events += audit.events;
     total.retired += audit.retired;
-    for (const key of audit.retiredKeys) total.retiredKeys.add(key);
+    for (const key of audit.retiredKeys) retiredKeys.add(key);
     if (audit.findings.length === 0) continue;
     total.damaged += 1;
     const shown = audit.findings.slice(0, maxFindings);
@@ -107,11 +107,8 @@ async function verify(ctx: Context, options: { user?: string; lenient?: true }):
     const more = audit.findings.length - shown.length;
     await write([...lines, ...(more > 0 ? [`${userId}: and ${more} more`] : [])].join('\n'));
   }
-  if (total.damaged > 0 || (total.retired > 0 && !options.lenient)) process.exitCode = 1;
-  return summaryOf(total);
-}
-
-function summaryOf({ accounts, damaged, events, retired, retiredKeys }: ReturnType<typeof noTotals>): string {
+  const { accounts, damaged, events, retired } = total;
+  if (damaged > 0 || (retired > 0 && !options.lenient)) process.exitCode = 1;
   const scope = retired > 0 ? ' in the events that can be checked' : '';
   const outcome = damaged > 0 ? `${counted(damaged, 'log')} not intact` : `no changes found${scope}`;
   const lines = [`Checked ${counted(events, 'event')} of ${counted(accounts, 'account')}: ${outcome}.`];
@@ -139,8 +136,8 @@ interface FollowOptions {
 }
 
 const lineOf: Readonly<Record<EventFormat, (event: PositionedEvent) => string>> = {
-  json: ({ position, ...event }) => safeJson({ position, ...event }),
-  ocsf: (event) => safeJson(ocsfEvent(event)),
+  json: ({ position, ...event }) => terminalJson({ position, ...event }),
+  ocsf: (event) => terminalJson(ocsfEvent(event)),
 };
 
 /**

@@ -120,12 +120,14 @@ export function importCommand(users: Command, run: Run): void {
       'create accounts from JSON lines, with their organizations and passkeys; run again, it adds only what is missing',
     )
     .option('--dry-run', 'change nothing, and report what would happen')
-    .action((file: string, { dryRun = false }: { dryRun?: boolean }) =>
-      run((ctx) => importFile(ctx, file, dryRun)),
-    );
+    .action(run(importFile));
 }
 
-async function importFile(ctx: Context, file: string, dryRun: boolean): Promise<string> {
+async function importFile(
+  ctx: Context,
+  file: string,
+  { dryRun = false }: { dryRun?: boolean },
+): Promise<string> {
   const counts = { created: 0, completed: 0, unchanged: 0, refused: 0 };
   const earlier = dryRun ? new EarlierLines() : undefined;
   let number = 0;

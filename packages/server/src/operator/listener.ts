@@ -24,7 +24,7 @@ export function listen(config: Config, app: App, { shared }: { shared: boolean }
       idleTimeout: idleTimeoutSeconds,
       maxRequestBodySize: maxRequestBytes,
       development: false,
-      fetch: (request, self) => app.fetch(withAbsoluteUrl(request, config), new Connection(request, self)),
+      fetch: (request, self) => app.fetch(withAbsoluteUrl(request, config), connectionOf(request, self)),
     });
   } catch (error) {
     const reason = codeOf(error) ?? 'the address is not valid';
@@ -66,25 +66,14 @@ const portInUse = ({ port }: Config): ConfigError =>
  * client may have disconnected by the time the address is stored. Other requests rarely need it, and reading it costs
  * about as much as answering them.
  */
-class Connection implements ConnectionInfo {
-  readonly #request: Request;
-  readonly #server: Server<undefined>;
-  #peer: string | null | undefined;
-
-  constructor(request: Request, server: Server<undefined>) {
-    this.#request = request;
-    this.#server = server;
-    if (request.method !== 'GET') this.#readPeer();
-  }
-
-  get peer(): string | undefined {
-    if (this.#peer === undefined) this.#readPeer();
-    return this.#peer ?? undefined;
-  }
-
-  #readPeer(): void {
-    this.#peer = this.#server.requestIP(this.#request)?.address ?? null;
-  }
+function connectionOf(request: Request, server: Server<undefined>): ConnectionInfo {
+  const address = (): string | undefined => server.requestIP(request)?.address;
+  if (request.method !== 'GET') return { peer: address() };
+  return {
+    get peer() {
+      return address();
+    },
+  };
 }
 
 /** HTTP/1.0 clients, such as simple health checks, may send no Host header. */

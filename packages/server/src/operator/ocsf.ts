@@ -4,10 +4,6 @@ import manifest from '../../package.json' with { type: 'json' };
 import type { EventType } from '../security-log/events/events.ts';
 import type { PositionedEvent } from '../security-log/events/reading.ts';
 
-const schemaVersion = '1.3.0';
-
-const identityAndAccess = { category_uid: 3, category_name: 'Identity & Access Management' };
-
 const classes = {
   accountChange: { class_uid: 3001, class_name: 'Account Change' },
   authentication: { class_uid: 3002, class_name: 'Authentication' },
@@ -66,10 +62,7 @@ const mappings: Readonly<Record<EventType, Mapping>> = {
   refresh_retry: signIn('Service Ticket Renew'),
   refresh_retry_elsewhere: signIn('Service Ticket Renew', { severity: 'Medium' }),
   refresh_theft: signIn('Service Ticket Renew', { severity: 'High', status: 'Failure' }),
-  code_replayed: signIn('Authorization Code Replayed', {
-    severity: 'High',
-    status: 'Failure',
-  }),
+  code_replayed: signIn('Authorization Code Replayed', { severity: 'High', status: 'Failure' }),
   session_revoked: signIn('Logoff'),
   all_sessions_revoked: signIn('Logoff'),
   session_disowned: signIn('Logoff', { severity: 'High' }),
@@ -101,7 +94,8 @@ export function ocsfEvent(event: PositionedEvent): Record<string, unknown> {
   const { class_uid, class_name } = classes[className];
   const session = event.session_id === null ? {} : { session: { uid: event.session_id } };
   return {
-    ...identityAndAccess,
+    category_uid: 3,
+    category_name: 'Identity & Access Management',
     class_uid,
     class_name,
     activity_id,
@@ -114,7 +108,7 @@ export function ocsfEvent(event: PositionedEvent): Record<string, unknown> {
     status,
     time: Date.parse(event.created_at),
     metadata: {
-      version: schemaVersion,
+      version: '1.3.0',
       product: { name: 'Latchkey', vendor_name: 'Latchkey', version: manifest.version },
       uid: event.id,
       sequence: event.position,

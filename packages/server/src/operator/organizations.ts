@@ -1,4 +1,5 @@
 import { type OrganizationRole, organizationRoles } from '@latchkey/contract/organizations';
+import { terminalJson } from '@latchkey/contract/untrusted-text';
 import { type Command, Option } from 'commander';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import {
@@ -13,7 +14,7 @@ import {
 } from '../identity/organizations/organizations.ts';
 import type { Context } from '../platform/context.ts';
 import { allPages, printsList, type Run } from './commands.ts';
-import { safeJson, shortTime, type Table, write, writeList } from './output.ts';
+import { shortTime, type Table, write, writeList } from './output.ts';
 
 const byOperator = { by: 'operator' } as const;
 
@@ -28,16 +29,19 @@ export function organizationCommands(program: Command, run: Run): void {
     .command('list')
     .description('list the organizations by slug')
     .option('--all', 'list personal ones, too');
-  printsList(list, run, organizationTable, (ctx) => allOrganizations(ctx, list.opts<{ all?: true }>()));
+  printsList(list, run, organizationTable, (ctx) => {
+    const { all: personal = false } = list.opts<{ all?: true }>();
+    return allPages('organizations', (page) => listAllOrganizations(ctx, { personal, ...page }));
+  });
   withSlug('show')
     .description('show an organization and its members, oldest membership first')
     .option('--json', 'print JSON instead of a table')
-    .action(({ slug, json }: { slug: string; json?: true }) => run((ctx) => show(ctx, slug, json)));
+    .action(run(show));
   withSlug('create', 'its name in URLs: lower-case letters and digits, with single hyphens')
     .description('create an organization')
     .requiredOption('--name <name>', 'its display name')
-    .action(({ slug, name }: { slug: string; name: string }) =>
-      run(async (ctx) => {
+    .action(
+      run(async (ctx, { slug, name }: { slug: string; name: string }) => {
         const { organization } = await putOrganization(ctx, slug, name, { create: true, rename: false });
         return `Created the organization ${slug} (${organization.id}).`;
       }),
@@ -45,16 +49,16 @@ export function organizationCommands(program: Command, run: Run): void {
   withSlug('rename')
     .description('change the display name of an organization; its slug stays')
     .requiredOption('--name <name>', 'the new display name')
-    .action(({ slug, name }: { slug: string; name: string }) =>
-      run(async (ctx) => {
+    .action(
+      run(async (ctx, { slug, name }: { slug: string; name: string }) => {
         await putOrganization(ctx, slug, name, { create: false, rename: true });
         return `Renamed the organization ${slug} to ${name}.`;
       }),
     );
   withSlug('delete')
     .description('permanently delete an organization; its members keep their accounts')
-    .action(({ slug }: { slug: string }) =>
-      run(async (ctx) => {
+    .action(
+      run(async (ctx, { slug }: { slug: string }) => {
         await deleteOrganization(ctx, slug, byOperator);
         return `Deleted the organization ${slug}.`;
       }),
@@ -65,8 +69,8 @@ export function organizationCommands(program: Command, run: Run): void {
     .addOption(
       new Option('--role <role>', 'the role of the member').choices(organizationRoles).makeOptionMandatory(),
     )
-    .action(({ slug, email, role }: { slug: string; email: string; role: OrganizationRole }) =>
-      run(async (ctx) => {
+    .action(
+      run(async (ctx, { slug, email, role }: { slug: string; email: string; role: OrganizationRole }) => {
         await setMember(ctx, slug, await findAccountByEmail(ctx, email), role, byOperator);
         return `${email} now has the role ${role} in ${slug}.`;
       }),
@@ -74,16 +78,13 @@ export function organizationCommands(program: Command, run: Run): void {
   withSlug('remove-member')
     .description('remove an account from an organization')
     .requiredOption('--email <address>', 'the email address of the account')
-    .action(({ slug, email }: { slug: string; email: string }) =>
-      run(async (ctx) => {
+    .action(
+      run(async (ctx, { slug, email }: { slug: string; email: string }) => {
         await removeMember(ctx, slug, await findAccountByEmail(ctx, email), byOperator);
         return `${email} is no longer a member of ${slug}.`;
       }),
     );
 }
-
-const allOrganizations = (ctx: Context, { all: personal = false }: { readonly all?: boolean }) =>
-  allPages('organizations', (page) => listAllOrganizations(ctx, { personal, ...page }));
 
 type ListedOrganization = Awaited<ReturnType<typeof listAllOrganizations>>['organizations'][number];
 
@@ -100,19 +101,19 @@ const organizationTable: Table<ListedOrganization> = {
   empty: 'There are no organizations.',
 };
 
-const allMembers = (ctx: Context, slug: string) =>
-  allPages('members', (page) => listMembers(ctx, slug, page));
-
 const memberTable: Table<MemberWithEmail> = {
   heading: ['EMAIL', 'ROLE', 'NAME', 'JOINED (UTC)', 'USER ID'],
   cells: ({ email, role, name, joined_at, user_id }) => [email, role, name, shortTime(joined_at), user_id],
   empty: 'It has no members.',
 };
 
-async function show(ctx: Context, slug: string, json: true | undefined): Promise<string | undefined> {
+async function show(
+  ctx: Context,
+  { slug, json }: { readonly slug: string; readonly json?: true },
+): Promise<string | undefined> {
   const organization = await findOrganization(ctx, slug);
-  const members = allMembers(ctx, slug);
-  if (json) return safeJson({ ...organization, members: await Array.fromAsync(members) }, 2);
+  const members = allPages('members', (page) => listMembers(ctx, slug, page));
+  if (json) return terminalJson({ ...organization, members: await Array.fromAsync(members) }, 2);
   const { id, name, personal, created_at } = organization;
   const kind = personal ? 'personal organization' : 'organization';
   await write(`${name}: ${kind} ${slug} (${id}), created ${shortTime(created_at)} UTC\n`);

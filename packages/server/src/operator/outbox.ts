@@ -9,7 +9,7 @@ export function outboxCommand(program: Command, run: Run): void {
   program
     .command('outbox')
     .description(`list waiting emails and dead letters as JSON lines, newest first, at most ${maxRows}`)
-    .action(() =>
+    .action(
       run(async (ctx) => {
         const mails = await listUnsent(ctx.db.read, { limit: maxRows });
         return mails

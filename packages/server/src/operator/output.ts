@@ -1,10 +1,8 @@
 // How the operator's commands print lists: a table for people, JSON lines for programs, both a part at a time.
 
-import { untrustedText } from '@latchkey/contract/untrusted-text';
+import { terminalJson, untrustedText } from '@latchkey/contract/untrusted-text';
 import { ConfigError } from '../platform/config/config-error.ts';
-
-/** How many characters are written to standard output at once. */
-const chunkLength = 64 * 1024;
+import { chunksOf } from '../platform/values/lines.ts';
 
 /** The columns of a table fit this many rows. Longer cells further down widen the rest of the table. */
 const rowsPerPart = 200;
@@ -13,11 +11,13 @@ const rowsPerPart = 200;
  * Resolves when standard output can take more, with false if its reader has closed the pipe, as `head` does.
  * @throws {ConfigError} when it cannot be written
  */
-export const write = (text: string): Promise<boolean> =>
+export const write = (text: string): Promise<boolean> => writeChunk(`${text}\n`);
+
+const writeChunk = (chunk: string): Promise<boolean> =>
   new Promise((resolve, reject) => {
     // The callback gets the same error.
     if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined);
-    process.stdout.write(`${text}\n`, (error) => {
+    process.stdout.write(chunk, (error) => {
       if (!error) resolve(true);
       else if ('code' in error && error.code === 'EPIPE') resolve(false);
       else reject(new ConfigError(`Standard output cannot be written: ${error.message}.`));
@@ -25,17 +25,7 @@ export const write = (text: string): Promise<boolean> =>
   });
 
 export async function writeLines(lines: AsyncIterable<string>): Promise<undefined> {
-  let chunk: string[] = [];
-  let length = 0;
-  for await (const line of lines) {
-    chunk.push(line);
-    length += line.length;
-    if (length < chunkLength) continue;
-    if (!(await write(chunk.join('\n')))) return;
-    chunk = [];
-    length = 0;
-  }
-  if (chunk.length > 0) await write(chunk.join('\n'));
+  for await (const chunk of chunksOf(lines)) if (!(await writeChunk(chunk))) return;
 }
 
 export interface Table<Entry> {
@@ -53,19 +43,8 @@ export const writeList = <Entry>(
 ): Promise<undefined> => writeLines(json ? jsonLines(entries) : tableLines(entries, table));
 
 async function* jsonLines(entries: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
-  for await (const entry of entries) yield safeJson(entry);
+  for await (const entry of entries) yield terminalJson(entry);
 }
-
-/** JSON of the same value that cannot control a terminal. */
-export const safeJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    character === '\n'
-      ? character
-      : Array.from(
-          { length: character.length },
-          (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
-        ).join(''),
-  );
 
 async function* tableLines<Entry>(
   entries: AsyncIterable<Entry> | Iterable<Entry>,

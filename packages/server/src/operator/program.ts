@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { backupCommands, type RunWithRestored } from './backup.ts';
-import type { Run } from './commands.ts';
+import { backupCommands } from './backup.ts';
+import type { Runners } from './commands.ts';
 import { doctorCommand, healthCommand } from './doctor.ts';
 import { eventCommands } from './events.ts';
 import { organizationCommands } from './organizations.ts';
@@ -10,26 +10,9 @@ import { keyCommands } from './server-keys.ts';
 import { serviceCommands } from './services.ts';
 import { userCommands } from './users.ts';
 
-/** What the commands do with their environment. */
-export interface Runners {
-  readonly readEnvFile: (file: string | undefined) => void;
-  readonly serve: () => Promise<void>;
-  readonly migrate: () => Promise<void>;
-  /** Runs the work on an existing database and prints its result. */
-  readonly runOnStore: Run;
-  readonly runWithRestored: RunWithRestored;
-  readonly print: (text: string) => Promise<void>;
-}
-
 /** All commands of `latchkey-server`. The man page and the shell completions are generated from them. */
-export function createProgram({
-  readEnvFile,
-  serve,
-  migrate,
-  runOnStore,
-  runWithRestored,
-  print,
-}: Runners): Command {
+export function createProgram(runners: Runners): Command {
+  const { readEnvFile, runOnStore, print } = runners;
   const program = new Command('latchkey-server')
     .description(
       'Runs the Latchkey service and manages it. Settings come from the environment and from .env.',
@@ -42,12 +25,12 @@ export function createProgram({
     .hook('preAction', (options) => readEnvFile(options.opts<{ envFile?: string }>().envFile))
     .showHelpAfterError('Add --help for usage.');
 
-  program.command('serve').description('run the service').action(serve);
+  program.command('serve').description('run the service').action(runners.serve);
   program
     .command('migrate')
     .description('create the database or bring it up to date, without running the service')
-    .action(migrate);
-  backupCommands(program, { runOnStore, runWithRestored, print });
+    .action(runners.migrate);
+  backupCommands(program, runners);
   userCommands(program, runOnStore);
   organizationCommands(program, runOnStore);
   outboxCommand(program, runOnStore);

@@ -40,7 +40,7 @@ export function keyCommands(program: Command, run: Run): void {
   keys
     .command('add')
     .description('add a new server key, which verifies and does not sign yet')
-    .action(() => run(add));
+    .action(run(add));
   const withId = withArgument(keys, run, 'id');
   withId('promote', 'sign with a server key from the next start on; the others still verify', promote);
   withId('retire', 'remove a server key that does not sign; what it signed ends at the next start', retire);
@@ -53,8 +53,8 @@ export function keyCommands(program: Command, run: Run): void {
       '--at-once',
       'after a leak: sign with the new key at once and publish no other; waits until all nodes do',
     )
-    .action(({ atOnce = false }: { atOnce?: boolean }) =>
-      run(async (ctx) => {
+    .action(
+      run(async (ctx, { atOnce = false }: { atOnce?: boolean }) => {
         const signsFrom = await rotateSigningKey(ctx, { atOnce });
         if (atOnce) {
           process.stderr.write(
@@ -123,42 +123,33 @@ async function* allKeys(ctx: Context) {
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** A change to the key ring as text, and what it leaves to report. */
-interface Changed<Result> {
-  readonly list: string;
-  readonly result: Result;
-}
-
 /**
  * Changes the ring in the key file, under the write lock of its database, which ends with the process: of two commands at
- * once, one sees what the other did. A ring in `LATCHKEY_KEYS` is not changed. Returns the setting to set, if any.
+ * once, one sees what the other did. A ring in `LATCHKEY_KEYS` is not changed. Adds the setting to set, if any.
  */
-async function changeRing<Result>(
+async function changeRing<Changed extends { readonly list: string }>(
   ctx: Context,
-  change: (list: string) => Changed<Result>,
-): Promise<{ readonly result: Result; readonly setting: string }> {
+  change: (list: string) => Changed,
+): Promise<Changed & { readonly setting: string }> {
   if (hasConfiguredKeys()) {
-    const { list, result } = change(readKeyList(ctx.config));
+    const changed = change(readKeyList(ctx.config));
     say(
       'LATCHKEY_KEYS is set, so nothing was changed. Set it to the value on standard output, on every node.',
     );
-    return { result, setting: `LATCHKEY_KEYS=${list}` };
+    return { ...changed, setting: `LATCHKEY_KEYS=${changed.list}` };
   }
   // SQLite, on which a transaction runs once.
-  const result = await ctx.db.transaction(async () => {
-    const changed = change(readKeyList(ctx.config));
-    writeKeyFile(ctx.config, changed.list);
-    return changed.result;
+  const changed = await ctx.db.transaction(async () => {
+    const ring = change(readKeyList(ctx.config));
+    writeKeyFile(ctx.config, ring.list);
+    return ring;
   });
   say(`Changed the key file ${keyFilePath(ctx.config)}.`);
-  return { result, setting: '' };
+  return { ...changed, setting: '' };
 }
 
 async function add(ctx: Context): Promise<string> {
-  const { result: id, setting } = await changeRing(ctx, (list) => {
-    const { list: longer, id } = withNewKey(list);
-    return { list: longer, result: id };
-  });
+  const { id, setting } = await changeRing(ctx, withNewKey);
   say(`The new server key ${id} verifies and does not sign yet.`);
   say(`${restart}, then run: latchkey-server keys promote ${id}`);
   return setting;
@@ -172,7 +163,7 @@ async function promote(ctx: Context, id: string): Promise<string> {
   const { setting } = await changeRing(ctx, (list) => {
     const promoted = withSigningKey(list, id);
     if (promoted === undefined) throw unknownKey(id);
-    return { list: promoted, result: undefined };
+    return { list: promoted };
   });
   say(`The server key ${id} signs from now on; the other keys still verify.`);
   say('Every node must have been restarted since the key was added, or it refuses the new tokens.');
@@ -182,13 +173,13 @@ async function promote(ctx: Context, id: string): Promise<string> {
 
 async function retire(ctx: Context, id: string): Promise<string> {
   const warnings = ctx.keys.all.some((key) => keyIdOf(key) === id) ? await dependents(ctx, id) : [];
-  const { result: retired, setting } = await changeRing(ctx, (list) => {
+  const { retired, setting } = await changeRing(ctx, (list) => {
     if (keyIdOf(parseKeyRing(list).signing) === id) {
       throw new AuthError('conflict', `The server key ${id} signs. Promote another one first.`);
     }
     const shorter = withoutKey(list, id);
     if (!shorter) throw unknownKey(id);
-    return { list: shorter.list, result: shorter.retired };
+    return shorter;
   });
   say(`The server key ${id} was taken out of the ring.`);
   for (const warning of warnings) say(`Warning: ${warning}`);

@@ -113,8 +113,8 @@ function addRegistrationCommands(services: Command, run: Run): void {
     .description(
       'register a service; the last line is its key, id:secret, which is shown only once, or the id of a public one',
     )
-    .action((name: string, options: Options) =>
-      run(async (ctx) => {
+    .action(
+      run(async (ctx, name: string, options: Options) => {
         const namesakes = (await listServices(ctx)).filter(
           (other) => other.name === name && !other.revokedAt,
         );
@@ -141,7 +141,7 @@ function addRegistrationCommands(services: Command, run: Run): void {
       return run(async (ctx) => {
         await setService(ctx, id, changes, takenOver);
         return `Changed ${id}.`;
-      });
+      })();
     });
 }
 

@@ -1,4 +1,5 @@
 import type { Event } from '@latchkey/contract/events';
+import { terminalJson } from '@latchkey/contract/untrusted-text';
 import type { User, UserEmail, UserSession } from '@latchkey/contract/users';
 import type { Command } from 'commander';
 import { findAccountByEmail, revokeAllSessions, setDisabled } from '../identity/account/account.ts';
@@ -9,7 +10,7 @@ import { listUserEmails, listUserSessions } from '../whole-account/operators/ope
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
 import { allPages, counted, printsList, type Run, withArgument } from './commands.ts';
 import { importCommand } from './import.ts';
-import { safeJson, shortTime, type Table, write, writeList } from './output.ts';
+import { shortTime, type Table, write, writeList } from './output.ts';
 
 /** `users list`, `show`, `sessions`, `disable`, `enable`, `sign-out`, `delete`, `export` and `import`. */
 export function userCommands(program: Command, run: Run): void {
@@ -23,12 +24,14 @@ export function userCommands(program: Command, run: Run): void {
       '--search <text>',
       'only those with this text anywhere in the address or name; case does not matter',
     );
-  printsList(list, run, userTable, (ctx) => allUsers(ctx, list.opts<{ search?: string }>()));
+  printsList(list, run, userTable, (ctx) =>
+    allPages('users', (page) => listUsers(ctx, { ...page, ...list.opts<{ search?: string }>() })),
+  );
   users
     .command('show <address>')
     .description('print an account with its sessions, emails and security log, each newest first')
     .option('--json', 'print one JSON object')
-    .action((address: string, options: { json?: true }) => run((ctx) => show(ctx, address, options)));
+    .action(run(show));
   const sessions = users
     .command('sessions <address>')
     .description('list the active sessions of an account, newest first');
@@ -48,7 +51,7 @@ export function userCommands(program: Command, run: Run): void {
         if (everybody === (address !== undefined)) {
           command.error('error: specify either an address or --everybody');
         }
-        return run((ctx) => (address === undefined ? signOutEverybody(ctx) : signOut(ctx, address)));
+        return run((ctx) => (address === undefined ? signOutEverybody(ctx) : signOut(ctx, address)))();
       },
     );
   withAddress(
@@ -71,14 +74,14 @@ async function show(ctx: Context, address: string, { json }: { json?: true }): P
   const user = await getUser(ctx, userId);
   const lists = [
     ['sessions', allSessions(ctx, userId), sessionTable],
-    ['emails', allEmails(ctx, userId), emailTable],
-    ['events', allEvents(ctx, userId), eventTable],
+    ['emails', allPages('emails', (page) => listUserEmails(ctx, userId, page)), emailTable],
+    ['events', allPages('events', (page) => listEvents(ctx, { userId }, page)), eventTable],
   ] as const;
   if (json) {
     const entries = await Promise.all(
       lists.map(async ([name, list]) => [name, await Array.fromAsync<unknown>(list)]),
     );
-    return safeJson({ user, ...Object.fromEntries(entries) }, 2);
+    return terminalJson({ user, ...Object.fromEntries(entries) }, 2);
   }
   await writeList([user], userTable);
   for (const [name, list, table] of lists) {
@@ -100,17 +103,8 @@ const userTable: Table<User> = {
   empty: 'No account matches.',
 };
 
-const allUsers = (ctx: Context, options: { readonly search?: string }) =>
-  allPages('users', (page) => listUsers(ctx, { ...page, ...options }));
-
 const allSessions = (ctx: Context, userId: string) =>
   allPages('sessions', (page) => listUserSessions(ctx, userId, page));
-
-const allEmails = (ctx: Context, userId: string) =>
-  allPages('emails', (page) => listUserEmails(ctx, userId, page));
-
-const allEvents = (ctx: Context, userId: string) =>
-  allPages('events', (page) => listEvents(ctx, { userId }, page));
 
 const sessionTable: Table<UserSession> = {
   heading: ['ID', 'KIND', 'METHOD', 'CLIENT', 'ADDRESS', 'CREATED (UTC)', 'LAST USED (UTC)', 'SCOPE'],

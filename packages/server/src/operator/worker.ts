@@ -17,22 +17,10 @@ export type ToWorker =
   | { readonly type: 'collect' }
   | { readonly type: 'gathered'; readonly id: number; readonly others: readonly MetricsSnapshot[] };
 
-/** The connection of a worker to the supervisor that started it. */
-export interface SupervisorConnection {
-  /** Says that this worker accepts connections, and answers for its metrics from now on. */
-  ready(snapshot: () => Promise<MetricsSnapshot>): void;
-  /** The metrics of all other workers, and what those that ended had counted. */
-  otherMetrics(own: MetricsSnapshot): Promise<readonly MetricsSnapshot[]>;
-  /** Resolves when another worker has taken the place of this one. */
-  readonly retired: Promise<void>;
-  /** Resolves when the supervisor has ended, however it did. */
-  readonly lost: Promise<void>;
-  /** Hands over what this worker has counted. */
-  leave(own: MetricsSnapshot): Promise<void>;
-}
+export type SupervisorConnection = NonNullable<ReturnType<typeof connectToSupervisor>>;
 
 /** Connects to the supervisor; undefined in a process that no supervisor has started. */
-export function connectToSupervisor(): SupervisorConnection | undefined {
+export function connectToSupervisor() {
   if (!isWorker() || !process.send) return undefined;
   const retired = Promise.withResolvers<void>();
   const lost = Promise.withResolvers<void>();
@@ -54,13 +42,17 @@ export function connectToSupervisor(): SupervisorConnection | undefined {
     for (const answer of waiting.values()) answer([]);
   });
   return {
+    /** Resolves when another worker has taken the place of this one. */
     retired: retired.promise,
+    /** Resolves when the supervisor has ended, however it did. */
     lost: lost.promise,
-    ready: (snapshot) => {
+    /** Says that this worker accepts connections, and answers for its metrics from now on. */
+    ready(snapshot: () => Promise<MetricsSnapshot>): void {
       takeSnapshot = snapshot;
       void send({ type: 'ready' });
     },
-    otherMetrics: (own) => {
+    /** The metrics of all other workers, and what those that ended had counted. */
+    otherMetrics(own: MetricsSnapshot): Promise<readonly MetricsSnapshot[]> {
       if (!process.connected) return Promise.resolve([]);
       const { promise, resolve } = Promise.withResolvers<readonly MetricsSnapshot[]>();
       const id = ++lastId;
@@ -68,7 +60,8 @@ export function connectToSupervisor(): SupervisorConnection | undefined {
       void send({ type: 'gather', id, own });
       return promise;
     },
-    leave: (own) => send({ type: 'metrics', own }),
+    /** Hands over what this worker has counted. */
+    leave: (own: MetricsSnapshot): Promise<void> => send({ type: 'metrics', own }),
   };
 }
 

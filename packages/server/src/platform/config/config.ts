@@ -5,31 +5,14 @@ import { isLoopbackHost } from '../values/loopback.ts';
 import { postgresServers } from '../values/postgres-url.ts';
 import { ConfigError } from './config-error.ts';
 import type { Environment } from './environment.ts';
-import { defaultSender, type Product, readProduct } from './product.ts';
+import { defaultSender, readProduct } from './product.ts';
 import { type ConfigOf, platformSettings, readSettings, type Settings } from './settings.ts';
 
-type Declared = ConfigOf<typeof platformSettings>;
-
-/** The checked settings of the platform, and what follows from them. Durations carry their unit in the name. */
-export interface PlatformConfig extends Declared {
-  /** Processes that share the port. */
-  readonly workers: number;
-  /** Origin of the public address, without a trailing slash. */
-  readonly baseUrl: string;
-  readonly https: boolean;
-  /** The host of the public address is a loopback one: this is development. */
-  readonly isLocal: boolean;
-  readonly rpId: string;
-  readonly mailFrom: string;
-  readonly product: Product;
-  /** Serve mails at /dev/mailbox. True only without an SMTP server and if host and base URL are loopback addresses. */
-  readonly devMailbox: boolean;
-  readonly rateLimitsEnabled: boolean;
-  readonly rateLimitQuotas: Readonly<Record<RateLimitName, Quota>>;
-}
+/** The settings of the platform, and what follows from them. */
+export type PlatformConfig = ReturnType<typeof platformConfigOf>;
 
 /** All checked settings. Each capability adds its own. */
-export interface Config extends PlatformConfig {}
+export interface Config extends Readonly<PlatformConfig> {}
 
 /**
  * Reads and checks the settings of the platform and those that capabilities declare.
@@ -38,6 +21,11 @@ export interface Config extends PlatformConfig {}
 export function readConfigOf(env: Environment, declared: Settings, rules: RateLimitRules): Config {
   const s = readSettings(platformSettings, env);
   const values = readSettings(declared, env) as Omit<Config, keyof PlatformConfig>;
+  return Object.freeze({ ...platformConfigOf(s, rules), ...values });
+}
+
+/** @throws {ConfigError} */
+function platformConfigOf(s: ConfigOf<typeof platformSettings>, rules: RateLimitRules) {
   const baseUrl = s.baseUrl ?? `http://localhost:${s.port}`;
   const { hostname, protocol } = new URL(baseUrl);
   const isLocal = isLoopbackHost(hostname);
@@ -54,21 +42,24 @@ export function readConfigOf(env: Environment, declared: Settings, rules: RateLi
   }
   const product = readProduct(s);
   const databaseUrl = s.databaseUrl.replace(/^sqlite:\/\//, 'sqlite:');
-  return Object.freeze({
+  return {
     ...s,
     databaseUrl,
+    /** Processes that share the port. */
     workers: readWorkers(s.workers, databaseUrl),
+    /** Origin of the public address, without a trailing slash. */
     baseUrl,
     https: protocol === 'https:',
+    /** The host of the public address is a loopback one: this is development. */
     isLocal,
     rpId,
     mailFrom: s.mailFrom ?? defaultSender(product),
     product,
+    /** Serve mails at /dev/mailbox. */
     devMailbox: s.smtpUrl === undefined && isLoopbackHost(s.host) && isLocal,
     rateLimitsEnabled: s.rateLimits.enabled,
     rateLimitQuotas: quotasOf(s.rateLimits.quotas, rules),
-    ...values,
-  });
+  };
 }
 
 /** @throws {ConfigError} for a limit that does not exist */

@@ -1,13 +1,8 @@
-import { type Logo, readLogo } from './logo.ts';
+import { readLogo } from './logo.ts';
 import type { ConfigOf, platformSettings } from './settings.ts';
 
 /** What people see of the service: on pages, in emails and in the passkey dialogs of their browser. */
-export interface Product {
-  readonly name: string;
-  readonly url: string | undefined;
-  readonly supportUrl: string | undefined;
-  readonly logo: Logo | undefined;
-}
+export type Product = ReturnType<typeof readProduct>;
 
 /** @throws {ConfigError} when the logo cannot be used */
 export const readProduct = ({
@@ -15,7 +10,7 @@ export const readProduct = ({
   productUrl: url,
   supportUrl,
   logoFile,
-}: ConfigOf<typeof platformSettings>): Product =>
+}: ConfigOf<typeof platformSettings>) =>
   Object.freeze({ name, url, supportUrl, logo: logoFile === undefined ? undefined : readLogo(logoFile) });
 
 /** The sender of all mails where none is set. @see RFC 5322 section 3.2.4 for the quotes */

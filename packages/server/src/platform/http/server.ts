@@ -102,8 +102,7 @@ function record(
   const pattern = route?.pattern ?? 'unknown';
   const trace = currentTrace();
   metrics.countRequest(pattern, method, status, durationMs / 1000);
-  log.request({
-    level: route?.isPolled && status < 400 ? 'debug' : 'info',
+  log.request(route?.isPolled && status < 400 ? 'debug' : 'info', {
     request_id: loggedId,
     method,
     route: pattern,

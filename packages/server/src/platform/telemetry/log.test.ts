@@ -23,7 +23,7 @@ test.each([entry, { ...entry, detail: 'draining' }])(
   (logged) => {
     const { log, lines } = startLogger('info');
     log.info(logged, 'request');
-    log.request({ level: 'info', ...logged });
+    log.request('info', logged);
     expect(lines).toHaveLength(2);
     expect(withoutTime(lines[1])).toBe(withoutTime(lines[0])!);
   },
@@ -32,7 +32,7 @@ test.each([entry, { ...entry, detail: 'draining' }])(
 test('a request of a lower level than that of the log writes no line', () => {
   const logged = (level: string) => {
     const { log, lines } = startLogger(level);
-    for (const one of ['debug', 'info'] as const) log.request({ level: one, ...entry });
+    for (const one of ['debug', 'info'] as const) log.request(one, entry);
     return lines.map((line) => JSON.parse(line).level);
   };
   expect([logged('debug'), logged('info'), logged('warn')]).toEqual([[20, 30], [30], []]);
@@ -40,7 +40,7 @@ test('a request of a lower level than that of the log writes no line', () => {
 
 test('a silent logger writes no line for a request', () => {
   const { log, lines } = startLogger('silent');
-  log.request({ level: 'info', ...entry });
+  log.request('info', entry);
   expect(lines).toEqual([]);
 });
 

@@ -7,73 +7,11 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIO
 /** From the duration of a cached lookup to one that no client waits for. */
 const durationBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, 10];
 
-/** Requests with the same labels. They are counted in batches: counting each one costs several times as much. */
-interface PendingRequests {
-  readonly count: Counter.Internal;
-  readonly duration: Histogram.Internal<'route'>;
-  readonly seconds: number[];
-}
-
-/** The size of a batch. A scrape counts incomplete ones. */
-const maxPending = 256;
-
-function flush({ count, duration, seconds }: PendingRequests): void {
-  if (seconds.length === 0) return;
-  count.inc(seconds.length);
-  for (const value of seconds) duration.observe(value);
-  seconds.length = 0;
-}
-
 const refreshOutcomes = ['rotated', 'retry', 'race', 'theft', 'ended', 'disabled', 'unknown', 'malformed'];
 const mailOutcomes = ['sent', 'failed', 'given_up'];
 
 /** Why sign-ins are refused, by method. */
 type Reasons = Readonly<Record<string, readonly string[]>>;
-
-/** Requests and their durations, counted in batches. */
-function requestMetrics(registry: Registry) {
-  const registers = [registry];
-  /** Requests that are not counted yet, by their labels. */
-  const pending = new Map<string, PendingRequests>();
-  const flushAll = () => pending.forEach(flush);
-  const requests = new Counter({
-    name: 'latchkey_http_requests_total',
-    help: 'HTTP requests by route pattern, method and status',
-    labelNames: ['route', 'method', 'status'],
-    registers,
-    collect: flushAll,
-  });
-  const durations = new Histogram({
-    name: 'latchkey_http_request_duration_seconds',
-    help: 'Time from request to response by route pattern',
-    labelNames: ['route'],
-    buckets: durationBucketsSeconds,
-    registers,
-    collect: flushAll,
-  });
-  return {
-    countRequest(route: string, method: string, status: number, seconds: number): void {
-      const known = methods.has(method) ? method : 'other';
-      const key = `${status} ${known} ${route}`;
-      let batch = pending.get(key);
-      if (!batch) {
-        batch = {
-          count: requests.labels(route, known, String(status)),
-          duration: durations.labels(route),
-          seconds: [],
-        };
-        pending.set(key, batch);
-      }
-      batch.seconds.push(seconds);
-      if (batch.seconds.length >= maxPending) flush(batch);
-    },
-    /** Starts the count of each status of a route and method at 0. */
-    expectRequests(route: string, method: string, statuses: Iterable<string>): void {
-      for (const status of statuses) requests.labels(route, method, status).inc(0);
-      durations.zero({ route });
-    },
-  };
-}
 
 /** The service's metrics. Label values are fixed names, never input from a client. */
 export function createMetrics(rateLimitNames: readonly string[], signInFailureReasons: Reasons) {
@@ -103,11 +41,32 @@ export function createMetrics(rateLimitNames: readonly string[], signInFailureRe
     labelNames: ['method', 'reason'],
     registers,
   });
+  const requests = new Counter({
+    name: 'latchkey_http_requests_total',
+    help: 'HTTP requests by route pattern, method and status',
+    labelNames: ['route', 'method', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'latchkey_http_request_duration_seconds',
+    help: 'Time from request to response by route pattern',
+    labelNames: ['route'],
+    buckets: durationBucketsSeconds,
+    registers,
+  });
   for (const [method, reasons] of Object.entries(signInFailureReasons))
     for (const reason of reasons) signInFailures.labels(method, reason).inc(0);
   return {
     registry,
-    ...requestMetrics(registry),
+    countRequest(route: string, method: string, status: number, seconds: number): void {
+      requests.inc({ route, method: methods.has(method) ? method : 'other', status });
+      durations.observe({ route }, seconds);
+    },
+    /** Starts the count of each status of a route and method at 0. */
+    expectRequests(route: string, method: string, statuses: Iterable<string>): void {
+      for (const status of statuses) requests.inc({ route, method, status }, 0);
+      durations.zero({ route });
+    },
     logins: counterBy('method', loginMethods, 'latchkey_logins_total', 'Sessions started by method'),
     signInFailures,
     refreshes: counterBy(

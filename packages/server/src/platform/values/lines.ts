@@ -32,3 +32,18 @@ export async function* linesOf(
   }
   if (length > 0) yield finish();
 }
+
+/** How many characters are written at once. */
+const chunkLength = 64 * 1024;
+
+/** Joins lines to chunks that are worth a write. Each line gets its end. */
+export async function* chunksOf(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let chunk = '';
+  for await (const line of lines) {
+    chunk += `${line}\n`;
+    if (chunk.length < chunkLength) continue;
+    yield chunk;
+    chunk = '';
+  }
+  if (chunk !== '') yield chunk;
+}

@@ -49,22 +49,12 @@ function sessionsFrom(
   changes: readonly UndoableChange[],
 ): ReadonlySet<string> {
   const changedBy = new Map(changes.map((change) => [change.id, change.session_id]));
-  const childrenOf = new Map<string, string[]>();
-  for (const session of sessions) {
-    const origins = [
-      session.parent_session_id,
-      session.passkey_added_by,
-      session.email_change_id === null ? undefined : changedBy.get(session.email_change_id),
-    ];
-    for (const origin of origins) {
-      if (origin === null || origin === undefined) continue;
-      const children = childrenOf.get(origin);
-      if (children) children.push(session.id);
-      else childrenOf.set(origin, [session.id]);
-    }
-  }
+  const links = sessions.flatMap(({ id, parent_session_id, passkey_added_by, email_change_id }) =>
+    [parent_session_id, passkey_added_by, changedBy.get(email_change_id ?? '')].map((from) => ({ from, id })),
+  );
+  const linksFrom = Map.groupBy(links, ({ from }) => from);
   const found = new Set(rootIds);
   // Iterating over a set also visits what is added during the iteration.
-  for (const id of found) for (const child of childrenOf.get(id) ?? []) found.add(child);
+  for (const id of found) for (const link of linksFrom.get(id) ?? []) found.add(link.id);
   return found;
 }

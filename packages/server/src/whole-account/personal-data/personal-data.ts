@@ -32,42 +32,33 @@ type Account = Awaited<ReturnType<typeof lockAccount>>;
  * Deletes the caller's account and everything that belongs to it.
  * @throws {AuthError} `conflict` for the only owner of an organization
  */
-export async function deleteOwnAccount(ctx: Context, caller: Caller): Promise<void> {
-  await withLocks(ctx, caller.userId, async (tx, account) => {
-    await requireActiveSession(ctx, tx, caller);
-    await erase(ctx, tx, account);
-  });
-  afterDeletion(ctx, caller.userId);
-}
+export const deleteOwnAccount = (ctx: Context, caller: Caller): Promise<void> =>
+  deleteById(ctx, caller.userId, (tx) => requireActiveSession(ctx, tx, caller));
 
 /**
  * Deletes the account with an address and everything that belongs to it, for the operator.
  * @throws {AuthError} `not_found`; `conflict` for the only owner of an organization
  */
-export async function deleteAccount(ctx: Context, email: string): Promise<void> {
-  const userId = await findAccountByEmail(ctx, email);
-  await withLocks(ctx, userId, (tx, account) => erase(ctx, tx, account));
-  afterDeletion(ctx, userId);
-}
+export const deleteAccount = async (ctx: Context, email: string): Promise<void> =>
+  deleteById(ctx, await findAccountByEmail(ctx, email));
 
 /**
- * Runs `work` with an account and its addresses locked. Addresses are locked before their account, so they may change
+ * Locks an account and its addresses, then deletes it. Addresses are locked before their account, so they may change
  * until the account is locked; then the transaction starts over.
  */
-const withLocks = (
+async function deleteById(
   ctx: Context,
   userId: string,
-  work: (tx: Executor, account: Account) => Promise<void>,
-): Promise<void> =>
-  untilDone(ctx.db, 'the address of an account kept changing while it was being locked', async (tx) => {
+  requireAllowed?: (tx: Executor) => Promise<unknown>,
+): Promise<void> {
+  await untilDone(ctx.db, 'the address of an account kept changing while it was being locked', async (tx) => {
     const addresses = await store.lockAddresses(tx, { user_id: userId });
     const account = await lockAccount(tx, userId);
     if (!addresses.some(({ email_key }) => email_key === account.email_key)) throw new Raced();
-    await work(tx, account);
+    await requireAllowed?.(tx);
+    await erase(ctx, tx, account);
     return 'done';
   });
-
-function afterDeletion(ctx: Context, userId: string): void {
   ctx.wakeMailWorker();
   ctx.log.info({ user: userId }, 'account deleted');
 }

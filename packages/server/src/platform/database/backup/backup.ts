@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { KeyRing } from '../../crypto/key-ring.ts';
+import { chunksOf } from '../../values/lines.ts';
 import { migrationNames } from '../migrate.ts';
 import { BackupError, backupLines, type RowCounts } from './format.ts';
 import { type Snapshot, withSnapshot } from './snapshot.ts';
@@ -25,9 +26,6 @@ const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** A program that a signal ends has this status plus the number of the signal. */
 const signalExitStatus = 128;
-
-/** How many characters are written at once. */
-const chunkLength = 64 * 1024;
 
 /**
  * Writes a consistent snapshot of a database with the current schema to a file, compressed if its name ends in
@@ -93,22 +91,11 @@ async function writeSnapshot(
   const lines = backupLines(start, snapshot.rows(), keys, (counted) => {
     counts = counted;
   });
-  const source = Readable.from(inChunks(lines), { objectMode: false });
+  const source = Readable.from(chunksOf(lines), { objectMode: false });
   const target = createWriteStream(path, { flags: 'wx', mode: 0o600 });
   if (file.endsWith('.gz')) await pipeline(source, createGzip(), target);
   else await pipeline(source, target);
   return counts;
-}
-
-async function* inChunks(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
-  let chunk = '';
-  for await (const line of lines) {
-    chunk += line;
-    if (chunk.length < chunkLength) continue;
-    yield Buffer.from(chunk);
-    chunk = '';
-  }
-  yield Buffer.from(chunk);
 }
 
 async function sync(path: string): Promise<void> {

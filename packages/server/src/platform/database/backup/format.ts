@@ -93,6 +93,7 @@ export interface BackupRow {
 export interface BackupEnd {
   /** False if the key of the seal is not in the ring. */
   readonly isSealed: boolean;
+  readonly counts: RowCounts;
 }
 
 /** How many rows of each table there are. */
@@ -109,11 +110,10 @@ export async function* backupLines(
   counted: (counts: RowCounts) => void,
 ): AsyncGenerator<string> {
   const hash = createHash('sha256');
-  const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
   const hashed = (value: unknown): string => {
-    const text = line(value);
-    hash.update(text);
-    return text;
+    const line = JSON.stringify(value);
+    hash.update(line).update('\n');
+    return line;
   };
   yield hashed({ format: formatName, version: 1, ...start });
   const counts: Record<string, number> = {};
@@ -124,7 +124,8 @@ export async function* backupLines(
   }
   const digest = hash.digest();
   counted(counts);
-  yield line({ rows: counts, sha256: digest.toString('base64url'), seal: sealOf(keys.signing, digest) });
+  const sha256 = digest.toString('base64url');
+  yield JSON.stringify({ rows: counts, sha256, seal: sealOf(keys.signing, digest) });
 }
 
 const damaged = (number: number): BackupError =>
@@ -195,7 +196,7 @@ export async function* readBackup(
     const value = parseLine(line);
     if (number === 1) yield readHeader(value);
     else if (isFooter(value)) {
-      yield { isSealed: readFooter(parsed(footer, value, number), hash.digest(), counts, check) };
+      yield { isSealed: readFooter(parsed(footer, value, number), hash.digest(), counts, check), counts };
       isComplete = true;
       continue;
     } else if (Array.isArray(value)) {
@@ -208,10 +209,8 @@ export async function* readBackup(
     }
     hash.update(line!).update('\n');
   }
-  if (!isComplete) throw incomplete();
+  if (!isComplete) throw new BackupError('it is incomplete: its end is missing');
 }
-
-export const incomplete = (): BackupError => new BackupError('it is incomplete: its end is missing');
 
 function readFooter(
   { rows, sha256, seal }: z.infer<typeof footer>,

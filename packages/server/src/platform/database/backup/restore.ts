@@ -10,8 +10,6 @@ import {
   BackupError,
   type BackupHeader,
   type BackupRow,
-  incomplete,
-  type RowCounts,
   readBackup,
   type SealCheck,
 } from './format.ts';
@@ -27,7 +25,6 @@ export interface RestoreOptions {
 
 export interface Restored extends BackupEnd {
   readonly header: BackupHeader;
-  readonly counts: RowCounts;
 }
 
 /** How many rows are inserted at once. Their values stay below the 32,766 parameters of a SQLite statement. */
@@ -39,16 +36,8 @@ const rowsPerStatement = 200;
  */
 const numberGap = 1_000_000;
 
-/** What PostgreSQL and SQLite draw numbers by. */
-interface Numbers {
-  readonly sequence: string;
-  readonly table: string;
-}
-
-const feedNumbers: Numbers = { sequence: 'feed_sequence', table: 'feed_events' };
-
-/** Drawn for each row of the security log, also while it is restored. */
-const eventNumbers: Numbers = { sequence: 'event_sequence', table: 'events' };
+/** By table, what PostgreSQL draws its numbers by: for a row of the security log also while that is restored. */
+const sequences = { feed_events: 'feed_sequence', events: 'event_sequence' } as const;
 
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 
@@ -67,9 +56,9 @@ export async function restoreBackup(
     await migrate(tx, migrations, restored.header.schema);
     const { feed_position, event_position } = restored.header;
     const tables = new Set(await tablesOf(tx));
-    if (tables.has(eventNumbers.table)) await continueNumbers(tx, eventNumbers, event_position + numberGap);
+    if (tables.has('events')) await continueNumbers(tx, 'events', event_position + numberGap);
     await load(tx, tables, file, seal);
-    await continueNumbers(tx, feedNumbers, feed_position + numberGap);
+    await continueNumbers(tx, 'feed_events', feed_position + numberGap);
     await migrate(tx, migrations);
     await finish(databaseWithin(tx));
   });
@@ -78,20 +67,19 @@ export async function restoreBackup(
 
 async function verify(file: string, seal: SealCheck, migrations: Migrations): Promise<Restored> {
   let header: BackupHeader | undefined;
-  let isSealed = false;
-  const counts: Record<string, number> = {};
+  let end: BackupEnd | undefined;
   for await (const entry of readBackup(bytesOf(file), seal)) {
-    if (isRow(entry)) counts[entry.table] = (counts[entry.table] ?? 0) + 1;
-    else if ('isSealed' in entry) isSealed = entry.isSealed;
-    else header = entry;
+    if ('isSealed' in entry) end = entry;
+    else if (!isRow(entry)) header = entry;
   }
-  if (!header) throw incomplete();
-  if (!Object.hasOwn(migrations, header.schema)) {
+  // A backup that lacks either has been refused.
+  const restored = { header: header!, ...end! };
+  if (!Object.hasOwn(migrations, restored.header.schema)) {
     throw new BackupError(
-      `it was written by a newer release of Latchkey (${header.release}); restore it with that one`,
+      `it was written by a newer release of Latchkey (${restored.header.release}); restore it with that one`,
     );
   }
-  return { header, counts, isSealed };
+  return restored;
 }
 
 const isRow = (entry: BackupHeader | BackupRow | BackupEnd): entry is BackupRow => 'table' in entry;
@@ -185,9 +173,9 @@ async function insert(tx: Executor, rows: readonly BackupRow[]): Promise<void> {
 }
 
 /** Continues the numbers of a table, which its rows and the service draw, after this one. */
-async function continueNumbers(tx: Executor, { table, sequence }: Numbers, after: number): Promise<void> {
+async function continueNumbers(tx: Executor, table: keyof typeof sequences, after: number): Promise<void> {
   if (tx.dialect === 'postgres') {
-    await tx.run(`SELECT setval('${sequence}', $1)`, [after]);
+    await tx.run(`SELECT setval('${sequences[table]}', $1)`, [after]);
     return;
   }
   await tx.run('DELETE FROM sqlite_sequence WHERE name = ?', [table]);

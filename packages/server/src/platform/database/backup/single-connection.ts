@@ -27,7 +27,7 @@ async function onSqlite<T>(path: string, work: (tx: Executor) => Promise<T>): Pr
       connection.run('COMMIT');
       return result;
     } catch (error) {
-      rollBack(connection);
+      if (connection.inTransaction) connection.run('ROLLBACK');
       if (isNew) removeUnused(connection, path);
       throw error;
     } finally {
@@ -47,10 +47,6 @@ function removeUnused(connection: Connection, path: string): void {
   } catch {
     // In use. It is empty.
   }
-}
-
-function rollBack(connection: Connection): void {
-  if (connection.inTransaction) connection.run('ROLLBACK');
 }
 
 async function onPostgres<T>(url: string, work: (tx: Executor) => Promise<T>): Promise<T> {

@@ -26,21 +26,23 @@ const busyDeadlineMs = 5_000;
 
 const lastMigration = `${appliedMigrations} ORDER BY name DESC LIMIT 1`;
 
-const selectAll = (table: string): string => `SELECT * FROM "${table}"`;
-
 /** Lets `work` read the database of a URL as it is at one moment, without blocking writers. */
 export const withSnapshot = <T>(url: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> =>
   url.startsWith('sqlite:') ? ofSqlite(url.slice('sqlite:'.length), work) : ofPostgres(url, work);
 
-/** Events are numbered anew, behind a gap, so that readers of the log get every event of the restored one. */
-const columnsOf = (table: string, row: Row): string[] =>
-  Object.keys(row).filter((column) => table !== 'events' || column !== 'position');
-
-const rowOf = (table: string, columns: readonly string[], row: Row): BackupRow => ({
-  table,
-  columns,
-  values: columns.map((column) => row[column] ?? null),
-});
+/** The rows of all tables. @param read runs a statement */
+async function* rowsOf(
+  read: (statement: string) => AsyncIterable<Row> | Iterable<Row>,
+): AsyncGenerator<BackupRow> {
+  for (const table of backupTables) {
+    let columns: readonly string[] | undefined;
+    for await (const row of read(`SELECT * FROM "${table}"`)) {
+      // Events are numbered anew, behind a gap, so that readers of the log get every event of the restored one.
+      columns ??= Object.keys(row).filter((column) => table !== 'events' || column !== 'position');
+      yield { table, columns, values: columns.map((column) => row[column] ?? null) };
+    }
+  }
+}
 
 async function ofSqlite<T>(path: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
   const connection = await whenFree(busyDeadlineMs, () => new Connection(path, { readonly: true }));
@@ -55,15 +57,7 @@ async function ofSqlite<T>(path: string, work: (snapshot: Snapshot) => Promise<T
       feedPosition: lastOf('feed_events'),
       eventPosition: lastOf('events'),
       schema: connection.query<{ name: string }, []>(lastMigration).get()!.name,
-      rows: async function* () {
-        for (const table of backupTables) {
-          let columns: readonly string[] | undefined;
-          for (const row of connection.query<Row, []>(selectAll(table)).iterate()) {
-            columns ??= columnsOf(table, row);
-            yield rowOf(table, columns, row);
-          }
-        }
-      },
+      rows: () => rowsOf((statement) => connection.query<Row, []>(statement).iterate()),
     });
   } finally {
     connection.close();
@@ -84,17 +78,10 @@ async function ofPostgres<T>(url: string, work: (snapshot: Snapshot) => Promise<
         feedPosition,
         eventPosition,
         schema: migration!.name,
-        rows: async function* () {
-          for (const table of backupTables) {
-            let columns: readonly string[] | undefined;
-            for await (const rows of tx.unsafe<Row[]>(selectAll(table)).cursor(cursorRows)) {
-              for (const row of rows) {
-                columns ??= columnsOf(table, row);
-                yield rowOf(table, columns, row);
-              }
-            }
-          }
-        },
+        rows: () =>
+          rowsOf(async function* (statement) {
+            for await (const rows of tx.unsafe<Row[]>(statement).cursor(cursorRows)) yield* rows;
+          }),
       });
     })) as T;
   });
