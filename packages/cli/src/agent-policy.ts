@@ -3,8 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { agentLifetimeSeconds } from '@latchkey/client/internal/agent-server';
 import { UsageError } from './exit.ts';
-import { requestedAccess } from './requested-access.ts';
-import { parseDuration } from './text-input.ts';
+import { parseDuration, requestedAccess } from './text-input.ts';
 
 /** The options of `latchkey agent`. The file has the same, but for its own name. */
 export interface AgentOptions {

@@ -5,8 +5,7 @@ import type { Connection } from './connection.ts';
 import type { Context } from './context.ts';
 import { isNamed, requireHosts } from './credential-hosts.ts';
 import { UsageError } from './exit.ts';
-import { requestedAccess } from './requested-access.ts';
-import { readUntil } from './text-input.ts';
+import { readUntil, requestedAccess } from './text-input.ts';
 import { type DatedToken, issueDatedToken, ownToken } from './tokens.ts';
 
 export interface HelperOptions {

@@ -146,14 +146,8 @@ const isDoctor = ({ command }: Invocation): boolean => command === 'latchkey doc
 
 function statusOf(error: LatchkeyError): number {
   if (error.retryable || error.code === 'store_failed') return exitStatus.tryAgain;
-  switch (error.code) {
-    case 'not_logged_in':
-    case 'login_over':
-    case 'invalid_token':
-      return exitStatus.notLoggedIn;
-    default:
-      return exitStatus.refused;
-  }
+  const isOver = hasCode(error, 'not_logged_in', 'login_over', 'invalid_token');
+  return isOver ? exitStatus.notLoggedIn : exitStatus.refused;
 }
 
 /** The error's message, or another one where the service's is for developers. */
@@ -238,7 +232,8 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
     case 'lock_timeout':
       return `Another latchkey process is still running. Try again. ${kept}`;
     case 'store_failed':
-      return storageHint(error, invocation);
+      if (error.obstacle !== undefined) return `${storageHints[error.obstacle]} ${kept}`;
+      return isDoctor(invocation) ? kept : `Run \`latchkey doctor\` to check your credentials. ${kept}`;
     case 'store_corrupt':
       return 'Your logins may still be in it, so look before you remove it.';
     case 'not_found':
@@ -254,18 +249,10 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
   }
 }
 
-/** What helps depends on what is in the way. */
-function storageHint({ obstacle }: LatchkeyError, invocation: Invocation): string {
-  switch (obstacle) {
-    case 'permission':
-      return `Make it writable and try again. ${kept}`;
-    case 'space':
-      return `Free some space and try again. ${kept}`;
-    case 'path':
-      return `Move the existing file away, or set XDG_CONFIG_HOME to another directory. ${kept}`;
-    case 'keychain':
-      return `Start or unlock the keychain and try again, or set LATCHKEY_CREDENTIALS=file to use a file. ${kept}`;
-    case undefined:
-      return isDoctor(invocation) ? kept : `Run \`latchkey doctor\` to check your credentials. ${kept}`;
-  }
-}
+/** What helps, by what is in the way. */
+const storageHints: Readonly<Record<NonNullable<LatchkeyError['obstacle']>, string>> = {
+  permission: 'Make it writable and try again.',
+  space: 'Free some space and try again.',
+  path: 'Move the existing file away, or set XDG_CONFIG_HOME to another directory.',
+  keychain: 'Start or unlock the keychain and try again, or set LATCHKEY_CREDENTIALS=file to use a file.',
+};

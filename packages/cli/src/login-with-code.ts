@@ -10,6 +10,9 @@ import { cancelLogin, showTimeLeft } from './login-wait.ts';
 
 const clientName = 'Latchkey CLI';
 
+/** Quiet modules around a QR code. The standard asks for 4; phones can read it with 2. */
+const border = 2;
+
 /**
  * Signs in by device flow.
  * @param opensBrowser also puts the code on the clipboard
@@ -84,8 +87,9 @@ async function showCode(ctx: Context, started: DeviceLogin, opensBrowser: boolea
   ]);
   // A phone cannot open an address of this machine.
   if (output.interactive && !isLoopbackHost(new URL(verificationUriComplete).hostname)) {
-    const { qrCode } = await import('./qr-code.ts');
-    output.drawing(qrCode(verificationUriComplete, output.columns));
+    const { encode, renderUnicodeCompact } = await import('uqr');
+    const code = renderUnicodeCompact(verificationUriComplete, { border });
+    if (encode(verificationUriComplete, { border }).size <= output.columns) output.drawing(code);
   }
   if (!opensBrowser || !hasBrowser(ctx.config)) return;
   if (output.interactive && copyToClipboard(userCode)) {

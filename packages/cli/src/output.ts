@@ -67,9 +67,9 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
       this.progress();
       if (this.isTerminal) write(stderr, text === '\n' ? text : visible(text));
     },
-    /** Trusted lines, for terminals only. */
-    drawing(lines: readonly string[]): void {
-      if (this.interactive) write(stderr, lines.map((line) => `${line}\n`).join(''));
+    /** Trusted text, for terminals only. */
+    drawing(text: string): void {
+      if (this.interactive) write(stderr, `${text}\n`);
     },
     /** A line that the next one replaces, written when it changes; without a line it is removed. */
     progress(line?: string): void {

@@ -4,10 +4,8 @@
 import { fstatSync, readFileSync, readlinkSync, writeSync } from 'node:fs';
 import type { TextStream } from './output.ts';
 
-type Descriptor = 1 | 2;
-
 /** A stream that reports every failure to the writer. `load` returns the runtime's own stream, which a terminal needs. */
-export function standardStream(descriptor: Descriptor, load: () => NodeJS.WriteStream): TextStream {
+export function standardStream(descriptor: 1 | 2, load: () => NodeJS.WriteStream): TextStream {
   let loaded: NodeJS.WriteStream | undefined;
   const own = (): NodeJS.WriteStream => {
     // Every write reports its own failure; without a listener it would also be an uncaught exception.
@@ -35,7 +33,7 @@ export function standardStream(descriptor: Descriptor, load: () => NodeJS.WriteS
 }
 
 /** Whether it is a file, a pipe or a socket: no terminal, and open. */
-function isPlain(descriptor: Descriptor): boolean {
+function isPlain(descriptor: 1 | 2): boolean {
   try {
     const found = fstatSync(descriptor);
     return found.isFile() || found.isFIFO() || found.isSocket();
@@ -46,7 +44,7 @@ function isPlain(descriptor: Descriptor): boolean {
 
 /** Writes, and returns the rest that does not fit into a full non-blocking pipe, whose reader may be slow. */
 function writeAtOnce(
-  descriptor: Descriptor,
+  descriptor: 1 | 2,
   bytes: Buffer,
   done: (error?: Error | null) => void,
 ): Buffer | undefined {

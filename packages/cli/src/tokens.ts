@@ -1,7 +1,7 @@
 import { exchangeToken } from '@latchkey/client/token-exchange';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Connection } from './connection.ts';
-import type { RequestedAccess } from './requested-access.ts';
+import type { RequestedAccess } from './text-input.ts';
 
 export interface DatedToken {
   readonly token: string;

@@ -6,9 +6,8 @@ import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, orNotFound, UsageError } from '../exit.ts';
 import { allPages, printList } from '../pages.ts';
-import { requestedAccess } from '../requested-access.ts';
 import { localTime } from '../text.ts';
-import { parseDuration, requireText } from '../text-input.ts';
+import { parseDuration, requestedAccess, requireText } from '../text-input.ts';
 
 export interface NewKeyOptions {
   readonly name?: string;

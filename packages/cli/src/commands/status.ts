@@ -1,5 +1,5 @@
 import { loginNamed, type StoredLogin } from '@latchkey/client/credentials';
-import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import { hasCode, LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 import { type Connection, connect, credentialVariable, sources } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { localTime, table } from '../text.ts';
@@ -13,6 +13,13 @@ const stateText: Readonly<Record<State, string>> = {
   ended: 'no longer accepted by the server',
   disabled: 'the account has been disabled',
   unknown: 'unknown: the server could not be asked',
+};
+
+const refusedAs: Partial<Record<LatchkeyErrorCode, State>> = {
+  not_logged_in: 'none',
+  login_over: 'ended',
+  invalid_token: 'ended',
+  account_disabled: 'disabled',
 };
 
 interface Report {
@@ -66,21 +73,7 @@ async function check(
     if (hasCode(failure, 'aborted') || !(failure instanceof LatchkeyError)) throw failure;
     // The server refuses a credential that is not valid before it looks at what that may do.
     if (failure.code === 'insufficient_scope') return { state: 'active', user: known };
-    return { state: stateOf(failure), user: known, failure };
-  }
-}
-
-function stateOf({ code }: LatchkeyError): State {
-  switch (code) {
-    case 'not_logged_in':
-      return 'none';
-    case 'login_over':
-    case 'invalid_token':
-      return 'ended';
-    case 'account_disabled':
-      return 'disabled';
-    default:
-      return 'unknown';
+    return { state: refusedAs[failure.code] ?? 'unknown', user: known, failure };
   }
 }
 

@@ -2,8 +2,7 @@ import type { IssuedToken } from '@latchkey/contract/tokens';
 import { connect, connectWithoutCredential } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, UsageError } from '../exit.ts';
-import { requestedAccess } from '../requested-access.ts';
-import { checkedExpiry } from '../text-input.ts';
+import { checkedExpiry, requestedAccess } from '../text-input.ts';
 import { issueToken, ownToken } from '../tokens.ts';
 
 export interface TokenOptions {

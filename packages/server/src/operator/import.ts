@@ -81,15 +81,6 @@ interface Imported {
   readonly kept: readonly string[];
 }
 
-/** Rolls back what a line did. */
-class DryRun extends Error {
-  readonly imported: Imported;
-  constructor(imported: Imported) {
-    super();
-    this.imported = imported;
-  }
-}
-
 /** The lines of a dry run so far. Those that share an address, a user handle or a passkey are a group, and decide about each other. */
 class EarlierLines {
   readonly #groups = new Map<string, readonly ImportedUser[]>();
@@ -184,16 +175,19 @@ async function importLine(
   const user = check(importedUser, value, theLine);
   for (const passkey of user.passkeys) requireRpId(ctx.config, passkey.rp_id);
   if (!earlier) return ctx.db.transaction((tx) => importUser(ctx, tx, user));
+  const rolledBack = new Error('This was a dry run.');
+  let imported: Imported | undefined;
   try {
-    return await ctx.db.transaction(async (tx) => {
+    await ctx.db.transaction(async (tx) => {
       for (const before of earlier.before(user)) await importUser(ctx, tx, before);
-      throw new DryRun(await importUser(ctx, tx, user));
+      imported = await importUser(ctx, tx, user);
+      throw rolledBack;
     });
   } catch (error) {
-    if (!(error instanceof DryRun)) throw error;
-    earlier.add(user);
-    return error.imported;
+    if (error !== rolledBack) throw error;
   }
+  earlier.add(user);
+  return imported!;
 }
 
 /** What is wrong with a line as a whole is printed after its number. */

@@ -26,8 +26,7 @@ import { ConfigError } from './config-error.ts';
 import { type Environment, processEnvironment } from './environment.ts';
 
 /** Whether `LATCHKEY_KEYS` is set. Otherwise the keys are in a file. */
-export const hasConfiguredKeys = (env: Environment = processEnvironment): boolean =>
-  !!env['LATCHKEY_KEYS']?.trim();
+export const hasConfiguredKeys = (): boolean => !!processEnvironment['LATCHKEY_KEYS']?.trim();
 
 /** The key file of a service on SQLite that does not set `LATCHKEY_KEYS`: next to the database. */
 export function keyFilePath(config: Config): string {
@@ -57,7 +56,7 @@ export function readKeys(
  * @throws {ConfigError} when a retired key is not valid
  */
 export function readLogKeys(ring: KeyRing, env: Environment = processEnvironment): LogKeys {
-  const retired = env['LATCHKEY_RETIRED_KEYS']?.trim();
+  const retired = readRetiredKeyList(env);
   return retired ? checkedKeys('LATCHKEY_RETIRED_KEYS', () => withRetiredKeys(ring, retired)) : ring;
 }
 
@@ -65,7 +64,9 @@ function readKeyFile(path: string, create: boolean, env: Environment): KeyRing {
   try {
     if (!existsSync(path)) {
       if (!create) throw new ConfigError(`LATCHKEY_KEYS is not set, and there is no key file ${path}.`);
-      requireValidRetiredKeys(env);
+      // Malformed retired keys must not leave a key file behind.
+      const retired = readRetiredKeyList(env);
+      if (retired) checkedKeys('LATCHKEY_RETIRED_KEYS', () => parseKeyRing(retired));
       createKeyFile(path);
     }
     const list = readFileSync(path, 'utf8').trim();
@@ -96,9 +97,9 @@ function createKeyFile(path: string): void {
  * The key ring as text, a secret: the value of `LATCHKEY_KEYS`, or on SQLite the content of the key file.
  * @throws {ConfigError} when there are no keys or they are not valid
  */
-export function readKeyList(config: Config, env: Environment = processEnvironment): string {
-  readKeys(config, { create: false, env });
-  return env['LATCHKEY_KEYS']?.trim() || readFileSync(keyFilePath(config), 'utf8').trim();
+export function readKeyList(config: Config): string {
+  readKeys(config, { create: false });
+  return processEnvironment['LATCHKEY_KEYS']?.trim() || readFileSync(keyFilePath(config), 'utf8').trim();
 }
 
 /** The keys that verify only the security log, as text: a secret. Empty without any. */
@@ -136,12 +137,6 @@ function flushDirectory(path: string): void {
   } finally {
     closeSync(directory);
   }
-}
-
-/** Refuses malformed retired keys before a key file is created that would stay behind when the start fails. */
-function requireValidRetiredKeys(env: Environment): void {
-  const retired = env['LATCHKEY_RETIRED_KEYS']?.trim();
-  if (retired) checkedKeys('LATCHKEY_RETIRED_KEYS', () => parseKeyRing(retired));
 }
 
 function checkedKeys<Keys>(name: string, parse: () => Keys): Keys {

@@ -80,7 +80,7 @@ async function writeSnapshot(
       'the database was written by a newer release of Latchkey; back it up with that one',
     );
   }
-  let counts: RowCounts = {};
+  const counts: Record<string, number> = {};
   const start = {
     release,
     schema: snapshot.schema,
@@ -88,9 +88,7 @@ async function writeSnapshot(
     feed_position: snapshot.feedPosition,
     event_position: snapshot.eventPosition,
   };
-  const lines = backupLines(start, snapshot.rows(), keys, (counted) => {
-    counts = counted;
-  });
+  const lines = backupLines(start, snapshot.rows(), keys, counts);
   const source = Readable.from(chunksOf(lines), { objectMode: false });
   const target = createWriteStream(path, { flags: 'wx', mode: 0o600 });
   if (file.endsWith('.gz')) await pipeline(source, createGzip(), target);

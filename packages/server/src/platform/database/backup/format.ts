@@ -102,12 +102,12 @@ export type RowCounts = Readonly<Record<string, number>>;
 const sealOf = (key: KeyRing['signing'], digest: Buffer): string =>
   `${key.id.toString('base64url')}.${key.mac(sealLabel, digest).toString('base64url')}`;
 
-/** The lines of a backup. `counted` is called at the end. */
+/** The lines of a backup. Counts its rows in `counts`. */
 export async function* backupLines(
   start: Omit<BackupHeader, 'format' | 'version'>,
   rows: AsyncIterable<BackupRow>,
   keys: KeyRing,
-  counted: (counts: RowCounts) => void,
+  counts: Record<string, number>,
 ): AsyncGenerator<string> {
   const hash = createHash('sha256');
   const hashed = (value: unknown): string => {
@@ -116,14 +116,12 @@ export async function* backupLines(
     return line;
   };
   yield hashed({ format: formatName, version: 1, ...start });
-  const counts: Record<string, number> = {};
   for await (const { table, columns, values } of rows) {
     if (!(table in counts)) yield hashed({ table, columns });
     counts[table] = (counts[table] ?? 0) + 1;
     yield hashed(values);
   }
   const digest = hash.digest();
-  counted(counts);
   const sha256 = digest.toString('base64url');
   yield JSON.stringify({ rows: counts, sha256, seal: sealOf(keys.signing, digest) });
 }

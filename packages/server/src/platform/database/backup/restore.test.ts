@@ -33,7 +33,7 @@ onBothDatabases('restoring', (open, dialect) => {
       const rows = async function* () {
         for await (const row of snapshot.rows()) yield change(row);
       };
-      return Array.fromAsync(backupLines(start, rows(), app.ctx.keys, () => undefined));
+      return Array.fromAsync(backupLines(start, rows(), app.ctx.keys, {}));
     });
     writeFileSync(file, lines.join(''));
     return { url: await newUrl(), file, seal: { keys: app.ctx.keys, anyKeys: false } };
