@@ -35,7 +35,7 @@ onBothDatabases('restoring', (open, dialect) => {
       };
       return Array.fromAsync(backupLines(start, rows(), app.ctx.keys, {}));
     });
-    writeFileSync(file, lines.join(''));
+    writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
     return { url: await newUrl(), file, seal: { keys: app.ctx.keys, anyKeys: false } };
   }
 
