@@ -11,12 +11,11 @@ test('the same formatter is used again for the same language and options, and an
   expect(numberFormat('de', {}).format(1234.5)).toBe('1.234,5');
 });
 
-test('only the last 100 are kept', () => {
+test('at most 100 are kept', () => {
   const zoned = (n: number) => dateTimeFormat('en', { timeZone: zones[n], era: 'narrow' });
   const first = zoned(0);
-  for (let n = 1; n < 100; n++) zoned(n);
   expect(zoned(0)).toBe(first);
-  zoned(100);
+  for (let n = 1; n <= 100; n++) zoned(n);
   expect(zoned(0)).not.toBe(first);
 });
 

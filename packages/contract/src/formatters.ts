@@ -1,7 +1,7 @@
-/** Formatters cost a thousand times what they format, so the last ones in use are kept. */
+/** Formatters cost a thousand times what they format, so up to this many are kept. */
 const maxKept = 100;
 
-/** Keeps the results of `create` by their arguments, which must be JSON. Beyond `maxKept` the oldest one goes. */
+/** Keeps the results of `create` by their arguments, which must be JSON. */
 function keep<Arguments extends unknown[], Formatter>(
   create: (...given: Arguments) => Formatter,
 ): (...given: Arguments) => Formatter {
@@ -11,11 +11,8 @@ function keep<Arguments extends unknown[], Formatter>(
     const found = kept.get(key);
     if (found !== undefined) return found;
     const formatter = create(...given);
+    if (kept.size === maxKept) kept.clear();
     kept.set(key, formatter);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= maxKept) break;
-      kept.delete(oldest);
-    }
     return formatter;
   };
 }
