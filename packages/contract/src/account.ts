@@ -8,7 +8,7 @@ import {
   model,
   personName,
   pictureUrl,
-  readOnly,
+  readOnlyMembers,
   shownOrNull,
   text,
   time,
@@ -68,24 +68,20 @@ const isHttpsUrl = (value: string) => {
   return url?.protocol === 'https:' && url.username === '' && url.password === '';
 };
 
-const canonicalLocale = (value: string) => {
+const succeeds = (attempt: () => unknown): boolean => {
   try {
-    return Intl.getCanonicalLocales(value)[0];
-  } catch {
-    return undefined;
-  }
-};
-
-/** An IANA name such as Europe/Zurich. `Intl` also accepts offsets such as +01:00, which are not names. */
-const isTimeZoneName = (value: string) => {
-  if (!/^[A-Za-z]/.test(value)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
+    attempt();
     return true;
   } catch {
     return false;
   }
 };
+
+const isLanguageTag = (value: string) => succeeds(() => Intl.getCanonicalLocales(value));
+
+/** An IANA name such as Europe/Zurich. `Intl` also accepts offsets such as +01:00, which are not names. */
+const isTimeZoneName = (value: string) =>
+  /^[A-Za-z]/.test(value) && succeeds(() => new Intl.DateTimeFormat('en', { timeZone: value }));
 
 /** A JSON merge patch: absent members are unchanged, and `null` clears a member. @see RFC 7396 */
 export const profilePatch = z
@@ -101,10 +97,7 @@ export const profilePatch = z
       'https://images.example/ada.png',
     ),
     locale: described(
-      text(fieldLimits.locale)
-        .refine((tag) => canonicalLocale(tag) !== undefined, 'must be a BCP 47 language tag')
-        .nullable()
-        .optional(),
+      text(fieldLimits.locale).refine(isLanguageTag, 'must be a BCP 47 language tag').nullable().optional(),
       'The language of emails, dates and times, as a BCP 47 tag. Null removes it.',
       'en-GB',
     ),
@@ -116,11 +109,7 @@ export const profilePatch = z
       'The IANA name of the time zone of dates and times. Null removes it.',
       'Europe/London',
     ),
-    id: readOnly,
-    email: readOnly,
-    email_verified: readOnly,
-    created_at: readOnly,
-    updated_at: readOnly,
+    ...readOnlyMembers(profile.omit({ name: true, avatar_url: true, locale: true, time_zone: true })),
   })
   .meta({ examples: [{ name: 'Ada Lovelace', time_zone: 'Europe/London' }] });
 export type ProfilePatch = z.infer<typeof profilePatch>;

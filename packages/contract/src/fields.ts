@@ -30,12 +30,17 @@ export const visibleText = (max: number) =>
     .refine((value) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value), 'must not contain control characters')
     .refine((value) => /[^\p{C}\p{Z}]/u.test(value), 'must not be blank');
 
-/** A member that cannot be patched. */
-export const readOnly = z
+const readOnly = z
   .unknown()
   .refine((value) => value === undefined, 'cannot be changed')
   .optional()
   .meta({ readOnly: true, not: {} });
+
+/** Members that cannot be patched: all of these. */
+export const readOnlyMembers = <Shape extends z.ZodRawShape>({ shape }: z.ZodObject<Shape>) =>
+  Object.fromEntries(Object.keys(shape).map((name) => [name, readOnly])) as {
+    [Name in keyof Shape]: typeof readOnly;
+  };
 
 /** An opaque string. Its content is checked by whatever uses it, not by the schema. */
 export const opaque = (max: number) => z.string().min(1).max(max);

@@ -59,7 +59,7 @@ export type NewKey = z.infer<typeof newKey>;
 
 export const keyId = shown('The id of the key.', examples.keyId);
 
-const keyMembers = {
+export const key = model('Key', 'A key, without its secret.', {
   id: keyId,
   name: shown('The name that the user chose.', 'Nightly build'),
   scope: shown('What the key allows. `*` is everything the user may do.', 'profile email'),
@@ -73,14 +73,12 @@ const keyMembers = {
     'When the key was last used, up to five minutes late. Null until its first use.',
     '2026-01-16T03:00:02.481Z',
   ),
-};
-
-export const key = model('Key', 'A key, without its secret.', keyMembers);
+});
 export type Key = z.infer<typeof key>;
 
 export const createdKey = model('CreatedKey', 'A key, with its secret if it has one.', {
-  ...keyMembers,
-  last_used_at: keyMembers.last_used_at.meta({ examples: [null] }),
+  ...key.shape,
+  last_used_at: key.shape.last_used_at.meta({ examples: [null] }),
   key: shown(
     'The key itself. Only shown this once. Omitted for a key with trust, which has no secret.',
     examples.key,

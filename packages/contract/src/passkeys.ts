@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, model, readOnly, shown, text, time, visibleText } from './fields.ts';
+import { described, model, readOnlyMembers, shown, text, time, visibleText } from './fields.ts';
 
 /** COSE algorithms in order of preference: EdDSA, ES256, RS256. */
 export const passkeyAlgorithms = [-8, -7, -257] as const;
@@ -189,14 +189,7 @@ export const passkeyPatch = z.object({
     'What the user calls the passkey from now on.',
     'Old laptop',
   ),
-  id: readOnly,
-  credential_id: readOnly,
-  aaguid: readOnly,
-  device_type: readOnly,
-  backed_up: readOnly,
-  transports: readOnly,
-  created_at: readOnly,
-  last_used_at: readOnly,
+  ...readOnlyMembers(passkey.omit({ name: true })),
 });
 
 /** @see W3C A Well-Known URL for Relying Party Passkey Endpoints, section 2 */

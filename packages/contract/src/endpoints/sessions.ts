@@ -2,33 +2,31 @@ import { at, define, ownList } from '../endpoint.ts';
 import { sessionId, sessionList } from '../sessions.ts';
 import { revokeForm, revokeScope } from '../tokens.ts';
 
+const revoking = {
+  summary: "Revokes all of the user's sessions, or with scope=session only the current one",
+  access: 'bearer',
+  endsOwnSession: true,
+  query: revokeScope,
+  body: revokeScope,
+  bodyOptional: true,
+  status: 204,
+} as const;
+
 export const sessionEndpoints = {
   revoke: define({
+    ...revoking,
     ...at('sessions', 'post', '/revoke'),
     title: 'Revoke sessions',
-    summary: "Revokes all of the user's sessions, or with scope=session only the current one",
     notes:
       'With a form-encoded body, this is the OAuth revocation endpoint (RFC 7009), which responds with 200.',
-    access: 'bearer',
-    endsOwnSession: true,
-    query: revokeScope,
-    body: revokeScope,
-    bodyOptional: true,
     form: revokeForm,
-    status: 204,
     formStatus: 200,
   }),
   logout: define({
+    ...revoking,
     ...at('sessions', 'delete', '/logout'),
     title: 'Sign out',
-    summary: "Revokes all of the user's sessions, or with scope=session only the current one",
     notes: 'Equivalent to POST /revoke with a JSON body.',
-    access: 'bearer',
-    endsOwnSession: true,
-    query: revokeScope,
-    body: revokeScope,
-    bodyOptional: true,
-    status: 204,
   }),
   listSessions: define({
     ...ownList,
