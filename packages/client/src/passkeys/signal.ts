@@ -5,23 +5,17 @@ import type { Api } from '../api.ts';
 // call is optional: a browser that lacks it or refuses changes nothing for the person.
 // https://w3c.github.io/webauthn/#sctn-signal-methods
 
-const signals = [
-  'signalUnknownCredential',
-  'signalAllAcceptedCredentials',
-  'signalCurrentUserDetails',
-] as const;
-type Signal = (typeof signals)[number];
-
-const can = (signal: Signal) =>
-  'PublicKeyCredential' in window && typeof PublicKeyCredential[signal] === 'function';
+const signals = (): Partial<typeof PublicKeyCredential> =>
+  'PublicKeyCredential' in window ? PublicKeyCredential : {};
 
 /**
  * Makes password managers delete this passkey for good. Call it only if the service says it does not know it.
  * @internal
  */
 export async function signalUnknown(rpId: string, credentialId: string): Promise<void> {
-  if (!can('signalUnknownCredential')) return;
-  await PublicKeyCredential.signalUnknownCredential({ rpId, credentialId }).catch(() => {});
+  await signals()
+    .signalUnknownCredential?.({ rpId, credentialId })
+    .catch(() => {});
 }
 
 type Identity = Pick<CreationOptions, 'rp' | 'user'>;
@@ -49,7 +43,9 @@ export const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
  * await inTurn(() => signalAccount(api));
  */
 export async function signalAccount(api: Api, refused?: string): Promise<void> {
-  if (!signals.some(can)) return;
+  const browser = signals();
+  // Browsers have all of the methods or none.
+  if (!browser.signalAllAcceptedCredentials) return;
   if (identity === undefined) {
     const options = await api.call('startPasskeyRegistration').catch(() => undefined);
     if (!options) return;
@@ -57,19 +53,13 @@ export async function signalAccount(api: Api, refused?: string): Promise<void> {
   }
   const { rp, user } = identity;
   const account = { rpId: rp.id, userId: user.id };
-  if (can('signalCurrentUserDetails')) {
-    const details = { ...account, name: user.name, displayName: user.displayName };
-    await PublicKeyCredential.signalCurrentUserDetails(details).catch(() => {});
-  }
-  if (!can('signalAllAcceptedCredentials') && refused === undefined) return;
+  const details = { ...account, name: user.name, displayName: user.displayName };
+  await browser.signalCurrentUserDetails?.(details).catch(() => {});
   const list = await api.call('listPasskeys').catch(() => undefined);
   if (!list) return;
   const allAcceptedCredentialIds = list.passkeys.map(({ credential_id }) => credential_id);
   if (refused !== undefined && !allAcceptedCredentialIds.includes(refused)) {
     await signalUnknown(rp.id, refused);
   }
-  if (!can('signalAllAcceptedCredentials')) return;
-  await PublicKeyCredential.signalAllAcceptedCredentials({ ...account, allAcceptedCredentialIds }).catch(
-    () => {},
-  );
+  await browser.signalAllAcceptedCredentials({ ...account, allAcceptedCredentialIds }).catch(() => {});
 }
