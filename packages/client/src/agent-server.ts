@@ -94,22 +94,13 @@ export async function startAgent(
   };
 }
 
-interface Place {
-  readonly name: string;
-  remove(): void;
-}
-
-async function listen(
-  server: Server,
-  port: number | undefined,
-  runtimeDirectory: string | undefined,
-): Promise<Place> {
+async function listen(server: Server, port: number | undefined, runtimeDirectory = tmpdir()) {
   if (port !== undefined) {
     const bound = await startListening(server, { host: '127.0.0.1', port, exclusive: true });
     return { name: `127.0.0.1:${bound}`, remove: () => {} };
   }
   // 0700, whatever the umask says.
-  const directory = mkdtempSync(join(runtimeDirectory ?? tmpdir(), 'latchkey-agent-'));
+  const directory = mkdtempSync(join(runtimeDirectory, 'latchkey-agent-'));
   const remove = () => rmSync(directory, { recursive: true, force: true });
   const path = join(directory, 'socket');
   try {

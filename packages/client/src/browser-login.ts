@@ -60,13 +60,14 @@ export async function startBrowserLogin(api: Api, options: BrowserLoginOptions =
   const url = endpointUrl(api, authorization_endpoint);
   const verifier = randomBytes(secretBytes).toString('base64url');
   const state = randomBytes(secretBytes).toString('base64url');
-  const listener = await listen(
-    port,
-    (answer) =>
-      answer.get('state') === state &&
-      answer.get('iss') === issuer &&
-      answer.has('code') !== answer.has('error'),
-  );
+  const isExpected = (answer: URLSearchParams) =>
+    answer.get('state') === state &&
+    answer.get('iss') === issuer &&
+    answer.has('code') !== answer.has('error');
+  const listener = await listenOnLoopback(port, isExpected).catch((error: unknown) => {
+    const which = port === 0 ? 'No port of 127.0.0.1 can' : `Port ${port} of 127.0.0.1 cannot`;
+    throw unavailable(`${which} be used: ${systemReason(error)}.`, error);
+  });
   url.search = formOf({
     response_type: 'code',
     response_mode: 'form_post',
@@ -90,15 +91,6 @@ function endpointUrl(api: Api, endpoint: unknown): URL {
 
 const unavailable = (message: string, cause?: unknown) =>
   new LatchkeyError('browser_login_unavailable', message, { cause });
-
-async function listen(...[port, isExpected]: Parameters<typeof listenOnLoopback>): Promise<LoopbackListener> {
-  try {
-    return await listenOnLoopback(port, isExpected);
-  } catch (error) {
-    const which = port === 0 ? 'No port of 127.0.0.1 can' : `Port ${port} of 127.0.0.1 cannot`;
-    throw unavailable(`${which} be used: ${systemReason(error)}.`, error);
-  }
-}
 
 interface Waiting {
   readonly api: Api;

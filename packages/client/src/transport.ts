@@ -157,13 +157,10 @@ function refusal(status: number, headers: Headers, body: unknown, origin: string
       body: body as Readonly<Record<string, unknown>>,
     });
   }
-  const code: LatchkeyErrorCode =
-    status === 429 ? 'rate_limited' : isGatewayStatus(status) ? 'temporarily_unavailable' : 'not_latchkey';
-  return new LatchkeyError(code, refusalMessage(code, status, origin), { status, retryAfterSeconds });
-}
-
-function refusalMessage(code: LatchkeyErrorCode, status: number, origin: string): string {
-  if (code === 'not_latchkey') return `${origin} is not a Latchkey server (status ${status}).`;
-  if (code === 'rate_limited') return `A proxy in front of ${origin} limits requests (status ${status}).`;
-  return `A proxy in front of ${origin} reports that it is unavailable (status ${status}).`;
+  const refused = (code: LatchkeyErrorCode, what: string) =>
+    new LatchkeyError(code, `${what} (status ${status}).`, { status, retryAfterSeconds });
+  if (status === 429) return refused('rate_limited', `A proxy in front of ${origin} limits requests`);
+  return isGatewayStatus(status)
+    ? refused('temporarily_unavailable', `A proxy in front of ${origin} reports that it is unavailable`)
+    : refused('not_latchkey', `${origin} is not a Latchkey server`);
 }

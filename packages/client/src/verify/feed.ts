@@ -103,7 +103,8 @@ export class Feed {
       } catch (error) {
         if (signal.aborted) return;
         failures++;
-        const failure = asLatchkeyError(error);
+        // The requests throw nothing else.
+        const failure = error as LatchkeyError;
         onError(failure);
         await pause(this.#pauseAfter(failure, failures));
       }
@@ -181,11 +182,6 @@ export class Feed {
     return Math.max(pause, Math.min(retryAfterSeconds * 1000, maxRetryAfterMilliseconds));
   }
 }
-
-const asLatchkeyError = (error: unknown): LatchkeyError =>
-  error instanceof LatchkeyError
-    ? error
-    : new LatchkeyError('not_latchkey', 'The answer of the feed cannot be read.', { cause: error });
 
 /** @throws {LatchkeyError} `not_latchkey` */
 function parseAnswer(body: unknown): Pick<FeedAnswer, 'sets' | 'after' | 'begun'> {
