@@ -42,6 +42,17 @@ onBothDatabases('transactions', (open) => {
     await t.close();
   });
 
+  test('a statement that fails has no effect, and leaves those that share its commit alone', async () => {
+    const t = await open();
+    const twice = `${insert('half')}, ('half', 'half', 'x', 0, 1)`;
+    const single = (text: string) => t.ctx.db.single.run(text, []);
+    const inTransaction = (id: string) => t.ctx.db.transaction((tx) => tx.run(insert(id), []));
+    const work = [single(insert('a')), single(twice), inTransaction('b'), single(twice), single(insert('c'))];
+    expect(await settled(work)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await idsOf(t)).toEqual(['a', 'b', 'c']);
+    await t.close();
+  });
+
   test('a reader never sees uncommitted changes, even while a transaction waits', async () => {
     const t = await open();
     const seen: string[][] = [];

@@ -50,7 +50,7 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
   return {
     dialect: 'sqlite',
     read,
-    single: { dialect: 'sqlite', run: (text, values) => transaction((tx) => tx.run(text, values)) },
+    single: { dialect: 'sqlite', run: (text, values) => writes.addStatement(text, values) },
     transaction,
     batch: (batched) =>
       transaction((tx) => batched(requiringEffect(tx))).then(
@@ -151,6 +151,8 @@ export function executorOn(connection: Connection, onStatement: DatabaseOptions[
 
 /** A transaction that waits for its turn, and the promise of its caller. */
 interface Unit {
+  /** A single statement, which SQLite undoes by itself when it fails. */
+  readonly isStatement: boolean;
   run(tx: Executor): Promise<unknown>;
   resolve(value: unknown): void;
   reject(error: unknown): void;
@@ -159,8 +161,8 @@ interface Unit {
 const nextTurn = (): Promise<void> => new Promise(setImmediate);
 
 /**
- * Runs transactions one after the other and commits those that wait together with a single fsync. Each runs in its own
- * savepoint, so one that fails does not affect the others. Callers get their result after the commit.
+ * Runs transactions one after the other and commits those that wait together with a single fsync. Each of several statements
+ * runs in its own savepoint, so one that fails does not affect the others. Callers get their result after the commit.
  */
 class GroupCommit {
   readonly #writer: Connection;
@@ -178,8 +180,16 @@ class GroupCommit {
   }
 
   add<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
+    return this.#enqueue(keepTrace(work), false);
+  }
+
+  addStatement<Row>(text: string, values: readonly Value[]): Promise<Row[]> {
+    return this.#enqueue((tx) => tx.run<Row>(text, values), true);
+  }
+
+  #enqueue<T>(run: (tx: Executor) => Promise<T>, isStatement: boolean): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ run: keepTrace(work), resolve: resolve as (value: unknown) => void, reject });
+      this.#queue.push({ isStatement, run, resolve: resolve as (value: unknown) => void, reject });
       this.#flushing ??= nextTurn().then(() => this.#flush());
     });
   }
@@ -217,17 +227,19 @@ class GroupCommit {
     this.#onCommit();
   }
 
-  /** Runs a unit in its savepoint. Returns what settles the caller's promise once the batch is committed. */
+  /** Runs a unit, without effect if it fails. Returns what settles the caller's promise once the batch is committed. */
   async #runUnit(unit: Unit): Promise<() => void> {
-    this.#run('SAVEPOINT unit');
+    if (!unit.isStatement) this.#run('SAVEPOINT unit');
     try {
       const value = await unit.run(this.#tx);
-      this.#run('RELEASE unit');
+      if (!unit.isStatement) this.#run('RELEASE unit');
       return () => unit.resolve(value);
     } catch (error) {
       if (!this.#writer.inTransaction) throw error;
-      this.#run('ROLLBACK TO unit');
-      this.#run('RELEASE unit');
+      if (!unit.isStatement) {
+        this.#run('ROLLBACK TO unit');
+        this.#run('RELEASE unit');
+      }
       return () => unit.reject(error);
     }
   }
