@@ -149,11 +149,18 @@ test('a duplicate member is found however its name is escaped, and no other obje
   const name = fc.string({ unit: fc.constantFrom(...'ab"\\{}:,\u00e9'), maxLength: 5 });
   const escaped = (text: string) =>
     `"${[...text].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`;
+  const duplicateIn = (text: string) => duplicateMember(text, JSON.parse(text));
   check(fc.tuple(fc.uniqueArray(name), fc.jsonValue(), name), ([names, value, again]) => {
     const members = names.map((one) => `${JSON.stringify(one)}:${JSON.stringify(value)}`);
-    expect(duplicateMember(`{${members.join(',')}}`)).toBeUndefined();
+    expect(duplicateIn(`{${members.join(',')}}`)).toBeUndefined();
     const doubled = [...members, `${escaped(again)}:1`, `${JSON.stringify(again)} :2`];
-    expect(duplicateMember(`[{"x":{${doubled.join(',')}}}]`)).toBe(again);
+    expect(duplicateIn(`[{"x":{${doubled.join(',')}}}]`)).toBe(again);
+    expect(duplicateIn(`{"x":[{${doubled.join(',')}}],"y":{}}`)).toBe(again);
+    const flat = [
+      ...names.filter((one) => one !== again).map((one) => `${JSON.stringify(one)}: ":"`),
+      ...doubled.slice(-2),
+    ];
+    expect(duplicateIn(`{${flat.join(',')}}`)).toBe(again);
   });
 });
 

@@ -205,7 +205,7 @@ function parse(line: Buffer | undefined): unknown {
   } catch {
     throw invalidRequest('not JSON in UTF-8');
   }
-  const duplicate = duplicateMember(text);
+  const duplicate = duplicateMember(text, value);
   if (duplicate !== undefined) throw invalidRequest(`${duplicate}: appears twice`);
   return value;
 }

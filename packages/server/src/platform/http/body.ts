@@ -11,6 +11,9 @@ const mediaTypes: Readonly<Record<BodyDialect, string>> = {
   form: 'application/x-www-form-urlencoded',
 };
 
+/** Refuses what is not UTF-8. */
+const strictDecoder = new TextDecoder('utf-8', { fatal: true });
+
 const tooLarge = () =>
   new AuthError('payload_too_large', `The body must be at most ${fieldLimits.bodyBytes} bytes.`, {
     headers: { Connection: 'close' },
@@ -85,7 +88,7 @@ export function parseBody(
   }
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(received);
+    text = strictDecoder.decode(received);
   } catch {
     throw invalidRequest('The body is not valid UTF-8.');
   }
@@ -99,7 +102,7 @@ function parseJson(text: string): unknown {
   } catch {
     throw invalidRequest('The body is not valid JSON.');
   }
-  const duplicate = duplicateMember(text);
+  const duplicate = duplicateMember(text, value);
   if (duplicate !== undefined) throw invalidRequest(`${printable(duplicate)}: appears twice`);
   return value;
 }

@@ -51,7 +51,7 @@ function readDetails({ authorization_details: text }: GrantParameters): unknown 
   if (text === undefined) return undefined;
   try {
     const details: unknown = JSON.parse(text);
-    return duplicateMember(text) === undefined ? details : text;
+    return duplicateMember(text, details) === undefined ? details : text;
   } catch {
     return text;
   }

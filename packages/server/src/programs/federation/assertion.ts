@@ -22,7 +22,7 @@ function readPart(part: string): Claims | undefined {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(part, 'base64url'));
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject && duplicateMember(text) === undefined ? (value as Claims) : undefined;
+    return isObject && duplicateMember(text, value) === undefined ? (value as Claims) : undefined;
   } catch {
     return undefined;
   }
