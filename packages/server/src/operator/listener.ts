@@ -61,20 +61,11 @@ const codeOf = (error: unknown): string | undefined =>
 const portInUse = ({ port }: Config): ConfigError =>
   new ConfigError(`PORT ${port} is already in use. Set PORT to a free one, or end the program that uses it.`);
 
-/**
- * The peer address reported by the socket. It is read at once for a request that may change something, because its
- * client may have disconnected by the time the address is stored. Other requests rarely need it, and reading it costs
- * about as much as answering them.
- */
-function connectionOf(request: Request, server: Server<undefined>): ConnectionInfo {
-  const address = (): string | undefined => server.requestIP(request)?.address;
-  if (request.method !== 'GET') return { peer: address() };
-  return {
-    get peer() {
-      return address();
-    },
-  };
-}
+const connectionOf = (request: Request, server: Server<undefined>): ConnectionInfo => ({
+  get peer() {
+    return server.requestIP(request)?.address;
+  },
+});
 
 /** HTTP/1.0 clients, such as simple health checks, may send no Host header. */
 const withAbsoluteUrl = (request: Request, config: Config): Request =>

@@ -32,7 +32,11 @@ export class AuthError extends Error {
   readonly #status: 400 | undefined;
 
   constructor(code: ErrorCode, message: string, extra: Extra = {}) {
+    // No one reads the stack of an expected error, and capturing it costs more than the rest of a refusal.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, { cause: extra.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'AuthError';
     this.code = code;
     this.detail = extra.detail;

@@ -4,7 +4,7 @@ import type { Language } from '@latchkey/contract/languages';
 import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import type { Caller, CallingService } from '../context.ts';
-import { invalidRequest } from '../errors.ts';
+import { type AuthError, invalidRequest } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import { type WaitPreference, waitSecondsOf } from '../values/wait-preference.ts';
@@ -20,7 +20,11 @@ type CallerOf<Access> = Access extends 'anyone' | 'service'
     ? Caller | undefined
     : Caller;
 type ServiceOf<Access> = Access extends 'service' ? CallingService : undefined;
-type ClientOf<Method> = Method extends 'get' ? undefined : ClientInfo;
+type ClientOf<Method, Access> = Method extends 'get'
+  ? undefined
+  : Access extends 'service'
+    ? undefined
+    : ClientInfo;
 type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [K in Name]: string } & ParamsOf<Rest>
   : unknown;
@@ -29,8 +33,8 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
 export interface Call<E extends Endpoint> extends CallHeaders {
   readonly caller: CallerOf<E['access']>;
   readonly service: ServiceOf<E['access']>;
-  /** Undefined for a GET: reads are not recorded, and asking the socket for its peer would double their cost. */
-  readonly client: ClientOf<E['method']>;
+  /** Undefined for a GET and for a service: they are not recorded, and asking the socket for its peer costs as much as a look-up. */
+  readonly client: ClientOf<E['method'], E['access']>;
   readonly params: ParamsOf<E['path']>;
   readonly query: OutputOf<E['query']>;
   readonly body: OutputOf<E['body']>;
@@ -78,6 +82,8 @@ export type FormResponseOf<E extends Endpoint> = E extends { readonly formRespon
 
 /** What a handler returns. */
 export interface Reply<Body> {
+  /** An error that is no exception but one of the usual answers of a protocol. Throwing it would cost several times as much. */
+  readonly refusal?: AuthError;
   readonly body?: Body;
   /** Another representation, sent instead of `body`. */
   readonly signed?: { readonly type: string; readonly text: string };

@@ -7,7 +7,10 @@ import { corsHeaders } from './origin.ts';
 
 /** The connection that a request came in on. */
 export interface ConnectionInfo {
-  /** The peer address reported by the socket. */
+  /**
+   * The peer address reported by the socket; undefined once the client has disconnected, so it must be read before the first wait.
+   * Reading it costs as much as a look-up.
+   */
   readonly peer: string | undefined;
 }
 

@@ -88,10 +88,14 @@ export function createApi<Credential>(
     if (endpoint.body) dialects.push('json');
     if (asForm) dialects.push('form');
 
+    const isRecorded = endpoint.method !== 'get' && endpoint.access !== 'service';
+
     // The order protects: no credential is checked before the body is complete, and nothing is parsed before the
     // caller is known.
     const answerCall = async (exchange: Exchange): Promise<Response> => {
       const { request, params } = exchange;
+      // Before the first wait: the client may disconnect meanwhile.
+      const client = isRecorded ? readClientInfo(ctx.config, exchange) : undefined;
       const received = dialects.length > 0 ? await receiveBody(request) : emptyBody;
       const service =
         endpoint.access === 'service' ? await identifyService(access, endpoint, request) : undefined;
@@ -101,7 +105,6 @@ export function createApi<Credential>(
         : undefined;
       if (credential instanceof AuthError) return exchange.refuse(credential);
       const caller = credential && (await identifyCaller(access, credential, dialect, request));
-      const client = dialect.endpoint.method === 'get' ? undefined : readClientInfo(ctx.config, exchange);
       const checkCall = (): Call<Endpoint> => {
         const query = checkQuery(ctx, dialect, request);
         const body = checkBody(dialect, request, received, dialects);
@@ -121,6 +124,7 @@ export function createApi<Credential>(
         throw error;
       }
       const reply = await dialect.handle(call);
+      if (reply.refusal) return exchange.refuse(reply.refusal);
       const response = respond(ctx, exchange, dialect, reply, caller);
       if (isCommandLine(request, caller)) response.headers.set(serverVersion.name, version);
       return response;

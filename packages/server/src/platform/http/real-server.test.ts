@@ -1,8 +1,10 @@
 // Tests that need a real process and real sockets.
 
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { loginByMail, request } from '../../../../../tests/support/http.ts';
 import { startService, type TestService } from '../../../../../tests/support/service.ts';
+import { until } from '../../../../../tests/support/until.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -232,6 +234,25 @@ test('the body of a request that takes none is skipped, and the connection serve
       expect([method, size, ...statuses]).toEqual([method, size, '401', '200']);
     }
   }
+});
+
+test('the address of a client is recorded although it disconnects with the last byte of its request', async () => {
+  const body = JSON.stringify({ client_name: 'a client that leaves' });
+  const head = `POST /api/v1/auth/device HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const socket = await Bun.connect({ ...address(), socket: { data: () => undefined } });
+  socket.write(head + body.slice(0, -1));
+  await Bun.sleep(100);
+  socket.write(body.slice(-1));
+  socket.terminate();
+  const store = new Database(new URL(service.env['DATABASE_URL']!).pathname, { readonly: true });
+  const addresses = () =>
+    store
+      .query("SELECT ip_address FROM device_authorizations WHERE client_name = 'a client that leaves'")
+      .values()
+      .flat();
+  await until(() => addresses().length > 0);
+  expect(addresses()).toEqual(['127.0.0.1']);
+  store.close();
 });
 
 test('200 idle connections do not block other requests', async () => {

@@ -39,6 +39,9 @@ interface RedeemedCode {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Most polls are answered with an error, such as `authorization_pending`: it is returned, not thrown. */
+type PollAnswer = RedeemedCode | AuthError;
+
 /** One poll: a device code that this service issued, and the key that identifies a repeated request. */
 interface Poll {
   readonly authorizationId: string;
@@ -76,16 +79,16 @@ type PollResult =
 
 /**
  * Answers one poll with tokens once the user has approved the device. Of any number of concurrent polls, one starts
- * the session. A client that prefers to wait is answered when there is something to say.
- * @throws {AuthError} `authorization_pending`, `slow_down`, `access_denied`, `expired_token`, `invalid_grant`,
- * `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`
+ * the session. A client that prefers to wait is answered when there is something to say. Before the approval the answer is an
+ * error: `authorization_pending`, `slow_down`, `confirmation_required`, `access_denied`, `expired_token` or `invalid_grant`.
+ * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`
  * @see RFC 8628 section 3.5
  */
 export async function redeemDeviceCode(
   ctx: Context,
   heldPolls: HeldPolls,
   { deviceCode, idempotencyKey, wait, confirmationCode, repeated = {} }: PollRequest,
-): Promise<RedeemedCode> {
+): Promise<PollAnswer> {
   const handle = readHandle(ctx.keys, 'deviceCode', deviceCode);
   if (!handle) throw unknownDeviceCode('malformed');
   const poll: Poll = {
@@ -102,10 +105,12 @@ export async function redeemDeviceCode(
   };
   await ctx.limiter.take({ limit: 'device_polls', subject: poll.authorizationId });
   await checkRepeatedAccess(ctx, poll, repeated);
-  const redeemed = wait
+  const answer = wait
     ? await pollAndHold(ctx, heldPolls, poll, wait)
     : answerPoll(ctx, await runPoll(ctx, poll));
-  return { ...redeemed, tokens: withRequestedScope(redeemed.tokens, repeated) };
+  return answer instanceof AuthError
+    ? answer
+    : { ...answer, tokens: withRequestedScope(answer.tokens, repeated) };
 }
 
 /** Polls, and holds the poll if there is nothing to say yet. Watches from the start, so that no decision is missed. */
@@ -114,7 +119,7 @@ async function pollAndHold(
   heldPolls: HeldPolls,
   poll: Poll,
   wait: WaitPreference,
-): Promise<RedeemedCode> {
+): Promise<PollAnswer> {
   const watch = heldPolls.watch(poll.authorizationId);
   try {
     const first = await runPoll(ctx, poll);
@@ -133,11 +138,11 @@ async function holdPoll(
   poll: Poll,
   { seconds, clientGone }: WaitPreference,
   pending: Pending,
-): Promise<RedeemedCode> {
+): Promise<PollAnswer> {
   const headers = { 'Preference-Applied': `wait=${seconds}` };
   try {
-    const result = await awaitDecision(ctx, watch, poll, clientGone, pending);
-    return { ...answerPoll(ctx, result), headers };
+    const answer = answerPoll(ctx, await awaitDecision(ctx, watch, poll, clientGone, pending));
+    return answer instanceof AuthError ? answer.withHeaders(headers) : { ...answer, headers };
   } catch (error) {
     throw error instanceof AuthError ? error.withHeaders(headers) : error;
   }
@@ -319,8 +324,8 @@ async function redeem(ctx: Context, poll: Poll, approved: Authorization): Promis
   });
 }
 
-/** Turns the result of a poll into its tokens or the error that RFC 8628 names for it. */
-function answerPoll(ctx: Context, result: PollResult): RedeemedCode {
+/** The tokens of a poll, or the error that RFC 8628 names for its result. */
+function answerPoll(ctx: Context, result: PollResult): PollAnswer {
   switch (result.outcome) {
     case 'redeemed':
       ctx.metrics.logins.inc({ method: 'device_code' });
@@ -329,28 +334,28 @@ function answerPoll(ctx: Context, result: PollResult): RedeemedCode {
       return { tokens: result.tokens, detail: 'retry' };
     case 'pending':
     case 'still_pending':
-      throw pendingAuthorization();
+      return pendingAuthorization();
     case 'contended':
-      throw new AuthError(
+      return new AuthError(
         'authorization_pending',
         'Too many concurrent polls. Poll again after the interval.',
       );
     case 'slow_down':
-      throw new AuthError('slow_down', `Wait ${result.intervalSeconds} seconds between polls.`, {
+      return new AuthError('slow_down', `Wait ${result.intervalSeconds} seconds between polls.`, {
         members: { interval: result.intervalSeconds },
       });
     case 'confirmation_required':
-      throw new AuthError(
+      return new AuthError(
         'confirmation_required',
         'Ask the user for the code that the page shows, and poll again with it as confirmation_code.',
       );
     case 'denied':
-      throw new AuthError('access_denied', 'The request was denied.');
+      return new AuthError('access_denied', 'The request was denied.');
     case 'expired':
-      throw new AuthError('expired_token', 'The device code has expired. Request a new one.');
+      return new AuthError('expired_token', 'The device code has expired. Request a new one.');
     case 'spent':
     case 'unknown':
-      throw unknownDeviceCode(result.outcome);
+      return unknownDeviceCode(result.outcome);
   }
 }
 

@@ -1,6 +1,7 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
+import { AuthError } from '../../platform/errors.ts';
 import type { Call } from '../../platform/http/call.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
@@ -20,7 +21,9 @@ export const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
     const deviceCode = requireParameter(body, 'device_code');
     const { confirmation_code: confirmationCode } = body;
     const request = { deviceCode, idempotencyKey, wait, confirmationCode, repeated: body };
-    const { tokens, ...reply } = await redeemDeviceCode(ctx, heldPolls, request);
+    const answer = await redeemDeviceCode(ctx, heldPolls, request);
+    if (answer instanceof AuthError) return { refusal: answer };
+    const { tokens, ...reply } = answer;
     return { body: tokens, ...reply };
   },
 });
