@@ -3,7 +3,8 @@
  * colon is always a member name.
  */
 export function duplicateMember(text: string, value: unknown): string | undefined {
-  if (isFlatWithoutDuplicate(text, value)) return undefined;
+  // A text with duplicates has more names than its value has members.
+  if (text.match(/"\s*:/g)?.length === countMembers(value)) return undefined;
   const tokens = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;
   const open: Set<string>[] = [];
   for (const [match, colon] of text.matchAll(tokens)) {
@@ -19,9 +20,15 @@ export function duplicateMember(text: string, value: unknown): string | undefine
   return undefined;
 }
 
-/** Most objects are flat, and then it is enough to count: a duplicate, or a member further down, is one name more than the object has. */
-const isFlatWithoutDuplicate = (text: string, value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  !Array.isArray(value) &&
-  text.match(/"\s*:/g)?.length === Object.keys(value).length;
+/** The members of all objects in a JSON value. Without recursion, because a value can be nested as deeply as it is long. */
+function countMembers(value: unknown): number {
+  let count = 0;
+  const values = [value];
+  for (const one of values) {
+    if (typeof one !== 'object' || one === null) continue;
+    const members = Object.values(one);
+    if (!Array.isArray(one)) count += members.length;
+    for (const member of members) values.push(member);
+  }
+  return count;
+}
