@@ -9,7 +9,7 @@ import {
 import type { Context } from '../platform/context.ts';
 import { keyIdOf, withNewKey, withoutKey, withSigningKey } from '../platform/crypto/key-list.ts';
 import { parseKeyRing } from '../platform/crypto/key-ring.ts';
-import { AuthError } from '../platform/errors.ts';
+import { AuthError, conflict } from '../platform/errors.ts';
 import { lastSeals, sealedByAnotherAt } from '../security-log/events/auditing.ts';
 import { countUnchangedSince } from '../sessions/sessions.ts';
 import {
@@ -175,7 +175,7 @@ async function retire(ctx: Context, id: string): Promise<string> {
   const warnings = ctx.keys.all.some((key) => keyIdOf(key) === id) ? await dependents(ctx, id) : [];
   const { retired, setting } = await changeRing(ctx, (list) => {
     if (keyIdOf(parseKeyRing(list).signing) === id) {
-      throw new AuthError('conflict', `The server key ${id} signs. Promote another one first.`);
+      throw conflict(`The server key ${id} signs. Promote another one first.`);
     }
     const shorter = withoutKey(list, id);
     if (!shorter) throw unknownKey(id);

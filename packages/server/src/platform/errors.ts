@@ -79,6 +79,21 @@ export class AuthError extends Error {
 /** Refuses a request that is malformed. @param message begins with the name of what is wrong, if that has one */
 export const invalidRequest = (message: string): AuthError => new AuthError('invalid_request', message);
 
+/** Refuses what contradicts the current state. @param message names what to change first */
+export const conflict = (message: string): AuthError => new AuthError('conflict', message);
+
+/** Refuses a scope. @param message begins with the name of the parameter */
+export const invalidScope = (message: string): AuthError => new AuthError('invalid_scope', message);
+
+/** Refuses a resource or audience. @param message begins with the name of the parameter */
+export const invalidTarget = (message: string): AuthError => new AuthError('invalid_target', message);
+
+/** Makes the errors that refuse one kind of grant: the response is the same for every reason. */
+export const invalidGrant =
+  (message: string) =>
+  (detail: ErrorDetail, cause?: unknown): AuthError =>
+    new AuthError('invalid_grant', message, { detail, cause });
+
 /** The challenge of every response that refuses a user's credential. @see RFC 6750 section 3 */
 export const bearerChallenge = 'Bearer realm="latchkey"';
 

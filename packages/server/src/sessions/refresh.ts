@@ -2,7 +2,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, CallingService, Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
-import { AuthError, accountDisabled, type ErrorDetail } from '../platform/errors.ts';
+import { AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
 import { networkKey } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { programOf } from '../platform/values/user-agent.ts';
@@ -108,10 +108,7 @@ type StoredSession = Awaited<ReturnType<typeof store.findSession>>[number];
 
 type RefreshResult = { tokens: TokenSet; detail: 'rotated' | 'retry' };
 
-const refused = (detail: ErrorDetail) =>
-  new AuthError('invalid_grant', 'The refresh token is unknown, expired, revoked or already used.', {
-    detail,
-  });
+const refused = invalidGrant('The refresh token is unknown, expired, revoked or already used.');
 
 /**
  * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same successor

@@ -2,7 +2,7 @@ import { everything } from '@latchkey/contract/scopes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
-import { AuthError, accountDisabled, invalidCredential } from '../platform/errors.ts';
+import { accountDisabled, invalidCredential, invalidGrant } from '../platform/errors.ts';
 import type { Authentication } from './authentication-claims.ts';
 import { sessionStatus } from './session-status.ts';
 import type { StartedSession } from './starting.ts';
@@ -64,11 +64,8 @@ export async function repeatFirstTokens(
   const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(secret) });
   const status = session ? sessionStatus(session, ctx.clock()) : 'ended';
   if (status === 'disabled') throw accountDisabled();
-  if (!session || status === 'ended' || session.generation !== 1) {
-    throw new AuthError('invalid_grant', 'The tokens of this sign-in have already been used.', {
-      detail: 'ended',
-    });
-  }
+  if (!session || status === 'ended' || session.generation !== 1)
+    throw invalidGrant('The tokens of this sign-in have already been used.')('ended');
   return tokenSetOf(ctx, secret, { ...session, scope: requestedScope });
 }
 

@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts';
 import { subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
-import { AuthError } from '../platform/errors.ts';
+import { AuthError, conflict } from '../platform/errors.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
 import { holdAccess } from '../services/scopes/scopes.ts';
@@ -59,7 +59,7 @@ async function findPlace(ctx: Context, tx: Executor, { subject, isReplacement }:
   if (!parent) throw subjectEnded();
   const path = parent.path === null ? [parent.id] : (JSON.parse(parent.path) as string[]);
   if (path.length > fieldLimits.runDepth) {
-    throw new AuthError('conflict', `A run can be within at most ${fieldLimits.runDepth} others.`);
+    throw conflict(`A run can be within at most ${fieldLimits.runDepth} others.`);
   }
   return {
     parent,
@@ -82,7 +82,7 @@ async function requireRoom(ctx: Context, tx: Executor, { parent, path }: Place):
 }
 
 const tooManyRuns = (max: number, where: string) =>
-  new AuthError('conflict', `There are already ${max} active runs ${where}. End some of them first.`);
+  conflict(`There are already ${max} active runs ${where}. End some of them first.`);
 
 const rootOf = (path: readonly string[]): string => path.at(-1)!;
 

@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts';
 import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { AuthError, accountDisabled } from '../platform/errors.ts';
+import { type AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
 import { sameNetwork } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { programOf } from '../platform/values/user-agent.ts';
@@ -203,9 +203,7 @@ export const storedScope = (scope: string | null | undefined): string | null =>
 export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthError> {
   const [account] = await store.findAccountState(tx, { id: userId });
   if (account && account.disabled_at !== null) return accountDisabled();
-  return new AuthError('invalid_grant', 'This sign-in was revoked before it was completed.', {
-    detail: 'ended',
-  });
+  return invalidGrant('This sign-in was revoked before it was completed.')('ended');
 }
 
 /** The security notice about a new session of each kind. */

@@ -6,7 +6,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { AuthError, accountDisabled, accountGone } from '../../platform/errors.ts';
+import { AuthError, accountDisabled, accountGone, conflict } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
@@ -121,21 +121,17 @@ export async function importAccount(
     if (userHandle !== undefined && owner?.id !== existing.id) throw otherHandle();
     return { id: existing.id, isNew: false, hasOtherName: name !== undefined && name !== existing.name };
   }
-  if (owner) throw new AuthError('conflict', 'user_handle: belongs to another account.');
+  if (owner) throw conflict('user_handle: belongs to another account.');
   requireAllowedDomain(ctx, email);
   const id = await createAccount(ctx, tx, account, { detail: { by: 'operator' } });
   if (id === undefined) {
-    throw new AuthError(
-      'conflict',
-      'The address was taken just now, or is reserved for the account that had it before.',
-    );
+    throw conflict('The address was taken just now, or is reserved for the account that had it before.');
   }
   return { id, isNew: true, hasOtherName: false };
 }
 
 const otherHandle = () =>
-  new AuthError(
-    'conflict',
+  conflict(
     'user_handle: the account exists with another one, so passkeys for this one cannot sign in to it.',
   );
 

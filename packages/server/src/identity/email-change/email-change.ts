@@ -2,7 +2,7 @@ import type { Profile } from '@latchkey/contract/account';
 import type { Caller, Context } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, accountDisabled, type ErrorDetail } from '../../platform/errors.ts';
+import { accountDisabled, conflict, invalidGrant } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -88,12 +88,9 @@ async function createChange(
 /** A link stops working after this many wrong current addresses. */
 const maxWrongAddresses = 5;
 
-const refused = (detail: ErrorDetail) =>
-  new AuthError(
-    'invalid_grant',
-    'The link is unknown, expired or already used; its session has ended; or the request has neither a session of its account nor its current address.',
-    { detail },
-  );
+const refused = invalidGrant(
+  'The link is unknown, expired or already used; its session has ended; or the request has neither a session of its account nor its current address.',
+);
 
 /** The id of the change that a link confirms. Forged links do not count against the rate limit. */
 async function readLink(ctx: Context, token: string, client: ClientInfo) {
@@ -250,7 +247,7 @@ async function applyChange(
 export const announceEmailChange = (ctx: Context, tx: Executor, userId: string): Promise<void> =>
   writeFeedEvent(ctx, tx, { type: 'profile-changed', userId, detail: { fields: ['email'] } });
 
-const emailTaken = () => new AuthError('conflict', 'Another account has this email address.');
+const emailTaken = () => conflict('Another account has this email address.');
 
 /** Voids the links that these sessions of a locked account requested. */
 export async function voidEmailChanges(

@@ -8,7 +8,7 @@ import {
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { AuthError, invalidRequest, invalidSlug } from '../../platform/errors.ts';
+import { AuthError, conflict, invalidRequest, invalidSlug } from '../../platform/errors.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import * as store from './store.ts';
@@ -31,7 +31,7 @@ export function requireShared({
   readonly slug: string;
   readonly personal: number;
 }): void {
-  if (personal === 1) throw new AuthError('conflict', `${slug} is a personal organization.`);
+  if (personal === 1) throw conflict(`${slug} is a personal organization.`);
 }
 
 /** @throws {AuthError} `invalid_request` */
@@ -87,7 +87,7 @@ export async function requireOtherOwner(
 ): Promise<void> {
   const [other] = await store.findOtherOwner(tx, key);
   if (other) return;
-  throw new AuthError('conflict', 'The user is the last owner. Make another member an owner first.');
+  throw conflict('The user is the last owner. Make another member an owner first.');
 }
 
 /** Who changes an organization. The person concerned reads it in the security log. */

@@ -11,7 +11,7 @@ import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import { untilDone } from '../../platform/database/races.ts';
-import { AuthError, temporarilyUnavailable } from '../../platform/errors.ts';
+import { AuthError, conflict, temporarilyUnavailable } from '../../platform/errors.ts';
 import { deleteBatch } from './deletion.ts';
 import {
   type ChangedBy,
@@ -311,10 +311,7 @@ export async function requireOtherOwners(tx: Executor, userId: string): Promise<
   const owned = await store.listSolelyOwned(tx, { user_id: userId });
   if (owned.length === 0) return;
   const slugs = owned.map(({ slug }) => slug).join(', ');
-  throw new AuthError(
-    'conflict',
-    `The account is the only owner of ${slugs}. Make another member an owner first.`,
-  );
+  throw conflict(`The account is the only owner of ${slugs}. Make another member an owner first.`);
 }
 
 /** Deletes the personal organization of a user. The account's deletion takes the other memberships with it. */

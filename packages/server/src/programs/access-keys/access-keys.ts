@@ -5,7 +5,7 @@ import { everything } from '@latchkey/contract/scopes';
 import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { conflict } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
 import { startKey } from '../../sessions/access-keys.ts';
@@ -63,8 +63,7 @@ export async function createKey(
   });
 }
 
-const tooManyKeys = () =>
-  new AuthError('conflict', `An account can have at most ${fieldLimits.keys} keys. Remove one first.`);
+const tooManyKeys = () => conflict(`An account can have at most ${fieldLimits.keys} keys. Remove one first.`);
 
 /** One page of the user's active keys, newest first. */
 export async function listKeys(

@@ -3,7 +3,7 @@
 import type { KeyTrust } from '@latchkey/contract/keys';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
-import { AuthError, type ErrorDetail, invalidRequest } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail, invalidGrant, invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { findTrustingKey, type RunSubject } from '../../sessions/run-subject.ts';
 import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
@@ -55,8 +55,7 @@ export async function redeemAssertion(
   return { ...subject, assertion: { issuer, subject: typeof sub === 'string' ? sub : undefined } };
 }
 
-const refused = (detail: ErrorDetail): AuthError =>
-  new AuthError('invalid_grant', 'The assertion, the key or the issuer is not valid.', { detail });
+const refused = invalidGrant('The assertion, the key or the issuer is not valid.');
 
 /**
  * Makes a run within the key that trusts an issuer's token.

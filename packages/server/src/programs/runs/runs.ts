@@ -3,7 +3,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { everything } from '@latchkey/contract/scopes';
 import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, invalidScope, invalidTarget } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { isSameResource } from '../../platform/values/resource.ts';
 import { holdsEverything, isWithin } from '../../platform/values/scope.ts';
@@ -88,10 +88,7 @@ function requireExchangeable({ session }: RunSubject, service: CallingService | 
 }
 
 const scopeMissing = () =>
-  new AuthError(
-    'invalid_scope',
-    'scope: is missing. A run needs one if its subject token allows everything.',
-  );
+  invalidScope('scope: is missing. A run needs one if its subject token allows everything.');
 
 /** Whose everything includes proving to other systems whom the program acts for. */
 const signedInKinds: readonly RunSubject['session']['kind'][] = ['browser', 'device'];
@@ -103,11 +100,10 @@ function narrowedScope({ session, scope: parent }: RunSubject, requested: string
   if (requested === undefined && holdsEverything(parent)) throw scopeMissing();
   const scope = requested ?? parent;
   if (scope.split(' ').includes(everything))
-    throw new AuthError('invalid_scope', `scope: a run cannot have the scope ${everything}`);
+    throw invalidScope(`scope: a run cannot have the scope ${everything}`);
   if (asksForIdentity(scope) && !asksForIdentity(parent) && !signedInKinds.includes(session.kind))
-    throw new AuthError('invalid_scope', 'scope: identity is only within this scope if it is named there');
-  if (!isWithin(scope, parent))
-    throw new AuthError('invalid_scope', 'scope: exceeds the scope of the subject token');
+    throw invalidScope('scope: identity is only within this scope if it is named there');
+  if (!isWithin(scope, parent)) throw invalidScope('scope: exceeds the scope of the subject token');
   return scope;
 }
 
@@ -120,8 +116,7 @@ function narrowedResource(
   if (requested === undefined || parent === null) return requested ?? parent;
   if (isSameResource(requested, parent)) return parent;
   if (service?.reach.some((reachable) => isSameResource(reachable, requested))) return requested;
-  throw new AuthError(
-    'invalid_target',
+  throw invalidTarget(
     service
       ? 'resource: is not within the reach of this service'
       : 'resource: must be the resource of the subject token',

@@ -11,7 +11,7 @@ import {
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, invalidScope, invalidTarget } from '../../platform/errors.ts';
 import { isSameResource } from '../../platform/values/resource.ts';
 import { isSameScope, joinScope, parseScope } from '../../platform/values/scope.ts';
 import {
@@ -35,8 +35,7 @@ const isOwn = (name: string): name is OwnScope => Object.hasOwn(ownScopes, name)
 async function resolveScope(ctx: Context, requested: string): Promise<string> {
   const names = parseScope(requested);
   if (!names) {
-    throw new AuthError(
-      'invalid_scope',
+    throw invalidScope(
       `scope: must be 1-${fieldLimits.scopes} scopes separated by single spaces, each a letter followed by up to 63 of a-z, 0-9 and _.:-`,
     );
   }
@@ -47,11 +46,9 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
   return joinScope(names);
 }
 
-const undeclaredScope = (name: string): AuthError =>
-  new AuthError('invalid_scope', `scope: no service has declared ${name}`);
+const undeclaredScope = (name: string): AuthError => invalidScope(`scope: no service has declared ${name}`);
 
-const undeclaredResource = (): AuthError =>
-  new AuthError('invalid_target', 'resource: no service has declared this URI');
+const undeclaredResource = (): AuthError => invalidTarget('resource: no service has declared this URI');
 
 /**
  * The service with the requested resource, and how it declared that.
@@ -117,9 +114,9 @@ export interface RepeatedAccess {
 export function requireOwnAccess({ scope, resource }: RepeatedAccess, own: RequestedAccess): void {
   const names = scope === undefined ? undefined : parseScope(scope);
   if (scope !== undefined && !(names && isSameScope(joinScope(names), own.scope ?? everything)))
-    throw new AuthError('invalid_scope', 'scope: must be the scope of the sign-in, in any order');
+    throw invalidScope('scope: must be the scope of the sign-in, in any order');
   if (resource !== undefined && !isSameResource(resource, own.resource))
-    throw new AuthError('invalid_target', 'resource: must be the resource of the sign-in');
+    throw invalidTarget('resource: must be the resource of the sign-in');
 }
 
 /** The scope of tokens that may do everything is left out, unless the request names it. @see RFC 6749 section 5.1 */

@@ -6,7 +6,7 @@ import type { ServiceRight } from '@latchkey/contract/services';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, conflict } from '../../platform/errors.ts';
 import { spellingsOf } from '../../platform/values/resource.ts';
 import { feedStart } from '../../security-log/feed/feed.ts';
 import { authenticateService, newSecret, requireRight, type ServiceCredentials } from './authentication.ts';
@@ -109,7 +109,7 @@ export async function setService(
     const changed = { ...registrationOf(service), scopes: [], ...changes };
     requireClient(changed, ctx.config.isLocal);
     if (!changed.isPublic && service.secret_hash === '')
-      throw new AuthError('conflict', `${id} has no key yet. Run services rotate ${id} first.`);
+      throw conflict(`${id} has no key yet. Run services rotate ${id} first.`);
     await store.updateServiceKey(tx, { id, ...columnsOf(changed) });
     const isNewReader = changed.rights.includes('feed') && !listOf(service.rights).includes('feed');
     if (isNewReader) await startFeed(ctx, tx, id);
@@ -140,7 +140,7 @@ export async function rotateServiceKey(ctx: Context, id: string): Promise<Servic
   const [first] = rotated ? [] : await store.addFirstSecret(ctx.db.single, { id, secret_hash: hash });
   if (!rotated && !first) {
     await requireService(ctx, id);
-    throw new AuthError('conflict', `${id} has two secrets already. Retire the older one first.`);
+    throw conflict(`${id} has two secrets already. Retire the older one first.`);
   }
   return { id, secret };
 }
@@ -153,7 +153,7 @@ export async function retireServiceKey(ctx: Context, id: string): Promise<void> 
   const [retired] = await store.retireSecret(ctx.db.single, { id });
   if (retired) return;
   await requireService(ctx, id);
-  throw new AuthError('conflict', `${id} has only one secret. Rotate it first, or revoke the service.`);
+  throw conflict(`${id} has only one secret. Rotate it first, or revoke the service.`);
 }
 
 async function requireService(ctx: Context, id: string): Promise<void> {

@@ -5,7 +5,7 @@ import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRows } from '../../platform/database/locks.ts';
 import { Raced, untilDone } from '../../platform/database/races.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { type AuthError, conflict } from '../../platform/errors.ts';
 import { spellingsOf } from '../../platform/values/resource.ts';
 import type { Registration } from './registration.ts';
 import * as store from './store.ts';
@@ -95,8 +95,7 @@ async function declaredElsewhere(
 ): Promise<AuthError> {
   const names = { scopes: JSON.stringify([name]), resource: name };
   const owner = (await store.findDeclarations(tx, names)).find((declaration) => declaration.kind === kind);
-  return new AuthError(
-    'conflict',
+  return conflict(
     `The ${kind} ${name} belongs to ${owner?.service_id ?? 'another service'}. Remove it there, or revoke that service, first.`,
   );
 }

@@ -5,7 +5,7 @@ import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { invalidScope, invalidTarget } from '../../platform/errors.ts';
 import { isSameResource, spellingsOf } from '../../platform/values/resource.ts';
 import { parseScope } from '../../platform/values/scope.ts';
 import { findResource, findScopes } from '../service-keys/service-keys.ts';
@@ -16,7 +16,7 @@ const tokenIdOf = (secret: Uint8Array): string =>
   sha256('service token id', secret).subarray(0, subjectBytes).toString('base64url');
 
 const unreachable = () =>
-  new AuthError('invalid_target', 'resource: must be a declared resource within the reach of this service');
+  invalidTarget('resource: must be a declared resource within the reach of this service');
 
 /**
  * Issues an access token with which a service calls another one for itself. It has the scope of one resource within the
@@ -39,14 +39,13 @@ export async function issueServiceToken(
   const target = isReachable ? await findResource(ctx.db.read, resource) : undefined;
   if (!target) throw unreachable();
   const names = parseScope(requested.scope ?? '');
-  if (!names)
-    throw new AuthError('invalid_scope', `scope: must be 1-${fieldLimits.scopes} scopes separated by spaces`);
+  if (!names) throw invalidScope(`scope: must be 1-${fieldLimits.scopes} scopes separated by spaces`);
   const declared = await findScopes(ctx.db.read, names);
   const foreign = names.find(
     (name) => !declared.some((one) => one.name === name && one.service_id === target.id),
   );
   if (foreign !== undefined)
-    throw new AuthError('invalid_scope', `scope: the service of this resource has not declared ${foreign}`);
+    throw invalidScope(`scope: the service of this resource has not declared ${foreign}`);
   const scope = names.join(' ');
   await ctx.limiter.take({ limit: 'service_tokens', subject: service.id });
   const secret = ctx.random(subjectBytes);

@@ -12,7 +12,7 @@ import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, invalidRequest } from '../../platform/errors.ts';
+import { AuthError, invalidRequest, invalidScope } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { isLoopbackRedirect } from '../../platform/values/redirect-uri.ts';
 import { holdsEverything } from '../../platform/values/scope.ts';
@@ -138,14 +138,14 @@ async function resolveClientAccess(
   });
   if (scope === null) return { scope: await defaultScope(ctx.db.read, resource), resource };
   if (holdsEverything(scope) && !mayDoEverything)
-    throw new AuthError('invalid_scope', `scope: this client cannot ask for ${everything}`);
+    throw invalidScope(`scope: this client cannot ask for ${everything}`);
   return { scope, resource };
 }
 
 async function defaultScope(on: Executor, resource: string | null): Promise<string> {
   const names = resource === null ? [] : await listScopesOfResource(on, resource);
   if (names.length > 0) return names.join(' ');
-  throw new AuthError('invalid_scope', 'scope: is missing');
+  throw invalidScope('scope: is missing');
 }
 
 /** Judges a request for the page, before anybody has signed in. @throws {AuthError} `rate_limited` */

@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.ts';
 import { type ReadHandle, readHandle } from '../../platform/crypto/handle.ts';
 import { idempotencyHash } from '../../platform/crypto/hash.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { AuthError, type ErrorDetail, invalidRequest } from '../../platform/errors.ts';
+import { AuthError, invalidGrant, invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { commandLineId, proveClient } from '../../services/clients/clients.ts';
 import { holdAccess, requireOwnAccess } from '../../services/scopes/scopes.ts';
@@ -55,10 +55,7 @@ function required({ body }: CodeRequest, name: keyof GrantParameters): string {
   return value;
 }
 
-const refused = (detail: ErrorDetail) =>
-  new AuthError('invalid_grant', 'The code is unknown, expired or used, or not for this request.', {
-    detail,
-  });
+const refused = invalidGrant('The code is unknown, expired or used, or not for this request.');
 
 /**
  * Exchanges an authorization code for the first tokens of a session. Of any number of requests, one gets them; every other one

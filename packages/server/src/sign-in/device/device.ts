@@ -10,7 +10,7 @@ import type { Caller, Context } from '../../platform/context.ts';
 import { randomUserCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, invalidGrant } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -90,14 +90,7 @@ export async function startDeviceAuthorization(
   throw new Error('every generated user code was already in use');
 }
 
-const unknownUserCode = () =>
-  new AuthError(
-    'invalid_grant',
-    'The user code is unknown, has expired, or was already approved or denied.',
-    {
-      detail: 'wrong_code',
-    },
-  );
+const refused = invalidGrant('The user code is unknown, has expired, or was already approved or denied.');
 
 /** The signed-in user who enters a user code, and the browser they use. */
 interface Approver {
@@ -139,7 +132,7 @@ async function findByUserCode<Row>(
   return countingFailures(ctx, 'device_code', async () => {
     const failed = { userId: caller.userId, client };
     await ctx.db.transaction((tx) => recordFailure(ctx, tx, 'device_code', failed));
-    throw unknownUserCode();
+    throw refused('wrong_code');
   });
 }
 

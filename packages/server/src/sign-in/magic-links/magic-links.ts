@@ -10,7 +10,7 @@ import type { Context } from '../../platform/context.ts';
 import { sameCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
+import { invalidGrant } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -89,10 +89,7 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
   return { sent, headers: limits.headers };
 }
 
-const refused = (detail: ErrorDetail) =>
-  new AuthError('invalid_grant', 'The link or code is unknown, has expired or was already used.', {
-    detail,
-  });
+const refused = invalidGrant('The link or code is unknown, has expired or was already used.');
 
 type MagicLink = Awaited<ReturnType<typeof store.findMagicLink>>[number];
 

@@ -6,7 +6,7 @@ import {
   subjectBytes,
 } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, invalidGrant } from '../../platform/errors.ts';
 import type { signInFailureReasons } from '../failures/failures.ts';
 import * as store from './store.ts';
 
@@ -28,11 +28,9 @@ type CeremonyDetail =
   | 'verification';
 
 /** The error of every failed ceremony. The caller gets no details; `detail` goes into the log. */
-export const ceremonyRefused = (detail: CeremonyDetail, cause?: unknown): AuthError =>
-  new AuthError('invalid_grant', 'The passkey response is invalid, has expired or was already used.', {
-    detail,
-    cause,
-  });
+export const ceremonyRefused: (detail: CeremonyDetail, cause?: unknown) => AuthError = invalidGrant(
+  'The passkey response is invalid, has expired or was already used.',
+);
 
 /** Issues a challenge, for a registration bound to its session. Nothing is stored until the challenge is spent. */
 export const issueChallenge = (ctx: Context, kind: ChallengeKind, sessionId?: string): string =>

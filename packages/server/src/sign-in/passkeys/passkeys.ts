@@ -3,7 +3,7 @@ import type { Passkey } from '@latchkey/contract/passkeys';
 import type { Caller, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, invalidRequest, resourceNotFound } from '../../platform/errors.ts';
+import { conflict, invalidRequest, resourceNotFound } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
 import { type CredentialChange, writeFeedEvent } from '../../security-log/feed/feed.ts';
@@ -141,7 +141,7 @@ export async function importPasskey(
   const [existing] = await store.findCredential(tx, { id: passkey.credentialId });
   if (existing && existing.user_id !== userId) throw registeredElsewhere();
   if (existing && existing.public_key !== passkey.publicKey) {
-    throw new AuthError('conflict', 'public_key: differs from the registered one.');
+    throw conflict('public_key: differs from the registered one.');
   }
   if (existing) return false;
   if (!(await isVerifiableKey(passkey.publicKey))) {
@@ -170,14 +170,11 @@ export async function importPasskey(
   return true;
 }
 
-const registeredElsewhere = () => new AuthError('conflict', 'A passkey is registered for another account.');
+const registeredElsewhere = () => conflict('A passkey is registered for another account.');
 
 /** Refuses one passkey more than an account can have. */
 export const tooManyPasskeys = () =>
-  new AuthError(
-    'conflict',
-    `An account can have at most ${fieldLimits.passkeys} passkeys. Remove one first.`,
-  );
+  conflict(`An account can have at most ${fieldLimits.passkeys} passkeys. Remove one first.`);
 
 /**
  * Removes passkeys of a locked account and returns them: those with these ids, those that these sessions added, and those

@@ -9,7 +9,7 @@ import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, invalidCredential } from '../../platform/errors.ts';
+import { conflict, invalidCredential } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
@@ -87,7 +87,7 @@ export async function registerPasskey(
     case 'replay':
       throw ceremonyRefused('replay');
     case 'registered':
-      throw new AuthError('conflict', 'This passkey is already registered.');
+      throw conflict('This passkey is already registered.');
     case 'full':
       throw tooManyPasskeys();
     default:

@@ -2,7 +2,7 @@
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CallingService, Context } from '../../platform/context.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, conflict } from '../../platform/errors.ts';
 import type { FeedExtent } from '../../security-log/feed/feed.ts';
 import * as store from './store.ts';
 
@@ -92,8 +92,7 @@ async function beginNamed(
     if (!inserted) return false;
     const [active] = await store.countReaders(tx, { service_id: service.id, since: before });
     if (!active || active.readers > fieldLimits.feedReaders) {
-      throw new AuthError(
-        'conflict',
+      throw conflict(
         `A service can have at most ${fieldLimits.feedReaders} readers. Those without a request for ${readerTtlSeconds} seconds are forgotten.`,
       );
     }

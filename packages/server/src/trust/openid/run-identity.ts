@@ -2,7 +2,7 @@
 
 import type { RunIdentity } from '@latchkey/contract/openid';
 import type { Caller, Context } from '../../platform/context.ts';
-import { AuthError, insufficientScope } from '../../platform/errors.ts';
+import { insufficientScope, invalidTarget } from '../../platform/errors.ts';
 import { inSeconds } from '../../platform/values/in-seconds.ts';
 import { serviceOf } from '../../services/scopes/scopes.ts';
 import { actorOf, findRun } from '../../sessions/active-tokens.ts';
@@ -25,7 +25,7 @@ export async function issueRunIdentity(
   if (!run) throw insufficientScope('identity');
   const isListed = ctx.config.identityAudiences.includes(audience);
   if (!isListed || (await serviceOf(ctx.db.read, audience)) !== null)
-    throw new AuthError('invalid_target', 'audience: identity tokens are not issued for it');
+    throw invalidTarget('audience: identity tokens are not issued for it');
   const { userId, actors, scope, within } = run;
   const iat = inSeconds(ctx.clock());
   const exp = Math.min(iat + runIdentityTtlSeconds, inSeconds(run.endsAt));

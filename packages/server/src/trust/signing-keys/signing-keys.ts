@@ -12,7 +12,7 @@ import type { Context } from '../../platform/context.ts';
 import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
 import type { ServerKey } from '../../platform/crypto/key-ring.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { conflict } from '../../platform/errors.ts';
 import { publishedKeys, signingCandidates } from './rotation.ts';
 import * as store from './store.ts';
 
@@ -182,10 +182,7 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
     return true;
   });
   if (!isAdded) {
-    throw new AuthError(
-      'conflict',
-      'The signing keys were just rotated by someone else. Try again if you need another key.',
-    );
+    throw conflict('The signing keys were just rotated by someone else. Try again if you need another key.');
   }
   const oldestInUse = Math.min(sequence, ...publishedRows(rows, now).map((row) => row.sequence));
   await store.deleteKeysBefore(ctx.db.single, { sequence: oldestInUse });
