@@ -13,7 +13,7 @@ import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import type { RevokedAllBy } from '../../sessions/revocation.ts';
 import { cookieOf, tokensOf } from '../../sessions/sessions.ts';
-import type { StartedSession } from '../../sessions/starting.ts';
+import type { SignInOrigin, StartedSession } from '../../sessions/starting.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
 import {
@@ -56,11 +56,11 @@ export async function limitingChanges<Changed>(
   caller: Caller,
   client: ClientInfo,
   change: () => Promise<Changed>,
-): Promise<{ changed: Changed; headers: Record<string, string> }> {
+): Promise<{ body: Changed; headers: Record<string, string> }> {
   const limit = { limit: 'account_changes', subject: caller.userId, isReported: true } as const;
   const counted = await takeForUser(ctx, { ...caller, client }, limit);
   try {
-    return { changed: await change(), headers: counted.headers };
+    return { body: await change(), headers: counted.headers };
   } catch (error) {
     await counted.refund();
     throw error;
@@ -210,18 +210,27 @@ export async function deleteUser(ctx: Context, tx: Executor, userId: string): Pr
 export const findAccount = async (on: Executor, userId: string) =>
   (await store.findUser(on, { id: userId })).at(0);
 
+/** A request to sign in, in cookie mode with `session=cookie`. */
+interface SignInCall {
+  readonly query: { readonly session?: 'cookie' | undefined };
+  readonly client: ClientInfo;
+  readonly sessionCookie: string | undefined;
+  readonly knownBrowserCookie: string | undefined;
+}
+
 /**
- * The response to a sign-in: tokens, or in cookie mode the profile, because the credential goes into the cookie only. Cookie
- * mode also renews `knownBrowserCookie`, by which the service recognizes the browser later.
+ * Signs in and makes the response: tokens, or in cookie mode the profile, because the credential goes into the cookie only.
+ * Cookie mode also renews the cookie by which the service recognizes the browser later.
  */
 export async function signInResponse(
   ctx: Context,
-  session: StartedSession,
-  inCookie: boolean,
-  knownBrowserCookie: string | undefined,
+  { query, client, sessionCookie, knownBrowserCookie }: SignInCall,
+  signIn: (origin: SignInOrigin) => Promise<StartedSession>,
 ): Promise<
   { body: TokenSet } | { body: { user: Profile }; cookie: { value: string; knownBrowser: string } }
 > {
+  const inCookie = query.session === 'cookie';
+  const session = await signIn({ client, replacesCookie: inCookie ? sessionCookie : undefined });
   if (!inCookie) return { body: tokensOf(ctx, session) };
   const { profile } = await getProfile(ctx.db.read, session.userId);
   const knownBrowser = rememberBrowser(ctx, knownBrowserCookie, {

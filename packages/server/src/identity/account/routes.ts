@@ -16,10 +16,11 @@ export function accountRoutes(api: Api, ctx: Context): void {
   });
 
   api.on(endpoints.updateProfile, async ({ caller, body, ifMatch, client }) => {
-    const { changed, headers } = await limitingChanges(ctx, caller, client, () =>
+    const changed = await limitingChanges(ctx, caller, client, () =>
       updateProfile(ctx, caller, body, ifMatch, client),
     );
-    return { body: changed.profile, headers: { ...headers, ETag: changed.etag } };
+    const { profile, etag } = changed.body;
+    return { body: profile, headers: { ...changed.headers, ETag: etag } };
   });
 
   api.on(endpoints.getUser, async ({ params }) => ({ body: await getUser(ctx, params.user_id) }));

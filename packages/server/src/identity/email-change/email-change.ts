@@ -46,8 +46,7 @@ export async function requestEmailChange(ctx: Context, caller: Caller, email: st
     throw error;
   }
   ctx.wakeMailWorker();
-  const sent = { status: 'sent' as const, expires_in: ttlSeconds };
-  return { sent, headers: counted.headers };
+  return { body: { status: 'sent' as const, expires_in: ttlSeconds }, headers: counted.headers };
 }
 
 async function createChange(
@@ -118,7 +117,7 @@ export async function previewEmailChange(ctx: Context, token: string, caller: Ca
   if (!change || !isPending(change, ctx.clock())) throw refused('ended');
   if (change.user_id !== caller.userId) throw refused('unproven');
   const { profile } = await getProfile(ctx.db.read, caller.userId);
-  return { preview: { email: profile.email, new_email: change.new_email }, headers };
+  return { body: { email: profile.email, new_email: change.new_email }, headers };
 }
 
 interface PresentedLink {
@@ -138,7 +137,7 @@ export async function verifyEmailChange(
   link: PresentedLink,
   caller: Caller | undefined,
   client: ClientInfo,
-): Promise<{ profile: Profile; headers: Record<string, string> }> {
+): Promise<{ body: Profile; headers: Record<string, string> }> {
   const { id, headers } = await readLink(ctx, link.token, client);
   const result = await ctx.db.transaction(async (tx) => {
     const [change] = await store.findChange(tx, { id });
@@ -151,7 +150,7 @@ export async function verifyEmailChange(
   });
   // Thrown outside the transaction, so that a wrong address stays counted.
   if (typeof result === 'string') throw refused(result);
-  return { profile: result, headers };
+  return { body: result, headers };
 }
 
 type LockedAccount = Awaited<ReturnType<typeof lockAccount>>;

@@ -4,18 +4,15 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { previewEmailChange, requestEmailChange, verifyEmailChange } from './email-change.ts';
 
 export function emailChangeRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.requestEmailChange, async ({ caller, body, client }) => {
-    const { sent, headers } = await requestEmailChange(ctx, caller, body.email, client);
-    return { body: sent, headers };
-  });
+  api.on(endpoints.requestEmailChange, ({ caller, body, client }) =>
+    requestEmailChange(ctx, caller, body.email, client),
+  );
 
-  api.on(endpoints.verifyEmailChange, async ({ caller, body, client }) => {
-    const { profile, headers } = await verifyEmailChange(ctx, body, caller, client);
-    return { body: profile, headers };
-  });
+  api.on(endpoints.verifyEmailChange, ({ caller, body, client }) =>
+    verifyEmailChange(ctx, body, caller, client),
+  );
 
-  api.on(endpoints.previewEmailChange, async ({ caller, body, client }) => {
-    const { preview, headers } = await previewEmailChange(ctx, body.token, caller, client);
-    return { body: preview, headers };
-  });
+  api.on(endpoints.previewEmailChange, ({ caller, body, client }) =>
+    previewEmailChange(ctx, body.token, caller, client),
+  );
 }

@@ -2,6 +2,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { z } from 'zod';
 import { AuthError, invalidRequest } from '../errors.ts';
 import { duplicateMember } from '../values/json.ts';
+import { printable, withoutEmpty } from '../values/parameters.ts';
 import { fieldError } from './field-errors.ts';
 
 export type BodyDialect = 'json' | 'form';
@@ -114,48 +115,23 @@ function parseFormBody(text: string): Record<string, string> {
   } catch {
     throw invalidRequest('The body is not valid form-encoded UTF-8.');
   }
-  return withoutEmpty(parseForm(text));
+  return withoutEmpty(parseForm(new URLSearchParams(text)));
 }
 
-function parseForm(text: string): Record<string, string> {
+function parseForm(parameters: URLSearchParams): Record<string, string> {
   const members: Record<string, string> = Object.create(null);
-  for (const [name, value] of new URLSearchParams(text)) {
+  for (const [name, value] of parameters) {
     if (name in members) throw invalidRequest(`${printable(name)}: appears twice`);
     members[name] = value;
   }
   return members;
 }
 
-/**
- * A form parameter without a value counts as omitted, except those that make tokens narrower: leaving them out would issue
- * a token that may do everything to a client that meant to ask for less.
- * @see RFC 6749 section 3.2
- */
-export const withoutEmpty = (members: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(members).filter(([name, value]) => value !== '' || narrowing.includes(name)),
-  );
-
-const narrowing: readonly string[] = ['scope', 'resource', 'authorization_details'];
-
-const maxPrintedLength = 64;
-
-/** A client's member name, safe to quote in an error description. */
-const printable = (name: string): string => name.replace(/[^\w.-]/g, '?').slice(0, maxPrintedLength);
+/** The query of a request URL as a URL of its own: the request's `Host`, and with it the whole URL, may be malformed. */
+export const queryOf = (url: string): URL => new URL(url.replace(/^[^?]*/, ''), 'http://localhost');
 
 /** The query parameters of a URL. @throws {AuthError} `invalid_request` for a duplicate */
-export function readQuery(url: string): Record<string, string> {
-  const start = url.indexOf('?');
-  // URLSearchParams drops a leading question mark, and here it is part of the first name.
-  return start < 0
-    ? {}
-    : parseForm(
-        url
-          .slice(start + 1)
-          .replace(/#.*$/, '')
-          .replace(/^\?/, '%3F'),
-      );
-}
+export const readQuery = (url: string): Record<string, string> => parseForm(queryOf(url).searchParams);
 
 /**
  * Validates input against its schema.

@@ -7,7 +7,7 @@ import { withProduct } from './product-pages.ts';
 import { referenceOf } from './reference/document.ts';
 import { referencePage } from './reference/page.ts';
 import type { Routes } from './routing.ts';
-import { documentStaticPath } from './static-path.ts';
+import { serveStaticPath } from './static-path.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 
 /**
@@ -15,19 +15,27 @@ import { fileResponse, storeFile } from './stored-file.ts';
  * file is made once, on first use.
  */
 export function documentationRoutes(routes: Routes, ctx: Context, version: string): void {
-  documentStaticPath(routes, {
+  const { baseUrl, product } = ctx.config;
+  const options = { title: product.name, version, server: baseUrl, cookie: sessionCookieName(ctx.config) };
+  const type = 'application/json';
+  const api = once(() => describeApi(routes.operations));
+  const json = once(() => storeFile(JSON.stringify(openApiDocument(api(), options))));
+  serveStaticPath(routes, {
     id: 'document',
     title: 'Get the OpenAPI document',
     group: 'discovery',
     path: '/openapi.json',
     summary: 'The OpenAPI 3.1 document of this API',
-    type: 'application/json',
+    type,
     schema: z.looseObject({
       openapi: z.string().meta({ description: 'The version of the format.', examples: ['3.1.0'] }),
     }),
     isStored: true,
+    handler: ({ request }) => fileResponse(json(), request.headers, { 'Content-Type': type }),
   });
-  documentStaticPath(routes, {
+  const page = once(() => storeFile(withProduct(referencePage(referenceOf(api(), options)), product)));
+  const headers = pageHeaders(ctx.config);
+  serveStaticPath(routes, {
     id: 'reference',
     title: 'Open the API reference',
     group: 'discovery',
@@ -35,24 +43,15 @@ export function documentationRoutes(routes: Routes, ctx: Context, version: strin
     summary: 'The API reference: this page',
     type: 'text/html',
     isStored: true,
+    handler: ({ request }) => fileResponse(page(), request.headers, headers),
   });
-  const { baseUrl, product } = ctx.config;
-  const options = { title: product.name, version, server: baseUrl, cookie: sessionCookieName(ctx.config) };
-  const api = once(() => describeApi(routes.operations));
-  const json = once(() => storeFile(JSON.stringify(openApiDocument(api(), options))));
-  routes.get('/openapi.json', ({ request }) =>
-    fileResponse(json(), request.headers, { 'Content-Type': 'application/json' }),
-  );
-  const page = once(() => storeFile(withProduct(referencePage(referenceOf(api(), options)), product)));
-  const headers = pageHeaders(ctx.config);
-  routes.get('/docs', ({ request }) => fileResponse(page(), request.headers, headers));
 }
 
 /** Makes a value on first use, so that no start waits for it. */
-function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined;
+function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    made ??= make();
+    return made;
   };
 }

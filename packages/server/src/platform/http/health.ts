@@ -4,11 +4,11 @@ import { probe } from '../database/probe.ts';
 import { temporarilyUnavailable } from '../errors.ts';
 import type { Routes } from './routing.ts';
 import type { Lifecycle } from './server.ts';
-import { documentStaticPath } from './static-path.ts';
+import { serveStaticPath } from './static-path.ts';
 
 /** Health checks for load balancers. */
 export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle): void {
-  documentStaticPath(routes, {
+  serveStaticPath(routes, {
     id: 'healthz',
     title: 'Check liveness',
     group: 'operations',
@@ -16,10 +16,10 @@ export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle)
     summary: 'Liveness: whether the process is running',
     type: 'application/json',
     schema: z.object({ status: z.literal('ok').meta({ description: 'Always `ok`.' }) }),
+    handler: (exchange) => exchange.json({ status: 'ok' }),
   });
-  routes.get('/healthz', (exchange) => exchange.json({ status: 'ok' }));
 
-  documentStaticPath(routes, {
+  serveStaticPath(routes, {
     id: 'readyz',
     title: 'Check readiness',
     group: 'operations',
@@ -27,12 +27,12 @@ export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle)
     summary: 'Readiness: 503 while the database is unreachable or the process drains',
     type: 'application/json',
     schema: z.object({ status: z.literal('ready').meta({ description: 'Always `ready`.' }) }),
-  });
-  routes.get('/readyz', async (exchange) => {
-    if (lifecycle.draining) throw temporarilyUnavailable(undefined, 'draining');
-    await probe(ctx.db.read, {}).catch((error: unknown) => {
-      throw temporarilyUnavailable(error);
-    });
-    return exchange.json({ status: 'ready' });
+    handler: async (exchange) => {
+      if (lifecycle.draining) throw temporarilyUnavailable(undefined, 'draining');
+      await probe(ctx.db.read, {}).catch((error: unknown) => {
+        throw temporarilyUnavailable(error);
+      });
+      return exchange.json({ status: 'ready' });
+    },
   });
 }

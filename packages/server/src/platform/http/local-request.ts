@@ -14,4 +14,4 @@ const forwardingHeaders = [
  * name. The `Host` rules out web pages whose own name resolves to this machine (DNS rebinding).
  */
 export const isForThisMachine = ({ url, headers }: Request): boolean =>
-  isLoopbackHost(new URL(url).hostname) && !forwardingHeaders.some((name) => headers.has(name));
+  isLoopbackHost(URL.parse(url)?.hostname ?? '') && !forwardingHeaders.some((name) => headers.has(name));

@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Registry } from 'prom-client';
 import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/hash.ts';
 import { AuthError, pathNotFound } from '../errors.ts';
@@ -8,7 +7,7 @@ import { isLoopbackHost } from '../values/loopback.ts';
 import { isForThisMachine } from './local-request.ts';
 import { errorResponse } from './operations.ts';
 import type { Routes } from './routing.ts';
-import { documentStaticPath } from './static-path.ts';
+import { serveStaticPath } from './static-path.ts';
 
 const isSameToken = (one: string, other: string): boolean =>
   timingSafeEqual(sha256('metrics token', one), sha256('metrics token', other));
@@ -30,14 +29,6 @@ function requireOperator(token: string | undefined, peer: string | undefined, re
   });
 }
 
-async function ofAllWorkers(
-  registry: Registry,
-  otherMetrics: NonNullable<Context['otherMetrics']>,
-): Promise<Registry> {
-  const own = await registry.getMetricsAsJSON();
-  return mergeSnapshots([own, ...(await otherMetrics(own))]);
-}
-
 /** Serves the metrics in the Prometheus text format. */
 export function metricsRoute(
   routes: Routes,
@@ -47,7 +38,7 @@ export function metricsRoute(
   const { registry, build, workers, mailsWaiting } = ctx.metrics;
   workers.set(1);
   build.set({ version, runtime: `bun ${Bun.version}`, database: ctx.db.dialect }, 1);
-  documentStaticPath(routes, {
+  serveStaticPath(routes, {
     id: 'metrics',
     title: 'Read metrics',
     group: 'operations',
@@ -56,11 +47,13 @@ export function metricsRoute(
     type: 'text/plain',
     security: [{}, { metricsToken: [] }],
     responses: { 401: errorResponse(['invalid_token']), 404: errorResponse(['not_found']) },
-  });
-  routes.get('/metrics', async ({ connection, request }) => {
-    requireOperator(ctx.config.metricsToken, connection.peer, request);
-    mailsWaiting.set(await countWaitingMails().catch(() => Number.NaN));
-    const all = ctx.otherMetrics ? await ofAllWorkers(registry, ctx.otherMetrics) : registry;
-    return new Response(await all.metrics(), { headers: { 'Content-Type': registry.contentType } });
+    handler: async ({ connection, request }) => {
+      requireOperator(ctx.config.metricsToken, connection.peer, request);
+      mailsWaiting.set(await countWaitingMails().catch(() => Number.NaN));
+      const { otherMetrics } = ctx;
+      const own = otherMetrics && (await registry.getMetricsAsJSON());
+      const all = own ? mergeSnapshots([own, ...(await otherMetrics(own))]) : registry;
+      return new Response(await all.metrics(), { headers: { 'Content-Type': registry.contentType } });
+    },
   });
 }

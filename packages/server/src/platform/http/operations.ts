@@ -1,5 +1,4 @@
 import { type Endpoint, userHeader } from '@latchkey/contract/endpoint';
-import type { EndpointGroup } from '@latchkey/contract/endpoint-groups';
 import { type ErrorCode, errorMeanings, errorStatus } from '@latchkey/contract/errors';
 import { examples } from '@latchkey/contract/examples';
 import { fieldLimits } from '@latchkey/contract/field-limits';
@@ -7,20 +6,10 @@ import { everything } from '@latchkey/contract/scopes';
 import { z } from 'zod';
 
 /** One operation of the API in the terms of OpenAPI, with the schemas that validate it, or the same as JSON Schema. */
-export interface Operation<Schema = z.ZodType> {
-  readonly id: string;
-  readonly method: Endpoint['method'];
-  /** Parameters are written `{name}`. */
-  readonly path: string;
-  /** A heading, in the imperative. */
-  readonly title: string;
-  readonly group: EndpointGroup;
-  /** One sentence without a full stop. */
-  readonly summary: string;
+export interface Operation<Schema = z.ZodType>
+  extends Pick<Endpoint, 'id' | 'method' | 'path' | 'title' | 'group' | 'summary' | 'notes'> {
   /** The credentials and rights that it needs, in full sentences. */
   readonly access?: string;
-  /** Details beyond the summary, in full sentences. */
-  readonly notes?: string;
   /** The alternatives, each with its schemes and the scopes that they need. Empty if anyone may call. */
   readonly security: readonly SecurityRequirement[];
   readonly parameters?: readonly Parameter<Schema>[];

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import { pathNotFound } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
 import { prefersHtml } from './accept.ts';
+import { queryOf } from './body.ts';
 import { readLanguageCookie, type Transport } from './cookie.ts';
 import { logoHeaders, logoPath, withProduct } from './product-pages.ts';
 import type { Routes } from './routing.ts';
@@ -180,7 +181,7 @@ interface RequestPageContent<Data> {
 
 /** The first of our languages that an application names for its user. @see OpenID Connect Core section 3.1.2.1 */
 function namedLanguage(url: string): Language | undefined {
-  const tags = new URL(url).searchParams.get('ui_locales') ?? '';
+  const tags = queryOf(url).searchParams.get('ui_locales') ?? '';
   return tags.length > fieldLimits.hint ? undefined : tags.split(' ').map(languageOf).find(Boolean);
 }
 

@@ -68,6 +68,17 @@ test.each([
   }
 });
 
+test('a Host header that no URL can have is not an error of the service', async () => {
+  for (const [path, status] of [
+    ['/authorize?client_id=x', 400],
+    ['/sign-out?state=x', 200],
+    ['/metrics', 404],
+  ] as const) {
+    const answer = await exchangeBytes(`GET ${path} HTTP/1.1\r\nHost: [\r\nConnection: close\r\n\r\n`);
+    expect([path, answer.slice(0, 12)]).toEqual([path, `HTTP/1.1 ${status}`]);
+  }
+});
+
 test.each(['announced', 'chunked'])('a body of 10 MB (%s) gets the 413 error object', async (how) => {
   const size = 10 * 1024 * 1024;
   const body =

@@ -1,23 +1,17 @@
-import type { EndpointGroup } from '@latchkey/contract/endpoint-groups';
 import { z } from 'zod';
-import { errorResponse, etag, type Operation, type ResponseDescription } from './operations.ts';
-import type { Routes } from './routing.ts';
+import { errorResponse, etag, type Operation } from './operations.ts';
+import type { Handler, Routes } from './routing.ts';
 
-interface StaticPath {
-  readonly id: string;
-  readonly title: string;
-  readonly group: EndpointGroup;
-  readonly path: string;
-  readonly summary: string;
+interface StaticPath
+  extends Pick<Operation, 'id' | 'title' | 'group' | 'path' | 'summary'>,
+    Partial<Pick<Operation, 'security' | 'responses'>> {
   /** The media type. */
   readonly type: string;
   /** Default: a string. */
   readonly schema?: z.ZodType;
   /** It has an entity tag, so a client that already has it gets 304. */
   readonly isStored?: true;
-  readonly security?: Operation['security'];
-  /** Further responses. */
-  readonly responses?: Readonly<Record<number, ResponseDescription>>;
+  readonly handler: Handler;
 }
 
 const text = z.string();
@@ -25,20 +19,17 @@ const ifNoneMatch = z
   .string()
   .meta({ description: 'The ETag of the copy that the client has.', examples: ['"5f3a9c"'] });
 
-/** Adds a GET that is not an endpoint of the contract to the API document. */
-export function documentStaticPath(
+/** Serves a GET that is not an endpoint of the contract, and adds it to the API document. */
+export function serveStaticPath(
   routes: Routes,
-  { id, title, group, path, summary, type, schema = text, isStored, security = [], responses }: StaticPath,
+  { type, schema = text, isStored, handler, responses, ...operation }: StaticPath,
 ): void {
   const headers = isStored ? [etag] : [];
+  routes.get(operation.path, handler);
   routes.describe({
-    id,
-    title,
-    group,
+    security: [],
+    ...operation,
     method: 'get',
-    path,
-    summary,
-    security,
     parameters: isStored
       ? [{ name: 'If-None-Match', in: 'header', required: false, schema: ifNoneMatch }]
       : [],

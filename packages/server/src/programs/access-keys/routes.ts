@@ -6,12 +6,9 @@ import { revokeKey } from '../../sessions/revocation.ts';
 import { createKey, listKeys } from './access-keys.ts';
 
 export function accessKeyRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.createKey, async ({ caller, body, client }) => {
-    const { changed, headers } = await limitingChanges(ctx, caller, client, () =>
-      createKey(ctx, caller, body, client),
-    );
-    return { body: changed, headers };
-  });
+  api.on(endpoints.createKey, ({ caller, body, client }) =>
+    limitingChanges(ctx, caller, client, () => createKey(ctx, caller, body, client)),
+  );
 
   api.on(endpoints.listKeys, async ({ caller, query }) => ({ body: await listKeys(ctx, caller, query) }));
 

@@ -11,6 +11,7 @@ import {
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
 import { AuthError, invalidRequest } from '../../platform/errors.ts';
+import { printable, withoutEmpty } from '../../platform/values/parameters.ts';
 import { type Client, redirectUriOf } from '../../services/clients/clients.ts';
 
 /** The parameters as they were sent, with the names of those that were sent twice. */
@@ -41,14 +42,6 @@ export interface AuthorizationRequest {
   readonly idTokenHint: string | undefined;
 }
 
-/** A parameter without a value counts as omitted, except those whose omission would mean more. @see RFC 6749 section 3.1 */
-const meansMoreIfOmitted: readonly string[] = ['scope', 'resource', 'authorization_details'];
-
-const withoutEmpty = (values: AuthorizationParameters): AuthorizationParameters =>
-  Object.fromEntries(
-    Object.entries(values).filter(([name, value]) => value !== '' || meansMoreIfOmitted.includes(name)),
-  );
-
 /** @throws {AuthError} `invalid_request`, which the page shows, because there is no trusted redirect URI to send it to */
 export function requireClientId({ values, duplicates }: SentParameters): string {
   if (duplicates.includes('client_id')) throw invalidRequest('client_id: appears twice');
@@ -61,7 +54,7 @@ export function requireClientId({ values, duplicates }: SentParameters): string 
  * @throws {AuthError} `invalid_request`, which is shown on the page: the client must not get it
  */
 export function responseTarget(sent: SentParameters, client: Client): ResponseTarget {
-  const { redirect_uri, response_mode, state } = withoutEmpty(sent.values);
+  const { redirect_uri, response_mode, state }: AuthorizationParameters = withoutEmpty(sent.values);
   const isOnce = (name: string) => !sent.duplicates.includes(name);
   if (!isOnce('redirect_uri')) throw invalidRequest('redirect_uri: appears twice');
   const redirectUri = redirectUriOf(client, redirect_uri);
@@ -108,7 +101,7 @@ const maxLengths = {
  * `request_uri_not_supported`, `interaction_required`
  */
 export function parseRequest(sent: SentParameters, client: Client): AuthorizationRequest {
-  const values = withoutEmpty(sent.values);
+  const values: AuthorizationParameters = withoutEmpty(sent.values);
   const [twice] = sent.duplicates;
   if (twice !== undefined) throw invalidRequest(`${printable(twice)}: appears twice`);
   if (values.request !== undefined) throw new AuthError('request_not_supported', 'request: is not supported');
@@ -136,8 +129,6 @@ export function parseRequest(sent: SentParameters, client: Client): Authorizatio
     idTokenHint: values.id_token_hint,
   };
 }
-
-const printable = (name: string): string => name.replace(/[^\w.-]/g, '?').slice(0, 64);
 
 function requireCodeChallenge({ code_challenge, code_challenge_method }: AuthorizationParameters): string {
   if (code_challenge === undefined) throw invalidRequest('code_challenge: is missing');

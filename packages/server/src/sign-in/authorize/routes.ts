@@ -3,7 +3,7 @@ import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { prefersHtml } from '../../platform/http/accept.ts';
-import { receiveFormAsQuery } from '../../platform/http/body.ts';
+import { queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
 import { readClientInfo } from '../../platform/http/client-info.ts';
 import type { Exchange } from '../../platform/http/exchange.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
@@ -69,7 +69,7 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
   routes.get(path, async (exchange) => {
     failWithPage(exchange);
     const { request } = exchange;
-    const sent = readParameters(new URL(request.url).searchParams);
+    const sent = readParameters(queryOf(request.url).searchParams);
     const assessed = await assessRequest(ctx, options, sent, readClientInfo(ctx.config, exchange));
     if (assessed.outcome === 'unknown') {
       const { outcome, error } = assessed;

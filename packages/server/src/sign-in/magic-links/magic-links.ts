@@ -81,12 +81,12 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
     throw error;
   }
   ctx.wakeMailWorker();
-  const sent = {
+  const body = {
     status: 'sent' as const,
     expires_in: ctx.config.magicLinkTtlSeconds,
     request: mintHandle(ctx.keys, 'magicLinkRequest', { subject, value: expiresAt }),
   };
-  return { sent, headers: limits.headers };
+  return { body, headers: limits.headers };
 }
 
 const refused = invalidGrant('The link or code is unknown, has expired or was already used.');
@@ -104,7 +104,7 @@ export async function previewMagicLink(ctx: Context, token: string, client: Clie
   const [link] = await store.findMagicLink(ctx.db.read, { id: handle.subject.toString('base64url') });
   const now = ctx.clock();
   if (!link || !isUsable(link, now)) throw refused('ended');
-  return { preview: { expires_in: expiresIn(link.expires_at, now) }, headers };
+  return { body: { expires_in: expiresIn(link.expires_at, now) }, headers };
 }
 
 const isUsable = (link: Pick<MagicLink, 'spent_at' | 'expires_at'>, now: number): boolean =>

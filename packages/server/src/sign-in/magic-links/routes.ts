@@ -5,24 +5,15 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { previewMagicLink, requestMagicLink, signInWithCode, signInWithLink } from './magic-links.ts';
 
 export function magicLinkRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.requestMagicLink, async ({ body, client, language, knownBrowserCookie }) => {
-    const origin = { client, language, knownBrowserCookie };
-    const { sent, headers } = await requestMagicLink(ctx, body.email, origin);
-    return { body: sent, headers };
-  });
+  api.on(endpoints.requestMagicLink, (call) => requestMagicLink(ctx, call.body.email, call));
 
-  api.on(endpoints.previewMagicLink, async ({ body, client }) => {
-    const { preview, headers } = await previewMagicLink(ctx, body.token, client);
-    return { body: preview, headers };
-  });
+  api.on(endpoints.previewMagicLink, ({ body, client }) => previewMagicLink(ctx, body.token, client));
 
-  api.on(endpoints.verifyMagicLink, async ({ body, query, client, sessionCookie, knownBrowserCookie }) => {
-    const inCookie = query.session === 'cookie';
-    const origin = { client, replacesCookie: inCookie ? sessionCookie : undefined };
-    const session =
+  api.on(endpoints.verifyMagicLink, ({ body, ...call }) =>
+    signInResponse(ctx, call, (origin) =>
       'request' in body
-        ? await signInWithCode(ctx, body.request, body.code, origin)
-        : await signInWithLink(ctx, body.token, body.email, origin);
-    return signInResponse(ctx, session, inCookie, knownBrowserCookie);
-  });
+        ? signInWithCode(ctx, body.request, body.code, origin)
+        : signInWithLink(ctx, body.token, body.email, origin),
+    ),
+  );
 }

@@ -3,7 +3,7 @@ import { passkeyEndpoints, relatedOriginList } from '@latchkey/contract/passkeys
 import { limitingChanges, signInResponse } from '../../identity/account/account.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { documentStaticPath } from '../../platform/http/static-path.ts';
+import { serveStaticPath } from '../../platform/http/static-path.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { expectedOrigins } from './client-data.ts';
 import { listPasskeys, removePasskey, renamePasskey } from './passkeys.ts';
@@ -26,31 +26,27 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     return { body: startSignIn(ctx), headers };
   });
 
-  api.on(endpoints.loginWithPasskey, async ({ body, query, client, sessionCookie, knownBrowserCookie }) => {
-    const inCookie = query.session === 'cookie';
-    const origin = { client, replacesCookie: inCookie ? sessionCookie : undefined };
-    const { headers } = await ctx.limiter.take(byClient('passkey_responses', client));
-    const session = await signInWithPasskey(ctx, body, origin);
-    return { ...(await signInResponse(ctx, session, inCookie, knownBrowserCookie)), headers };
+  api.on(endpoints.loginWithPasskey, async ({ body, ...call }) => {
+    const { headers } = await ctx.limiter.take(byClient('passkey_responses', call.client));
+    const answer = await signInResponse(ctx, call, (origin) => signInWithPasskey(ctx, body, origin));
+    return { ...answer, headers };
   });
 
   api.on(endpoints.listPasskeys, async ({ caller }) => ({
     body: { passkeys: await listPasskeys(ctx, caller) },
   }));
 
-  api.on(endpoints.renamePasskey, async ({ caller, params, body, client }) => {
-    const { changed, headers } = await limitingChanges(ctx, caller, client, () =>
-      renamePasskey(ctx, caller, params.id, body.name, client),
-    );
-    return { body: changed, headers };
-  });
+  api.on(endpoints.renamePasskey, ({ caller, params, body, client }) =>
+    limitingChanges(ctx, caller, client, () => renamePasskey(ctx, caller, params.id, body.name, client)),
+  );
 
   api.on(endpoints.removePasskey, async ({ caller, params, client }) => {
     await removePasskey(ctx, caller, params.id, client);
     return {};
   });
 
-  documentStaticPath(api.routes, {
+  const page = `${ctx.config.baseUrl}/account`;
+  serveStaticPath(api.routes, {
     id: 'passkeyEndpoints',
     title: 'Get the passkey pages',
     group: 'discovery',
@@ -58,11 +54,9 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     summary: 'Pages where users add and manage passkeys, for password managers (W3C Passkey Endpoints)',
     type: 'application/json',
     schema: passkeyEndpoints,
+    handler: (exchange) => exchange.json({ enroll: page, manage: page }),
   });
-  const page = `${ctx.config.baseUrl}/account`;
-  const pages = { enroll: page, manage: page };
-  api.routes.get('/.well-known/passkey-endpoints', (exchange) => exchange.json(pages));
-  documentStaticPath(api.routes, {
+  serveStaticPath(api.routes, {
     id: 'relatedOrigins',
     title: 'Get the related origins',
     group: 'discovery',
@@ -70,7 +64,6 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     summary: 'Origins that may use the passkeys of this service (WebAuthn Level 3 section 5.11)',
     type: 'application/json',
     schema: relatedOriginList,
+    handler: (exchange) => exchange.json({ origins: expectedOrigins(ctx.config) }),
   });
-  const origins = expectedOrigins(ctx.config);
-  api.routes.get('/.well-known/webauthn', (exchange) => exchange.json({ origins }));
 }

@@ -7,7 +7,8 @@ import { deviceCodeGrantType, federationGrantType, grantTypes } from '@latchkey/
 import type { Config } from '../../platform/config/config.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { documentStaticPath } from '../../platform/http/static-path.ts';
+import type { Handler } from '../../platform/http/routing.ts';
+import { serveStaticPath } from '../../platform/http/static-path.ts';
 import {
   identityAlgorithm,
   keySetMaxAgeSeconds,
@@ -61,28 +62,23 @@ const serverMetadata = (config: Config): ServerMetadata => {
 
 const cacheable = { 'Cache-Control': `public, max-age=${keySetMaxAgeSeconds}` };
 
-/** The same document, for OAuth and for OpenID clients. */
-const metadataPaths = [
-  '/.well-known/oauth-authorization-server',
-  '/.well-known/openid-configuration',
-] as const;
-
 /** The well-known documents that OAuth clients and verifiers of signatures start from. */
 export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
-  documentStaticPath(api.routes, {
+  const metadata = serverMetadata(ctx.config);
+  const handler: Handler = (exchange) => exchange.json(metadata, 200, cacheable);
+  serveStaticPath(api.routes, {
     id: 'serverMetadata',
     title: 'Get the server metadata',
     group: 'discovery',
-    path: metadataPaths[0],
+    path: '/.well-known/oauth-authorization-server',
     summary: 'OAuth authorization server metadata (RFC 8414), also at /.well-known/openid-configuration',
     type: 'application/json',
     schema: metadataSchema,
+    handler,
   });
-  const metadata = serverMetadata(ctx.config);
-  for (const path of metadataPaths)
-    api.routes.get(path, (exchange) => exchange.json(metadata, 200, cacheable));
+  api.routes.get('/.well-known/openid-configuration', handler);
 
-  documentStaticPath(api.routes, {
+  serveStaticPath(api.routes, {
     id: 'keySet',
     title: 'Get the public keys',
     group: 'discovery',
@@ -91,8 +87,6 @@ export function discoveryRoutes(api: Api, ctx: Context, keys: SigningKeys): void
       'Public keys that verify identity tokens, signed introspection responses and events of the feed (RFC 7517)',
     type: 'application/json',
     schema: keySet,
+    handler: async (exchange) => exchange.json({ keys: await keys.published() }, 200, cacheable),
   });
-  api.routes.get(keySetPath, async (exchange) =>
-    exchange.json({ keys: [...(await keys.published())] }, 200, cacheable),
-  );
 }

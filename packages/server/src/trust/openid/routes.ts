@@ -2,11 +2,12 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { endSessionPath, type SignOutPage, signOutParameters } from '@latchkey/contract/openid';
 import type { Caller, Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { check, readQuery, receiveFormAsQuery, withoutEmpty } from '../../platform/http/body.ts';
+import { check, queryOf, readQuery, receiveFormAsQuery } from '../../platform/http/body.ts';
 import { errorResponse, location } from '../../platform/http/operations.ts';
 import { requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
+import { withoutEmpty } from '../../platform/values/parameters.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { claimsOf } from './claims.ts';
 import { issueRunIdentity } from './run-identity.ts';
@@ -54,7 +55,7 @@ function documentSignOut(routes: Routes, method: 'get' | 'post'): void {
 export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): void {
   for (const method of ['get', 'post'] as const) documentSignOut(routes, method);
   routes.get(endSessionPath, (exchange) =>
-    exchange.json(undefined, 303, { Location: `${signOutPath}${new URL(exchange.request.url).search}` }),
+    exchange.json(undefined, 303, { Location: `${signOutPath}${queryOf(exchange.request.url).search}` }),
   );
   routes.on('POST', endSessionPath, async (exchange) =>
     exchange.json(undefined, 303, {
