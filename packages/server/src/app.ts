@@ -182,15 +182,15 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   );
   const heldPolls = openHeldPolls(ctx);
   const signingKeys = openSigningKeys(ctx);
-  const issueIdentityToken = identityTokens(ctx, signingKeys);
+  const addIdentityToken = identityTokens(ctx, signingKeys);
   const authorizing = {
     clients: openClients(ctx),
     userOfIdToken: async (token: string) => (await readIdentityToken(ctx, signingKeys, token))?.userId,
   };
   tokenRoutes(api, ctx, {
-    [authorizationCodeGrantType]: authorizationCodeGrant(issueIdentityToken),
+    [authorizationCodeGrantType]: authorizationCodeGrant(addIdentityToken),
     [deviceCodeGrantType]: deviceCodeGrant(heldPolls),
-    [refreshGrantType]: refreshGrant(issueIdentityToken),
+    [refreshGrantType]: refreshGrant(addIdentityToken),
     [tokenExchangeGrantType]: tokenExchangeGrant,
     [clientCredentialsGrantType]: clientCredentialsGrant,
     [federationGrantType]: federationGrant(openIssuers(ctx)),

@@ -10,9 +10,9 @@ import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { announceKey } from './announcements.ts';
-import { storedScope, whyNotStarted } from './starting.ts';
+import { whyNotStarted } from './session-status.ts';
 import * as store from './store.ts';
-import { keyOf, sessionIdOf } from './tokens.ts';
+import { keyOf, sessionIdOf, storedScope } from './tokens.ts';
 
 /** A key to be made. */
 interface NewKey {
@@ -70,18 +70,10 @@ const detailOf = ({ id, client_name, scope, resource }: KeyRow): Record<string, 
   ...(resource === null ? {} : { resource }),
 });
 
-/** Times are milliseconds since 1970. */
-export interface StartedKey {
-  readonly id: string;
-  /** The key itself, which is not stored. Undefined if tokens of an issuer stand for it. */
-  readonly key: string | undefined;
-  readonly createdAt: number;
-  readonly expiresAt: number;
-}
-
 /**
- * Makes a key for a locked account, notifies its owner and records it; call it last. It counts as started by the caller's session, so whatever undoes that session ends
- * the key.
+ * Makes a key for a locked account, notifies its owner and records it; call it last. It counts as started by the caller's
+ * session, so whatever undoes that session ends the key. `key` is the key itself, which is not stored; undefined if tokens of
+ * an issuer stand for it. Times are milliseconds since 1970.
  * @throws {AuthError} `account_disabled`
  */
 export async function startKey(
@@ -89,7 +81,7 @@ export async function startKey(
   tx: Executor,
   { caller: { userId, sessionId }, client }: { readonly caller: Caller; readonly client: ClientInfo },
   key: NewKey,
-): Promise<StartedKey> {
+) {
   const createdAt = ctx.clock();
   const expiresAt = createdAt + key.expiresInSeconds * 1000;
   const secret = ctx.random(subjectBytes);

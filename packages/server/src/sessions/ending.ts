@@ -1,11 +1,10 @@
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { type ClientInfo, noClient } from '../platform/values/client-info.ts';
-import { recordEvent } from '../security-log/events/events.ts';
+import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
 import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
 import { recordRemovedKey } from './access-keys.ts';
 import { announceEnd } from './announcements.ts';
-import { recordEndedRun } from './starting-runs.ts';
 import * as store from './store.ts';
 
 /**
@@ -64,16 +63,46 @@ interface Ender {
   readonly client?: ClientInfo;
 }
 
+type Detail = Readonly<Record<string, string>>;
+
 /** Records that a session, key or run has ended, and announces it to services, in the transaction that ended it. Call it last. */
 export async function recordEnd(
   ctx: Context,
   tx: Executor,
   { userId, by, client = noClient }: Ender,
   row: EndedRow,
-  detail: Readonly<Record<string, string>>,
+  detail: Detail,
 ): Promise<void> {
   if (row.kind === 'key') await recordRemovedKey(ctx, tx, { userId, by, client }, row, detail);
-  else if (row.kind === 'run') await recordEndedRun(ctx, tx, { userId, client }, row, detail);
+  else if (row.kind === 'run') await recordRun(ctx, tx, 'run_ended', { userId, client }, row, detail);
   else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, client, detail });
   await announceEnd(ctx, tx, userId, row);
+}
+
+/**
+ * Records that a run was made, or ended by itself and not with an ancestor: at most once an hour for each parent, service and
+ * scope, since programs make thousands.
+ */
+export async function recordRun(
+  ctx: Context,
+  tx: Executor,
+  type: 'run_started' | 'run_ended',
+  cause: { readonly userId: string; readonly client: ClientInfo },
+  run: Omit<EndedRow, 'kind'>,
+  more: Detail,
+): Promise<void> {
+  const scope = run.scope ?? '';
+  const names = scope.split(' ').toSorted().join(',');
+  const subject = [run.within_session_id, run.service_id ?? '-', names].join(' ');
+  const detail = {
+    scope,
+    ...(run.within_session_id === null ? {} : { within: run.within_session_id }),
+    ...(run.service_id === null ? {} : { service: run.service_id, service_name: run.client_name ?? '' }),
+    ...(run.resource === null ? {} : { resource: run.resource }),
+    ...more,
+  };
+  const event = { ...cause, type, sessionId: run.id, detail };
+  // Nothing that an operator does goes unseen.
+  if (more['reason'] === 'operator') await recordEvent(ctx, tx, event);
+  else await recordOncePerHourIn(ctx, tx, event, subject);
 }

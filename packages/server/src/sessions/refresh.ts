@@ -1,5 +1,5 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Caller, CallingService, Context } from '../platform/context.ts';
+import type { CallingService, Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
 import { AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
@@ -122,22 +122,35 @@ export async function refresh(
   call: RefreshCall,
   repeated: RepeatedAccess = {},
 ): Promise<RefreshResult & { readonly sessionId: string }> {
-  const read = readRequest(ctx, refreshToken, call);
-  if (!read) {
+  const { authorization, body, client: from } = call;
+  const now = ctx.clock();
+  const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
+  if (!handle) {
     countOutcome(ctx, 'malformed');
     throw refused('malformed');
   }
-  await ctx.limiter.take({ limit: 'refreshes', subject: read.sessionId });
-  const { authorization, body } = call;
+  const { subject: secret, value: generation } = handle;
+  const sessionId = sessionIdOf(secret);
+  await ctx.limiter.take({ limit: 'refreshes', subject: sessionId });
   const service =
     authorization === null ? undefined : await clientOrError(identifyService(ctx, authorization));
   const client =
     service ?? (body.client_id === undefined ? undefined : await clientOrError(proveClient(ctx, call)));
   const clientId = client instanceof AuthError ? undefined : typeof client === 'string' ? client : client?.id;
-  const request = { ...read, service, clientId };
+  const request: RefreshRequest = {
+    sessionId,
+    secret,
+    generation,
+    idempotencyHash: idempotencyHash(secret, call.idempotencyKey),
+    client: from,
+    origin: originOf(from),
+    now,
+    service,
+    clientId,
+  };
   await checkRepeatedAccess(ctx, request, repeated);
   const { tokens, detail } = await spendOrRepeat(ctx, request);
-  return { tokens: withRequestedScope(tokens, repeated), detail, sessionId: request.sessionId };
+  return { tokens: withRequestedScope(tokens, repeated), detail, sessionId };
 }
 
 /** The client that authenticates; the error if it fails to. */
@@ -148,27 +161,22 @@ const clientOrError = <Client>(authentication: Promise<Client>): Promise<Client 
   });
 
 /**
- * Refuses the refresh token of an application for every other client, before anything else is decided.
- * @throws {AuthError} `invalid_grant`
+ * Refuses the refresh token of a run without the key of the service that made it, and that of an application for every other
+ * client, before anything else is decided.
+ * @throws {AuthError} `invalid_grant`; for a run also `invalid_client`, `unauthorized_client`
  */
-function requireClient({ client_id }: StoredSession, { clientId }: RefreshRequest): void {
-  if (client_id !== null && client_id !== clientId) throw refused('another_client');
-}
-
-/**
- * Refuses the refresh token of a run without the key of the service that made it, before anything else is decided.
- * @throws {AuthError} `invalid_client`, `invalid_grant`, `unauthorized_client`
- */
-async function requireServiceOfRun(
+async function requireClient(
   ctx: Context,
-  session: { readonly kind: Caller['kind']; readonly service_id: string | null },
-  service: RefreshRequest['service'],
+  { kind, service_id, client_id }: StoredSession,
+  { service, clientId }: RefreshRequest,
 ): Promise<void> {
-  if (session.kind !== 'run') return;
-  const authenticated = service ?? (await identifyService(ctx, null));
-  if (authenticated instanceof AuthError) throw authenticated;
-  if (authenticated.id !== session.service_id) throw refused('another_service');
-  requireDelegation(authenticated);
+  if (kind === 'run') {
+    const authenticated = service ?? (await identifyService(ctx, null));
+    if (authenticated instanceof AuthError) throw authenticated;
+    if (authenticated.id !== service_id) throw refused('another_service');
+    requireDelegation(authenticated);
+  }
+  if (client_id !== null && client_id !== clientId) throw refused('another_client');
 }
 
 /**
@@ -185,10 +193,7 @@ async function spendOrRepeat(ctx: Context, request: RefreshRequest): Promise<Ref
       return { tokens: tokenSetOf(ctx, request.secret, rotated), detail: 'rotated' };
     }
     const [session] = await store.findSession(ctx.db.read, { id: request.sessionId });
-    if (session) {
-      await requireServiceOfRun(ctx, session, request.service);
-      requireClient(session, request);
-    }
+    if (session) await requireClient(ctx, session, request);
     if (attempt === maxRotations || !isCurrent(session, request)) return answerReuse(ctx, request, session);
   }
 }
@@ -207,11 +212,10 @@ async function checkRepeatedAccess(
   repeated: RepeatedAccess,
 ): Promise<void> {
   if (repeated.scope === undefined && repeated.resource === undefined) return;
-  const { sessionId, generation, now, service } = request;
+  const { sessionId, generation, now } = request;
   const [session] = await store.findSession(ctx.db.read, { id: sessionId });
   if (!session) return;
-  await requireServiceOfRun(ctx, session, service);
-  requireClient(session, request);
+  await requireClient(ctx, session, request);
   const yieldsTokens =
     generation === session.generation
       ? sessionStatus(session, now) === 'active'
@@ -220,24 +224,6 @@ async function checkRepeatedAccess(
 }
 
 const countOutcome = (ctx: Context, outcome: string): void => ctx.metrics.refreshes.inc({ outcome });
-
-function readRequest(
-  ctx: Context,
-  refreshToken: string,
-  { idempotencyKey, client }: RefreshCall,
-): Omit<RefreshRequest, 'service' | 'clientId'> | undefined {
-  const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
-  if (!handle) return undefined;
-  return {
-    sessionId: sessionIdOf(handle.subject),
-    secret: handle.subject,
-    generation: handle.value,
-    idempotencyHash: idempotencyHash(handle.subject, idempotencyKey),
-    client,
-    origin: originOf(client),
-    now: ctx.clock(),
-  };
-}
 
 /** Spends the token in one conditional statement; undefined if it is not the current one of an active session. */
 async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation | undefined> {
@@ -248,8 +234,7 @@ async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation |
     id: request.sessionId,
     generation: request.generation,
     idempotency_hash: request.idempotencyHash,
-    network: request.origin.network,
-    program: request.origin.program,
+    ...request.origin,
     now: request.now,
     idle_expires_at: request.now + ctx.config.refreshIdleTtlSeconds * 1000,
     run_idle_expires_at: request.now + ctx.config.runIdleTtlSeconds * 1000,

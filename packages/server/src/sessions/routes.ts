@@ -18,16 +18,15 @@ import {
   revokeSession,
   type WithdrawApproval,
 } from './revocation.ts';
-import type { IssueIdentityToken } from './sessions.ts';
+import type { AddIdentityToken } from './sessions.ts';
 
 /** The refresh token grant. @see RFC 6749 section 6 */
-export const refreshGrant = (issueIdentityToken: IssueIdentityToken): Grant<TokenSet> => ({
+export const refreshGrant = (addIdentityToken: AddIdentityToken): Grant<TokenSet> => ({
   redeem: async (ctx, call) => {
     refuseAuthorizationDetails(call.body);
     const token = requireParameter(call.body, 'refresh_token');
     const { tokens, sessionId, detail } = await refresh(ctx, token, call, call.body);
-    const id_token = await issueIdentityToken(sessionId, tokens, null);
-    return { body: id_token === undefined ? tokens : { ...tokens, id_token }, detail };
+    return { body: await addIdentityToken(sessionId, tokens, null), detail };
   },
 });
 

@@ -1,3 +1,7 @@
+import type { Executor } from '../platform/database/executor.ts';
+import { type AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
+import * as store from './store.ts';
+
 /** The columns of a session and its account that decide its status. */
 export interface SessionState {
   readonly session_epoch: number;
@@ -24,4 +28,11 @@ export function sessionStatus(
   if (state.revoked_at !== null || state.session_epoch !== state.user_epoch) return 'ended';
   if (state.path_ends_at !== null && state.path_ends_at <= now) return 'ended';
   return endsAt > now ? 'active' : 'ended';
+}
+
+/** Why no session of an account could be started. */
+export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthError> {
+  const [account] = await store.findAccountState(tx, { id: userId });
+  if (account && account.disabled_at !== null) return accountDisabled();
+  return invalidGrant('This sign-in was revoked before it was completed.')('ended');
 }

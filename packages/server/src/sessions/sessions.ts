@@ -3,7 +3,6 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { accountDisabled, invalidCredential, invalidGrant } from '../platform/errors.ts';
-import type { Authentication } from './authentication-claims.ts';
 import { sessionStatus } from './session-status.ts';
 import type { StartedSession } from './starting.ts';
 import * as store from './store.ts';
@@ -11,20 +10,11 @@ import { sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 
 export { sessionIdOf };
 
-/** The session of an application that a user signed in to. Times are milliseconds since 1970. */
-export interface AppSession {
-  readonly userId: string;
-  readonly clientId: string;
-  /** Scope names separated by spaces. */
-  readonly scope: string;
-  /** When it got its newest tokens. */
-  readonly rotatedAt: number;
-  /** How and when the user had signed in to the browser that approved it. */
-  readonly authentication: Authentication | undefined;
-}
-
-/** Undefined for a session that is not of an application. */
-export async function findAppSession(ctx: Context, id: string): Promise<AppSession | undefined> {
+/**
+ * The session of an application, with the time of its newest tokens, and how its user had signed in to the browser that
+ * approved it; undefined for any other session.
+ */
+export async function findAppSession(ctx: Context, id: string) {
   const [session] = await store.findSession(ctx.db.read, { id });
   if (!session?.client_id) return undefined;
   const { authenticated_at: startedAt, authenticated_by: method } = session;
@@ -37,12 +27,12 @@ export async function findAppSession(ctx: Context, id: string): Promise<AppSessi
   };
 }
 
-/** The identity token of a session; undefined unless it is an application's that asked for one. */
-export type IssueIdentityToken = (
+/** Adds the identity token of a session to its tokens, if it is an application's that asked for one. */
+export type AddIdentityToken = (
   sessionId: string,
   tokens: TokenSet,
   nonce: string | null,
-) => Promise<string | undefined>;
+) => Promise<TokenSet>;
 
 /** The first tokens of a session that was just started. */
 export const tokensOf = (ctx: Context, session: StartedSession): TokenSet =>

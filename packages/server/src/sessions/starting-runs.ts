@@ -6,10 +6,9 @@ import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
 import { AuthError, conflict } from '../platform/errors.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
-import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
 import { holdAccess } from '../services/scopes/scopes.ts';
 import { recordUsedKey } from './access-keys.ts';
-import { announceEnd } from './announcements.ts';
+import { recordEnd, recordRun } from './ending.ts';
 import { recordUse } from './last-use.ts';
 import { findActive, type RunSubject } from './run-subject.ts';
 import * as store from './runs/store.ts';
@@ -32,15 +31,8 @@ export interface NewRun {
   readonly isReplacement: boolean;
 }
 
-type StoredSession = RunSubject['session'];
-
-/** The session or key that the new run is directly within. */
-interface Place {
-  readonly parent: StoredSession;
-  readonly path: readonly string[];
-  /** The earliest end of everything on the path, as far as it is known now. */
-  readonly endsAt: number;
-}
+/** The session or key that the new run is directly within, and the earliest end of everything on its path, as known now. */
+type Place = Awaited<ReturnType<typeof findPlace>>;
 
 /** The subject token was revoked or its session ended while the run was being made. */
 const subjectEnded = () =>
@@ -51,7 +43,7 @@ const subjectEnded = () =>
  * another sign-in. If the run takes the place of another one, that ends here.
  * @throws {AuthError} `invalid_request` if the subject has ended; `conflict` if the run would be too deep
  */
-async function findPlace(ctx: Context, tx: Executor, { subject, isReplacement }: NewRun): Promise<Place> {
+async function findPlace(ctx: Context, tx: Executor, { subject, isReplacement }: NewRun) {
   const session = await findActive(ctx, tx, subject.session.id);
   if (!session) throw subjectEnded();
   const parentId = isReplacement ? session.within_session_id : null;
@@ -86,18 +78,11 @@ const tooManyRuns = (max: number, where: string) =>
 
 const rootOf = (path: readonly string[]): string => path.at(-1)!;
 
-/** Times are milliseconds since 1970. */
-interface Lifetime {
-  readonly tokenEndsAt: number;
-  readonly idleExpiresAt: number;
-  readonly expiresAt: number;
-}
-
 /**
  * A run never outlasts its ancestors. Without a service it has a single token, which does not outlast the one it was
- * made of, and ends with it.
+ * made of, and ends with it. Times are milliseconds since 1970.
  */
-function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: number): Lifetime {
+function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: number) {
   const expiresAt = Math.min(now + ctx.config.runTtlSeconds * 1000, parent.expires_at);
   const requested = Math.min(now + run.tokenTtlSeconds * 1000, expiresAt, endsAt);
   if (!run.service) {
@@ -108,14 +93,11 @@ function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: n
   return { tokenEndsAt: requested, idleExpiresAt: Math.min(idle, expiresAt), expiresAt };
 }
 
-/** A run that was just made, with the secret that its tokens are derived from. */
-interface InsertedRun extends Omit<LoggedRun, 'scope' | 'resource'> {
-  readonly secret: Buffer;
-  readonly tokenEndsAt: number;
-}
-
-/** @throws {AuthError} `invalid_request` if anything that the run is within has ended */
-async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place): Promise<InsertedRun> {
+/**
+ * Makes the run, with the secret that its tokens are derived from.
+ * @throws {AuthError} `invalid_request` if anything that the run is within has ended
+ */
+async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place) {
   const { service, client } = run;
   const { parent } = place;
   const now = ctx.clock();
@@ -151,65 +133,10 @@ async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place):
 /** Ends the run whose place the new one takes, so that it makes room and cannot be replaced twice. */
 async function endReplacedRun(ctx: Context, tx: Executor, { subject, client }: NewRun): Promise<void> {
   const { id, user_id: userId } = subject.session;
-  const [ended] = await sessions.endSession(tx, {
-    id,
-    user_id: userId,
-    distrusted_as: null,
-    now: ctx.clock(),
-  });
+  const ending = { id, user_id: userId, distrusted_as: null, now: ctx.clock() };
+  const [ended] = await sessions.endSession(tx, ending);
   if (!ended) throw subjectEnded();
-  await recordEndedRun(ctx, tx, { userId, client }, ended, { reason: 'replaced' });
-  await announceEnd(ctx, tx, userId, ended);
-}
-
-/** The columns of a run that events tell apart. */
-export interface LoggedRun {
-  readonly id: string;
-  readonly within_session_id: string | null;
-  readonly service_id: string | null;
-  readonly client_name: string | null;
-  readonly scope: string | null;
-  readonly resource: string | null;
-}
-
-interface Cause {
-  readonly userId: string;
-  readonly client?: ClientInfo;
-}
-
-/** Records that a run ended by itself, not with an ancestor. */
-export const recordEndedRun = (
-  ctx: Context,
-  tx: Executor,
-  cause: Cause,
-  run: LoggedRun,
-  detail: Readonly<Record<string, string>>,
-): Promise<void> => recordRun(ctx, tx, 'run_ended', cause, run, detail);
-
-/** At most once an hour for each parent, service and scope: programs make thousands. */
-async function recordRun(
-  ctx: Context,
-  tx: Executor,
-  type: 'run_started' | 'run_ended',
-  cause: Cause,
-  run: LoggedRun,
-  more: Readonly<Record<string, string>>,
-): Promise<void> {
-  const scope = run.scope ?? '';
-  const subject = [run.within_session_id, run.service_id ?? '-', scope.split(' ').toSorted().join(',')].join(
-    ' ',
-  );
-  const detail = {
-    scope,
-    ...(run.within_session_id === null ? {} : { within: run.within_session_id }),
-    ...(run.service_id === null ? {} : { service: run.service_id, service_name: run.client_name ?? '' }),
-    ...(run.resource === null ? {} : { resource: run.resource }),
-    ...more,
-  };
-  const event = { ...cause, type, sessionId: run.id, detail };
-  // Nothing that an operator does goes unseen.
-  if (more['reason'] === 'operator') await recordEvent(ctx, tx, event);
-  else await recordOncePerHourIn(ctx, tx, event, subject);
+  await recordEnd(ctx, tx, { userId, client }, ended, { reason: 'replaced' });
 }
 
 /**

@@ -1,20 +1,19 @@
-import { everything } from '@latchkey/contract/scopes';
 import type { loginKinds, loginMethods } from '@latchkey/contract/sessions';
 import type { Context } from '../platform/context.ts';
 import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { type AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
 import { sameNetwork } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { programOf } from '../platform/values/user-agent.ts';
 import { type LogState, type NewEvent, recordEvent, recordNextEvent } from '../security-log/events/events.ts';
 import { type Notice, notify, notifyAtOnce } from '../security-log/notices/notices.ts';
-import { announceEnd } from './announcements.ts';
+import { recordEnd } from './ending.ts';
 import * as places from './origins/store.ts';
 import { moveRuns } from './runs/store.ts';
+import { whyNotStarted } from './session-status.ts';
 import * as store from './store.ts';
-import { type Rotation, sessionIdOf } from './tokens.ts';
+import { type Rotation, sessionIdOf, storedScope } from './tokens.ts';
 
 export interface NewSession {
   readonly userId: string;
@@ -67,22 +66,23 @@ export interface StartedSession {
  * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone or all its sessions were revoked
  */
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
+  const { userId, client } = session;
   const previousId = await findPreviousSession(ctx, tx, session);
   const now = ctx.clock();
-  const ending = { id: previousId ?? '', user_id: session.userId, distrusted_as: null, now };
-  const isReplaced = previousId !== undefined && (await store.endSession(tx, ending)).length > 0;
+  const ending = { id: previousId ?? '', user_id: userId, distrusted_as: null, now };
+  const [replaced] = previousId === undefined ? [] : await store.endSession(tx, ending);
   const { started, row } = newSession(ctx, session, previousId);
   // Pipelined, in this order: the insert makes its own place known.
   const [isNoticeDue, [inserted]] = await Promise.all([
     needsNotice(tx, session),
     store.insertSession(tx, row),
   ]);
-  if (!inserted) throw await whyNotStarted(tx, session.userId);
+  if (!inserted) throw await whyNotStarted(tx, userId);
   if (isNoticeDue) await notify(ctx, tx, noticeOf(session, started.id));
   await recordEvent(ctx, tx, signInEvent(session, started.id));
-  if (isReplaced) {
-    await moveRuns(tx, { from: previousId, to: started.id, now });
-    await recordReplacement(ctx, tx, session, previousId, started.id);
+  if (replaced) {
+    await moveRuns(tx, { from: replaced.id, to: started.id, now });
+    await recordEnd(ctx, tx, { userId, client }, replaced, { reason: 'replaced', by: started.id });
   }
   return started;
 }
@@ -196,16 +196,6 @@ function newSession(
   return { started: { id, userId: session.userId, secret, rotation }, row };
 }
 
-/** Everything is stored as null. */
-export const storedScope = (scope: string | null | undefined): string | null =>
-  scope === undefined || scope === everything ? null : scope;
-
-export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthError> {
-  const [account] = await store.findAccountState(tx, { id: userId });
-  if (account && account.disabled_at !== null) return accountDisabled();
-  return invalidGrant('This sign-in was revoked before it was completed.')('ended');
-}
-
 /** The security notice about a new session of each kind. */
 const noticeKindOf = { browser: 'new_browser', device: 'new_device', app: 'new_app' } as const;
 
@@ -227,28 +217,7 @@ const signInEvent = ({ method, kind, userId, client }: NewSession, sessionId: st
   detail: { method, kind },
 });
 
-/** Records that the browser's previous session has ended, and announces it to services. */
-async function recordReplacement(
-  ctx: Context,
-  tx: Executor,
-  { userId, client }: NewSession,
-  replacedId: string,
-  newSessionId: string,
-): Promise<void> {
-  await recordEvent(ctx, tx, {
-    type: 'session_revoked',
-    userId,
-    sessionId: replacedId,
-    client,
-    detail: { reason: 'replaced', by: newSessionId },
-  });
-  await announceEnd(ctx, tx, userId, { id: replacedId, kind: 'browser' });
-}
-
-interface Place {
-  readonly ip_address: string | null;
-  readonly user_agent: string | null;
-}
+type Place = Pick<Tables['sessions'], 'ip_address' | 'user_agent'>;
 
 /** Whether one of the earlier sign-ins came from the same network (/24 or /64) and the same browser. */
 const isKnownPlace = ({ ipAddress, userAgent }: ClientInfo, earlier: readonly Place[]): boolean =>

@@ -135,7 +135,7 @@ const idleExpiryOf = (
 };
 
 /** What the current tokens of a session are derived from. */
-const rotationColumns = [
+export const rotationColumns = [
   'generation',
   'rotated_at',
   'expires_at',

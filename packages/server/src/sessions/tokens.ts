@@ -1,9 +1,12 @@
 import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
+import { everything } from '@latchkey/contract/scopes';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { mintHandle, type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import { sha256 } from '../platform/crypto/hash.ts';
+import type { Tables } from '../platform/database/schema.ts';
 import { expiresIn } from '../platform/values/in-seconds.ts';
+import type { rotationColumns } from './store.ts';
 
 /**
  * The id of a session: a hash of the secret that its tokens carry. Neither the database nor the server's keys are
@@ -15,18 +18,15 @@ export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'
 /** Whether an id belongs to a key, not to a sign-in. */
 export const isKeyId = (id: string): boolean => id.startsWith('key_');
 
-/** The columns of a session that its current tokens are derived from. */
-export interface Rotation {
-  readonly generation: number;
-  readonly rotated_at: number;
-  readonly expires_at: number;
-  /** The lifetime of each access token of a run. Null for sign-ins, where a setting says it. */
-  readonly token_ttl_seconds: number | null;
-  /** A JSON array, if any. */
-  readonly authorization_details: string | null;
-  /** Null for everything; `*` if the client requested that. */
-  readonly scope: string | null;
-}
+/**
+ * The columns of a session that its current tokens are derived from. `token_ttl_seconds` is null for sign-ins, where a setting
+ * says it, and `scope` for everything; it is `*` if the client requested that.
+ */
+export type Rotation = Readonly<Pick<Tables['sessions'], (typeof rotationColumns)[number]>>;
+
+/** Everything is stored as null. */
+export const storedScope = (scope: string | null | undefined): string | null =>
+  scope === undefined || scope === everything ? null : scope;
 
 /** The current tokens of a session. The same rotation always yields the same tokens. */
 export function tokenSetOf(ctx: Context, secret: Buffer, rotation: Rotation): TokenSet {

@@ -10,7 +10,7 @@ import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
 import type { Grant } from '../../platform/token-endpoint/grant.ts';
-import type { IssueIdentityToken } from '../../sessions/sessions.ts';
+import type { AddIdentityToken } from '../../sessions/sessions.ts';
 import {
   type AuthorizeOptions,
   approveRequest,
@@ -23,11 +23,10 @@ import { noticeRefused, redeemCode } from './redeeming.ts';
 import type { ResponseTarget, SentParameters } from './request.ts';
 
 /** The authorization code grant of the OAuth token endpoint. @see RFC 6749 section 4.1.3 */
-export const authorizationCodeGrant = (issueIdentityToken: IssueIdentityToken): Grant<TokenSet> => ({
+export const authorizationCodeGrant = (addIdentityToken: AddIdentityToken): Grant<TokenSet> => ({
   redeem: async (ctx, call) => {
     const { tokens, sessionId, nonce, detail } = await redeemCode(ctx, call);
-    const id_token = await issueIdentityToken(sessionId, tokens, nonce);
-    return { body: id_token === undefined ? tokens : { ...tokens, id_token }, detail };
+    return { body: await addIdentityToken(sessionId, tokens, nonce), detail };
   },
   onRefused: noticeRefused,
 });

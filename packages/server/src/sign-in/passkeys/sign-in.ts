@@ -5,7 +5,6 @@ import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import {
-  type AccountAtOnce,
   type SignInOrigin,
   type StartedSession,
   startAtOnce,
@@ -24,20 +23,6 @@ import {
 import { parseClientData, verifyClientData } from './client-data.ts';
 import * as store from './store.ts';
 import { verifyAuthentication } from './verification.ts';
-
-/** An assertion whose signature verified, with the passkey that made it. */
-interface VerifiedAssertion {
-  readonly passkeyId: string;
-  readonly userId: string;
-  readonly counter: number;
-  readonly backedUp: boolean;
-  readonly account: AccountAtOnce;
-}
-
-/** How recording a use of a passkey ended. The verdicts on a suspected clone carry the passkey's name for the log. */
-type PasskeyUse =
-  | { readonly verdict: 'regular' | 'removed' }
-  | { readonly verdict: 'clone_accepted' | 'clone_refused'; readonly passkeyName: string };
 
 /** Options for a sign-in with any passkey the user picks. Neither reads nor writes the database. */
 export const startSignIn = (ctx: Context): RequestOptions => ({
@@ -99,11 +84,11 @@ async function recordingRefusals<Result>(
   }
 }
 
+/** An assertion whose signature verified, with the passkey that made it. */
+type VerifiedAssertion = Awaited<ReturnType<typeof verifyAssertion>>;
+
 /** Finds the passkey that a response names and verifies the response with its public key. */
-async function verifyAssertion(
-  ctx: Context,
-  authentication: AuthenticationResponse,
-): Promise<VerifiedAssertion> {
+async function verifyAssertion(ctx: Context, authentication: AuthenticationResponse) {
   const [passkey] = await store.findCredential(ctx.db.read, { id: authentication.id });
   if (!passkey) throw unknownCredential();
   const { counter, backedUp } = await verifyAuthentication(ctx.config, authentication, passkey);
@@ -133,7 +118,12 @@ const useOf = (ctx: Context, { passkeyId, userId, counter, backedUp }: VerifiedA
   now: ctx.clock(),
 });
 
-/** Spends the challenge, records the use and starts the session. Refusals are returned, so that they commit, too. */
+/**
+ * Spends the challenge, records the use and starts the session. Refusals are returned, so that they commit, too. A counter
+ * that does not grow suggests a cloned private key: on a single-device passkey it is refused; a synced passkey legitimately
+ * has several authenticators, so there it is only logged.
+ * @see WebAuthn Level 3 section 6.1.1
+ */
 async function completeSignIn(
   ctx: Context,
   tx: Executor,
@@ -142,49 +132,22 @@ async function completeSignIn(
   origin: SignInOrigin,
 ): Promise<StartedSession | 'replay' | 'clone' | 'removed'> {
   if (!(await spendChallenge(tx, challenge))) return 'replay';
-  const use = await recordUse(ctx, tx, assertion);
-  if (use.verdict === 'removed') return 'removed';
-  if (use.verdict === 'clone_refused') {
-    await recordSuspectedClone(ctx, tx, assertion, origin.client, use.passkeyName, 'refused');
-    return 'clone';
-  }
-  const session = await startSession(ctx, tx, newSessionOf(assertion, origin));
-  if (use.verdict === 'clone_accepted') {
-    await recordSuspectedClone(ctx, tx, assertion, origin.client, use.passkeyName, 'accepted');
-  }
-  return session;
-}
-
-/**
- * Stores the counter, backup state and time of a use. A counter that does not grow suggests a cloned private key: on a
- * single-device passkey it is refused; a synced passkey legitimately has several authenticators, so there it is only
- * logged.
- * @see WebAuthn Level 3 section 6.1.1
- */
-async function recordUse(ctx: Context, tx: Executor, assertion: VerifiedAssertion): Promise<PasskeyUse> {
+  const start = () => startSession(ctx, tx, newSessionOf(assertion, origin));
   const use = useOf(ctx, assertion);
   const [advanced] = await store.advanceCounter(tx, use);
-  if (advanced) return { verdict: 'regular' };
+  if (advanced) return start();
   const [replaced] = await store.replaceCounter(tx, use);
-  const [passkey] = await store.findPasskey(tx, { id: assertion.passkeyId });
-  if (!passkey) return { verdict: 'removed' };
-  return { verdict: replaced ? 'clone_accepted' : 'clone_refused', passkeyName: passkey.name };
-}
-
-const recordSuspectedClone = (
-  ctx: Context,
-  tx: Executor,
-  { userId, passkeyId }: VerifiedAssertion,
-  client: ClientInfo,
-  name: string,
-  login: 'accepted' | 'refused',
-): Promise<void> =>
-  recordEvent(ctx, tx, {
+  const [passkey] = await store.findPasskey(tx, { id: use.id });
+  if (!passkey) return 'removed';
+  const result = replaced ? await start() : 'clone';
+  await recordEvent(ctx, tx, {
     type: 'passkey_clone_suspected',
-    userId,
-    client,
-    detail: { passkey_id: passkeyId, name, login },
+    userId: use.user_id,
+    client: origin.client,
+    detail: { passkey_id: use.id, name: passkey.name, login: replaced ? 'accepted' : 'refused' },
   });
+  return result;
+}
 
 const unknownCredential = () =>
   new AuthError('unknown_credential', 'No passkey with this credential ID is registered here.');

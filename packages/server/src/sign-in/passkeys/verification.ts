@@ -11,36 +11,27 @@ import { ceremonyRefused } from './challenge.ts';
 import { expectedOrigins, readBase64url } from './client-data.ts';
 import { type CoseKey, importPublicKey } from './public-key.ts';
 
-/** Loads something once, at its first use. @throws {AuthError} `temporarily_unavailable` where the files cannot be read */
-const lazily = <T>(load: () => Promise<T>): (() => Promise<T>) => {
-  let loading: Promise<T> | undefined;
-  return () => {
-    loading ??= load().catch((error) => {
-      throw temporarilyUnavailable(error, 'library_unavailable');
-    });
-    return loading;
-  };
-};
+async function loadLibrary() {
+  // The certificate parsers need it. A bundle would load it after them.
+  await import('reflect-metadata');
+  const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+  const helpers = await import('@simplewebauthn/server/helpers');
+  return { verifyRegistrationResponse, ...helpers };
+}
 
-/** Not loaded by the start: the library's certificate parsers take longer to load than everything else. */
-const library = lazily(async () => {
-  await loadPolyfill();
-  return import('@simplewebauthn/server');
-});
-const libraryParts = lazily(async () => {
-  await loadPolyfill();
-  return import('@simplewebauthn/server/helpers');
-});
-
-/** The certificate parsers need it. A bundle would load it after them. */
-const loadPolyfill = () => import('reflect-metadata');
+let loading: ReturnType<typeof loadLibrary> | undefined;
 
 /**
- * Loads the library ahead of the first ceremony. A process that has run out of file descriptors then could not load it, and the
- * runtime would not try again.
+ * The library, not imported by the start: its certificate parsers take longer to load than everything else. Call it ahead of
+ * the first ceremony, too: a process that has run out of file descriptors then could not load it, and the runtime would not
+ * try again.
+ * @throws {AuthError} `temporarily_unavailable` where the files cannot be read
  */
-export async function loadVerification(): Promise<void> {
-  await Promise.all([library(), libraryParts()]);
+export function loadVerification() {
+  loading ??= loadLibrary().catch((error) => {
+    throw temporarilyUnavailable(error, 'library_unavailable');
+  });
+  return loading;
 }
 
 /**
@@ -54,14 +45,7 @@ const maxCredentialIdBytes = 1023;
 const deviceTypeOf = { singleDevice: 'single_device', multiDevice: 'multi_device' } as const;
 
 /** A new credential whose registration response verified. */
-export interface NewCredential {
-  readonly credentialId: string;
-  readonly publicKey: string;
-  readonly counter: number;
-  readonly aaguid: string;
-  readonly deviceType: Tables['passkeys']['device_type'];
-  readonly backedUp: boolean;
-}
+export type NewCredential = Awaited<ReturnType<typeof verifyRegistration>>;
 
 /** Turns every error of the library over untrusted bytes into a refused ceremony. */
 async function refusingOnError<T>(verify: () => Promise<T>): Promise<T> {
@@ -81,10 +65,9 @@ export function verifyRegistration(
   config: Config,
   { id, rawId, type, response }: RegistrationResponse,
   challenge: string,
-): Promise<NewCredential> {
+) {
   return refusingOnError(async () => {
-    const { verifyRegistrationResponse } = await library();
-    const { decodeAttestationObject, isoCBOR } = await libraryParts();
+    const { verifyRegistrationResponse, decodeAttestationObject, isoCBOR } = await loadVerification();
     const attestation = decodeAttestationObject(readBase64url(response.attestationObject));
     if (!attestationFormats.includes(attestation.get('fmt'))) throw ceremonyRefused('attestation_format');
     const statement = attestation.get('attStmt');
@@ -126,7 +109,7 @@ export function verifyRegistration(
 
 /** Whether a text is a COSE key in base64url and nothing else, that no registration response came with, and verifies signatures. */
 export async function isVerifiableKey(publicKey: string): Promise<boolean> {
-  const { isoCBOR } = await libraryParts();
+  const { isoCBOR } = await loadVerification();
   try {
     const bytes = Buffer.from(readBase64url(publicKey));
     const isAll = bytes.equals(isoCBOR.encode(isoCBOR.decodeFirst(bytes)));
@@ -156,7 +139,7 @@ export function verifyAuthentication(
   return refusingOnError(async () => {
     if (rawId !== id) throw ceremonyRefused('credential_id');
     if (response.userHandle !== stored.webauthn_user_handle) throw ceremonyRefused('user_handle');
-    const { isoCBOR, parseAuthenticatorData } = await libraryParts();
+    const { isoCBOR, parseAuthenticatorData } = await loadVerification();
     const authenticatorData = readBase64url(response.authenticatorData);
     const { rpIdHash, flags, counter } = parseAuthenticatorData(authenticatorData);
     if (!digest(config.rpId).equals(rpIdHash)) throw ceremonyRefused('rp_id');

@@ -4,7 +4,7 @@ import { findAccount } from '../../identity/account/account.ts';
 import type { Context } from '../../platform/context.ts';
 import { inSeconds } from '../../platform/values/in-seconds.ts';
 import { authenticationClaims } from '../../sessions/authentication-claims.ts';
-import { findAppSession, type IssueIdentityToken } from '../../sessions/sessions.ts';
+import { type AddIdentityToken, findAppSession } from '../../sessions/sessions.ts';
 import { identityAlgorithm, type SigningKeys } from '../signing-keys/signing-keys.ts';
 import { claimsOf } from './claims.ts';
 
@@ -17,18 +17,17 @@ const repeatWindowMs = 60_000;
 const accessTokenHash = (token: string): string =>
   createHash('sha256').update(token).digest().subarray(0, 16).toString('base64url');
 
-/** Issues the identity token of an application's session, if its scope names openid. @see OpenID Connect Core section 2 */
+/** Adds the identity token of an application's session to its tokens, if their scope names openid. @see OpenID Connect Core section 2 */
 export const identityTokens =
-  (ctx: Context, keys: SigningKeys): IssueIdentityToken =>
+  (ctx: Context, keys: SigningKeys): AddIdentityToken =>
   async (sessionId, tokens, nonce) => {
-    if (!tokens.scope?.split(' ').includes('openid')) return undefined;
+    if (!tokens.scope?.split(' ').includes('openid')) return tokens;
     const session = await findAppSession(ctx, sessionId);
-    if (!session) return undefined;
-    const account = await findAccount(ctx.db.read, session.userId);
-    if (!account) return undefined;
+    const account = session && (await findAccount(ctx.db.read, session.userId));
+    if (!account) return tokens;
     const now = ctx.clock();
     const issuedAt = now - session.rotatedAt <= repeatWindowMs ? session.rotatedAt : now;
-    return keys.sign(
+    const id_token = await keys.sign(
       'JWT',
       {
         ...(await claimsOf(ctx, session.scope, account)),
@@ -43,6 +42,7 @@ export const identityTokens =
       },
       identityAlgorithm,
     );
+    return { ...tokens, id_token };
   };
 
 /** An identity token of this service, expired or not. */
