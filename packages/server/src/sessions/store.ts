@@ -11,10 +11,11 @@ import type { Dialect } from '../platform/database/executor.ts';
 import { lookup } from '../platform/database/lookup.ts';
 import type { PlaceInList } from '../platform/database/pagination.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { named, statement } from '../platform/database/statement.ts';
+import { named, type Slots, statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../platform/database/texts.ts';
 import { update } from '../platform/database/update.ts';
+import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
 import { endedColumns, isPathActive, pathEndsAt } from './runs/store.ts';
 
 const bigint = <T extends number | null>(value: Expression<T>) => sql<T>`cast(${value} as bigint)`;
@@ -122,11 +123,7 @@ export const insertSession = statement<{
 
 /** A run ends some time after its last token was issued, but not before that token. */
 const idleExpiryOf = (
-  p: {
-    readonly now: Expression<number>;
-    readonly idle_expires_at: Expression<number>;
-    readonly run_idle_expires_at: Expression<number>;
-  },
+  p: Slots<{ now: number; idle_expires_at: number; run_idle_expires_at: number }>,
   dialect: Dialect,
 ) => {
   const max = dialect === 'sqlite' ? sql`max` : sql`greatest`;
@@ -237,22 +234,7 @@ export const findSession = lookup((db, p, dialect) =>
 export const listSessions = statement<{ user_id: string; now: number } & PlaceInList>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
-    .select([
-      'id',
-      'kind',
-      'method',
-      'client_name',
-      'device_name',
-      'ip_address',
-      'user_agent',
-      'created_at',
-      'last_used_at',
-      'scope',
-      'resource',
-      'authorization_details',
-      'path',
-      'client_id',
-    ])
+    .selectAll()
     .where('user_id', '=', p.user_id)
     .where('kind', 'in', ['browser', 'device', 'app', 'run'])
     .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
@@ -318,11 +300,7 @@ export const listActive = statement<{ user_id: string; ids: string; now: number 
 );
 
 /** The sessions, ended ones included, whose tokens hold one of these scopes or are bound to one of these resources. */
-const withAccess = (
-  db: Kysely<Tables>,
-  p: { readonly scopes: Expression<string>; readonly resources: Expression<string> },
-  dialect: Dialect,
-) =>
+const withAccess = (db: Kysely<Tables>, p: Slots<InheritedAccess>, dialect: Dialect) =>
   db
     .selectFrom('sessions')
     .select('id')
@@ -337,39 +315,31 @@ const withAccess = (
         .where('resource', 'in', textsOf(p.resources, dialect)),
     );
 
-/** The accounts with active sessions that have this access, by ascending id. `scopes` and `resources` are JSON arrays. */
-export const listAccessHolders = statement<{
-  scopes: string;
-  resources: string;
-  now: number;
-  limit: number;
-}>()((db, p, dialect) =>
-  db
-    .selectFrom('sessions')
-    .select('user_id')
-    .distinct()
-    .where('id', 'in', withAccess(db, p, dialect))
-    .where('expires_at', '>', p.now)
-    .where(isUnrevoked)
-    .orderBy('user_id')
-    .limit(p.limit),
+/** The accounts with active sessions that have this access, by ascending id. */
+export const listAccessHolders = statement<InheritedAccess & { now: number; limit: number }>()(
+  (db, p, dialect) =>
+    db
+      .selectFrom('sessions')
+      .select('user_id')
+      .distinct()
+      .where('id', 'in', withAccess(db, p, dialect))
+      .where('expires_at', '>', p.now)
+      .where(isUnrevoked)
+      .orderBy('user_id')
+      .limit(p.limit),
 );
 
 /** Ends the active sessions of these users that have this access; a row for each. */
-export const endSessionsWithAccess = statement<{
-  scopes: string;
-  resources: string;
-  user_ids: string;
-  now: number;
-}>()((db, p, dialect) =>
-  db
-    .updateTable('sessions')
-    .set({ revoked_at: p.now, idle_expires_at: p.now })
-    .where('id', 'in', withAccess(db, p, dialect))
-    .where('user_id', 'in', textsOf(p.user_ids, dialect))
-    .where('expires_at', '>', p.now)
-    .where(isUnrevoked)
-    .returning(['user_id', ...endedColumns]),
+export const endSessionsWithAccess = statement<InheritedAccess & { user_ids: string; now: number }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('sessions')
+      .set({ revoked_at: p.now, idle_expires_at: p.now })
+      .where('id', 'in', withAccess(db, p, dialect))
+      .where('user_id', 'in', textsOf(p.user_ids, dialect))
+      .where('expires_at', '>', p.now)
+      .where(isUnrevoked)
+      .returning(['user_id', ...endedColumns]),
 );
 
 /** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */

@@ -19,21 +19,11 @@ export const insertMail = statement<
   db
     .insertInto('outbox')
     .values({
-      id: p.id,
-      template: p.template,
-      recipient: p.recipient,
-      recipient_key: p.recipient_key,
-      user_id: p.user_id,
-      reference: p.reference,
-      created_at: p.created_at,
-      expires_at: p.expires_at,
-      next_attempt_at: p.next_attempt_at,
+      ...named(p, ['id', 'template', 'recipient', 'recipient_key', 'user_id', 'reference', 'priority']),
+      ...named(p, ['created_at', 'expires_at', 'next_attempt_at', 'trace_id', 'span_id']),
       attempts: 0,
-      priority: p.priority,
       refusals: 0,
       slow_attempts: 0,
-      trace_id: p.trace_id,
-      span_id: p.span_id,
     })
     .onConflict((c) => c.column('id').doNothing()),
 );

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { lowestWriterOf, markWriter } from '../../platform/database/writer-locks.ts';
 
@@ -26,7 +26,7 @@ const millisecondsOf = (time: RawBuilder<Date>) =>
 /** Adds an event, in the transaction of its cause. On PostgreSQL its time is the database's. */
 export const insertEvent = statement<Omit<Tables['feed_events'], 'seq' | 'written_at'> & { now: number }>()(
   (db, p, dialect) => {
-    const row = { id: p.id, type: p.type, user_id: p.user_id, session_id: p.session_id, detail: p.detail };
+    const row = named(p, ['id', 'type', 'user_id', 'session_id', 'detail']);
     return db.insertInto('feed_events').values(
       dialect === 'postgres'
         ? {

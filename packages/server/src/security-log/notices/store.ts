@@ -2,7 +2,7 @@ import type { NoticeKind } from '@latchkey/contract/notices';
 import { type Expression, sql } from 'kysely';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
@@ -71,21 +71,9 @@ export const insertNotice = statement<
   Omit<Tables['notices'], 'disowned_at' | 'restored_email' | 'outcome' | 'approver_disowned_at'>
 >()((db, p) =>
   db.insertInto('notices').values({
-    id: p.id,
-    user_id: p.user_id,
-    kind: p.kind,
-    email_key: p.email_key,
-    session_id: p.session_id,
-    email_change_id: p.email_change_id,
-    client_name: p.client_name,
-    device_name: p.device_name,
-    passkey_name: p.passkey_name,
-    new_email: p.new_email,
-    ip_address: p.ip_address,
-    user_agent: p.user_agent,
-    created_at: p.created_at,
-    expires_at: p.expires_at,
-    digest_id: p.digest_id,
+    ...named(p, ['id', 'user_id', 'kind', 'email_key', 'session_id', 'email_change_id', 'client_name']),
+    ...named(p, ['device_name', 'passkey_name', 'new_email', 'ip_address', 'user_agent']),
+    ...named(p, ['created_at', 'expires_at', 'digest_id']),
   }),
 );
 

@@ -2,7 +2,7 @@ import type { Expression, ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement } from '../../platform/database/statement.ts';
+import { named, type Slots, statement } from '../../platform/database/statement.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 
 /** The columns of what a service declares and may do. */
@@ -139,17 +139,9 @@ export const revokeServiceKey = statement<{ id: string; now: number }>()((db, p)
 );
 
 /** Scope names, as a JSON array, and a resource; '' for none. */
-interface Names {
-  readonly [name: string]: string;
-  readonly scopes: string;
-  readonly resource: string;
-}
+type Names = { readonly scopes: string; readonly resource: string };
 
-const isNamed = (
-  e: ExpressionBuilder<Tables, 'declarations'>,
-  p: { readonly scopes: Expression<string>; readonly resource: Expression<string> },
-  dialect: Dialect,
-) =>
+const isNamed = (e: ExpressionBuilder<Tables, 'declarations'>, p: Slots<Names>, dialect: Dialect) =>
   e.or([
     e.and([e('kind', '=', 'scope'), e('name', 'in', textsOf(p.scopes, dialect))]),
     e.and([e('kind', '=', 'resource'), e('name', '=', p.resource)]),
@@ -190,7 +182,7 @@ export const holdDeclarations = statement<Names>()((db, p, dialect) =>
 export const declare = statement<Omit<Tables['declarations'], 'withdrawn_at'>>()((db, p) =>
   db
     .insertInto('declarations')
-    .values({ kind: p.kind, name: p.name, service_id: p.service_id, sentence: p.sentence })
+    .values(named(p, ['kind', 'name', 'service_id', 'sentence']))
     .onConflict((c) =>
       c
         .columns(['kind', 'name'])

@@ -11,10 +11,7 @@ import type { Registration } from './registration.ts';
 import * as store from './store.ts';
 
 /** The names that a service takes over from others, as JSON arrays. */
-export interface InheritedAccess {
-  readonly scopes: string;
-  readonly resources: string;
-}
+export type InheritedAccess = { readonly scopes: string; readonly resources: string };
 
 /** Ends what holds a scope or resource. Composed above this layer, because sessions and devices are. */
 export interface AccessEnding {

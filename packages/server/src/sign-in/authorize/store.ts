@@ -1,9 +1,11 @@
-import type { Expression, ExpressionBuilder } from 'kysely';
+import type { Expression, ExpressionBuilder, Kysely } from 'kysely';
+import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement } from '../../platform/database/statement.ts';
+import { named, type Slots, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../../platform/database/texts.ts';
+import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 
 /** The session is active, and its account enabled. */
 const isSessionActive = (
@@ -67,25 +69,17 @@ export const redeem = statement<{ id: string; user_id: string; now: number; requ
       ]),
 );
 
+/** The account that a code belongs to. */
+const ownerOf = (db: Kysely<Tables>, id: Expression<string>) =>
+  db.selectFrom('authorization_codes as code').select('code.user_id').where('code.id', '=', id).$asScalar();
+
 /** Locks the account and spends a code without a session; a row for exactly one caller. */
 export const spend = statement<{ id: string; now: number }>()((db, p, dialect) =>
   db
     .updateTable('authorization_codes')
     .set({ spent_at: p.now })
     .where('id', '=', p.id)
-    .where(
-      'user_id',
-      '=',
-      lockedAccountId(
-        db,
-        db
-          .selectFrom('authorization_codes as code')
-          .select('code.user_id')
-          .where('code.id', '=', p.id)
-          .$asScalar(),
-        dialect,
-      ),
-    )
+    .where('user_id', '=', lockedAccountId(db, ownerOf(db, p.id), dialect))
     .where('spent_at', 'is', null)
     .returning('id'),
 );
@@ -93,16 +87,16 @@ export const spend = statement<{ id: string; now: number }>()((db, p, dialect) =
 /** Holds one of these scopes, or is for one of these resources. */
 const unspentWithAccess = (
   e: ExpressionBuilder<Tables, 'authorization_codes'>,
-  p: { readonly scopes: Expression<string>; readonly resources: Expression<string> },
-  dialect: Parameters<typeof textsOf>[1],
+  p: Slots<InheritedAccess>,
+  dialect: Dialect,
 ) =>
   e.and([
     e('spent_at', 'is', null),
     e.or([listsAny(e.ref('scope'), p.scopes, dialect), e('resource', 'in', textsOf(p.resources, dialect))]),
   ]);
 
-/** The accounts with unspent codes for this access, by ascending id. `scopes` and `resources` are JSON arrays. */
-export const listCodeHolders = statement<{ scopes: string; resources: string; now: number; limit: number }>()(
+/** The accounts with unspent codes for this access, by ascending id. */
+export const listCodeHolders = statement<InheritedAccess & { now: number; limit: number }>()(
   (db, p, dialect) =>
     db
       .selectFrom('authorization_codes')
@@ -115,17 +109,13 @@ export const listCodeHolders = statement<{ scopes: string; resources: string; no
 );
 
 /** Spends the codes of these locked accounts for this access. */
-export const spendCodesWithAccess = statement<{
-  scopes: string;
-  resources: string;
-  user_ids: string;
-  now: number;
-}>()((db, p, dialect) =>
-  db
-    .updateTable('authorization_codes')
-    .set({ spent_at: p.now })
-    .where('user_id', 'in', textsOf(p.user_ids, dialect))
-    .where((e) => unspentWithAccess(e, p, dialect)),
+export const spendCodesWithAccess = statement<InheritedAccess & { user_ids: string; now: number }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('authorization_codes')
+      .set({ spent_at: p.now })
+      .where('user_id', 'in', textsOf(p.user_ids, dialect))
+      .where((e) => unspentWithAccess(e, p, dialect)),
 );
 
 /** Deletes a batch of codes that expired before a moment. */
