@@ -1,14 +1,9 @@
-import { fieldLimits } from '@latchkey/contract/field-limits';
-import {
-  type Member,
-  type OrganizationRole,
-  organizationName,
-  organizationSlug,
-} from '@latchkey/contract/organizations';
+import type { Member, OrganizationRole } from '@latchkey/contract/organizations';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
-import { AuthError, conflict, invalidRequest, invalidSlug } from '../../platform/errors.ts';
+import type { Tables } from '../../platform/database/schema.ts';
+import { AuthError, conflict } from '../../platform/errors.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import * as store from './store.ts';
@@ -24,25 +19,8 @@ export async function requireOrganization(on: Executor, slug: string) {
 }
 
 /** @throws {AuthError} `conflict`: a personal organization belongs to its account, and only changes with it */
-export function requireShared({
-  slug,
-  personal,
-}: {
-  readonly slug: string;
-  readonly personal: number;
-}): void {
+export function requireShared({ slug, personal }: Pick<Tables['organizations'], 'slug' | 'personal'>): void {
   if (personal === 1) throw conflict(`${slug} is a personal organization.`);
-}
-
-/** @throws {AuthError} `invalid_request` */
-export function requireValidSlug(slug: string): void {
-  if (!organizationSlug.test(slug)) throw invalidSlug();
-}
-
-/** For names that no schema has checked. @throws {AuthError} `invalid_request` */
-export function requireValidName(name: string): void {
-  if (organizationName.safeParse(name).success) return;
-  throw invalidRequest(`name: must be 1-${fieldLimits.organizationName} printable characters`);
 }
 
 type MemberRow = Awaited<ReturnType<typeof store.findMember>>[number];

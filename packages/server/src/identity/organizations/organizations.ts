@@ -1,17 +1,26 @@
 // What other capabilities may do with organizations. members.ts has what is refused and recorded, deletion.ts how one is deleted.
 
-import type {
-  Member,
-  Organization,
-  OrganizationRecord,
-  OrganizationRole,
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import {
+  type Member,
+  type Organization,
+  type OrganizationRecord,
+  type OrganizationRole,
+  organizationName,
+  organizationSlug,
 } from '@latchkey/contract/organizations';
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import { untilDone } from '../../platform/database/races.ts';
-import { AuthError, conflict, temporarilyUnavailable } from '../../platform/errors.ts';
+import {
+  AuthError,
+  conflict,
+  invalidRequest,
+  invalidSlug,
+  temporarilyUnavailable,
+} from '../../platform/errors.ts';
 import { deleteBatch } from './deletion.ts';
 import {
   type ChangedBy,
@@ -23,8 +32,6 @@ import {
   requireOrganization,
   requireOtherOwner,
   requireShared,
-  requireValidName,
-  requireValidSlug,
 } from './members.ts';
 import * as store from './store.ts';
 
@@ -92,8 +99,10 @@ export async function putOrganization(
   name: string,
   permitted: { readonly create: boolean; readonly rename: boolean },
 ): Promise<{ organization: OrganizationRecord; isNew: boolean }> {
-  requireValidName(name);
-  requireValidSlug(slug);
+  // No schema has checked what an operator types.
+  if (!organizationName.safeParse(name).success)
+    throw invalidRequest(`name: must be 1-${fieldLimits.organizationName} printable characters`);
+  if (!organizationSlug.test(slug)) throw invalidSlug();
   return ctx.db.transaction(async (tx) => {
     const created = permitted.create && (await insertOrganization(ctx, tx, { slug, name, personal: 0 }));
     if (created) return { organization: recordOf(created), isNew: true };
@@ -171,21 +180,13 @@ export async function deleteOrganization(ctx: Context, slug: string, by: Changed
 }
 
 /** What a service may learn about the user of a token. */
-export interface UserWithOrganizations {
-  readonly name: string;
-  readonly email: string;
-  readonly emailVerified: boolean;
-  /** The personal one first, then the oldest membership. */
-  readonly organizations: { readonly id: string; readonly slug: string; readonly role: OrganizationRole }[];
-  /** The user belongs to more organizations than these. */
-  readonly isTruncated: boolean;
-}
+type UserWithOrganizations = NonNullable<Awaited<ReturnType<typeof findUserWithOrganizations>>>;
 
-/** A user with up to 100 organizations, in one statement; undefined when the account is gone. */
-export async function findUserWithOrganizations(
-  on: Executor,
-  id: string,
-): Promise<UserWithOrganizations | undefined> {
+/**
+ * A user with up to 100 organizations, the personal one first, then the oldest membership, in one statement; undefined when
+ * the account is gone.
+ */
+export async function findUserWithOrganizations(on: Executor, id: string) {
   const [user] = await store.findUserWithOrganizations(on, { id });
   if (!user) return undefined;
   const found = JSON.parse(user.organizations) as [id: string, slug: string, role: OrganizationRole][];

@@ -36,7 +36,6 @@ export interface Schema {
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
-  readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -237,7 +236,10 @@ export function describeApi(operations: readonly Operation[]): DescribedApi {
   };
 }
 
-function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Tuple {
+function toJsonSchema(
+  schema: z.ZodType,
+  io: 'input' | 'output',
+): { prefixItems?: Schema[]; $defs?: Record<string, Schema> } {
   const converted = z.toJSONSchema(schema, {
     io,
     override: ({ zodSchema, jsonSchema }) => {
@@ -254,11 +256,6 @@ function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Tuple {
     },
   });
   return JSON.parse(JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/'));
-}
-
-interface Tuple {
-  readonly prefixItems?: readonly Schema[];
-  readonly $defs?: Readonly<Record<string, Schema>>;
 }
 
 const mapValues = <From, To>(object: Readonly<Record<string, From>>, map: (value: From) => To) =>

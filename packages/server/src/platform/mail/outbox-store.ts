@@ -140,16 +140,7 @@ export const findSent = statement<{ id: string }>()((db, p) =>
 export const listUnsent = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom('outbox')
-    .select([
-      'id',
-      'template',
-      'created_at',
-      'expires_at',
-      'next_attempt_at',
-      'attempts',
-      'dead_at',
-      'last_error',
-    ])
+    .select(['id', 'template', 'created_at', 'next_attempt_at', 'attempts', 'dead_at', 'last_error'])
     .where('sent_at', 'is', null)
     .orderBy('created_at', 'desc')
     .limit(p.limit),

@@ -3,7 +3,7 @@ import type { Schema } from '../openapi.ts';
 import type { Resolve } from './document.ts';
 import { breakable, prose } from './markup.ts';
 
-export interface Field {
+interface Field {
   readonly name: string;
   readonly required: boolean;
   readonly schema: Schema;
@@ -42,7 +42,7 @@ export function alternativesOf(schema: Schema, id: string, resolve: Resolve): re
   }));
 }
 
-interface ListOptions {
+export interface ListOptions {
   readonly resolve: Resolve;
   /** The start of the ids of the fields. */
   readonly id: string;
@@ -53,8 +53,9 @@ interface ListOptions {
 /** Up to this many members of a member are shown without asking. */
 const shownMembers = 2;
 
-/** A list of fields. The members of a field are in a list of their own, which opens. */
+/** A list of fields; empty without any. The members of a field are in a list of their own, which opens. */
 export function fieldList(fields: readonly Field[], options: ListOptions): string {
+  if (fields.length === 0) return '';
   const open = fields.length <= shownMembers;
   return `<ul class="fields">${fields.map((field) => fieldItem(field, options, open)).join('')}</ul>`;
 }

@@ -1,10 +1,11 @@
 import { escapeHtml } from '../../values/html.ts';
 import type { Schema } from '../openapi.ts';
 import { formType, jsonType, type Reference, type ReferenceOperation, resultsOf } from './document.ts';
-import { bodyExamples } from './examples.ts';
-import { alternativesOf, type Field, fieldList } from './fields.ts';
+import { bodyExamples, exampleRequest } from './examples.ts';
+import { alternativesOf, fieldList, type ListOptions } from './fields.ts';
 import { breakable, example, prose, tabs, verb } from './markup.ts';
-import { formSamples, isSame, samplesOf } from './samples.ts';
+import { curlSample, formSamples, isSame } from './samples.ts';
+import { sdkSample } from './sdk-samples.ts';
 
 /** The section of one operation: what it does and takes on one side, examples on the other. */
 export function operationSection(operation: ReferenceOperation, reference: Reference): string {
@@ -39,18 +40,15 @@ const places = [
   ['header', 'Request headers'],
 ] as const;
 
-function request(operation: ReferenceOperation, { resolve }: Reference): string {
-  const { id, body } = operation;
-  const lists = places.map(([place, heading]) =>
-    withHeading(
-      heading,
-      fieldsOrNothing(parametersIn(operation, place), { resolve, id: `${id}.${place}`, of: 'request' }),
-    ),
-  );
+function request({ id, body, parameters = [] }: ReferenceOperation, { resolve }: Reference): string {
+  const options = { resolve, of: 'request' } as const;
+  const lists = places.map(([place, heading]) => {
+    const fields = parameters.filter((parameter) => parameter.in === place);
+    return withHeading(heading, fieldList(fields, { ...options, id: `${id}.${place}` }));
+  });
   if (body === undefined) return lists.join('\n');
   const asJson = body.content[jsonType];
   const asForm = body.content[formType];
-  const options = { resolve, of: 'request' } as const;
   return [
     ...lists,
     withHeading(
@@ -62,16 +60,6 @@ function request(operation: ReferenceOperation, { resolve }: Reference): string 
       : withHeading('Form-encoded body', bodyFields(asForm, { ...options, id: `${id}.form` })),
   ].join('\n');
 }
-
-const parametersIn = ({ parameters = [] }: ReferenceOperation, place: string): readonly Field[] =>
-  parameters
-    .filter((parameter) => parameter.in === place)
-    .map(({ name, required, schema }) => ({ name, required, schema }));
-
-type ListOptions = Parameters<typeof fieldList>[1];
-
-const fieldsOrNothing = (list: readonly Field[], options: ListOptions): string =>
-  list.length === 0 ? '' : fieldList(list, options);
 
 /** The fields of a body, with a heading for each alternative. */
 function bodyFields(schema: Schema | undefined, options: ListOptions): string {
@@ -122,15 +110,16 @@ function errors({ responses }: ReferenceOperation): string {
   return `<h4>Errors</h4><table class="errors"><tbody>${rows.join('')}</tbody></table>`;
 }
 
-const sampleLanguages = { curl: 'shell', SDK: 'script' } as const;
-
+/** The SDK has a function for every endpoint, and none for other documents. */
 function requestExamples(operation: ReferenceOperation, reference: Reference): string {
   const { id, method, path } = operation;
   const caption = `${method.toUpperCase()} ${path}`;
-  const samples = samplesOf(operation, reference).map(({ language, code }) => ({
-    title: language,
-    html: example(caption, code, sampleLanguages[language]),
-  }));
+  const request = exampleRequest(operation, reference);
+  const sdk = sdkSample(id, request);
+  const samples = [
+    { title: 'curl', html: example(caption, curlSample(request), 'shell') },
+    ...(sdk === undefined ? [] : [{ title: 'SDK', html: example(caption, sdk, 'script') }]),
+  ];
   const forms = formSamples(operation, reference).map(({ title = 'Form', value }) => ({
     title,
     html: example(caption, String(value), 'shell'),

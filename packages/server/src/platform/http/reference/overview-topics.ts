@@ -1,6 +1,7 @@
 import { type ErrorCode, errorMeanings, errorStatus } from '@latchkey/contract/errors';
 import { everything, ownScopes } from '@latchkey/contract/scopes';
 import { breakable, example, prose } from './markup.ts';
+import { sessionOf } from './sdk-samples.ts';
 
 /** A section that is not about one endpoint. */
 export interface Topic {
@@ -135,16 +136,7 @@ export const overviewTopics = (server: string): readonly Topic[] => [
     ),
     examples: example(
       'A session that stays signed in',
-      `import { createApi } from '@latchkey/client/api';
-import { credentialStore } from '@latchkey/client/credentials';
-import { fileStorage } from '@latchkey/client/file-storage';
-import { openSession } from '@latchkey/client/session';
-
-const api = createApi({ server: '${server}' });
-const store = credentialStore(fileStorage('credentials.json'), api.server);
-const session = openSession({ api, store });
-
-const { name } = await session.call('getProfile');`,
+      `${sessionOf(server)}\n\nconst { name } = await session.call('getProfile');`,
       'script',
     ),
   },

@@ -1,48 +1,23 @@
 import type { Schema } from '../openapi.ts';
 import { formType, jsonType, type Reference, type ReferenceOperation } from './document.ts';
-import { type BodyExample, bodyExamples, type ExampleRequest, exampleRequest } from './examples.ts';
-import { sdkSample } from './sdk-samples.ts';
+import { type BodyExample, bodyExamples, type ExampleRequest } from './examples.ts';
 
-/** An example request in one way of sending it. */
-interface Sample {
-  readonly language: 'curl' | 'SDK';
-  readonly code: string;
+/** The example request with curl. */
+export function curlSample({ method, server, path, params, credential, body }: ExampleRequest): string {
+  const url =
+    server + path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}'${url}'`];
+  if (credential === 'access-token') lines.push('-H "Authorization: Bearer $ACCESS_TOKEN"');
+  if (credential === 'service-key') lines.push(serviceCredential);
+  if (body) {
+    const json = JSON.stringify(body, null, 2).replaceAll('\n', '\n  ').replaceAll("'", "'\\''");
+    lines.push(`-H 'Content-Type: application/json'`, `-d '${json}'`);
+  }
+  return lines.join(nextLine);
 }
 
-/** The example requests of an operation. The SDK has a function for every endpoint, and none for other documents. */
-export function samplesOf(operation: ReferenceOperation, reference: Reference): readonly Sample[] {
-  const request = exampleRequest(operation, reference);
-  const sdk = sdkSample(operation.id, request);
-  return [
-    { language: 'curl', code: curl(request) },
-    ...(sdk === undefined ? [] : [{ language: 'SDK', code: sdk } as const]),
-  ];
-}
-
-const urlOf = ({ server, path, params }: ExampleRequest): string =>
-  server + path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
-
-function curl(request: ExampleRequest): string {
-  const { method, body } = request;
-  const lines = [
-    `curl ${method === 'GET' ? '' : `-X ${method} `}'${urlOf(request)}'`,
-    ...curlCredential(request),
-    ...(body
-      ? [
-          `-H 'Content-Type: application/json'`,
-          `-d '${quotedForShell(JSON.stringify(body, null, 2).replaceAll('\n', '\n  '))}'`,
-        ]
-      : []),
-  ];
-  return lines.join(' \\\n  ');
-}
-
-function curlCredential({ credential }: ExampleRequest): string[] {
-  if (credential === undefined) return [];
-  return credential === 'access-token' ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : ['-u "$SERVICE_KEY"'];
-}
-
-const quotedForShell = (text: string): string => text.replaceAll("'", "'\\''");
+const serviceCredential = '-u "$SERVICE_KEY"';
+const nextLine = ' \\\n  ';
 
 /** The example requests with a form, for an operation whose form is not the same as its JSON. */
 export function formSamples(
@@ -53,12 +28,10 @@ export function formSamples(
   if (schema === undefined || isSame(schema, body?.content[jsonType])) return [];
   return bodyExamples(schema, resolve).map(({ title, value }) => {
     const fields = Object.entries(value as Record<string, string>);
-    const credential = fields.some(([, text]) => text === 'client_credentials') ? ['-u "$SERVICE_KEY"'] : [];
+    const credential = fields.some(([, text]) => text === 'client_credentials') ? [serviceCredential] : [];
     const data = fields.map(([name, text]) => `--data-urlencode '${name}=${text}'`);
-    return {
-      title,
-      value: [`curl -X ${method.toUpperCase()} '${server}${path}'`, ...credential, ...data].join(' \\\n  '),
-    };
+    const lines = [`curl -X ${method.toUpperCase()} '${server}${path}'`, ...credential, ...data];
+    return { title, value: lines.join(nextLine) };
   });
 }
 

@@ -8,7 +8,7 @@ const apiOf = (server: string): string => `import { createApi } from '@latchkey/
 const api = createApi({ server: '${server}' });`;
 
 /** A stored login that this process or another one has put there. */
-const sessionOf = (server: string): string => `import { createApi } from '@latchkey/client/api';
+export const sessionOf = (server: string): string => `import { createApi } from '@latchkey/client/api';
 import { credentialStore } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
 import { openSession } from '@latchkey/client/session';
