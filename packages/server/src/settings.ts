@@ -1,11 +1,11 @@
 import { accountLimits, accountSettings } from './identity/account/settings.ts';
 import { emailChangeLimits } from './identity/email-change/settings.ts';
 import { requestedMailLimits } from './identity/known-browsers/settings.ts';
-import { type Config, type PlatformConfig, readConfigOf } from './platform/config/config.ts';
+import { type Config, readConfigOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import { type Environment, processEnvironment } from './platform/config/environment.ts';
-import { keySettings, platformSettings, type SettingText } from './platform/config/settings.ts';
-import type { RateLimitName, RateLimitRules } from './platform/rate-limits/rules.ts';
+import { type ConfigOf, keySettings, platformSettings, type SettingText } from './platform/config/settings.ts';
+import type { RateLimitName, Rules } from './platform/rate-limits/rules.ts';
 import { federationSettings } from './programs/federation/settings.ts';
 import { runLimits } from './programs/runs/settings.ts';
 import { eventSettings } from './security-log/events/settings.ts';
@@ -31,10 +31,10 @@ const declaredSettings = {
   ...clientSettings,
   ...federationSettings,
   ...identitySettings,
-} satisfies Record<Exclude<keyof Config, keyof PlatformConfig>, unknown>;
+};
 
 /** The rate limits of all capabilities. */
-export const rateLimitRules: RateLimitRules = {
+export const rateLimitRules = {
   ...requestedMailLimits,
   ...emailChangeLimits,
   ...accountLimits,
@@ -47,7 +47,15 @@ export const rateLimitRules: RateLimitRules = {
   ...runLimits,
   ...serviceTokenLimits,
   ...sessionLimits,
-};
+} satisfies Rules;
+
+declare module './platform/config/config.ts' {
+  interface Config extends ConfigOf<typeof declaredSettings> {}
+}
+
+declare module './platform/rate-limits/rules.ts' {
+  interface RateLimits extends Record<keyof typeof rateLimitRules, true> {}
+}
 
 export const rateLimitNames = Object.keys(rateLimitRules) as RateLimitName[];
 

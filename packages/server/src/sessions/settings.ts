@@ -1,5 +1,5 @@
 import { seconds } from '../platform/config/formats.ts';
-import { type ConfigOf, day, maxTtlSeconds, setting } from '../platform/config/settings.ts';
+import { day, maxTtlSeconds, setting } from '../platform/config/settings.ts';
 import type { Rules } from '../platform/rate-limits/rules.ts';
 
 export const sessionSettings = {
@@ -62,11 +62,3 @@ export const sessionLimits = {
     description: 'Refreshes, by session, so that many people behind one address do not affect each other.',
   },
 } as const satisfies Rules;
-
-declare module '../platform/config/config.ts' {
-  interface Config extends ConfigOf<typeof sessionSettings> {}
-}
-
-declare module '../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof sessionLimits, true> {}
-}

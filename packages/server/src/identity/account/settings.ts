@@ -1,5 +1,5 @@
 import { signupPolicy } from '../../platform/config/formats.ts';
-import { type ConfigOf, setting } from '../../platform/config/settings.ts';
+import { setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
 export const accountSettings = {
@@ -20,11 +20,3 @@ export const accountLimits = {
     description: 'Changes to the profile, to names of passkeys and to keys, by account.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/config/config.ts' {
-  interface Config extends ConfigOf<typeof accountSettings> {}
-}
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof accountLimits, true> {}
-}

@@ -14,7 +14,3 @@ export const emailChangeLimits = {
     description: 'Links of sign-ins and email changes, by client address. Forged links do not count.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof emailChangeLimits, true> {}
-}

@@ -27,7 +27,3 @@ export const requestedMailLimits = {
       'Requested emails, by recipient and browser. Replaces the three limits above if the browser signed in to that address before.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof requestedMailLimits, true> {}
-}

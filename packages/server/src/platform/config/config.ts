@@ -11,7 +11,7 @@ import { type ConfigOf, platformSettings, readSettings, type Settings } from './
 /** The settings of the platform, and what follows from them. */
 export type PlatformConfig = ReturnType<typeof platformConfigOf>;
 
-/** All checked settings. Each capability adds its own. */
+/** All checked settings. `settings.ts` above adds those of the capabilities. */
 export interface Config extends Readonly<PlatformConfig> {}
 
 /**

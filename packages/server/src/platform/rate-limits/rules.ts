@@ -14,7 +14,7 @@ export interface Rule extends Quota {
 
 export type Rules = Readonly<Record<string, Rule>>;
 
-/** The names of all rate limits. Each capability declares its own. */
+/** The names of all rate limits. Each capability declares its own, and `settings.ts` above puts them together. */
 // biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
 export interface RateLimits {}
 

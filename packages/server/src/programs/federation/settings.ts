@@ -1,5 +1,5 @@
 import { issuers } from '../../platform/config/formats.ts';
-import { type ConfigOf, setting } from '../../platform/config/settings.ts';
+import { setting } from '../../platform/config/settings.ts';
 
 export const federationSettings = {
   trustedIssuers: setting(
@@ -10,7 +10,3 @@ export const federationSettings = {
     'jobs of a CI system or cluster act for people',
   ),
 };
-
-declare module '../../platform/config/config.ts' {
-  interface Config extends ConfigOf<typeof federationSettings> {}
-}

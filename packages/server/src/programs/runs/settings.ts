@@ -8,7 +8,3 @@ export const runLimits = {
     description: 'Runs made, by the session or key at their root.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof runLimits, true> {}
-}

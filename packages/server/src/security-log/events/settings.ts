@@ -1,5 +1,5 @@
 import { seconds } from '../../platform/config/formats.ts';
-import { type ConfigOf, day, maxTtlSeconds, setting } from '../../platform/config/settings.ts';
+import { day, maxTtlSeconds, setting } from '../../platform/config/settings.ts';
 
 export const eventSettings = {
   eventRetentionSeconds: setting(
@@ -10,7 +10,3 @@ export const eventSettings = {
     'the law or your policy says so',
   ),
 };
-
-declare module '../../platform/config/config.ts' {
-  interface Config extends ConfigOf<typeof eventSettings> {}
-}

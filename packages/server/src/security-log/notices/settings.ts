@@ -9,7 +9,3 @@ export const noticeLimits = {
       'Security notices, by account and kind. None is lost: a digest at the end of the window lists those beyond the quota. Applies even with `LATCHKEY_RATE_LIMITS=off`.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof noticeLimits, true> {}
-}

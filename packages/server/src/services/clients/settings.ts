@@ -1,5 +1,5 @@
 import { hosts } from '../../platform/config/formats.ts';
-import { type ConfigOf, setting } from '../../platform/config/settings.ts';
+import { setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
 export const clientSettings = {
@@ -20,11 +20,3 @@ export const clientLimits = {
     description: 'Metadata documents of clients fetched, by client address.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/config/config.ts' {
-  interface Config extends ConfigOf<typeof clientSettings> {}
-}
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof clientLimits, true> {}
-}

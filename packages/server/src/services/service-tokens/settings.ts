@@ -8,7 +8,3 @@ export const serviceTokenLimits = {
     description: 'Tokens of services that act for no user, by service.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof serviceTokenLimits, true> {}
-}

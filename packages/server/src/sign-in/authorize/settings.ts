@@ -8,7 +8,3 @@ export const authorizeLimits = {
     description: 'Approved authorization requests, by account.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof authorizeLimits, true> {}
-}

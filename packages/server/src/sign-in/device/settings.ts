@@ -1,5 +1,5 @@
 import { oneOf, seconds } from '../../platform/config/formats.ts';
-import { type ConfigOf, day, setting } from '../../platform/config/settings.ts';
+import { day, setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
 export const deviceSettings = {
@@ -52,11 +52,3 @@ export const deviceLimits = {
     description: 'Wrong user codes of devices, by client address.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/config/config.ts' {
-  interface Config extends ConfigOf<typeof deviceSettings> {}
-}
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof deviceLimits, true> {}
-}

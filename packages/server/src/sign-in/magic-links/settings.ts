@@ -1,5 +1,5 @@
 import { seconds } from '../../platform/config/formats.ts';
-import { type ConfigOf, day, setting } from '../../platform/config/settings.ts';
+import { day, setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
 /** Wrong attempts before an emailed code stops working. The magic link in the same email stays valid. */
@@ -23,11 +23,3 @@ export const magicLinkLimits = {
     description: `Wrong email codes, by client address. Each code also stops working after ${maxCodeAttempts}.`,
   },
 } as const satisfies Rules;
-
-declare module '../../platform/config/config.ts' {
-  interface Config extends ConfigOf<typeof magicLinkSettings> {}
-}
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof magicLinkLimits, true> {}
-}

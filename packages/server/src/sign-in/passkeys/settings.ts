@@ -14,7 +14,3 @@ export const passkeyLimits = {
     description: 'Responses to WebAuthn challenges, by client address.',
   },
 } as const satisfies Rules;
-
-declare module '../../platform/rate-limits/rules.ts' {
-  interface RateLimits extends Record<keyof typeof passkeyLimits, true> {}
-}

@@ -1,5 +1,5 @@
 import { seconds } from '../../platform/config/formats.ts';
-import { type ConfigOf, setting } from '../../platform/config/settings.ts';
+import { setting } from '../../platform/config/settings.ts';
 
 export const feedSettings = {
   feedWaitSeconds: setting(
@@ -10,7 +10,3 @@ export const feedSettings = {
     'no service uses the verifier of the SDK and requests cost too much',
   ),
 };
-
-declare module '../../platform/config/config.ts' {
-  interface Config extends ConfigOf<typeof feedSettings> {}
-}

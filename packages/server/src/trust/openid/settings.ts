@@ -1,5 +1,5 @@
 import { audiences } from '../../platform/config/formats.ts';
-import { type ConfigOf, setting } from '../../platform/config/settings.ts';
+import { setting } from '../../platform/config/settings.ts';
 
 export const identitySettings = {
   identityAudiences: setting(
@@ -10,7 +10,3 @@ export const identitySettings = {
     'a cloud or another system trusts this service as an OpenID Connect issuer',
   ),
 };
-
-declare module '../../platform/config/config.ts' {
-  interface Config extends ConfigOf<typeof identitySettings> {}
-}
