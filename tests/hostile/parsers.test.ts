@@ -197,7 +197,7 @@ test('a redirect URI is what the browser requests: https or loopback, without us
 });
 
 test('only a listed host is a client, and its document is read, or refused, whatever it holds', () => {
-  const options = { clientHosts: ['app.example'], isDevelopment: false };
+  const options = { clientHosts: ['app.example'], isLocal: false };
   check(anyUrl, (text) => {
     const url = parseClientUrl(text, options);
     if (url) expect([url.href, url.protocol, url.host]).toEqual([text, 'https:', 'app.example']);

@@ -1,4 +1,4 @@
-import type { Caller, Context } from '../platform/context.ts';
+import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow, lockAccountRows } from '../platform/database/locks.ts';
 import { resourceNotFound } from '../platform/errors.ts';
@@ -52,11 +52,6 @@ export async function revokeKey(
   client: ClientInfo,
 ): Promise<void> {
   if (!isKeyId(id) || !(await endSession(ctx, revoker, id, client))) throw resourceNotFound();
-}
-
-/** Revokes the caller's own session; succeeds if another request has already revoked it. */
-export async function revokeOwnSession(ctx: Context, caller: Caller, client: ClientInfo): Promise<void> {
-  await endSession(ctx, caller, caller.sessionId, client);
 }
 
 /** Cancels the authorization of a device code, and returns the id of its session; undefined for any other string. */
@@ -114,7 +109,7 @@ export async function endRunsOfService(
  * Ends a session or, with `withdrawApproval`, withdraws its approval, and records which; false if there was neither. A
  * session that has started has no approval left to withdraw.
  */
-const endSession = (
+export const endSession = (
   ctx: Context,
   revoker: Revoker,
   sessionId: string,
@@ -145,15 +140,6 @@ function reasonOf(sessionId: string, { sessionId: by, serviceId }: Revoker): Rec
   if (by === undefined) return { reason: 'token' };
   return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
 }
-
-/** Ends an active session because its user signed out of the application that it is of. */
-export const endSignedOut = async (
-  ctx: Context,
-  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
-  client: ClientInfo,
-): Promise<void> => {
-  await endSession(ctx, { userId }, sessionId, client);
-};
 
 /** The session that revokes all sessions of its user, `operator` for the command, or the id of an operator's service. */
 export type RevokedAllBy = { readonly sessionId: string; readonly client: ClientInfo } | string;

@@ -12,9 +12,9 @@ import { listSessions } from './listing.ts';
 import { refresh } from './refresh.ts';
 import {
   type CancelDeviceCode,
+  endSession,
   type RevokedAllBy,
   revokeByToken,
-  revokeOwnSession,
   revokeSession,
   type WithdrawApproval,
 } from './revocation.ts';
@@ -47,7 +47,7 @@ export function sessionRoutes(
   /** Revokes the caller's session with `scope=session`, all sessions of the user without it. */
   const signOut = async ({ caller, query, body, client }: Omit<Call<typeof endpoints.logout>, 'params'>) => {
     const isOwnOnly = query.scope === 'session' || body.scope === 'session';
-    if (isOwnOnly) await revokeOwnSession(ctx, caller, client);
+    if (isOwnOnly) await endSession(ctx, caller, caller.sessionId, client);
     else await revokeAllSessions(ctx, caller.userId, { sessionId: caller.sessionId, client });
     return { cookie: 'clear' as const };
   };

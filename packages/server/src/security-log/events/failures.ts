@@ -3,8 +3,7 @@
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import type { EventRow } from './chain.ts';
-import { detailOf, type EventDetail } from './detail.ts';
+import { detailOf } from './detail.ts';
 import * as store from './store.ts';
 
 /** How many events about failed sign-ins an account gets per day (UTC); further ones are only counted in the metrics. */
@@ -28,24 +27,12 @@ export interface FailedSignIn {
   readonly client: ClientInfo;
 }
 
-/** Where a failure is counted. */
-interface Entry {
-  /** The event that counts it. Undefined if it needs a new one. */
-  readonly counted: EventRow | undefined;
-  /** The detail of that event, with the failure. */
-  readonly detail: EventDetail;
-  /** The detail of a new event. */
-  readonly firstDetail: EventDetail;
-  /** The `once` of a new event. Undefined if the day has no room for another one. */
-  readonly freeSlot: string | undefined;
-}
-
-/** Where a failure is counted; undefined if it is not recorded. */
-export async function findEntry(
-  ctx: Context,
-  on: Executor,
-  { userId, method, network }: FailedSignIn,
-): Promise<Entry | undefined> {
+/**
+ * Where a failure is counted; undefined if it is not recorded. `counted` is the event that counts it, and `detail` the detail
+ * of that with the failure; `freeSlot` is the `once` of a new event, and `firstDetail` its detail. Either is missing if it
+ * needs a new event, or if the day has no room for another one.
+ */
+export async function findEntry(ctx: Context, on: Executor, { userId, method, network }: FailedSignIn) {
   const today = Math.floor(ctx.clock() / dayMs);
   const slots = JSON.stringify([today - 1, today].flatMap(slotsOf));
   const rows = await store.listOnce(on, { user_id: userId, slots });

@@ -92,7 +92,7 @@ export function openClients(ctx: Context): Clients {
       if (clientId === commandLineId) return commandLine;
       const service = await findServiceClient(ctx.db.read, clientId);
       if (service && service.redirectUris.length > 0) return { ...service, kind: 'service', host: null };
-      const url = parseClientUrl(clientId, hostsOf(ctx));
+      const url = parseClientUrl(clientId, ctx.config);
       const described = url && (await describe(url, requestedBy));
       return (
         described && {
@@ -104,18 +104,13 @@ export function openClients(ctx: Context): Clients {
   };
 }
 
-const hostsOf = ({ config }: Context) => ({
-  clientHosts: config.clientHosts,
-  isDevelopment: config.isLocal,
-});
-
 /** Undefined if there is no usable document. */
 async function fetchDescription(ctx: Context, url: URL) {
   try {
     const { json, headers } = await fetchDocument(url, {
       maxBytes: maxDocumentBytes,
       timeoutMs: documentTimeoutMs,
-      allowLoopback: hostsOf(ctx).isDevelopment,
+      allowLoopback: ctx.config.isLocal,
     });
     const client = readClientDocument(url, json);
     if (!client) throw new FetchError('it does not describe a client that we take');
@@ -147,7 +142,7 @@ export async function proveClient(
   const service = await findServiceClient(ctx.db.read, id);
   if (service && !service.isPublic)
     throw new AuthError('invalid_client', 'This client authenticates with its service key.').asBadRequest();
-  return service || id === commandLineId || parseClientUrl(id, hostsOf(ctx)) ? id : undefined;
+  return service || id === commandLineId || parseClientUrl(id, ctx.config) ? id : undefined;
 }
 
 /** The redirect URI of a request, or the only one if the request names none; undefined if it is not the client's. */

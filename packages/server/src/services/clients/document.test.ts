@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { keptSeconds, parseClientUrl, readClientDocument } from './document.ts';
 
 describe('the client_id of an external client', () => {
-  const hosts = { clientHosts: ['app.example', 'b.example:8443', '[2606:4700::1]'], isDevelopment: false };
+  const hosts = { clientHosts: ['app.example', 'b.example:8443', '[2606:4700::1]'], isLocal: false };
   test.each([
     'https://app.example/client',
     'https://app.example/a/b.json',
@@ -39,10 +39,10 @@ describe('the client_id of an external client', () => {
   test('in development a listed loopback host is one by http', () => {
     const clientHosts = ['127.0.0.1:3000', 'localhost'];
     const url = 'http://127.0.0.1:3000/client';
-    expect(parseClientUrl(url, { clientHosts, isDevelopment: true })?.href).toBe(url);
-    expect(parseClientUrl('http://localhost/c', { clientHosts, isDevelopment: true })).toBeDefined();
-    expect(parseClientUrl(url, { clientHosts, isDevelopment: false })).toBeUndefined();
-    expect(parseClientUrl('http://127.0.0.1/client', { clientHosts, isDevelopment: true })).toBeUndefined();
+    expect(parseClientUrl(url, { clientHosts, isLocal: true })?.href).toBe(url);
+    expect(parseClientUrl('http://localhost/c', { clientHosts, isLocal: true })).toBeDefined();
+    expect(parseClientUrl(url, { clientHosts, isLocal: false })).toBeUndefined();
+    expect(parseClientUrl('http://127.0.0.1/client', { clientHosts, isLocal: true })).toBeUndefined();
   });
 });
 

@@ -4,6 +4,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
 import { z } from 'zod';
+import type { Config } from '../../platform/config/config.ts';
 import { isLoopbackHost } from '../../platform/values/loopback.ts';
 import { parseRedirectUri } from '../../platform/values/redirect-uri.ts';
 
@@ -16,16 +17,13 @@ const maxKeptSeconds = 86_400;
  */
 export function parseClientUrl(
   clientId: string,
-  {
-    clientHosts,
-    isDevelopment,
-  }: { readonly clientHosts: readonly string[]; readonly isDevelopment: boolean },
+  { clientHosts, isLocal }: Pick<Config, 'clientHosts' | 'isLocal'>,
 ): URL | undefined {
   if (clientId.length > fieldLimits.redirectUri || /[?#]/.test(clientId)) return undefined;
   const url = URL.parse(clientId);
   if (url?.href !== clientId || url.pathname === '/' || url.username !== '' || url.password !== '')
     return undefined;
-  const isOverHttp = url.protocol === 'http:' && isDevelopment && isLoopbackHost(url.hostname);
+  const isOverHttp = url.protocol === 'http:' && isLocal && isLoopbackHost(url.hostname);
   if (url.protocol !== 'https:' && !isOverHttp) return undefined;
   const port = url.port || (isOverHttp ? '80' : '443');
   const isListed = clientHosts.includes(url.host) || clientHosts.includes(`${url.hostname}:${port}`);
@@ -41,15 +39,11 @@ const clientDocument = z.object({
   client_secret_expires_at: z.undefined().optional(),
 });
 
-/** What a client says about itself. */
-export interface DescribedClient {
-  readonly name: string;
-  /** Those that are acceptable. */
-  readonly redirectUris: readonly string[];
-}
+/** What a client says about itself, with the redirect URIs that are acceptable. */
+export type DescribedClient = NonNullable<ReturnType<typeof readClientDocument>>;
 
 /** Undefined unless the document belongs to this client, which must be a public one. */
-export function readClientDocument(url: URL, json: unknown): DescribedClient | undefined {
+export function readClientDocument(url: URL, json: unknown) {
   const { data } = clientDocument.safeParse(json);
   if (data?.client_id !== url.href) return undefined;
   return {

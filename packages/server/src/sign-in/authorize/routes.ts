@@ -73,11 +73,7 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
     if (assessed.outcome === 'unknown') {
       const { outcome, error } = assessed;
       exchange.outcome = error.code;
-      return pageFor(request, {
-        status: 400,
-        formOrigin: undefined,
-        data: { outcome, message: error.message },
-      });
+      return pageFor(request, { status: 400, data: { outcome, message: error.message } });
     }
     const { client, target, refusal } = assessed;
     const formOrigin = formOriginOf(target);

@@ -15,36 +15,38 @@ import { checkSignOut, confirmSignOut } from './sign-out.ts';
 
 const signOutPath = '/sign-out';
 
-function documentSignOut(routes: Routes, method: 'get' | 'post'): void {
-  const parameters = Object.entries(signOutParameters.shape).map(([name, schema]) => ({
-    name,
-    in: 'query' as const,
-    required: false,
-    schema,
-  }));
-  routes.describe({
-    ...(method === 'get'
-      ? { id: 'startSignOut', title: 'Sign out from an application', parameters }
-      : {
-          id: 'postSignOut',
-          title: 'Sign out from an application by POST',
-          body: { required: false, content: { 'application/x-www-form-urlencoded': signOutParameters } },
-        }),
+function documentSignOut(routes: Routes): void {
+  const common = {
     group: 'authorization',
-    method,
     path: endSessionPath,
     summary: 'Leads to the page on which people confirm that they want to sign out',
     notes:
       'An application sends people here (OpenID Connect RP-Initiated Logout). Nothing ends before they confirm. What is wrong with the request is said on the page.',
     security: [],
-    responses: {
-      303: { description: 'See Other', headers: [location] },
-      ...(method === 'get'
-        ? {}
-        : { 413: errorResponse(['payload_too_large']), 415: errorResponse(['unsupported_media_type']) }),
-      500: errorResponse(['server_error']),
-      503: errorResponse(['temporarily_unavailable']),
-    },
+  } as const;
+  const redirect = { 303: { description: 'See Other', headers: [location] } };
+  const failures = { 500: errorResponse(['server_error']), 503: errorResponse(['temporarily_unavailable']) };
+  routes.describe({
+    ...common,
+    id: 'startSignOut',
+    title: 'Sign out from an application',
+    method: 'get',
+    parameters: Object.entries(signOutParameters.shape).map(
+      ([name, schema]) => ({ name, in: 'query', required: false, schema }) as const,
+    ),
+    responses: { ...redirect, ...failures },
+  });
+  const refusals = {
+    413: errorResponse(['payload_too_large']),
+    415: errorResponse(['unsupported_media_type']),
+  };
+  routes.describe({
+    ...common,
+    id: 'postSignOut',
+    title: 'Sign out from an application by POST',
+    method: 'post',
+    body: { required: false, content: { 'application/x-www-form-urlencoded': signOutParameters } },
+    responses: { ...redirect, ...refusals, ...failures },
   });
 }
 
@@ -53,7 +55,7 @@ function documentSignOut(routes: Routes, method: 'get' | 'post'): void {
  * not the application's is reported there.
  */
 export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): void {
-  for (const method of ['get', 'post'] as const) documentSignOut(routes, method);
+  documentSignOut(routes);
   routes.get(endSessionPath, (exchange) =>
     exchange.json(undefined, 303, { Location: `${signOutPath}${queryOf(exchange.request.url).search}` }),
   );

@@ -4,7 +4,7 @@ import { invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { allowsRedirect } from '../../platform/values/redirect-uri.ts';
 import { findServiceClient } from '../../services/service-keys/service-keys.ts';
-import { endSignedOut, revokeOwnSession } from '../../sessions/revocation.ts';
+import { endSession } from '../../sessions/revocation.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { type ReadIdentityToken, readIdentityToken } from './identity-tokens.ts';
 
@@ -51,7 +51,8 @@ export async function confirmSignOut(
   { caller, client }: { readonly caller: Caller | undefined; readonly client: ClientInfo },
 ): Promise<SignedOut> {
   const { hint, redirect } = await checkSignOut(ctx, keys, parameters);
-  if (hint && (!caller || caller.userId === hint.userId)) await endSignedOut(ctx, hint, client);
-  if (caller) await revokeOwnSession(ctx, caller, client);
+  if (hint && (!caller || caller.userId === hint.userId))
+    await endSession(ctx, { userId: hint.userId }, hint.sessionId, client);
+  if (caller) await endSession(ctx, caller, caller.sessionId, client);
   return { redirect };
 }

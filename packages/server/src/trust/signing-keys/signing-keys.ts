@@ -10,7 +10,6 @@ import {
 } from 'jose';
 import type { Context } from '../../platform/context.ts';
 import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
-import type { ServerKey } from '../../platform/crypto/key-ring.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { conflict } from '../../platform/errors.ts';
 import { publishedKeys, signingCandidates } from './rotation.ts';
@@ -107,7 +106,7 @@ async function load(ctx: Context): Promise<LoadedKeys> {
   }
   // No key yet, or none that this ring can decrypt: the next key signs at once, whichever node creates it.
   const missing = signer ? identityAlgorithm : signingAlgorithm;
-  await addKey(ctx, ctx.db.single, { algorithm: missing, sequence: nextSequence(rows), signsFrom: now });
+  await addKey(ctx, ctx.db.single, missing, nextSequence(rows), now);
   return load(ctx);
 }
 
@@ -142,11 +141,9 @@ async function signerOf(ctx: Context, row: KeyRow): Promise<Signer | undefined> 
 async function addKey(
   ctx: Context,
   on: Executor,
-  {
-    algorithm,
-    sequence,
-    signsFrom,
-  }: { readonly algorithm: Algorithm; readonly sequence: number; readonly signsFrom: number },
+  algorithm: Algorithm,
+  sequence: number,
+  signsFrom: number,
 ): Promise<boolean> {
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
   const shared = await exportJWK(publicKey);
@@ -178,7 +175,7 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
   const signsFrom = rows.length === 0 ? now : now + (atOnce ? followMs : leadSeconds * 1000);
   const isAdded = await ctx.db.transaction(async (tx) => {
     for (const [index, algorithm] of algorithms.entries())
-      if (!(await addKey(ctx, tx, { algorithm, sequence: sequence + index, signsFrom }))) return false;
+      if (!(await addKey(ctx, tx, algorithm, sequence + index, signsFrom))) return false;
     return true;
   });
   if (!isAdded) {
@@ -199,28 +196,22 @@ export async function deleteReplacedKeys(ctx: Context): Promise<void> {
   await store.deleteKeysBefore(ctx.db.single, { sequence });
 }
 
-/** A signing key as operators see it. */
-export interface ListedSigningKey {
-  readonly kid: string;
-  readonly algorithm: string;
-  /** `next` signs from `signsFrom` on; `accepted` was replaced and is still published. */
-  readonly state: 'signing' | 'next' | 'accepted';
-  /** Milliseconds since 1970. */
-  readonly signsFrom: number;
-  /** The server key that can decrypt it, if it is in the ring. */
-  readonly serverKey: ServerKey | undefined;
-}
-
-/** The published signing keys, newest first for each algorithm. */
-export async function listSigningKeys(ctx: Context): Promise<ListedSigningKey[]> {
+/**
+ * The published signing keys as operators see them, newest first for each algorithm. A `next` one signs from `signsFrom`
+ * (milliseconds since 1970) on, an `accepted` one was replaced. `serverKey` can decrypt it, if it is in the ring.
+ */
+export async function listSigningKeys(ctx: Context) {
   const rows = await store.listKeys(ctx.db.read, {});
   const now = ctx.clock();
   const signing = signingRows(rows, now);
-  return publishedRows(rows, now).map((row) => ({
-    kid: row.kid,
-    algorithm: publicKeyOf(row).alg,
-    state: signing.includes(row) ? 'signing' : row.signs_from > now ? 'next' : 'accepted',
-    signsFrom: row.signs_from,
-    serverKey: decrypt(ctx.keys, encryptionLabel, row.kid, row.sealed_private)?.key,
-  }));
+  return publishedRows(rows, now).map(
+    (row) =>
+      ({
+        kid: row.kid,
+        algorithm: publicKeyOf(row).alg,
+        state: signing.includes(row) ? 'signing' : row.signs_from > now ? 'next' : 'accepted',
+        signsFrom: row.signs_from,
+        serverKey: decrypt(ctx.keys, encryptionLabel, row.kid, row.sealed_private)?.key,
+      }) as const,
+  );
 }
