@@ -22,19 +22,17 @@ export const voidPendingChanges = statement<{ user_id: string; now: number }>()(
     .where(isUnconfirmed),
 );
 
-const requested = [
-  'id',
-  'user_id',
-  'session_id',
-  'session_epoch',
-  'new_email',
-  'new_email_key',
-  'created_at',
-  'expires_at',
-] as const;
-
-export const insertChange = statement<Pick<Tables['email_changes'], (typeof requested)[number]>>()((db, p) =>
-  db.insertInto('email_changes').values({ ...named(p, requested), wrong_addresses: 0 }),
+export const insertChange = statement<
+  Omit<
+    Tables['email_changes'],
+    `old_email${string}` | 'changed_at' | 'voided_at' | 'undone_at' | 'wrong_addresses'
+  >
+>()((db, p) =>
+  db.insertInto('email_changes').values({
+    ...named(p, ['id', 'user_id', 'session_id', 'session_epoch', 'new_email', 'new_email_key']),
+    ...named(p, ['created_at', 'expires_at']),
+    wrong_addresses: 0,
+  }),
 );
 
 export const findChange = statement<{ id: string }>()((db, p) =>

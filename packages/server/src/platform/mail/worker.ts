@@ -49,6 +49,16 @@ export const isPermanentRefusal = (error: unknown): boolean => {
 
 type OutboxMail = Tables['outbox'];
 
+const isOrdinary = ({ priority }: OutboxMail): boolean => priority !== store.urgentPriority;
+const wasSlow = ({ slow_attempts }: OutboxMail): boolean => slow_attempts > 0;
+
+/** A mail in a slot, or in an extra one. */
+interface Sending {
+  readonly mail: OutboxMail;
+  readonly done: Promise<void>;
+  isExtra: boolean;
+}
+
 /** What log lines say about a mail. They belong to the trace of the request that queued it. */
 const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
   mail: id,
@@ -68,12 +78,9 @@ export class MailWorker {
   readonly #ctx: Context;
   readonly #templates: Templates;
   readonly #transport: Transport;
-  readonly #sending = new Set<Promise<void>>();
+  readonly #sending = new Set<Sending>();
   /** The lanes that had as many mails as the last claim could take, and so may have more: those are claimed without a look. */
   readonly #fullLanes = new Set<store.Lane>();
-  #ordinarySending = 0;
-  #slowSending = 0;
-  #extraSending = 0;
   #isAwake = false;
   #isStopping = false;
   #endPause: () => void = () => undefined;
@@ -97,7 +104,7 @@ export class MailWorker {
     this.#isStopping = true;
     this.#endPause();
     await this.#running;
-    await Promise.all(this.#sending);
+    await Promise.all([...this.#sending].map(({ done }) => done));
     this.#transport.close();
   }
 
@@ -142,9 +149,14 @@ export class MailWorker {
 
   /** How many more mails of a lane may be in progress. */
   #freeSlots({ priority, slow }: store.Lane): number {
-    const free = slots - (this.#sending.size - this.#extraSending);
-    const ordinary = priority === store.urgentPriority ? free : ordinarySlots - this.#ordinarySending;
-    return Math.min(free, ordinary, slow === 0 ? free : slowSlots - this.#slowSending);
+    const free = slots - this.#count(({ isExtra }) => !isExtra);
+    const ordinary =
+      priority === store.urgentPriority ? free : ordinarySlots - this.#count(({ mail }) => isOrdinary(mail));
+    return Math.min(free, ordinary, slow === 0 ? free : slowSlots - this.#count(({ mail }) => wasSlow(mail)));
+  }
+
+  #count(which: (sending: Sending) => boolean): number {
+    return [...this.#sending].filter(which).length;
   }
 
   /** Claims mails of one lane for its free slots and starts sending them. Returns how many. */
@@ -161,36 +173,21 @@ export class MailWorker {
   }
 
   #start(mail: OutboxMail): void {
-    const isOrdinary = mail.priority !== store.urgentPriority;
-    const wasSlow = mail.slow_attempts > 0;
-    if (isOrdinary) this.#ordinarySending += 1;
-    if (wasSlow) this.#slowSending += 1;
-    const endExtra = isOrdinary || wasSlow ? () => undefined : this.#moveToExtraSlotWhenSlow();
-    const sending = this.#send(mail)
-      .catch(() => this.#ctx.log.warn(logFieldsOf(mail), 'could not store the outcome of a mail'))
-      .finally(() => {
-        this.#sending.delete(sending);
-        if (isOrdinary) this.#ordinarySending -= 1;
-        if (wasSlow) this.#slowSending -= 1;
-        endExtra();
-        this.wake();
-      });
-    this.#sending.add(sending);
-  }
-
-  /** Frees the slot of an urgent mail once it turns out to be slow, as long as there is an extra one. Returns its end. */
-  #moveToExtraSlotWhenSlow(): () => void {
-    let isExtra = false;
+    // Frees the slot of an urgent mail once it turns out to be slow, as long as there is an extra one.
     const timer = setTimeout(() => {
-      if (this.#extraSending >= extraSlots) return;
-      isExtra = true;
-      this.#extraSending += 1;
+      if (isOrdinary(mail) || wasSlow(mail) || this.#count(({ isExtra }) => isExtra) >= extraSlots) return;
+      sending.isExtra = true;
       this.wake();
     }, slowAfterMs);
-    return () => {
-      clearTimeout(timer);
-      if (isExtra) this.#extraSending -= 1;
-    };
+    const done = this.#send(mail)
+      .catch(() => this.#ctx.log.warn(logFieldsOf(mail), 'could not store the outcome of a mail'))
+      .finally(() => {
+        clearTimeout(timer);
+        this.#sending.delete(sending);
+        this.wake();
+      });
+    const sending: Sending = { mail, done, isExtra: false };
+    this.#sending.add(sending);
   }
 
   async #send(mail: OutboxMail): Promise<void> {

@@ -19,17 +19,7 @@ const activeKeys = (db: Kysely<Tables>, p: { user_id: Expression<string>; now: E
 /** The active keys of a user from a position in the list on, newest first. */
 export const listKeys = statement<{ user_id: string; now: number } & PlaceInList>()((db, p) =>
   activeKeys(db, p)
-    .select([
-      's.id',
-      's.client_name',
-      's.scope',
-      's.resource',
-      's.authorization_details',
-      's.trust',
-      's.created_at',
-      's.expires_at',
-      's.last_used_at',
-    ])
+    .selectAll('s')
     .where((e) => e(e.refTuple('s.created_at', 's.id'), '<', e.tuple(p.from_time, p.from_id)))
     .orderBy('s.created_at', 'desc')
     .orderBy('s.id', 'desc')

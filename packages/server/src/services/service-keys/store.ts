@@ -88,20 +88,7 @@ export const restartFeeds = statement()((db) =>
 
 /** All services, revoked ones included, oldest first. */
 export const listServiceKeys = statement()((db) =>
-  db
-    .selectFrom('service_keys')
-    .select([
-      'id',
-      'name',
-      'secret_hash',
-      ...registered,
-      'next_secret_hash',
-      'created_at',
-      'last_used_at',
-      'revoked_at',
-    ])
-    .orderBy('created_at')
-    .orderBy('id'),
+  db.selectFrom('service_keys').selectAll().orderBy('created_at').orderBy('id'),
 );
 
 /** Updates the last use of a key, unless it was already updated since `unless_since`. */

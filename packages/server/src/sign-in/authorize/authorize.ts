@@ -76,28 +76,25 @@ const isForClient = (error: unknown): error is AuthError =>
   error instanceof AuthError && error.code in clientErrors;
 
 /** Runs `work`; an error that belongs to the client gets the response that takes it there. */
-async function answeringClient<T>(
-  { config }: Context,
-  target: ResponseTarget,
-  work: () => Promise<T>,
-): Promise<T> {
+async function answeringClient<T>(target: ResponseTarget, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!isForClient(error)) throw error;
-    throw error.withMembers(errorResponseTo(target, config.baseUrl, error));
+    throw error.withMembers(errorResponseTo(target, error));
   }
 }
 
 /** @throws {AuthError} `invalid_request`, `rate_limited` */
 async function findTarget(
+  { config }: Context,
   { clients }: AuthorizeOptions,
   sent: SentParameters,
   requestedBy: ClientInfo,
 ): Promise<{ client: Client; target: ResponseTarget }> {
   const client = await clients.find(requireClientId(sent), requestedBy);
   if (!client) throw invalidRequest('client_id: is unknown');
-  return { client, target: responseTarget(sent, client) };
+  return { client, target: responseTarget(sent, client, config.baseUrl) };
 }
 
 /** @throws {AuthError} those of the client, which `answeringClient` takes to it */
@@ -157,7 +154,7 @@ export async function assessRequest(
 ): Promise<Assessment> {
   let found: { client: Client; target: ResponseTarget };
   try {
-    found = await findTarget(options, sent, requestedBy);
+    found = await findTarget(ctx, options, sent, requestedBy);
   } catch (error) {
     if (isForClient(error)) return { outcome: 'unknown', error };
     throw error;
@@ -167,8 +164,7 @@ export async function assessRequest(
     return { outcome: 'known', ...found, refusal: undefined };
   } catch (error) {
     if (!isForClient(error)) throw error;
-    const response = errorResponseTo(found.target, ctx.config.baseUrl, error);
-    return { outcome: 'known', ...found, refusal: { error, response } };
+    return { outcome: 'known', ...found, refusal: { error, response: errorResponseTo(found.target, error) } };
   }
 }
 
@@ -192,8 +188,8 @@ async function checkFor(
   approver: Approver,
 ): Promise<CheckedRequest> {
   const sent = { values, duplicates: [] };
-  const found = await findTarget(options, sent, approver.client);
-  return answeringClient(ctx, found.target, async () => {
+  const found = await findTarget(ctx, options, sent, approver.client);
+  return answeringClient(found.target, async () => {
     const checked = await checkRequest(ctx, options, sent, found);
     const { expectedUserId = approver.caller.userId } = checked;
     if (expectedUserId === approver.caller.userId) return checked;
@@ -257,7 +253,7 @@ export async function approveRequest(
   const secret = ctx.random(subjectBytes);
   const now = ctx.clock();
   const expires_at = now + codeTtlSeconds * 1000;
-  await answeringClient(ctx, target, () =>
+  await answeringClient(target, () =>
     ctx.db.transaction(async (tx) => {
       const account = await lockAccount(tx, caller.userId);
       await requireActiveSession(ctx, tx, caller);
@@ -283,7 +279,7 @@ export async function approveRequest(
     }),
   );
   const code = mintHandle(ctx.keys, 'authorizationCode', { subject: secret, value: expires_at });
-  return responseTo(target, ctx.config.baseUrl, { code });
+  return responseTo(target, { code });
 }
 
 /**
@@ -297,11 +293,7 @@ export async function denyRequest(
   approver: Approver,
 ): Promise<AuthorizationResponse> {
   const { target } = await checkFor(ctx, options, values, approver);
-  return errorResponseTo(
-    target,
-    ctx.config.baseUrl,
-    new AuthError('access_denied', 'The user denied the request.'),
-  );
+  return errorResponseTo(target, { code: 'access_denied', message: 'The user denied the request.' });
 }
 
 /** Up to `limit` accounts with unspent codes for this access. */

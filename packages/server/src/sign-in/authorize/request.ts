@@ -25,6 +25,8 @@ export interface ResponseTarget {
   readonly redirectUri: string;
   readonly responseMode: (typeof responseModes)[number];
   readonly state: string | undefined;
+  /** Who responds. @see RFC 9207 */
+  readonly issuer: string;
 }
 
 /** A well-formed authorization request. */
@@ -53,7 +55,7 @@ export function requireClientId({ values, duplicates }: SentParameters): string 
  * Where the response goes.
  * @throws {AuthError} `invalid_request`, which is shown on the page: the client must not get it
  */
-export function responseTarget(sent: SentParameters, client: Client): ResponseTarget {
+export function responseTarget(sent: SentParameters, client: Client, issuer: string): ResponseTarget {
   const { redirect_uri, response_mode, state }: AuthorizationParameters = withoutEmpty(sent.values);
   const isOnce = (name: string) => !sent.duplicates.includes(name);
   if (!isOnce('redirect_uri')) throw invalidRequest('redirect_uri: appears twice');
@@ -71,6 +73,7 @@ export function responseTarget(sent: SentParameters, client: Client): ResponseTa
     redirectUri,
     responseMode: isFormPost ? 'form_post' : 'query',
     state: isOnce('state') && state !== undefined && state.length <= fieldLimits.state ? state : undefined,
+    issuer,
   };
 }
 
@@ -171,10 +174,9 @@ function readPrompt({
   };
 }
 
-/** The response to the client, in the way that the request asked for. @see RFC 6749 section 4.1.2, RFC 9207 */
+/** The response to the client, in the way that the request asked for. @see RFC 6749 section 4.1.2 */
 export function responseTo(
-  { redirectUri, responseMode, state }: ResponseTarget,
-  issuer: string,
+  { redirectUri, responseMode, state, issuer }: ResponseTarget,
   answer: Readonly<Record<string, string>>,
 ): AuthorizationResponse {
   const fields = { ...answer, ...(state === undefined ? {} : { state }), iss: issuer };
@@ -186,10 +188,9 @@ export function responseTo(
 /** An error as a response to the client. @see RFC 6749 section 4.1.2.1 */
 export const errorResponseTo = (
   target: ResponseTarget,
-  issuer: string,
-  { code, message }: AuthError,
+  { code, message }: Pick<AuthError, 'code' | 'message'>,
 ): AuthorizationResponse =>
-  responseTo(target, issuer, {
+  responseTo(target, {
     error: code,
     // Its characters are limited. @see RFC 6749 appendix A.8
     error_description: message.replaceAll('"', "'").replace(/[^\x20-\x7e]|\\/g, '?'),

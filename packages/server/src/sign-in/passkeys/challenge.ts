@@ -14,10 +14,7 @@ import * as store from './store.ts';
 export const challengeTtlMs = 300_000;
 
 /** An unexpired challenge that this service issued. It may already be spent. */
-export interface Challenge {
-  readonly id: string;
-  readonly expiresAt: number;
-}
+export type Challenge = ReturnType<typeof verifyChallenge>;
 
 /** Why a passkey ceremony failed: what a sign-in is counted by, and what only a registration fails for. */
 type CeremonyDetail =
@@ -45,23 +42,16 @@ export const issueChallenge = (ctx: Context, kind: ChallengeKind, sessionId?: st
  * Verifies a returned challenge without the database.
  * @throws {AuthError} `invalid_grant` when it has expired or was not issued for this ceremony and session
  */
-export function verifyChallenge(
-  ctx: Context,
-  kind: ChallengeKind,
-  text: string,
-  sessionId?: string,
-): Challenge {
+export function verifyChallenge(ctx: Context, kind: ChallengeKind, text: string, sessionId?: string) {
   const handle = readChallenge(ctx.keys, kind, text, sessionId);
   if (!handle) throw ceremonyRefused('foreign_challenge');
   if (handle.value <= ctx.clock()) throw ceremonyRefused('expired_challenge');
-  return { id: handle.subject.toString('base64url'), expiresAt: handle.value };
+  return { id: handle.subject.toString('base64url'), expires_at: handle.value };
 }
 
 /** Spends a challenge: true for exactly one caller, once its transaction commits. */
-export async function spendChallenge(on: Executor, challenge: Challenge): Promise<boolean> {
-  const rows = await store.spendChallenge(on, { id: challenge.id, expires_at: challenge.expiresAt });
-  return rows.length > 0;
-}
+export const spendChallenge = async (on: Executor, challenge: Challenge): Promise<boolean> =>
+  (await store.spendChallenge(on, challenge)).length > 0;
 
 /**
  * Runs a ceremony that spends its challenge when it succeeds, and spends it when the ceremony is refused. A ceremony

@@ -1,14 +1,13 @@
+import type { Tables } from '../../platform/database/schema.ts';
+
 /**
  * How long a replaced key stays published, so that the responses and events it signed can still be verified: as long as
  * events are kept.
  */
 export const overlapSeconds = 7 * 86_400;
 
-/** The columns that decide whether a key is published and signs. `signs_from` is in milliseconds since 1970. */
-export interface KeyTimes {
-  readonly sequence: number;
-  readonly signs_from: number;
-}
+/** What decides whether a key is published and signs, in milliseconds since 1970. */
+type KeyTimes = Pick<Tables['signing_keys'], 'signs_from'>;
 
 /** The keys to publish, newest first: the signing key, upcoming keys, and keys replaced less than the overlap ago. */
 export function publishedKeys<Key extends KeyTimes>(newestFirst: readonly Key[], now: number): Key[] {
