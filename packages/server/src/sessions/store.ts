@@ -52,44 +52,31 @@ const currentEmailChange = (e: ExpressionBuilder<Tables, 'users'>, email_key: Ex
     .orderBy('c.changed_at', 'desc')
     .limit(1);
 
+/** The columns of a new session that whoever starts it gives. */
+const given = [
+  ...(['id', 'kind', 'method', 'client_name', 'device_name', 'ip_address', 'user_agent', 'trust'] as const),
+  ...(['parent_session_id', 'passkey_id', 'scope', 'resource', 'authorization_details'] as const),
+  ...(['client_id', 'authenticated_by'] as const),
+] as const;
+const givenTimes = ['last_used_at', 'idle_expires_at', 'expires_at', 'authenticated_at'] as const;
+
 /**
  * Locks the account and starts a session if the account is enabled and no other transaction has locked it; returns no row otherwise. A `session_epoch` also requires that the account
  * is still in that epoch, an `email_key` that it still has that address. Stores where the sign-in came from, since the
  * passkey that was used may be removed later.
  */
-export const insertSession = statement<{
-  id: string;
-  user_id: string;
-  session_epoch: number | null;
-  kind: Tables['sessions']['kind'];
-  method: Tables['sessions']['method'];
-  client_name: string | null;
-  device_name: string | null;
-  ip_address: string | null;
-  user_agent: string | null;
-  now: number;
-  idle_expires_at: number;
-  expires_at: number;
-  parent_session_id: string | null;
-  passkey_id: string | null;
-  email_key: string | null;
-  scope: string | null;
-  resource: string | null;
-  authorization_details: string | null;
-  client_id: string | null;
-  authenticated_at: number | null;
-  authenticated_by: Tables['sessions']['authenticated_by'];
-  trust: string | null;
-  last_used_at: number;
-}>()((db, p, dialect) => {
+export const insertSession = statement<
+  Pick<Tables['sessions'], 'user_id' | (typeof given)[number] | (typeof givenTimes)[number]> & {
+    session_epoch: number | null;
+    email_key: string | null;
+    now: number;
+  }
+>()((db, p, dialect) => {
   const e = expressionBuilder<Tables, 'users'>();
   const row = {
-    id: p.id,
+    ...named(p, given),
     user_id: e.ref('users.id'),
     session_epoch: e.ref('users.session_epoch'),
-    ...named(p, ['kind', 'method', 'client_name', 'device_name', 'ip_address', 'user_agent', 'trust']),
-    ...named(p, ['parent_session_id', 'passkey_id', 'scope', 'resource', 'authorization_details']),
-    ...named(p, ['client_id', 'authenticated_by']),
     generation: e.lit(1),
     rotated_at: bigint(p.now),
     created_at: bigint(p.now),

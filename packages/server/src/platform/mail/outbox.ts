@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../database/pagination.ts';
+import type { Tables } from '../database/schema.ts';
 import { currentTrace } from '../telemetry/trace.ts';
 import { emailKeyOf } from '../values/email-key.ts';
 import * as store from './outbox-store.ts';
@@ -84,10 +85,9 @@ export async function listMailsTo(
   return { emails, next_cursor };
 }
 
-function outcomeOf(
-  row: { sent_at: number | null; dead_at: number | null; expires_at: number },
-  now: number,
-): UserEmail['outcome'] {
+type Outcome = Pick<Tables['outbox'], 'sent_at' | 'dead_at' | 'expires_at'>;
+
+function outcomeOf(row: Outcome, now: number): UserEmail['outcome'] {
   if (row.sent_at !== null) return 'sent';
   return row.dead_at !== null || row.expires_at <= now ? 'failed' : 'waiting';
 }

@@ -29,13 +29,10 @@ interface Issuer {
   askedForKeyAt: number;
 }
 
-export interface Issuers {
-  /** Whether a key of the issuer signed this token and it has not expired; or that no keys of the issuer are known. */
-  verify(issuer: string, assertion: string): Promise<'valid' | 'invalid' | 'unavailable'>;
-}
+export type Issuers = ReturnType<typeof openIssuers>;
 
 /** @param resolve the addresses of a host, for tests */
-export function openIssuers(ctx: Context, resolve?: Resolve): Issuers {
+export function openIssuers(ctx: Context, resolve?: Resolve) {
   const issuers = new Map<string, Issuer>();
 
   const issuerOf = (url: string): Issuer => {
@@ -90,7 +87,8 @@ export function openIssuers(ctx: Context, resolve?: Resolve): Issuers {
     );
 
   return {
-    verify: async (url, assertion) => {
+    /** Whether a key of the issuer signed this token and it has not expired; or that no keys of the issuer are known. */
+    verify: async (url: string, assertion: string): Promise<'valid' | 'invalid' | 'unavailable'> => {
       const issuer = issuerOf(url);
       const keys = await currentKeys(issuer);
       if (!keys) return 'unavailable';

@@ -47,17 +47,10 @@ interface KeptDocument {
   until: number;
 }
 
-/** Looks clients up. */
-export interface Clients {
-  /**
-   * The client with this id; undefined if there is none.
-   * @throws {AuthError} `rate_limited`
-   */
-  find(clientId: string, requestedBy: ClientInfo): Promise<Client | undefined>;
-}
+export type Clients = ReturnType<typeof openClients>;
 
 /** Clients with a cache of the documents of external ones. */
-export function openClients(ctx: Context): Clients {
+export function openClients(ctx: Context) {
   const kept = new Map<string, KeptDocument>();
 
   const fresh = (url: URL): KeptDocument | undefined => {
@@ -88,7 +81,8 @@ export function openClients(ctx: Context): Clients {
   };
 
   return {
-    find: async (clientId, requestedBy) => {
+    /** The client with this id; undefined if there is none. @throws {AuthError} `rate_limited` */
+    find: async (clientId: string, requestedBy: ClientInfo): Promise<Client | undefined> => {
       if (clientId === commandLineId) return commandLine;
       const service = await findServiceClient(ctx.db.read, clientId);
       if (service && service.redirectUris.length > 0) return { ...service, kind: 'service', host: null };

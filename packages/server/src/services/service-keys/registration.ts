@@ -55,14 +55,9 @@ export function requireName(name: string): void {
 }
 
 /** @throws {AuthError} `invalid_request` that names what is wrong */
-export function requireValid({
-  resource,
-  scopes = [],
-  rights = [],
-  reach = [],
-  redirectUris = [],
-  signOutRedirectUris = [],
-}: Partial<Registration>): void {
+export function requireValid(changes: Partial<Registration>): void {
+  const registration = { ...emptyRegistration, ...changes };
+  const { resource, scopes, rights, reach, redirectUris, signOutRedirectUris } = registration;
   if (resource) requireUri('resource', resource);
   for (const uri of reach) requireUri('reach', uri);
   if (reach.length > fieldLimits.serviceReach)

@@ -44,40 +44,41 @@ export const isPathActive = (
 ): Expression<SqlBool> =>
   sql<SqlBool>`(${sql.ref(`${table}.path`)} is null or ${pathEndsAt(table, dialect)} > ${now})`;
 
+/** The columns of a new run that whoever makes it gives. */
+const given = [
+  ...([
+    'id',
+    'client_name',
+    'ip_address',
+    'user_agent',
+    'scope',
+    'resource',
+    'authorization_details',
+  ] as const),
+  ...(['path', 'within_session_id', 'root_session_id', 'service_id', 'actor'] as const),
+] as const;
+const givenNumbers = ['idle_expires_at', 'expires_at', 'token_ttl_seconds'] as const;
+
 /**
  * Makes a run within a session or key, in one statement that holds only while its account is enabled and everything on its
  * path is active; returns no row otherwise. The account must be locked.
  */
-export const insertRun = statement<{
-  id: string;
-  within_session_id: string;
-  path: string;
-  root_session_id: string;
-  service_id: string | null;
-  actor: string | null;
-  client_name: string | null;
-  token_ttl_seconds: number | null;
-  scope: string;
-  resource: string | null;
-  authorization_details: string | null;
-  ip_address: string | null;
-  user_agent: string | null;
-  now: number;
-  idle_expires_at: number;
-  expires_at: number;
-}>()((db, p, dialect) => {
+export const insertRun = statement<
+  Pick<Tables['sessions'], (typeof given)[number] | (typeof givenNumbers)[number]> & {
+    within_session_id: string;
+    now: number;
+  }
+>()((db, p, dialect) => {
   const e = expressionBuilder<Tables, 'users'>();
   const bigint = (value: AliasableExpression<number | null>) => sql<number>`cast(${value} as bigint)`;
   const row = {
-    id: p.id,
+    ...named(p, given),
     user_id: e.ref('users.id'),
     session_epoch: e.ref('users.session_epoch'),
     kind: sql.lit('run'),
     method: sql.lit('token_exchange'),
     generation: e.lit(1),
     rotated_at: bigint(p.now),
-    ...named(p, ['client_name', 'ip_address', 'user_agent', 'scope', 'resource', 'authorization_details']),
-    ...named(p, ['path', 'within_session_id', 'root_session_id', 'service_id', 'actor']),
     created_at: bigint(p.now),
     last_used_at: bigint(p.now),
     idle_expires_at: bigint(p.idle_expires_at),
