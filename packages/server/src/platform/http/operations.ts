@@ -221,21 +221,17 @@ const preferenceHeadersOf = ({ headers }: Endpoint): readonly Header[] =>
 
 /** One scope or right suffices, so each is an alternative. The session of a browser has all scopes. */
 function securityOf(endpoint: Endpoint): readonly SecurityRequirement[] {
-  if (endpoint.access === 'anyone') return optionalSecurityOf(endpoint);
-  if (endpoint.access === 'service')
-    return endpoint.rights?.map((right) => ({ serviceKey: [right] })) ?? [{ serviceKey: [] }];
-  const scopes = endpoint.scopes ?? [everything];
+  const { access, scopes = [everything], rights, takesServiceKey, takesCredential } = endpoint;
+  if (access === 'service') return rights?.map((right) => ({ serviceKey: [right] })) ?? [{ serviceKey: [] }];
+  if (access === 'anyone') {
+    const someNeed = [
+      ...(takesServiceKey ? [{ serviceKey: [] }] : []),
+      ...(takesCredential ? [{ cookie: [] }] : []),
+    ];
+    return someNeed.length > 0 ? [{}, ...someNeed] : [];
+  }
   const byUser = [...scopes.map((scope) => ({ bearer: [scope] })), { cookie: [everything] }];
-  return endpoint.access === 'optional' ? [...byUser, {}] : byUser;
-}
-
-/** The credentials that some requests to an endpoint need, which is otherwise open to anyone. */
-function optionalSecurityOf({ takesServiceKey, takesCredential }: Endpoint): readonly SecurityRequirement[] {
-  const optional = [
-    ...(takesServiceKey ? [{ serviceKey: [] }] : []),
-    ...(takesCredential ? [{ cookie: [] }] : []),
-  ];
-  return optional.length > 0 ? [{}, ...optional] : [];
+  return access === 'optional' ? [...byUser, {}] : byUser;
 }
 
 const accessInWords = {
@@ -252,17 +248,11 @@ const scopesInWords = ({ scopes, endsOwnSession }: Endpoint): string => {
   return `A token needs the scope ${scopes?.join(' or ') ?? everything}${exception}.`;
 };
 
-/** The errors of a user's credential, and of the `Latchkey-User` header beside it. */
-const userErrors: ErrorCode[] = [
-  'invalid_token',
-  'insufficient_scope',
-  'origin_not_allowed',
-  'invalid_request',
-  'precondition_failed',
-];
-
 /** The errors of a credential in place of a token in the body. An invalid one is an error of the body. */
 const credentialErrors: ErrorCode[] = ['origin_not_allowed', 'invalid_request', 'precondition_failed'];
+
+/** The errors of a user's credential, and of the `Latchkey-User` header beside it. */
+const userErrors: ErrorCode[] = ['invalid_token', 'insufficient_scope', ...credentialErrors];
 
 /** The errors of identifying the caller. */
 const accessErrors = {

@@ -25,32 +25,33 @@ const isSessionActive = (
       .whereRef('s.session_epoch', '=', 'u.session_epoch'),
   );
 
+/** The columns that polls, approving and redeeming fill. */
+type Polled = 'last_poll_at' | 'redeemed_at' | 'idempotency_hash';
+type Approved = 'status' | 'user_id' | 'session_epoch' | 'approved_by' | `confirmation_${string}`;
+
 /** Inserts a device authorization; no row when its user code is already in use. */
-export const insertAuthorization = statement<
-  Omit<
-    Tables['device_authorizations'],
-    | 'status'
-    | 'last_poll_at'
-    | `confirmation_${string}`
-    | 'user_id'
-    | 'session_epoch'
-    | 'redeemed_at'
-    | 'idempotency_hash'
-    | 'approved_by'
-  >
->()((db, p) =>
-  db
-    .insertInto('device_authorizations')
-    .values({
-      ...named(p, ['id', 'session_id', 'user_code_hash', 'client_id', 'client_name', 'device_name', 'scope']),
-      ...named(p, ['resource', 'ip_address', 'user_agent', 'created_at', 'expires_at', 'interval_seconds']),
-      ...named(p, ['can_confirm']),
-      status: 'pending',
-      last_poll_at: 0,
-      confirmation_tries: 0,
-    })
-    .onConflict((c) => c.column('user_code_hash').doNothing())
-    .returning('id'),
+export const insertAuthorization = statement<Omit<Tables['device_authorizations'], Polled | Approved>>()(
+  (db, p) =>
+    db
+      .insertInto('device_authorizations')
+      .values({
+        ...named(p, [
+          'id',
+          'session_id',
+          'user_code_hash',
+          'client_id',
+          'client_name',
+          'device_name',
+          'scope',
+        ]),
+        ...named(p, ['resource', 'ip_address', 'user_agent', 'created_at', 'expires_at', 'interval_seconds']),
+        ...named(p, ['can_confirm']),
+        status: 'pending',
+        last_poll_at: 0,
+        confirmation_tries: 0,
+      })
+      .onConflict((c) => c.column('user_code_hash').doNothing())
+      .returning('id'),
 );
 
 /** A device authorization, with what `startAtOnce` needs of the account that approved it. */

@@ -13,11 +13,7 @@ const collectedClientData = z.object({
 const challengeOnly = collectedClientData.pick({ challenge: true });
 
 /** Decoded client data of which only the challenge has been checked, and only its type. */
-interface UnverifiedClientData {
-  readonly challenge: string;
-  readonly members: unknown;
-  readonly encoded: string;
-}
+type UnverifiedClientData = ReturnType<typeof parseClientData>;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -39,7 +35,7 @@ export function readBase64url(text: string): Uint8Array<ArrayBuffer> {
  * spend its challenge.
  * @throws {AuthError} `invalid_grant` when it has no challenge
  */
-export function parseClientData(encoded: string): UnverifiedClientData {
+export function parseClientData(encoded: string) {
   try {
     const members: unknown = JSON.parse(utf8.decode(new Uint8Array(Buffer.from(encoded, 'base64url'))));
     return { challenge: challengeOnly.parse(members).challenge, members, encoded };
