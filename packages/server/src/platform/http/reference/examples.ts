@@ -2,39 +2,22 @@ import type { Schema } from '../openapi.ts';
 import { jsonType, type Reference, type ReferenceOperation, type Resolve } from './document.ts';
 
 /** An example request, in parts. */
-export interface ExampleRequest {
-  readonly method: string;
-  readonly server: string;
-  readonly path: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly credential: 'access-token' | 'service-key' | undefined;
-  readonly body: object | undefined;
-}
+export type ExampleRequest = ReturnType<typeof exampleRequest>;
 
 /** The members of an example body come from its first alternative. */
-export function exampleRequest(
-  operation: ReferenceOperation,
-  { server, resolve }: Reference,
-): ExampleRequest {
+export function exampleRequest(operation: ReferenceOperation, { server, resolve }: Reference) {
   const { method, path, body, parameters = [], security } = operation;
   const schema = body?.content[jsonType];
   const example = schema && bodyExamples(schema, resolve)[0]?.value;
-  const schemes = Object.keys(security[0] ?? {});
+  const { bearer, serviceKey } = security[0] ?? {};
   const hasBody = typeof example === 'object' && example !== null && Object.keys(example).length > 0;
+  const inPath = parameters.filter((parameter) => parameter.in === 'path');
   return {
     method: method.toUpperCase(),
     server,
     path,
-    params: Object.fromEntries(
-      parameters
-        .filter((parameter) => parameter.in === 'path')
-        .map(({ name, schema: of }) => [name, exampleOf(of, resolve)]),
-    ),
-    credential: schemes.includes('bearer')
-      ? 'access-token'
-      : schemes.includes('serviceKey')
-        ? 'service-key'
-        : undefined,
+    params: Object.fromEntries(inPath.map(({ name, schema: of }) => [name, exampleOf(of, resolve)])),
+    credential: bearer ? ('access-token' as const) : serviceKey && ('service-key' as const),
     body: hasBody ? example : undefined,
   };
 }

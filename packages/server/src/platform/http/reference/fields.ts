@@ -24,15 +24,8 @@ function innerFieldsOf(schema: Schema, resolve: Resolve): readonly Field[] {
   return membersOf(own);
 }
 
-interface Alternative {
-  readonly title: string | undefined;
-  /** The start of the ids of its fields. */
-  readonly id: string;
-  readonly fields: readonly Field[];
-}
-
-/** The alternatives of a body: several, or only itself. */
-export function alternativesOf(schema: Schema, id: string, resolve: Resolve): readonly Alternative[] {
+/** The alternatives of a body: several, or only itself. Each has an `id` that those of its fields start with. */
+export function alternativesOf(schema: Schema, id: string, resolve: Resolve) {
   const own = resolve(schema);
   const all = own.anyOf?.map(resolve) ?? [own];
   return all.map((one, index) => ({

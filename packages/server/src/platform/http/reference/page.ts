@@ -89,8 +89,7 @@ const groupsOf = (reference: Reference): Part[] =>
       title,
       intro: `<p class="lead">${prose(description)}</p></div>\n${routeList(operations)}`,
       entries: operations.map((operation) => ({
-        id: operation.id,
-        title: operation.title,
+        ...operation,
         html: operationSection(operation, reference),
       })),
     };
