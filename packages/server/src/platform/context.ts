@@ -7,6 +7,7 @@ import type { Tables } from './database/schema.ts';
 import type { RateLimiter } from './rate-limits/limiter.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics, MetricsSnapshot } from './telemetry/metrics.ts';
+import type { ClientInfo } from './values/client-info.ts';
 
 /** Milliseconds since 1970. */
 export type Clock = () => number;
@@ -62,6 +63,12 @@ export interface Caller {
   readonly credential: 'bearer' | 'cookie';
   /** The new value of a session cookie whose lifetime was extended or whose key was rotated. */
   readonly renewedCookie: string | undefined;
+}
+
+/** Who makes a request, and where it comes from. */
+export interface Requester {
+  readonly caller: Caller;
+  readonly client: ClientInfo;
 }
 
 /** The service whose key authenticated a request. */

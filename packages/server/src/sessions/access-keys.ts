@@ -2,7 +2,7 @@
 
 import type { KeyTrust } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
-import type { Caller, Context } from '../platform/context.ts';
+import type { Context, Requester } from '../platform/context.ts';
 import { subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
@@ -79,7 +79,7 @@ const detailOf = ({ id, client_name, scope, resource }: KeyRow): Record<string, 
 export async function startKey(
   ctx: Context,
   tx: Executor,
-  { caller: { userId, sessionId }, client }: { readonly caller: Caller; readonly client: ClientInfo },
+  { caller: { userId, sessionId }, client }: Requester,
   key: NewKey,
 ) {
   const createdAt = ctx.clock();

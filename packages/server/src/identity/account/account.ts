@@ -3,7 +3,7 @@
 
 import type { Profile } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Caller, Context } from '../../platform/context.ts';
+import type { Context, Requester } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, accountDisabled, accountGone, conflict } from '../../platform/errors.ts';
@@ -53,8 +53,7 @@ export async function lockAccount(tx: Executor, userId: string) {
  */
 export async function limitingChanges<Changed>(
   ctx: Context,
-  caller: Caller,
-  client: ClientInfo,
+  { caller, client }: Requester,
   change: () => Promise<Changed>,
 ): Promise<{ body: Changed; headers: Record<string, string> }> {
   const limit = { limit: 'account_changes', subject: caller.userId, isReported: true } as const;

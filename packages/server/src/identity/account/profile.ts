@@ -1,7 +1,6 @@
 import type { Profile, ProfilePatch, ProfileView } from '@latchkey/contract/account';
-import type { Caller, CallerAccount, Context } from '../../platform/context.ts';
+import type { Caller, CallerAccount, Context, Requester } from '../../platform/context.ts';
 import { AuthError, accountGone } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
 import { holdsEverything, includesAny } from '../../platform/values/scope.ts';
 import { type EventDetail, recordChange } from '../../security-log/events/events.ts';
@@ -54,10 +53,9 @@ export function visibleTo({ scope, account }: Caller): TaggedProfile<ProfileView
  */
 export const updateProfile = (
   ctx: Context,
-  { userId, sessionId }: Caller,
+  { caller: { userId, sessionId }, client }: Requester,
   patch: ProfilePatch,
   ifMatch: string | null,
-  client: ClientInfo,
 ): Promise<TaggedProfile> =>
   ctx.db.transaction(async (tx) => {
     const [row] = await store.lockUser(tx, { id: userId });

@@ -15,10 +15,8 @@ export function accountRoutes(api: Api, ctx: Context): void {
     return unchanged ? { status: 304, headers } : { body: profile, headers };
   });
 
-  api.on(endpoints.updateProfile, async ({ caller, body, ifMatch, client }) => {
-    const changed = await limitingChanges(ctx, caller, client, () =>
-      updateProfile(ctx, caller, body, ifMatch, client),
-    );
+  api.on(endpoints.updateProfile, async (call) => {
+    const changed = await limitingChanges(ctx, call, () => updateProfile(ctx, call, call.body, call.ifMatch));
     const { profile, etag } = changed.body;
     return { body: profile, headers: { ...changed.headers, ETag: etag } };
   });

@@ -1,5 +1,5 @@
 import type { Profile } from '@latchkey/contract/account';
-import type { Caller, Context } from '../../platform/context.ts';
+import type { Caller, Context, Requester } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { accountDisabled, conflict, invalidGrant } from '../../platform/errors.ts';
@@ -31,7 +31,8 @@ const ttlSeconds = 3600;
  * only when the mail is written, so the response does not reveal it. Returns the rate limit headers for the response.
  * @throws {AuthError} `signup_disabled` if the domain of the address is not allowed; `rate_limited`
  */
-export async function requestEmailChange(ctx: Context, caller: Caller, email: string, client: ClientInfo) {
+export async function requestEmailChange(ctx: Context, by: Requester, email: string) {
+  const { caller, client } = by;
   requireAllowedDomain(ctx, email);
   const counted = await takeForUser(
     ctx,
@@ -40,7 +41,7 @@ export async function requestEmailChange(ctx: Context, caller: Caller, email: st
     ...mailLimits(emailKeyOf(email), client),
   );
   try {
-    await ctx.db.transaction((tx) => createChange(ctx, tx, caller, email, client));
+    await ctx.db.transaction((tx) => createChange(ctx, tx, by, email));
   } catch (error) {
     await counted.refund();
     throw error;
@@ -49,13 +50,8 @@ export async function requestEmailChange(ctx: Context, caller: Caller, email: st
   return { body: { status: 'sent' as const, expires_in: ttlSeconds }, headers: counted.headers };
 }
 
-async function createChange(
-  ctx: Context,
-  tx: Executor,
-  caller: Caller,
-  email: string,
-  client: ClientInfo,
-): Promise<void> {
+async function createChange(ctx: Context, tx: Executor, by: Requester, email: string): Promise<void> {
+  const { caller, client } = by;
   const { userId, sessionId } = caller;
   const id = ctx.random(subjectBytes).toString('base64url');
   const now = ctx.clock();
@@ -111,7 +107,7 @@ const isPending = (change: ChangeRow, now: number): boolean =>
  * What a link would change, for a session of the account that requested it. Does not spend the link.
  * @throws {AuthError} `invalid_grant`, `rate_limited`
  */
-export async function previewEmailChange(ctx: Context, token: string, caller: Caller, client: ClientInfo) {
+export async function previewEmailChange(ctx: Context, { caller, client }: Requester, token: string) {
   const { id, headers } = await readLink(ctx, token, client);
   const [change] = await store.findChange(ctx.db.read, { id });
   if (!change || !isPending(change, ctx.clock())) throw refused('ended');

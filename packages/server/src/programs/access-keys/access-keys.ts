@@ -3,10 +3,9 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CreatedKey, Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
 import { lockAccount } from '../../identity/account/account.ts';
-import type { Caller, Context } from '../../platform/context.ts';
+import type { Context, Requester } from '../../platform/context.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import { conflict } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
 import { startKey } from '../../sessions/access-keys.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
@@ -20,10 +19,10 @@ import * as store from './store.ts';
  */
 export async function createKey(
   ctx: Context,
-  caller: Caller,
+  by: Requester,
   { name, expires_in, trust, ...requested }: NewKey,
-  client: ClientInfo,
 ): Promise<CreatedKey> {
+  const { caller } = by;
   if (trust) requireTrustworthy(ctx, trust);
   const details =
     requested.authorization_details === undefined
@@ -37,18 +36,13 @@ export async function createKey(
     const [active] = await store.countKeys(tx, { user_id: caller.userId, now: ctx.clock() });
     if (!active || active.keys >= fieldLimits.keys) throw tooManyKeys();
     const access = { scope: scope ?? everything, resource };
-    const { id, key, createdAt, expiresAt } = await startKey(
-      ctx,
-      tx,
-      { caller, client },
-      {
-        ...access,
-        name,
-        authorizationDetails: details === undefined ? null : JSON.stringify(details),
-        trust: trust ?? null,
-        expiresInSeconds: expires_in,
-      },
-    );
+    const { id, key, createdAt, expiresAt } = await startKey(ctx, tx, by, {
+      ...access,
+      name,
+      authorizationDetails: details === undefined ? null : JSON.stringify(details),
+      trust: trust ?? null,
+      expiresInSeconds: expires_in,
+    });
     return {
       id,
       ...(key === undefined ? {} : { key }),

@@ -6,16 +6,13 @@ import { revokeKey } from '../../sessions/revocation.ts';
 import { createKey, listKeys } from './access-keys.ts';
 
 export function accessKeyRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.createKey, ({ caller, body, client }) =>
-    limitingChanges(ctx, caller, client, () => createKey(ctx, caller, body, client)),
-  );
+  api.on(endpoints.createKey, (call) => limitingChanges(ctx, call, () => createKey(ctx, call, call.body)));
 
   api.on(endpoints.listKeys, async ({ caller, query }) => ({ body: await listKeys(ctx, caller, query) }));
 
-  api.on(endpoints.removeKey, async ({ caller, params, client }) => {
-    const { headers } = await limitingChanges(ctx, caller, client, () =>
-      revokeKey(ctx, caller, params.id, client),
-    );
+  api.on(endpoints.removeKey, async (call) => {
+    const { caller, params, client } = call;
+    const { headers } = await limitingChanges(ctx, call, () => revokeKey(ctx, caller, params.id, client));
     return { headers };
   });
 }

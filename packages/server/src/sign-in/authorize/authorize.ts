@@ -9,7 +9,7 @@ import {
 } from '@latchkey/contract/authorize';
 import { everything } from '@latchkey/contract/scopes';
 import { lockAccount } from '../../identity/account/account.ts';
-import type { Caller, Context } from '../../platform/context.ts';
+import type { Context, Requester } from '../../platform/context.ts';
 import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidRequest, invalidScope } from '../../platform/errors.ts';
@@ -174,25 +174,23 @@ export const sourceOf = ({ id, name, kind, host }: Client, { redirectUri }: Resp
   redirect_host: isLoopbackRedirect(redirectUri) ? null : new URL(redirectUri).host,
 });
 
-/** The user of a browser who is asked, and where from. */
-interface Approver {
-  readonly caller: Caller;
-  readonly client: ClientInfo;
+/** An authorization request, with the user of a browser who is asked. */
+interface AskedRequest extends Requester {
+  readonly body: AuthorizationParameters;
 }
 
 /** A request that its approver may see. @throws {AuthError} `login_required`, and those of the request */
 async function checkFor(
   ctx: Context,
   options: AuthorizeOptions,
-  values: AuthorizationParameters,
-  approver: Approver,
+  { body, caller: { userId }, client }: AskedRequest,
 ): Promise<CheckedRequest> {
-  const sent = { values, duplicates: [] };
-  const found = await findTarget(ctx, options, sent, approver.client);
+  const sent = { values: body, duplicates: [] };
+  const found = await findTarget(ctx, options, sent, client);
   return answeringClient(found.target, async () => {
     const checked = await checkRequest(ctx, options, sent, found);
-    const { expectedUserId = approver.caller.userId } = checked;
-    if (expectedUserId === approver.caller.userId) return checked;
+    const { expectedUserId = userId } = checked;
+    if (expectedUserId === userId) return checked;
     throw new AuthError('login_required', 'id_token_hint: names another user than the one signed in');
   });
 }
@@ -213,10 +211,9 @@ function maxSignInAge({ config }: Context, { request, needsApproval }: CheckedRe
 export async function verifyRequest(
   ctx: Context,
   options: AuthorizeOptions,
-  values: AuthorizationParameters,
-  approver: Approver,
+  asked: AskedRequest,
 ): Promise<PendingAuthorization> {
-  const checked = await checkFor(ctx, options, values, approver);
+  const checked = await checkFor(ctx, options, asked);
   const { client, target, request, scope, resource } = checked;
   const isLoopback = isLoopbackRedirect(target.redirectUri);
   const maxAgeSeconds = maxSignInAge(ctx, checked);
@@ -229,7 +226,7 @@ export async function verifyRequest(
     resource_service: resource === null ? null : await serviceOf(ctx.db.read, resource),
     device_name: request.deviceName,
     approval: checked.needsApproval ? 'needed' : 'given',
-    sign_in_needed: maxAgeSeconds !== undefined && !isSignedInWithin(ctx, approver.caller, maxAgeSeconds),
+    sign_in_needed: maxAgeSeconds !== undefined && !isSignedInWithin(ctx, asked.caller, maxAgeSeconds),
   };
 }
 
@@ -240,12 +237,11 @@ export async function verifyRequest(
 export async function approveRequest(
   ctx: Context,
   options: AuthorizeOptions,
-  values: AuthorizationParameters,
-  approver: Approver,
+  asked: AskedRequest,
 ): Promise<AuthorizationResponse> {
-  if (values.scope === undefined) throw invalidRequest('scope: is missing');
-  const { caller } = approver;
-  const checked = await checkFor(ctx, options, values, approver);
+  const { body, caller } = asked;
+  if (body.scope === undefined) throw invalidRequest('scope: is missing');
+  const checked = await checkFor(ctx, options, asked);
   const { client, target, request, scope, resource } = checked;
   const maxAgeSeconds = maxSignInAge(ctx, checked);
   if (maxAgeSeconds !== undefined) requireSignInWithin(ctx, caller, maxAgeSeconds);
@@ -289,10 +285,9 @@ export async function approveRequest(
 export async function denyRequest(
   ctx: Context,
   options: AuthorizeOptions,
-  values: AuthorizationParameters,
-  approver: Approver,
+  asked: AskedRequest,
 ): Promise<AuthorizationResponse> {
-  const { target } = await checkFor(ctx, options, values, approver);
+  const { target } = await checkFor(ctx, options, asked);
   return errorResponseTo(target, { code: 'access_denied', message: 'The user denied the request.' });
 }
 

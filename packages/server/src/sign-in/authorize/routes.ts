@@ -100,15 +100,11 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
 }
 
 export function authorizeRoutes(api: Api, ctx: Context, options: AuthorizeOptions): void {
-  api.on(endpoints.verifyAuthorization, async ({ body, caller, client }) => ({
-    body: await verifyRequest(ctx, options, body, { caller, client }),
+  api.on(endpoints.verifyAuthorization, async (call) => ({ body: await verifyRequest(ctx, options, call) }));
+
+  api.on(endpoints.approveAuthorization, async (call) => ({
+    body: await approveRequest(ctx, options, call),
   }));
 
-  api.on(endpoints.approveAuthorization, async ({ body, caller, client }) => ({
-    body: await approveRequest(ctx, options, body, { caller, client }),
-  }));
-
-  api.on(endpoints.denyAuthorization, async ({ body, caller, client }) => ({
-    body: await denyRequest(ctx, options, body, { caller, client }),
-  }));
+  api.on(endpoints.denyAuthorization, async (call) => ({ body: await denyRequest(ctx, options, call) }));
 }

@@ -6,7 +6,7 @@ import type {
 } from '@latchkey/contract/device';
 import { everything } from '@latchkey/contract/scopes';
 import { lockAccount } from '../../identity/account/account.ts';
-import type { Caller, Context } from '../../platform/context.ts';
+import type { Context, Requester } from '../../platform/context.ts';
 import { randomUserCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
@@ -92,12 +92,6 @@ export async function startDeviceAuthorization(
 
 const refused = invalidGrant('The user code is unknown, has expired, or was already approved or denied.');
 
-/** The signed-in user who enters a user code, and the browser they use. */
-interface Approver {
-  readonly caller: Caller;
-  readonly client: ClientInfo;
-}
-
 /**
  * Runs `find` for each hash that the typed code may be stored under, until one of them has a row. The rate limits count
  * every code before the lookup, so that parallel guesses cannot exceed them together; a correct code and a failed
@@ -107,7 +101,7 @@ interface Approver {
 async function findByUserCode<Row>(
   ctx: Context,
   typed: string,
-  { caller, client }: Approver,
+  { caller, client }: Requester,
   find: (user_code_hash: string) => Promise<Row[]>,
 ): Promise<{ code: string; row: Row }> {
   const attempt = await takeForUser(
@@ -144,7 +138,7 @@ const findPending = async (ctx: Context, on: Executor, user_code_hash: string) =
  * Describes the device behind a user code, for the user to approve or deny. Changes nothing.
  * @throws {AuthError} `invalid_grant`, `rate_limited`
  */
-export async function verifyDevice(ctx: Context, typed: string, approver: Approver): Promise<PendingDevice> {
+export async function verifyDevice(ctx: Context, typed: string, approver: Requester): Promise<PendingDevice> {
   const now = ctx.clock();
   const { code, row } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
     findPending(ctx, ctx.db.read, user_code_hash),
@@ -171,7 +165,7 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Approv
 function confirmationOf(
   { config }: Context,
   { ip_address, can_confirm }: { readonly ip_address: string | null; readonly can_confirm: number },
-  { client }: Approver,
+  { client }: Requester,
 ): PendingDevice['confirmation'] {
   if (config.deviceLogin !== 'confirm' || sameNetwork(ip_address, client.ipAddress)) return 'none';
   return can_confirm === 1 ? 'required' : 'impossible';
@@ -193,7 +187,7 @@ export async function decideDevice(
   heldPolls: HeldPolls,
   decision: 'approve' | 'deny',
   typed: string,
-  approver: Approver,
+  approver: Requester,
 ): Promise<DeviceConfirmation | undefined> {
   const { caller } = approver;
   let confirmation_code: string | undefined;
@@ -230,7 +224,7 @@ type DecidedDevice = Awaited<ReturnType<typeof store.approve>>[number];
 const decisionEvent = (
   decision: 'approve' | 'deny',
   { client_name, device_name, ip_address, scope, resource }: DecidedDevice,
-  { caller, client }: Approver,
+  { caller, client }: Requester,
 ): NewEvent => ({
   type: decision === 'approve' ? 'device_approved' : 'device_denied',
   userId: caller.userId,
@@ -243,7 +237,7 @@ const decisionEvent = (
 async function approveAtOnce(
   ctx: Context,
   user_code_hash: string,
-  approver: Approver,
+  approver: Requester,
 ): Promise<DecidedDevice | undefined> {
   const { userId: user_id, sessionId: session_id } = approver.caller;
   const now = ctx.clock();

@@ -38,17 +38,17 @@ export function deviceRoutes(api: Api, ctx: Context, heldPolls: HeldPolls): void
   };
   api.on(endpoints.startDeviceAuthorization, start, start);
 
-  api.on(endpoints.verifyDevice, async ({ body, caller, client }) => ({
-    body: await verifyDevice(ctx, body.user_code, { caller, client }),
+  api.on(endpoints.verifyDevice, async (call) => ({
+    body: await verifyDevice(ctx, call.body.user_code, call),
   }));
 
-  api.on(endpoints.approveDevice, async ({ body, caller, client }) => {
-    const confirmation = await decideDevice(ctx, heldPolls, 'approve', body.user_code, { caller, client });
+  api.on(endpoints.approveDevice, async (call) => {
+    const confirmation = await decideDevice(ctx, heldPolls, 'approve', call.body.user_code, call);
     return confirmation ? { body: confirmation } : { status: 204 };
   });
 
-  api.on(endpoints.denyDevice, async ({ body, caller, client }) => {
-    await decideDevice(ctx, heldPolls, 'deny', body.user_code, { caller, client });
+  api.on(endpoints.denyDevice, async (call) => {
+    await decideDevice(ctx, heldPolls, 'deny', call.body.user_code, call);
     return {};
   });
 }

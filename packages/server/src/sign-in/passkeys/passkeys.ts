@@ -1,10 +1,9 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
-import type { Caller, Context } from '../../platform/context.ts';
+import type { Context, Requester } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { conflict, invalidRequest, resourceNotFound } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
 import { type CredentialChange, writeFeedEvent } from '../../security-log/feed/feed.ts';
 import { notify } from '../../security-log/notices/notices.ts';
@@ -54,19 +53,13 @@ export async function listPasskeys(ctx: Context, owner: { userId: string }): Pro
  * Renames a passkey of the caller.
  * @throws {AuthError} `not_found`, also for another user's passkey
  */
-export async function renamePasskey(
-  ctx: Context,
-  caller: Caller,
-  id: string,
-  name: string,
-  client: ClientInfo,
-): Promise<Passkey> {
-  const { userId, sessionId } = caller;
+export async function renamePasskey(ctx: Context, by: Requester, id: string, name: string): Promise<Passkey> {
+  const { userId, sessionId } = by.caller;
   return ctx.db.transaction(async (tx) => {
     const [row] = await store.renamePasskey(tx, { id, user_id: userId, name });
     if (!row) throw resourceNotFound();
     const detail = { passkey_id: id, name };
-    const event = { type: 'passkey_renamed', userId, sessionId, client, detail } as const;
+    const event = { type: 'passkey_renamed', userId, sessionId, client: by.client, detail } as const;
     await recordChange(ctx, tx, event, mergeRenames);
     await announcePasskey(ctx, tx, row, 'update');
     return passkeyOf(row);
@@ -84,16 +77,11 @@ function mergeRenames(earlier: EventDetail, later: EventDetail): EventDetail {
  * Removes a passkey of the caller for good, and mails the owner a security notice.
  * @throws {AuthError} `not_found`, also for another user's passkey
  */
-export async function removePasskey(
-  ctx: Context,
-  caller: Caller,
-  id: string,
-  client: ClientInfo,
-): Promise<void> {
+export async function removePasskey(ctx: Context, by: Requester, id: string): Promise<void> {
   await ctx.db.transaction(async (tx) => {
-    const [row] = await store.deletePasskey(tx, { id, user_id: caller.userId });
+    const [row] = await store.deletePasskey(tx, { id, user_id: by.caller.userId });
     if (!row) throw resourceNotFound();
-    await tellOwner(ctx, tx, 'passkey_removed', row, caller, client);
+    await tellOwner(ctx, tx, 'passkey_removed', row, by);
     await announcePasskey(ctx, tx, row, 'delete');
   });
 }
@@ -104,8 +92,7 @@ export async function tellOwner(
   tx: Executor,
   type: 'passkey_added' | 'passkey_removed',
   { id, name }: Pick<PasskeyRow, 'id' | 'name'>,
-  { userId, sessionId }: Caller,
-  client: ClientInfo,
+  { caller: { userId, sessionId }, client }: Requester,
 ): Promise<void> {
   await notify(ctx, tx, { kind: type, userId, sessionId, client, passkeyName: name });
   await recordEvent(ctx, tx, { type, userId, sessionId, client, detail: { passkey_id: id, name } });

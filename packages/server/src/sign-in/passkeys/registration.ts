@@ -6,11 +6,10 @@ import {
   type RegistrationResponse,
 } from '@latchkey/contract/passkeys';
 import { lockAccount } from '../../identity/account/account.ts';
-import type { Caller, Context } from '../../platform/context.ts';
+import type { Caller, Context, Requester } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { conflict, invalidCredential } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { requireActiveSession } from '../../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
 import {
@@ -69,18 +68,18 @@ export async function startRegistration(ctx: Context, caller: Caller): Promise<C
  */
 export async function registerPasskey(
   ctx: Context,
-  caller: Caller,
+  by: Requester,
   registration: RegistrationResponse,
-  client: ClientInfo,
 ): Promise<Passkey> {
+  const { sessionId } = by.caller;
   const clientData = parseClientData(registration.response.clientDataJSON);
-  const challenge = verifyChallenge(ctx, 'passkeyRegistration', clientData.challenge, caller.sessionId);
+  const challenge = verifyChallenge(ctx, 'passkeyRegistration', clientData.challenge, sessionId);
   const result = await spendingOnRefusal(ctx, challenge, async () => {
     verifyClientData(ctx.config, clientData, 'webauthn.create');
     const credential = await verifyRegistration(ctx.config, registration, clientData.challenge);
     return ctx.db.transaction(async (tx) => {
       if (!(await spendChallenge(tx, challenge))) return 'replay';
-      return addPasskey(ctx, tx, caller, credential, registration, client);
+      return addPasskey(ctx, tx, by, credential, registration);
     });
   });
   switch (result) {
@@ -98,11 +97,11 @@ export async function registerPasskey(
 async function addPasskey(
   ctx: Context,
   tx: Executor,
-  caller: Caller,
+  by: Requester,
   credential: NewCredential,
   registration: RegistrationResponse,
-  client: ClientInfo,
 ): Promise<PasskeyRow | 'registered' | 'full'> {
+  const { caller } = by;
   await lockAccount(tx, caller.userId);
   await requireActiveSession(ctx, tx, caller);
   const [passkeys] = await store.countPasskeys(tx, { user_id: caller.userId });
@@ -122,7 +121,7 @@ async function addPasskey(
     now: ctx.clock(),
   });
   if (!row) return 'registered';
-  await tellOwner(ctx, tx, 'passkey_added', row, caller, client);
+  await tellOwner(ctx, tx, 'passkey_added', row, by);
   await announcePasskey(ctx, tx, row, 'create');
   return row;
 }

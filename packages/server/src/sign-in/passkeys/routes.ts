@@ -16,9 +16,9 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     return { body: await startRegistration(ctx, caller), headers };
   });
 
-  api.on(endpoints.registerPasskey, async ({ caller, body, client }) => {
-    const { headers } = await ctx.limiter.take(byClient('passkey_responses', client));
-    return { body: await registerPasskey(ctx, caller, body, client), headers };
+  api.on(endpoints.registerPasskey, async (call) => {
+    const { headers } = await ctx.limiter.take(byClient('passkey_responses', call.client));
+    return { body: await registerPasskey(ctx, call, call.body), headers };
   });
 
   api.on(endpoints.startPasskeyLogin, async ({ client }) => {
@@ -36,12 +36,12 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     body: { passkeys: await listPasskeys(ctx, caller) },
   }));
 
-  api.on(endpoints.renamePasskey, ({ caller, params, body, client }) =>
-    limitingChanges(ctx, caller, client, () => renamePasskey(ctx, caller, params.id, body.name, client)),
+  api.on(endpoints.renamePasskey, (call) =>
+    limitingChanges(ctx, call, () => renamePasskey(ctx, call, call.params.id, call.body.name)),
   );
 
-  api.on(endpoints.removePasskey, async ({ caller, params, client }) => {
-    await removePasskey(ctx, caller, params.id, client);
+  api.on(endpoints.removePasskey, async (call) => {
+    await removePasskey(ctx, call, call.params.id);
     return {};
   });
 
