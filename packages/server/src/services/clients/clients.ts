@@ -65,18 +65,15 @@ export function openClients(ctx: Context) {
   };
 
   const fetchAndKeep = (url: URL): KeptDocument => {
-    const fetching = fetchDescription(ctx, url);
-    const document: KeptDocument = {
-      described: fetching.then((fetched) => fetched?.client),
-      until: Number.POSITIVE_INFINITY,
-    };
+    const described = fetchDescription(ctx, url).then((fetched) => {
+      document.until = fetched ? ctx.clock() + fetched.keptSeconds * 1000 : 0;
+      if (!fetched && kept.get(url.href) === document) kept.delete(url.href);
+      return fetched?.client;
+    });
+    const document: KeptDocument = { described, until: Number.POSITIVE_INFINITY };
     kept.delete(url.href);
     if (kept.size >= maxKeptDocuments) kept.delete(kept.keys().next().value!);
     kept.set(url.href, document);
-    void fetching.then((fetched) => {
-      document.until = fetched ? ctx.clock() + fetched.keptSeconds * 1000 : 0;
-      if (!fetched && kept.get(url.href) === document) kept.delete(url.href);
-    });
     return document;
   };
 
