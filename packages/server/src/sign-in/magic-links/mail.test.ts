@@ -75,12 +75,7 @@ test.each([
     writerFor(readConfig({}).product, undefined),
     'https://a.example/x',
     '1234-5678',
-    seconds,
-    {
-      time: 0,
-      ipAddress: null,
-      userAgent: null,
-    },
+    { created_at: 0, expires_at: seconds * 1000, ip_address: null, user_agent: null },
   );
   expect(text).toContain(`within ${words}.`);
   expect(html).toContain(`within ${words}.`);

@@ -5,6 +5,7 @@ import { findAccountOf } from '../../identity/account/account.ts';
 import { emailCodeFromMac } from '../../platform/crypto/codes.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 import type { ServerKey } from '../../platform/crypto/key-ring.ts';
+import type { Tables } from '../../platform/database/schema.ts';
 import { composeMessage, type Fact } from '../../platform/mail/compose.ts';
 import type { Message, Template } from '../../platform/mail/message.ts';
 import { type Writer, writerFor } from '../../platform/mail/writer.ts';
@@ -16,12 +17,8 @@ export const signInTemplate = 'sign_in';
 export const emailCodeOf = (key: ServerKey, linkId: string): string =>
   emailCodeFromMac(key.mac('email code', Buffer.from(linkId, 'base64url')));
 
-/** Who requested a mail, and when. */
-interface MailRequest {
-  readonly time: number;
-  readonly ipAddress: string | null;
-  readonly userAgent: string | null;
-}
+/** Who requested a mail, when, and until when its link works. */
+type MailRequest = Pick<Tables['magic_links'], 'created_at' | 'expires_at' | 'ip_address' | 'user_agent'>;
 
 /**
  * The program is named only if it is a known browser, and in our words: anyone can have a mail sent to any address, and
@@ -29,27 +26,25 @@ interface MailRequest {
  */
 const factsOf = (
   { texts: { signIn }, when }: Writer,
-  { time, ipAddress, userAgent }: MailRequest,
+  { created_at, ip_address, user_agent }: MailRequest,
 ): Fact[] => {
-  const browser = browserName(userAgent ?? '', signIn.browserOn);
+  const browser = browserName(user_agent ?? '', signIn.browserOn);
   return [
-    { label: signIn.requested, value: when(time) },
+    { label: signIn.requested, value: when(created_at) },
     ...(browser === undefined ? [] : [{ label: signIn.browser, value: browser }]),
-    ...(ipAddress === null ? [] : [{ label: signIn.ipAddress, value: ipAddress }]),
+    ...(ip_address === null ? [] : [{ label: signIn.ipAddress, value: ip_address }]),
   ];
 };
 
 /** Composes a sign-in mail. Its plain text has the link and the code each on a line of their own. */
-export function signInMessage(
-  writer: Writer,
-  link: string,
-  code: string,
-  ttlSeconds: number,
-  request: MailRequest,
-): Message {
+export function signInMessage(writer: Writer, link: string, code: string, request: MailRequest): Message {
   const { fill, language, texts } = writer;
   const { subject, openLink, enterCode, once, notYou, preheader } = texts.signIn;
-  const duration = writeUnits(language, Math.max(1, Math.round(ttlSeconds / 60)), 'minute');
+  const duration = writeUnits(
+    language,
+    Math.max(1, Math.round((request.expires_at - request.created_at) / 60_000)),
+    'minute',
+  );
   return composeMessage(
     writer,
     fill(subject),
@@ -80,7 +75,6 @@ export const signInMail: Template = async (ctx, mail) => {
     }),
     `${ctx.config.baseUrl}/magic-link#token=${token}`,
     formatCode(emailCodeOf(ctx.keys.signing, row.id)),
-    (row.expires_at - row.created_at) / 1000,
-    { time: row.created_at, ipAddress: row.ip_address, userAgent: row.user_agent },
+    row,
   );
 };
