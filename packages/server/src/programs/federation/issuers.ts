@@ -19,64 +19,58 @@ const askAgainMs = 60_000;
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-interface Issuer {
-  readonly url: string;
-  keys: KeySet | undefined;
-  fetching: Promise<boolean> | undefined;
-  /** In milliseconds since 1970. */
-  fetchedAt: number;
-  failedAt: number;
-  askedForKeyAt: number;
-}
-
 export type Issuers = ReturnType<typeof openIssuers>;
 
 /** @param resolve the addresses of a host, for tests */
 export function openIssuers(ctx: Context, resolve?: Resolve) {
-  const issuers = new Map<string, Issuer>();
-
-  const issuerOf = (url: string): Issuer => {
-    const issuer = issuers.get(url) ?? {
-      url,
-      keys: undefined,
-      fetching: undefined,
-      fetchedAt: Number.NEGATIVE_INFINITY,
-      failedAt: Number.NEGATIVE_INFINITY,
-      askedForKeyAt: Number.NEGATIVE_INFINITY,
-    };
-    issuers.set(url, issuer);
-    return issuer;
+  const issuers = new Map<string, ReturnType<typeof openIssuer>>();
+  return {
+    /** Whether a key of the issuer signed this token and it has not expired; or that no keys of the issuer are known. */
+    verify: (url: string, assertion: string) => {
+      const verify = issuers.get(url) ?? openIssuer(ctx, url, resolve);
+      issuers.set(url, verify);
+      return verify(assertion);
+    },
   };
+}
 
-  /** Whether the keys are now those of the issuer. Requests at the same time share one fetch. */
-  const fetchKeys = (issuer: Issuer): Promise<boolean> => {
-    issuer.fetching ??= fetchKeySet(ctx, issuer.url, resolve).then((keys) => {
-      issuer.fetching = undefined;
-      if (keys) Object.assign(issuer, { keys, fetchedAt: ctx.clock() });
-      else issuer.failedAt = ctx.clock();
-      return keys !== undefined;
-    });
-    return issuer.fetching;
-  };
-
+/** Verifies the tokens of one issuer. */
+function openIssuer(ctx: Context, url: string, resolve: Resolve | undefined) {
+  let keys: KeySet | undefined;
+  let fetching: Promise<boolean> | undefined;
+  // In milliseconds since 1970.
+  let fetchedAt = Number.NEGATIVE_INFINITY;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let askedForKeyAt = Number.NEGATIVE_INFINITY;
   const since = (time: number): number => Math.abs(ctx.clock() - time);
 
-  const currentKeys = async (issuer: Issuer): Promise<KeySet | undefined> => {
-    if (since(issuer.fetchedAt) < keptMs) return issuer.keys;
-    const hasKeys = issuer.keys !== undefined && since(issuer.fetchedAt) < keptWithoutIssuerMs;
-    if (hasKeys && since(issuer.failedAt) < askAgainMs) return issuer.keys;
-    return (await fetchKeys(issuer)) || hasKeys ? issuer.keys : undefined;
+  /** Whether the keys are now those of the issuer. Requests at the same time share one fetch. */
+  const fetchKeys = (): Promise<boolean> => {
+    fetching ??= fetchKeySet(ctx, url, resolve).then((fetched) => {
+      fetching = undefined;
+      if (fetched) [keys, fetchedAt] = [fetched, ctx.clock()];
+      else failedAt = ctx.clock();
+      return fetched !== undefined;
+    });
+    return fetching;
+  };
+
+  const currentKeys = async (): Promise<KeySet | undefined> => {
+    if (since(fetchedAt) < keptMs) return keys;
+    const hasKeys = keys !== undefined && since(fetchedAt) < keptWithoutIssuerMs;
+    if (hasKeys && since(failedAt) < askAgainMs) return keys;
+    return (await fetchKeys()) || hasKeys ? keys : undefined;
   };
 
   /** Whether there are new keys among which a key may be that was not among the others. */
-  const mayHaveNewKey = async (issuer: Issuer): Promise<boolean> => {
-    if (!issuer.fetching && since(issuer.askedForKeyAt) < askAgainMs) return false;
-    issuer.askedForKeyAt = ctx.clock();
-    return fetchKeys(issuer);
+  const mayHaveNewKey = async (): Promise<boolean> => {
+    if (!fetching && since(askedForKeyAt) < askAgainMs) return false;
+    askedForKeyAt = ctx.clock();
+    return fetchKeys();
   };
 
-  const isSigned = (keys: KeySet, assertion: string) =>
-    jwtVerify(assertion, keys, {
+  const isSigned = (by: KeySet, assertion: string) =>
+    jwtVerify(assertion, by, {
       algorithms: assertionAlgorithms,
       clockTolerance: clockToleranceSeconds,
       currentDate: new Date(ctx.clock()),
@@ -86,17 +80,12 @@ export function openIssuers(ctx: Context, resolve?: Resolve) {
         error instanceof errors.JWKSNoMatchingKey ? ('unknown_key' as const) : ('invalid' as const),
     );
 
-  return {
-    /** Whether a key of the issuer signed this token and it has not expired; or that no keys of the issuer are known. */
-    verify: async (url: string, assertion: string): Promise<'valid' | 'invalid' | 'unavailable'> => {
-      const issuer = issuerOf(url);
-      const keys = await currentKeys(issuer);
-      if (!keys) return 'unavailable';
-      const result = await isSigned(keys, assertion);
-      if (result !== 'unknown_key') return result;
-      const isAnswered = await mayHaveNewKey(issuer);
-      return isAnswered && (await isSigned(issuer.keys!, assertion)) === 'valid' ? 'valid' : 'invalid';
-    },
+  return async (assertion: string): Promise<'valid' | 'invalid' | 'unavailable'> => {
+    const current = await currentKeys();
+    if (!current) return 'unavailable';
+    const result = await isSigned(current, assertion);
+    if (result !== 'unknown_key') return result;
+    return (await mayHaveNewKey()) && (await isSigned(keys!, assertion)) === 'valid' ? 'valid' : 'invalid';
   };
 }
 
