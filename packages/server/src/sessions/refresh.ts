@@ -70,13 +70,10 @@ const sameRequestAsLast = (
   presented.idempotencyHash !== null &&
   presented.idempotencyHash === session.idempotency_hash;
 
-/** Where a refresh request comes from, as stored with the generation that it created. */
-interface RefreshOrigin {
-  readonly network: string;
-  readonly program: string;
-}
+type RefreshOrigin = ReturnType<typeof originOf>;
 
-const originOf = ({ ipAddress, userAgent }: ClientInfo): RefreshOrigin => ({
+/** Where a refresh request comes from, as stored with the generation that it created. */
+const originOf = ({ ipAddress, userAgent }: ClientInfo) => ({
   network: networkKey(ipAddress),
   program: programHash(programOf(userAgent)),
 });

@@ -189,18 +189,10 @@ export async function revokeService(ctx: Context, id: string, endRuns: EndRunsOf
 }
 
 /** A service as operators see it. Times are milliseconds since 1970. */
-export interface ListedService extends Registration {
-  readonly id: string;
-  readonly name: string;
-  /** None if it was registered as public; two while it changes over to the second. */
-  readonly secrets: 0 | 1 | 2;
-  readonly createdAt: number;
-  readonly lastUsedAt: number | null;
-  readonly revokedAt: number | null;
-}
+export type ListedService = Awaited<ReturnType<typeof listServices>>[number];
 
 /** All services without their secrets, revoked ones included, oldest first. */
-export async function listServices(ctx: Context): Promise<ListedService[]> {
+export async function listServices(ctx: Context) {
   const [services, declared] = await Promise.all([
     store.listServiceKeys(ctx.db.read, {}),
     store.listScopes(ctx.db.read, {}),
@@ -211,6 +203,7 @@ export async function listServices(ctx: Context): Promise<ListedService[]> {
     name: row.name,
     ...registrationOf(row),
     scopes: (scopes.get(row.id) ?? []).map(({ name, sentence }) => ({ name, sentence: sentence ?? '' })),
+    // None if it was registered as public; two while it changes over to the second.
     secrets: row.next_secret_hash !== null ? 2 : row.secret_hash === '' ? 0 : 1,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
@@ -218,16 +211,10 @@ export async function listServices(ctx: Context): Promise<ListedService[]> {
   }));
 }
 
-/** A service as an OAuth client. */
-export interface ServiceClient extends Omit<Registration, 'scopes'> {
-  readonly id: string;
-  readonly name: string;
-}
-
 const idPattern = /^svc_[\w-]{22}$/;
 
-/** The active service with this id that has redirect URIs. */
-export async function findServiceClient(on: Executor, id: string): Promise<ServiceClient | undefined> {
+/** The active service with this id as an OAuth client. */
+export async function findServiceClient(on: Executor, id: string) {
   const [row] = idPattern.test(id) ? await store.findClient(on, { id }) : [];
   return row && { id, name: row.name, ...registrationOf(row) };
 }

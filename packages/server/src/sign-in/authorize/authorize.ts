@@ -50,16 +50,7 @@ export interface AuthorizeOptions {
 }
 
 /** An authorization request that may be approved. */
-interface CheckedRequest {
-  readonly client: Client;
-  readonly target: ResponseTarget;
-  readonly request: AuthorizationRequest;
-  readonly scope: string;
-  readonly resource: string | null;
-  /** The only user who may approve it, if the client named one. */
-  readonly expectedUserId: string | undefined;
-  readonly needsApproval: boolean;
-}
+type CheckedRequest = Awaited<ReturnType<typeof checkRequest>>;
 
 /** What an authorization request says about itself before anybody is signed in. */
 export type Assessment =
@@ -97,13 +88,16 @@ async function findTarget(
   return { client, target: responseTarget(sent, client, config.baseUrl) };
 }
 
-/** @throws {AuthError} those of the client, which `answeringClient` takes to it */
+/**
+ * Checks a request, and resolves the only user who may approve it, if the client named one.
+ * @throws {AuthError} those of the client, which `answeringClient` takes to it
+ */
 async function checkRequest(
   ctx: Context,
   { userOfIdToken }: AuthorizeOptions,
   sent: SentParameters,
   { client, target }: { readonly client: Client; readonly target: ResponseTarget },
-): Promise<CheckedRequest> {
+) {
   const request = parseRequest(sent, client);
   const { idTokenHint } = request;
   const expectedUserId = idTokenHint === undefined ? undefined : await userOfIdToken(idTokenHint);

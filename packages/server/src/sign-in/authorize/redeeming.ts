@@ -1,6 +1,6 @@
 import type { GrantParameters, TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
-import { type ReadHandle, readHandle } from '../../platform/crypto/handle.ts';
+import { readHandle } from '../../platform/crypto/handle.ts';
 import { idempotencyHash } from '../../platform/crypto/hash.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, invalidGrant, invalidRequest } from '../../platform/errors.ts';
@@ -22,13 +22,7 @@ const repeatWindowMs = 60_000;
 
 type CodeRow = Awaited<ReturnType<typeof store.findCode>>[number];
 
-/** A code of this service, with its row while that is kept. */
-interface PresentedCode {
-  readonly handle: ReadHandle;
-  readonly id: string;
-  /** Of everything in the request, with its idempotency key; null without one. */
-  readonly requestHash: string | null;
-}
+type PresentedCode = NonNullable<ReturnType<typeof readCode>>;
 
 /** The tokens of a code, and the session that they are of. */
 interface RedeemedCode {
@@ -98,7 +92,8 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
   return repeat(ctx, code, current);
 }
 
-function readCode(ctx: Context, text = '', request?: string): PresentedCode | undefined {
+/** A code of this service. `requestHash` is of everything in the request, with its idempotency key; null without one. */
+function readCode(ctx: Context, text = '', request?: string) {
   const handle = readHandle(ctx.keys, 'authorizationCode', text);
   if (!handle) return undefined;
   const { subject } = handle;

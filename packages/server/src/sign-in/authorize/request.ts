@@ -30,19 +30,7 @@ export interface ResponseTarget {
 }
 
 /** A well-formed authorization request. */
-export interface AuthorizationRequest {
-  readonly isRedirectUriNamed: boolean;
-  readonly codeChallenge: string;
-  /** What was requested, unchecked. */
-  readonly scope: string | undefined;
-  readonly resource: string | undefined;
-  readonly deviceName: string | null;
-  readonly nonce: string | null;
-  readonly needsConsent: boolean;
-  /** How old the sign-in of the user may be. */
-  readonly maxAgeSeconds: number | undefined;
-  readonly idTokenHint: string | undefined;
-}
+export type AuthorizationRequest = ReturnType<typeof parseRequest>;
 
 /** @throws {AuthError} `invalid_request`, which the page shows, because there is no trusted redirect URI to send it to */
 export function requireClientId({ values, duplicates }: SentParameters): string {
@@ -99,11 +87,11 @@ const maxLengths = {
 } as const;
 
 /**
- * Everything else about a request, judged for a known client and redirect URI.
+ * Everything else about a request, judged for a known client and redirect URI. Its scope and resource are not checked here.
  * @throws {AuthError} for the client: `invalid_request`, `unsupported_response_type`, `request_not_supported`,
  * `request_uri_not_supported`, `interaction_required`
  */
-export function parseRequest(sent: SentParameters, client: Client): AuthorizationRequest {
+export function parseRequest(sent: SentParameters, client: Client) {
   const values: AuthorizationParameters = withoutEmpty(sent.values);
   const [twice] = sent.duplicates;
   if (twice !== undefined) throw invalidRequest(`${printable(twice)}: appears twice`);
@@ -147,11 +135,8 @@ function readDeviceName({ device_name }: AuthorizationParameters): string | null
   throw invalidRequest(`device_name: must be 1-${fieldLimits.clientText} printable characters`);
 }
 
-/** @see OpenID Connect Core section 3.1.2.1 */
-function readPrompt({
-  prompt = '',
-  max_age,
-}: AuthorizationParameters): Pick<AuthorizationRequest, 'needsConsent' | 'maxAgeSeconds'> {
+/** Whether the user is asked in any case, and how old the sign-in may be. @see OpenID Connect Core section 3.1.2.1 */
+function readPrompt({ prompt = '', max_age }: AuthorizationParameters) {
   const named = prompt.split(' ').filter((name) => name !== '');
   if (!named.every((name) => prompts.includes(name)))
     throw invalidRequest(`prompt: must be of ${prompts.join(', ')}`);

@@ -45,19 +45,11 @@ export const identityTokens =
     return { ...tokens, id_token };
   };
 
-/** An identity token of this service, expired or not. */
-export interface ReadIdentityToken {
-  readonly userId: string;
-  readonly clientId: string;
-  readonly sessionId: string;
-}
-
-/** Undefined unless this service signed it for an application, under a key that is still published. */
-export async function readIdentityToken(
-  ctx: Context,
-  keys: SigningKeys,
-  token: string,
-): Promise<ReadIdentityToken | undefined> {
+/**
+ * Reads an identity token, expired or not; undefined unless this service signed it for an application, under a key that is
+ * still published.
+ */
+export async function readIdentityToken(ctx: Context, keys: SigningKeys, token: string) {
   const published = await keys.published();
   try {
     const { payload } = await compactVerify(

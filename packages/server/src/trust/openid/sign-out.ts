@@ -6,16 +6,10 @@ import { allowsRedirect } from '../../platform/values/redirect-uri.ts';
 import { findServiceClient } from '../../services/service-keys/service-keys.ts';
 import { endSession } from '../../sessions/revocation.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
-import { type ReadIdentityToken, readIdentityToken } from './identity-tokens.ts';
-
-interface SignOutRequest {
-  readonly hint: ReadIdentityToken | undefined;
-  /** Where to go afterwards. */
-  readonly redirect: string | null;
-}
+import { readIdentityToken } from './identity-tokens.ts';
 
 /**
- * Judges a request to sign out. Ends nothing.
+ * Judges a request to sign out: whom its hint names, and where to go afterwards. Ends nothing.
  * @throws {AuthError} `invalid_request`
  * @see OpenID Connect RP-Initiated Logout section 2
  */
@@ -23,7 +17,7 @@ export async function checkSignOut(
   ctx: Context,
   keys: SigningKeys,
   { id_token_hint, client_id, post_logout_redirect_uri: uri, state }: SignOutParameters,
-): Promise<SignOutRequest> {
+) {
   const hint = id_token_hint === undefined ? undefined : await readIdentityToken(ctx, keys, id_token_hint);
   if (id_token_hint !== undefined && !hint)
     throw invalidRequest('id_token_hint: is not an identity token of this service');
