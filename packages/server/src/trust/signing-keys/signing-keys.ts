@@ -53,15 +53,10 @@ interface LoadedKeys {
   readonly signers: Readonly<Record<Algorithm, Signer>>;
 }
 
-export interface SigningKeys {
-  /** The public keys, newest first; never empty. */
-  published(): Promise<readonly PublicKey[]>;
-  /** Signs a compact JWS with this `typ`. */
-  sign(type: string, payload: JWTPayload, algorithm?: Algorithm): Promise<string>;
-}
+export type SigningKeys = ReturnType<typeof openSigningKeys>;
 
 /** The keys that sign introspection responses, events of the feed and identity tokens. The first ones are created at their first use. */
-export function openSigningKeys(ctx: Context): SigningKeys {
+export function openSigningKeys(ctx: Context) {
   let loaded: Promise<LoadedKeys> | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
   const current = (): Promise<LoadedKeys> => {
@@ -76,8 +71,10 @@ export function openSigningKeys(ctx: Context): SigningKeys {
     return loading;
   };
   return {
+    /** The public keys, newest first; never empty. */
     published: async () => (await current()).published,
-    sign: async (type, payload, algorithm = signingAlgorithm) => {
+    /** Signs a compact JWS with this `typ`. */
+    sign: async (type: string, payload: JWTPayload, algorithm: Algorithm = signingAlgorithm) => {
       const signer = (await current()).signers[algorithm];
       return new SignJWT(payload)
         .setProtectedHeader({ alg: algorithm, kid: signer.kid, typ: type })
