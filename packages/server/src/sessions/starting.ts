@@ -151,11 +151,7 @@ async function findPreviousSession(
 }
 
 /** A session with its lifetimes, its lineage and its first token generation, and the row that is to be inserted. */
-function newSession(
-  ctx: Context,
-  session: NewSession,
-  previousId: string | undefined,
-): { readonly started: StartedSession; readonly row: Parameters<typeof store.insertSession>[1] } {
+function newSession(ctx: Context, session: NewSession, previousId: string | undefined) {
   const now = ctx.clock();
   const secret = session.secret ?? ctx.random(subjectBytes);
   const id = sessionIdOf(secret);
