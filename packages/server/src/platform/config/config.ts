@@ -9,7 +9,7 @@ import { defaultSender, readProduct } from './product.ts';
 import { type ConfigOf, platformSettings, readSettings, type Settings } from './settings.ts';
 
 /** The settings of the platform, and what follows from them. */
-export type PlatformConfig = ReturnType<typeof platformConfigOf>;
+type PlatformConfig = ReturnType<typeof platformConfigOf>;
 
 /** All checked settings. `settings.ts` above adds those of the capabilities. */
 export interface Config extends Readonly<PlatformConfig> {}
