@@ -4,7 +4,12 @@ import { requestedMailLimits } from './identity/known-browsers/settings.ts';
 import { type Config, readConfigOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import { type Environment, processEnvironment } from './platform/config/environment.ts';
-import { type ConfigOf, keySettings, platformSettings, type SettingText } from './platform/config/settings.ts';
+import {
+  type ConfigOf,
+  keySettings,
+  platformSettings,
+  type SettingText,
+} from './platform/config/settings.ts';
 import type { RateLimitName, Rules } from './platform/rate-limits/rules.ts';
 import { federationSettings } from './programs/federation/settings.ts';
 import { runLimits } from './programs/runs/settings.ts';
