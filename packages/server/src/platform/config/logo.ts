@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { ConfigError } from './config-error.ts';
@@ -87,12 +88,8 @@ const svgEnd = new RegExp(String.raw`(?:</svg\s*>|<svg\s[^>]*/>)\s*(?:${comment}
  * let them run.
  */
 function readSvg(bytes: Uint8Array): string | undefined {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return svgStart.test(text) && svgEnd.test(text) ? text : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = isUtf8(bytes) ? new TextDecoder().decode(bytes) : '';
+  return svgStart.test(text) && svgEnd.test(text) ? text : undefined;
 }
 
 /** The size of the view box of the root element. */

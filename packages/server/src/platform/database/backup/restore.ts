@@ -86,12 +86,8 @@ const isRow = (entry: BackupHeader | BackupRow | BackupEnd): entry is BackupRow 
 
 /** The content of a file, decompressed if it is compressed. @throws {BackupError} if that fails */
 async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
-  const compressed = await isCompressed(file);
+  if (!(await isCompressed(file))) return yield* createReadStream(file);
   const source = createReadStream(file);
-  if (!compressed) {
-    yield* source;
-    return;
-  }
   const unzipped = createGunzip();
   const piped = pipeline(source, unzipped).catch((error: unknown) => unzipped.destroy(error as Error));
   try {
