@@ -30,11 +30,15 @@ export const visibleText = (max: number) =>
     .refine((value) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value), 'must not contain control characters')
     .refine((value) => /[^\p{C}\p{Z}]/u.test(value), 'must not be blank');
 
-const readOnly = z
-  .unknown()
-  .refine((value) => value === undefined, 'cannot be changed')
-  .optional()
-  .meta({ readOnly: true, not: {} });
+/** A member that no value is accepted for. */
+export const absent = (rule: string) =>
+  z
+    .unknown()
+    .refine((value) => value === undefined, rule)
+    .optional()
+    .meta({ not: {} });
+
+const readOnly = absent('cannot be changed').meta({ readOnly: true });
 
 /** Members that cannot be patched: all of these. */
 export const readOnlyMembers = <Shape extends z.ZodRawShape>({ shape }: z.ZodObject<Shape>) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, emailAddress, expiresIn, model, opaque, shown, text, token } from './fields.ts';
+import { absent, described, emailAddress, expiresIn, model, opaque, shown, text, token } from './fields.ts';
 
 const linkToken = described(token, 'The token in the emailed link, after `#token=`.', examples.linkToken);
 
@@ -21,13 +21,6 @@ export const magicLinkToken = z.object({ token: linkToken });
 export const magicLinkPreview = model('MagicLinkPreview', 'A link that still works.', {
   expires_in: expiresIn('the link', 840),
 });
-
-/** With a malformed `token`, the request must fail instead of falling back to the code. */
-const noToken = z
-  .unknown()
-  .refine((value) => value === undefined, 'must be the token of a link, or omitted')
-  .optional()
-  .meta({ not: {} });
 
 /**
  * Either the token of the link, or the code together with the request it belongs to. With `token`, a page can send the
@@ -56,7 +49,8 @@ export const magicLinkVerification = z.union([
         'The code from the email. Spaces and hyphens do not matter.',
         '1234-5678',
       ),
-      token: noToken,
+      // With a malformed token, the request must fail instead of falling back to the code.
+      token: absent('must be the token of a link, or omitted'),
     })
     .meta({ title: 'With the code' }),
 ]);
