@@ -18,23 +18,18 @@ export function memoryStorage(initial: CredentialDocument = emptyDocument): Stor
     write: async (next) => {
       document = structuredClone(next);
     },
-    lock: async (name, work, { signal, timeoutMilliseconds } = {}) => {
+    lock: (name, work, { signal, timeoutMilliseconds } = {}) => {
       const before = tails.get(name) ?? Promise.resolve();
-      let release = () => {};
-      const released = new Promise<void>((resolve) => {
-        release = resolve;
-      });
+      const turn = unlessAborted(before, signal);
+      const turnInTime =
+        timeoutMilliseconds === undefined ? turn : inTime(turn, timeoutMilliseconds, timedOut(name));
+      const done = turnInTime.then(work);
+      // One that gave up waiting lets nobody past the one before it.
       tails.set(
         name,
-        before.then(() => released),
+        Promise.allSettled([before, done]).then(() => {}),
       );
-      try {
-        const turn = unlessAborted(before, signal);
-        await (timeoutMilliseconds === undefined ? turn : inTime(turn, timeoutMilliseconds, timedOut(name)));
-        return await work();
-      } finally {
-        release();
-      }
+      return done;
     },
   };
 }
