@@ -71,11 +71,11 @@ export function parseVerification(body: unknown): Verification {
   const claims = Object(body) as Record<string, unknown>;
   const { active, sub, sid, exp, token_use = 'access_token' } = claims;
   if (active === false || !acceptedUses.includes(token_use)) return inactive;
-  if (active !== true || !isText(sub) || !isNumber(exp)) throw incomplete();
-  if (sid === undefined && !sub.startsWith('svc_')) throw incomplete();
+  if (active !== true || !isText(sub) || !isNumber(exp)) throw broken('is incomplete');
+  if (sid === undefined && !sub.startsWith('svc_')) throw broken('is incomplete');
   for (const [member, isValid] of Object.entries(memberChecks)) {
     const value = claims[member];
-    if (value !== undefined && !isValid(value)) throw mistyped(member);
+    if (value !== undefined && !isValid(value)) throw broken(`has a ${member} of an unknown type`);
   }
   return body as ActiveToken;
 }
@@ -121,7 +121,4 @@ const memberChecks: Readonly<Record<string, Check>> = {
   within: listOf(isText),
 };
 
-const incomplete = () => new LatchkeyError('not_latchkey', 'The introspection response is incomplete.');
-
-const mistyped = (member: string) =>
-  new LatchkeyError('not_latchkey', `The introspection response has a ${member} of an unknown type.`);
+const broken = (how: string) => new LatchkeyError('not_latchkey', `The introspection response ${how}.`);

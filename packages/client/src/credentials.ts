@@ -260,9 +260,7 @@ export const hasSameRefreshRequest = (one: StoredLogin | null, other: StoredLogi
 
 /** An unguessable key for one request and its retries. @internal */
 export const newIdempotencyKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  );
+  btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
 
 /** No access token lives this long, and any date computed from it is still valid. */
 const maxLifetimeSeconds = 2 ** 31;

@@ -3,17 +3,13 @@
 /** How the sign-in ended. */
 export type LandingOutcome = 'signedIn' | 'denied' | 'failed';
 
-type Texts = Readonly<Record<LandingOutcome | 'close', string>>;
-
-const english: Texts = {
-  signedIn: "You're signed in",
-  denied: 'You denied the sign-in',
-  failed: 'The sign-in failed. The terminal says why',
-  close: 'You can close this tab.',
-};
-
-const translations: Readonly<Record<string, Texts>> = {
-  en: english,
+const translations = {
+  en: {
+    signedIn: "You're signed in",
+    denied: 'You denied the sign-in',
+    failed: 'The sign-in failed. The terminal says why',
+    close: 'You can close this tab.',
+  },
   de: {
     signedIn: 'Sie sind angemeldet',
     denied: 'Sie haben die Anmeldung abgelehnt',
@@ -44,7 +40,7 @@ const translations: Readonly<Record<string, Texts>> = {
     failed: 'ログインできませんでした。理由はターミナルに表示されています',
     close: 'このタブは閉じてかまいません。',
   },
-};
+} satisfies Record<string, Record<LandingOutcome | 'close', string>>;
 
 const style =
   ':root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}body{display:grid;place-content:center;min-height:90vh;margin:0;padding:1rem;text-align:center}h1{font-size:1.5rem;margin:0}';
@@ -56,7 +52,7 @@ export const landingPolicy = (digest: (text: string) => string): string =>
 /** The page in the language that the browser prefers. It contains nothing from the request. */
 export function landingPage(outcome: LandingOutcome, acceptLanguage = ''): string {
   const language = preferredLanguage(acceptLanguage);
-  const texts = translations[language] ?? english;
+  const texts = translations[language];
   return `<!doctype html>
 <html lang="${language}">
 <meta charset="utf-8">
@@ -71,13 +67,13 @@ export function landingPage(outcome: LandingOutcome, acceptLanguage = ''): strin
 }
 
 /** @see RFC 9110 section 12.5.4 */
-function preferredLanguage(acceptLanguage: string): string {
+function preferredLanguage(acceptLanguage: string): keyof typeof translations {
   const ranked = acceptLanguage
     .split(',')
     .map((part) => {
       const [range = '', ...parameters] = part.split(';').map((text) => text.trim());
       const quality = parameters.find((text) => /^q=/i.test(text))?.slice(2);
-      const language = range.split('-')[0]?.toLowerCase() ?? '';
+      const language = range.split('-')[0]?.toLowerCase() as keyof typeof translations;
       return { language, quality: quality === undefined ? 1 : Number(quality) };
     })
     .filter(({ language, quality }) => Object.hasOwn(translations, language) && quality > 0)
