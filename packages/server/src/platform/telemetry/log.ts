@@ -46,8 +46,9 @@ export function createLoggerTo(destination: pino.DestinationStream, level: strin
   const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   const request: Log['request'] = (level, entry) => {
     if (!log.isLevelEnabled(level)) return;
-    const head = { level: log.levels.values[level], time: new Date().toISOString() };
-    destination.write(`${JSON.stringify({ ...head, ...entry, msg: 'request' })}\n`);
+    const head = `"level":${log.levels.values[level]},"time":"${new Date().toISOString()}"`;
+    // A copy with all members in one object would cost as much as the JSON.
+    destination.write(`{${head},${JSON.stringify(entry).slice(1, -1)},"msg":"request"}\n`);
   };
   return Object.assign(log, { request });
 }
