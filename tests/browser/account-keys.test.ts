@@ -166,7 +166,7 @@ test('a key without a secret trusts a job that its claims identify, and the list
   await button(page, 'Create key').click();
   await page.getByText('Key created: release').waitFor();
   const text = await items(page).innerText();
-  const id = (await items(page).getAttribute('data-key')) ?? '';
+  const id = (await items(page).getAttribute('aria-labelledby'))?.replace('key-', '') ?? '';
   for (const part of [id, issuer, 'repository_owner_id=1099001', 'ref=refs/heads/main'])
     expect(text).toContain(part);
   await page.reload();

@@ -15,7 +15,7 @@ const html = `<!doctype html>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/style.css">
 <script type="module" src="/texts.js"></script>
-<script type="module" src="/gallery.js"></script>
+<script type="module" src="/gallery-page.js"></script>
 </head>
 <body class="wide">
 <main></main>
@@ -30,7 +30,7 @@ interface Gallery {
 /** Builds the page and serves it on a free port. */
 export async function startGallery(): Promise<Gallery> {
   const { outputs } = await Bun.build({
-    entrypoints: [join(import.meta.dir, 'gallery.tsx'), join(source, 'style.css')],
+    entrypoints: [join(import.meta.dir, 'gallery-page.tsx'), join(source, 'style.css')],
     target: 'browser',
     naming: '[name].[ext]',
     define: { 'process.env.NODE_ENV': '"production"' },

@@ -8,6 +8,7 @@ import { home, loginPath } from '../next.ts';
 import { pageUser } from '../page-user.ts';
 import { fillParts, texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { signOutIcon } from '../ui/icons.ts';
@@ -23,6 +24,7 @@ import { isRequested as isKeyRequested } from './new-key.tsx';
 import { Organizations, organizationsData } from './organizations.tsx';
 import { afterRecentSignIn, Passkeys, passkeysData } from './passkeys.tsx';
 import { confirmSaved, loadProfile, ProfileSection, shownProfile } from './profile.tsx';
+import { Card } from './section.tsx';
 import { Sessions, sessions, sessionsData } from './sessions.tsx';
 import { signingOut, signOut } from './sign-out.ts';
 
@@ -104,9 +106,9 @@ const UnavailableView = () => (
   <div class="card">
     <Heading key="unavailable">{texts.account.heading}</Heading>
     <ErrorMessage text={error.value} />
-    <button type="button" class="primary" disabled={busy.now.value} onClick={() => void load()}>
+    <Button class="primary" busy={busy} onClick={load}>
       {texts.common.tryAgain}
-    </button>
+    </Button>
   </div>
 );
 
@@ -132,15 +134,10 @@ function AccountHead({ takesFocus }: { takesFocus: boolean }) {
             {fillParts(texts.common.signedInAs, { email: <bdi>{profile.email}</bdi> })}
           </p>
         </div>
-        <button
-          type="button"
-          id="sign-out"
-          disabled={leaving.now.value}
-          onClick={() => void signOut('session')}
-        >
+        <Button id="sign-out" busy={leaving} onClick={() => signOut('session')}>
           <Icon path={signOutIcon} />
           {leaving.label(texts.common.signOut)}
-        </button>
+        </Button>
       </div>
       <ErrorMessage id="sign-out-error" text={leaving.error.value} />
     </>
@@ -148,15 +145,10 @@ function AccountHead({ takesFocus }: { takesFocus: boolean }) {
 }
 
 const Security = () => (
-  <section class="card" aria-labelledby="security-heading">
-    <div class="section-head">
-      <h2 id="security-heading" tabIndex={-1}>
-        {texts.account.sections.security}
-      </h2>
-    </div>
+  <Card id="security" title={texts.account.sections.security}>
     <p class="quiet">{texts.account.alwaysByEmail}</p>
     <Passkeys />
-  </section>
+  </Card>
 );
 
 function AccountView() {

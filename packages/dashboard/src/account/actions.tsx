@@ -3,6 +3,7 @@ import type { Result } from '../api.ts';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { home, loginPath } from '../next.ts';
 import { texts } from '../texts.ts';
+import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { StatusMessage } from '../ui/messages.tsx';
 
@@ -42,9 +43,9 @@ export function SignedOutDialog() {
         <a class="button" href={loginPath(home)}>
           {texts.account.signedOut.again}
         </a>
-        <button type="button" class="plain" onClick={dismiss}>
+        <Button class="plain" onClick={dismiss}>
           {texts.common.stay}
-        </button>
+        </Button>
       </div>
     </Dialog>
   );
@@ -64,7 +65,5 @@ export function hideDone(): void {
 
 /** What `showDone` says for this section, in the page, where it covers nothing. */
 export const Done = ({ section }: { section: string }) => (
-  <StatusMessage id={`${section}-done`}>
-    {done.value?.section === section ? done.value.text : null}
-  </StatusMessage>
+  <StatusMessage id={`${section}-done`} text={done.value?.section === section ? done.value.text : ''} />
 );

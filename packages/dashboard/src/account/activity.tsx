@@ -17,13 +17,13 @@ import {
   suspiciousIcon,
   terminalIcon,
 } from '../ui/icons.ts';
-import { Row } from '../ui/row.tsx';
+import { List, Row } from '../ui/row.tsx';
 import { RelativeTime, Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { changeCount } from './actions.tsx';
 import { eventText, isSuspicious } from './event-text.ts';
 import { Claim } from './parts.tsx';
-import { pagedData, Section, SectionContent, ShowMore } from './section.tsx';
+import { pagedData, Section, ShowMore } from './section.tsx';
 
 export const activityData = pagedData('events', texts.account.sections.activity, listEvents);
 const { entries: events, cursor } = activityData;
@@ -111,28 +111,25 @@ function When({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
   );
 }
 
-function EventItem({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
-  const titleId = `event-${event.id}`;
-  return (
-    <li>
-      <Row titleId={titleId} icon={eventIcon(event)} isCaution={isSuspicious(event)} title={eventText(event)}>
-        <When event={event} sessions={sessions} />
-      </Row>
-    </li>
-  );
-}
+const EventRow = ({ event, sessions }: { event: Event; sessions: LoadedSessions }) => (
+  <Row
+    titleId={`event-${event.id}`}
+    icon={eventIcon(event)}
+    isCaution={isSuspicious(event)}
+    title={eventText(event)}
+  >
+    <When event={event} sessions={sessions} />
+  </Row>
+);
 
 /** The user's security log, newest first. */
 export const Activity = ({ sessions }: { sessions: LoadedSessions }) => (
-  <Section data={activityData} title={texts.account.sections.activity}>
-    <p class="quiet">{texts.account.activity.text}</p>
-    <SectionContent data={activityData} entries={4}>
-      <ul id="events" class="plain-list">
-        {events.value.map((event) => (
-          <EventItem key={event.id} event={event} sessions={sessions} />
-        ))}
-      </ul>
-      <ShowMore data={activityData} />
-    </SectionContent>
+  <Section data={activityData} above={<p class="quiet">{texts.account.activity.text}</p>} entries={4}>
+    <List id="events">
+      {events.value.map((event) => (
+        <EventRow key={event.id} event={event} sessions={sessions} />
+      ))}
+    </List>
+    <ShowMore data={activityData} />
   </Section>
 );

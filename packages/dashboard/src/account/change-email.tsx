@@ -4,7 +4,9 @@ import { emailErrors, explain } from '../error-messages.ts';
 import { duration } from '../format.ts';
 import { fill, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { EmailField } from '../ui/field.tsx';
+import { focusAgain } from '../ui/focus.ts';
 import { Choice, Form } from '../ui/form.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
@@ -23,7 +25,7 @@ const messages = {
 /** Closes the form and returns the focus to the button that opened it. */
 function close(): void {
   isOpen.value = false;
-  requestAnimationFrame(() => document.getElementById('change-email')?.focus());
+  focusAgain('change-email');
 }
 
 const send = () =>
@@ -45,7 +47,7 @@ const send = () =>
 export function ChangeEmail() {
   return (
     <section aria-label={texts.account.email.change}>
-      <StatusMessage id="email-status">{status.value}</StatusMessage>
+      <StatusMessage id="email-status" text={status.value} />
       {isOpen.value ? (
         <>
           <ErrorMessage id="email-error" text={error.value} />
@@ -63,8 +65,7 @@ export function ChangeEmail() {
           </Form>
         </>
       ) : (
-        <button
-          type="button"
+        <Button
           id="change-email"
           onClick={() => {
             error.value = '';
@@ -73,7 +74,7 @@ export function ChangeEmail() {
           }}
         >
           {texts.account.email.change}
-        </button>
+        </Button>
       )}
     </section>
   );

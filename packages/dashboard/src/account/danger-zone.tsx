@@ -4,9 +4,12 @@ import { explain } from '../error-messages.ts';
 import { noteSignOut } from '../signed-out.ts';
 import { texts } from '../texts.ts';
 import { type Busy, busyState, leaveTo } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { focusAgain } from '../ui/focus.ts';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
+import { Card } from './section.tsx';
 import { signingOut, signOut } from './sign-out.ts';
 
 type Danger = 'sign-out-everywhere' | 'delete-account';
@@ -26,7 +29,7 @@ const remove = () =>
 /** Returns the focus to the button that opened the dialog. */
 function cancel(cancelled: Danger): void {
   asked.value = undefined;
-  requestAnimationFrame(() => document.getElementById(cancelled)?.focus());
+  focusAgain(cancelled);
 }
 
 interface DangerProps {
@@ -51,8 +54,7 @@ function DangerRow({ id, title, heading, text, question, confirm, busy, onConfir
         </p>
         <p class="quiet">{text}</p>
       </div>
-      <button
-        type="button"
+      <Button
         id={id}
         class="danger"
         aria-haspopup="dialog"
@@ -62,24 +64,16 @@ function DangerRow({ id, title, heading, text, question, confirm, busy, onConfir
         }}
       >
         {title}
-      </button>
+      </Button>
       {isOpen ? (
         <Dialog id={`${id}-dialog`} title={heading} onClose={() => cancel(id)}>
           <Warning>{question}</Warning>
           <ErrorMessage id={`${id}-error`} text={busy.error.value} />
           <div class="row actions">
-            <button type="button" onClick={() => cancel(id)}>
-              {texts.common.cancel}
-            </button>
-            <button
-              type="button"
-              id={`confirm-${id}`}
-              class="danger"
-              disabled={busy.now.value}
-              onClick={() => void onConfirm()}
-            >
+            <Button onClick={() => cancel(id)}>{texts.common.cancel}</Button>
+            <Button id={`confirm-${id}`} class="danger" busy={busy} onClick={onConfirm}>
               {busy.label(confirm)}
-            </button>
+            </Button>
           </div>
         </Dialog>
       ) : null}
@@ -89,10 +83,7 @@ function DangerRow({ id, title, heading, text, question, confirm, busy, onConfir
 
 /** What ends every session or the account itself. Each is asked twice. */
 export const DangerZone = () => (
-  <section class="card danger-zone" aria-labelledby="danger-heading">
-    <div class="section-head">
-      <h2 id="danger-heading">{danger.heading}</h2>
-    </div>
+  <Card id="danger" title={danger.heading} class="card danger-zone">
     <ul class="plain-list">
       <DangerRow
         id="sign-out-everywhere"
@@ -115,5 +106,5 @@ export const DangerZone = () => (
         onConfirm={remove}
       />
     </ul>
-  </section>
+  </Card>
 );

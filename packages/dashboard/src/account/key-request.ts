@@ -2,7 +2,7 @@ import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { NewKey, ScopeList } from '@latchkey/contract/keys';
 import type { everything as contractEverything } from '@latchkey/contract/scopes';
-import { scopeText } from '../scope-text.ts';
+import { scopeText } from '../scope-text.tsx';
 import { texts } from '../texts.ts';
 
 /** The scope that allows everything. Only its type is imported, which keeps the contract's schemas off the page. */

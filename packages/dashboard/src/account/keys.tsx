@@ -5,6 +5,8 @@ import { call, listKeys, type Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
+import { focusAgain } from '../ui/focus.ts';
 import { keyIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { RemoveQuestion } from '../ui/question.tsx';
@@ -13,7 +15,7 @@ import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { CreatedKeyView, isFormOpen, isKeyShown, NewKeyForm, openForm } from './new-key.tsx';
 import { accessText, known, loadKnownScopes, OnlyService, Use } from './parts.tsx';
-import { finish, Section, SectionContent, sectionData } from './section.tsx';
+import { finish, Section, sectionData } from './section.tsx';
 
 const words = texts.account.keys;
 
@@ -50,25 +52,6 @@ const remove = (removed: Key) =>
     return finish('keys', fill(words.removed, { name: removed.name }));
   });
 
-function cancelRemoval(id: string): void {
-  removing.value = undefined;
-  requestAnimationFrame(() => document.getElementById(`remove-${id}`)?.focus());
-}
-
-const RemoveButton = ({ item, titleId }: { item: Key; titleId: string }) => (
-  <button
-    type="button"
-    id={`remove-${item.id}`}
-    disabled={busy.now.value}
-    aria-describedby={titleId}
-    onClick={() => {
-      removing.value = item.id;
-    }}
-  >
-    {texts.account.remove}
-  </button>
-);
-
 /** What a job needs to use a key without a secret. */
 const Trust = ({ id, trust: { issuer, claims } }: { id: string; trust: KeyTrust }) => (
   <>
@@ -85,63 +68,74 @@ const Trust = ({ id, trust: { issuer, claims } }: { id: string; trust: KeyTrust 
   </>
 );
 
-function Item({ item }: { item: Key }) {
+function KeyRow({ item }: { item: Key }) {
   const titleId = `key-${item.id}`;
+  const buttonId = `remove-${item.id}`;
   const isRemoving = removing.value === item.id;
+  const ask = (isAsked: boolean) => {
+    removing.value = isAsked ? item.id : undefined;
+    if (!isAsked) focusAgain(buttonId);
+  };
   return (
-    <li data-key={item.id} aria-labelledby={titleId}>
-      <Row
-        titleId={titleId}
-        icon={keyIcon}
-        title={
-          <>
-            <bdi>{escapeInvisible(item.name)}</bdi> <OnlyService resource={item.resource} />
-          </>
-        }
-        action={isRemoving ? null : <RemoveButton item={item} titleId={titleId} />}
-        below={
-          isRemoving ? (
-            <RemoveQuestion
-              words={words}
-              name={item.name}
-              busy={busy}
-              onConfirm={() => remove(item)}
-              onCancel={() => cancelRemoval(item.id)}
-            />
-          ) : null
-        }
-      >
-        <p>{accessText(item.scope) || words.nothing}</p>
-        {item.trust ? <Trust id={item.id} trust={item.trust} /> : null}
-        <p>
-          <Use item={item} />
-          {' · '}
-          {fillParts(texts.account.expires, { time: <RelativeTime at={item.expires_at} /> })}
-        </p>
-      </Row>
-    </li>
+    <Row
+      titleId={titleId}
+      icon={keyIcon}
+      title={
+        <>
+          <bdi>{escapeInvisible(item.name)}</bdi> <OnlyService resource={item.resource} />
+        </>
+      }
+      action={
+        isRemoving ? null : (
+          <Button id={buttonId} busy={busy} aria-describedby={titleId} onClick={() => ask(true)}>
+            {texts.account.remove}
+          </Button>
+        )
+      }
+      below={
+        isRemoving ? (
+          <RemoveQuestion
+            words={words}
+            name={item.name}
+            busy={busy}
+            onConfirm={() => remove(item)}
+            onCancel={() => ask(false)}
+          />
+        ) : null
+      }
+    >
+      <p>{accessText(item.scope) || words.nothing}</p>
+      {item.trust ? <Trust id={item.id} trust={item.trust} /> : null}
+      <p>
+        <Use item={item} />
+        {' · '}
+        {fillParts(texts.account.expires, { time: <RelativeTime at={item.expires_at} /> })}
+      </p>
+    </Row>
   );
 }
 
 const CreateButton = () =>
   isFormOpen() || isKeyShown() ? null : (
-    <button type="button" id="create-key" disabled={busy.now.value} onClick={openForm}>
+    <Button id="create-key" busy={busy} onClick={openForm}>
       {words.create}
-    </button>
+    </Button>
   );
 
 /** Lists, creates and removes the account's keys. */
 export const Keys = () => (
-  <Section data={keysData} title={texts.account.sections.keys} action={<CreateButton />}>
-    <ErrorMessage id="keys-error" text={error.value} />
-    <SectionContent data={keysData} entries={1}>
-      {isKeyShown() ? <CreatedKeyView /> : null}
-      {isFormOpen() ? <NewKeyForm known={known.value} onCreated={add} /> : null}
-      <List id="keys" icon={keyIcon} none={isFormOpen() ? undefined : words.none}>
-        {keys.value.map((item) => (
-          <Item key={item.id} item={item} />
-        ))}
-      </List>
-    </SectionContent>
+  <Section
+    data={keysData}
+    action={<CreateButton />}
+    above={<ErrorMessage id="keys-error" text={error.value} />}
+    entries={1}
+  >
+    {isKeyShown() ? <CreatedKeyView /> : null}
+    {isFormOpen() ? <NewKeyForm known={known.value} onCreated={add} /> : null}
+    <List id="keys" none={isFormOpen() ? undefined : { icon: keyIcon, text: words.none }}>
+      {keys.value.map((item) => (
+        <KeyRow key={item.id} item={item} />
+      ))}
+    </List>
   </Section>
 );

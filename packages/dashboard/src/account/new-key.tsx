@@ -3,15 +3,17 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CreatedKey, ScopeList } from '@latchkey/contract/keys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { ComponentChildren, PartialInputHTMLAttributes } from 'preact';
+import { useRef } from 'preact/hooks';
 import { call } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { inUnits } from '../format.ts';
-import { scopeText } from '../scope-text.ts';
+import { ScopeText } from '../scope-text.tsx';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { SelectField, TextField } from '../ui/field.tsx';
+import { Button } from '../ui/button.tsx';
+import { Labelled, SelectField, TextField } from '../ui/field.tsx';
+import { focusAgain, useFocus } from '../ui/focus.ts';
 import { Choice, Form } from '../ui/form.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { copyIcon } from '../ui/icons.ts';
@@ -33,15 +35,22 @@ const requested = requestedKey(new URLSearchParams(location.search));
 /** Whether a link with a prefilled key opened the page. */
 export const isRequested = requested !== undefined;
 
-/** What the form was opened with; undefined while it is closed. */
-const initial = signal<KeyRequest | undefined>(requested);
-const name = signal(requested?.name ?? '');
-const scopes = signal<readonly string[]>(requested?.scopes ?? []);
-const resource = signal(requested?.resource ?? '');
-const expiresInSeconds = signal(String(requested?.expiresInSeconds ?? emptyRequest.expiresInSeconds));
-const isSecretless = signal(requested?.trust !== undefined);
-const issuer = signal(requested?.trust?.issuer ?? '');
-const claims = signal(requested?.trust?.claims ?? '');
+/** What the form was opened with, and what the person made of it. */
+const formOf = (opened: KeyRequest) => ({
+  opened,
+  name: signal(opened.name),
+  scopes: signal(opened.scopes),
+  resource: signal(opened.resource),
+  expiresInSeconds: signal(String(opened.expiresInSeconds)),
+  isSecretless: signal(opened.trust !== undefined),
+  issuer: signal(opened.trust?.issuer ?? ''),
+  claims: signal(opened.trust?.claims ?? ''),
+});
+
+type KeyForm = ReturnType<typeof formOf>;
+
+/** The form while it is open. */
+const openedForm = signal(requested && formOf(requested));
 /** The key that was just created. Only in memory, and only until the person closes it. */
 const created = signal<CreatedKey | undefined>(undefined);
 const errorField = signal<'name' | 'scope' | 'issuer' | 'claims' | undefined>(undefined);
@@ -49,8 +58,11 @@ const copied = signal('');
 const busy = busyState();
 const { error } = busy;
 
-export const isFormOpen = () => initial.value !== undefined;
+export const isFormOpen = () => openedForm.value !== undefined;
 export const isKeyShown = () => created.value !== undefined;
+
+/** The error, if it is about this field. */
+const errorOf = (field: typeof errorField.value) => (errorField.value === field ? error.value : '');
 
 const words = texts.account.keys;
 
@@ -71,136 +83,108 @@ const problems = {
 };
 
 export function openForm(): void {
-  initial.value = emptyRequest;
-  name.value = '';
-  scopes.value = [];
-  resource.value = '';
-  expiresInSeconds.value = String(emptyRequest.expiresInSeconds);
-  isSecretless.value = false;
-  issuer.value = '';
-  claims.value = '';
+  openedForm.value = formOf(emptyRequest);
   error.value = '';
   errorField.value = undefined;
 }
 
-/** A reload must not fill in the form again. */
-const forgetRequest = () => history.replaceState(history.state, '', location.pathname);
-
 function closeForm(): void {
-  initial.value = undefined;
-  if (isRequested) forgetRequest();
-  requestAnimationFrame(() => document.getElementById('create-key')?.focus());
+  openedForm.value = undefined;
+  // A reload must not fill in the form again.
+  if (isRequested) history.replaceState(history.state, '', location.pathname);
 }
 
-const create = (known: ScopeList, onCreated: (key: CreatedKey) => void) =>
+const create = (form: KeyForm, known: ScopeList, onCreated: (key: CreatedKey) => void) =>
   busy.run(async () => {
     errorField.value = undefined;
     const request = {
-      name: name.value,
-      scopes: scopes.value,
-      resource: resource.value,
-      expiresInSeconds: Number(expiresInSeconds.value),
-      trust: isSecretless.value ? { issuer: issuer.value, claims: claims.value } : undefined,
+      name: form.name.value,
+      scopes: form.scopes.value,
+      resource: form.resource.value,
+      expiresInSeconds: Number(form.expiresInSeconds.value),
+      trust: form.isSecretless.value ? { issuer: form.issuer.value, claims: form.claims.value } : undefined,
     };
     const problem = problemWith(request, known);
     if (problem !== undefined) {
-      error.value = problems[problem];
       errorField.value = problem === 'unknown' ? 'scope' : problem;
-      return undefined;
+      return problems[problem];
     }
     const result = await runAction(() => call('createKey', { body: newKeyOf(request) }));
     if (!result.ok) {
       const { code, message = '' } = result.problem;
-      const [, untrusted] = /^trust\.(issuer|claims)/.exec(message) ?? [];
-      if (code === 'invalid_request')
-        errorField.value = (untrusted as 'issuer' | 'claims' | undefined) ?? 'name';
-      error.value =
-        untrusted === undefined
-          ? explain(result.problem, messages)
-          : fill(words.badTrust, { reason: message });
-      return undefined;
+      const untrusted = /^trust\.(issuer|claims)/.exec(message)?.[1] as 'issuer' | 'claims' | undefined;
+      if (code === 'invalid_request') errorField.value = untrusted ?? 'name';
+      return untrusted ? fill(words.badTrust, { reason: message }) : explain(result.problem, messages);
     }
     created.value = result.value.key === undefined ? undefined : result.value;
     copied.value = '';
-    initial.value = undefined;
-    if (isRequested) forgetRequest();
+    closeForm();
     onCreated(result.value);
     return undefined;
   });
 
-interface OptionProps {
-  readonly scope: string;
-  readonly isDisabled?: boolean;
+type CheckboxProps = Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'type' | 'role'> & {
   readonly takesFocus?: boolean;
-  readonly children: ComponentChildren;
-}
+};
 
-function Option({ scope, isDisabled = false, takesFocus = false, children }: OptionProps) {
-  const input = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
-    if (takesFocus) input.current?.focus();
-  }, [takesFocus]);
-  return (
-    <label class="option">
-      <input
-        ref={input}
-        type="checkbox"
-        name="key-scope"
-        value={scope}
-        checked={scopes.value.includes(scope)}
-        disabled={isDisabled}
-        onChange={(event) => {
-          const others = scopes.value.filter((one) => one !== scope);
-          scopes.value = event.currentTarget.checked ? [...others, scope] : others;
-        }}
-      />
-      <span>{children}</span>
-    </label>
-  );
-}
+const Checkbox = ({ takesFocus = false, children, ...props }: CheckboxProps) => (
+  <label class="option">
+    <input ref={useFocus<HTMLInputElement>(takesFocus)} type="checkbox" {...props} />
+    <span>{children}</span>
+  </label>
+);
+
+type FormProps = { readonly form: KeyForm; readonly known: ScopeList };
 
 /** The scopes to select: without those that allow nothing, with unknown ones that the link requests. */
-function ScopeOptions({ known }: { known: ScopeList }) {
-  const hasEverything = scopes.value.includes(everything);
+function ScopeOptions({ form: { opened, scopes }, known }: FormProps) {
+  const isWrong = errorField.value === 'scope';
   const offered = known.scopes.filter(({ name }) => !emptyScopes.includes(name));
-  const unknown = unknownScopes(initial.value?.scopes ?? [], known);
+  const unknown = unknownScopes(opened.scopes, known);
+  const option = (scope: string, text: ComponentChildren) => (
+    <Checkbox
+      key={scope}
+      name="key-scope"
+      value={scope}
+      checked={scopes.value.includes(scope)}
+      disabled={scope !== everything && scopes.value.includes(everything)}
+      takesFocus={scope === everything && isWrong}
+      onChange={({ currentTarget: { checked } }) => {
+        const others = scopes.value.filter((one) => one !== scope);
+        scopes.value = checked ? [...others, scope] : others;
+      }}
+    >
+      {text}
+    </Checkbox>
+  );
   return (
-    <fieldset {...(errorField.value === 'scope' ? { 'aria-describedby': 'new-key-error' } : {})}>
+    <fieldset aria-describedby={isWrong ? 'new-key-error' : undefined}>
       <legend>{words.scope}</legend>
-      <Option scope={everything} takesFocus={errorField.value === 'scope'}>
-        {texts.common.everything}
-      </Option>
-      {offered.map((scope) => (
-        <Option key={scope.name} scope={scope.name} isDisabled={hasEverything}>
-          {escapeInvisible(scopeText(scope))}
-          {scope.service === null ? null : (
-            <span class="hint">
-              {' '}
-              <bdi>{escapeInvisible(scope.service)}</bdi>
-            </span>
-          )}
-        </Option>
-      ))}
-      {unknown.map((scope) => (
-        <Option key={scope} scope={scope} isDisabled={hasEverything}>
-          <code>
-            <bdi>{escapeInvisible(scope)}</bdi>
-          </code>{' '}
-          <span class="caution">{words.unknownScope}</span>
-        </Option>
-      ))}
+      {option(everything, texts.common.everything)}
+      {offered.map((scope) => option(scope.name, <ScopeText scope={scope} />))}
+      {unknown.map((scope) =>
+        option(
+          scope,
+          <>
+            <code>
+              <bdi>{escapeInvisible(scope)}</bdi>
+            </code>{' '}
+            <span class="caution">{words.unknownScope}</span>
+          </>,
+        ),
+      )}
     </fieldset>
   );
 }
 
 /** Where the key works. An unknown resource of the link stays, so that the key does not become wider. */
-function ResourceField({ known }: { known: ScopeList }) {
-  const asked = initial.value?.resource ?? '';
-  const isUnknown = asked !== '' && !known.resources.some((one) => one.resource === asked);
-  if (known.resources.length === 0 && !isUnknown) return null;
+function ResourceField({ form, known: { resources } }: FormProps) {
+  const asked = form.opened.resource;
+  const isUnknown = asked !== '' && !resources.some(({ resource }) => resource === asked);
+  if (resources.length === 0 && !isUnknown) return null;
   const options = [
     { value: '', text: fill(words.everyService) },
-    ...known.resources.map(({ resource, service }) => ({
+    ...resources.map(({ resource, service }) => ({
       value: resource,
       text: escapeInvisible(fill(words.onlyService, { service, resource })),
     })),
@@ -208,7 +192,7 @@ function ResourceField({ known }: { known: ScopeList }) {
       ? [{ value: asked, text: escapeInvisible(fill(words.unknownService, { resource: asked })) }]
       : []),
   ];
-  return <SelectField id="key-resource" label={words.resource} value={resource} options={options} />;
+  return <SelectField id="key-resource" label={words.resource} value={form.resource} options={options} />;
 }
 
 function lifetimeText(seconds: number): string {
@@ -219,9 +203,8 @@ function lifetimeText(seconds: number): string {
     : inUnits(Math.ceil(seconds / 60), 'minute');
 }
 
-function LifetimeField() {
-  const asked = initial.value?.expiresInSeconds ?? emptyRequest.expiresInSeconds;
-  const seconds = [...new Set<number>([...lifetimes, asked])].sort((one, other) => one - other);
+function LifetimeField({ opened, expiresInSeconds }: KeyForm) {
+  const seconds = [...new Set([...lifetimes, opened.expiresInSeconds])].sort((one, other) => one - other);
   return (
     <SelectField
       id="key-lifetime"
@@ -233,92 +216,85 @@ function LifetimeField() {
 }
 
 /** Which tokens stand for a key without a secret. */
-function TrustFields() {
+function TrustFields({ issuer, claims }: KeyForm) {
   const isWrong = errorField.value === 'claims';
-  const input = useRef<HTMLTextAreaElement>(null);
-  useLayoutEffect(() => {
-    if (isWrong) input.current?.focus();
-  }, [isWrong]);
   return (
     <>
-      <label class="option">
-        <input
-          id="key-secretless"
-          type="checkbox"
-          checked={isSecretless.value}
-          onChange={(event) => {
-            isSecretless.value = event.currentTarget.checked;
+      <Warning>{words.jobsActAsYou}</Warning>
+      <TextField
+        id="key-issuer"
+        label={words.issuer}
+        hint={words.issuerHint}
+        value={issuer}
+        error={errorOf('issuer')}
+        errorId="new-key-error"
+        maxLength={fieldLimits.issuer}
+      />
+      <Labelled id="key-claims" label={words.claims} hint={words.claimsHint}>
+        <textarea
+          ref={useFocus<HTMLTextAreaElement>(isWrong)}
+          id="key-claims"
+          name="key-claims"
+          rows={4}
+          required
+          spellcheck={false}
+          autoCapitalize="none"
+          aria-invalid={isWrong}
+          aria-describedby={`key-claims-hint${isWrong ? ' new-key-error' : ''}`}
+          value={claims.value}
+          onInput={(event) => {
+            claims.value = event.currentTarget.value;
           }}
         />
-        <span>{words.secretless}</span>
-      </label>
-      {isSecretless.value ? (
-        <>
-          <Warning>{words.jobsActAsYou}</Warning>
-          <TextField
-            id="key-issuer"
-            label={words.issuer}
-            hint={words.issuerHint}
-            value={issuer}
-            error={errorField.value === 'issuer' ? error.value : ''}
-            errorId="new-key-error"
-            maxLength={fieldLimits.issuer}
-          />
-          <div class="field">
-            <label for="key-claims">{words.claims}</label>
-            <p class="hint" id="key-claims-hint">
-              {words.claimsHint}
-            </p>
-            <textarea
-              ref={input}
-              id="key-claims"
-              name="key-claims"
-              rows={4}
-              required
-              spellcheck={false}
-              autoCapitalize="none"
-              aria-invalid={isWrong}
-              aria-describedby={`key-claims-hint${isWrong ? ' new-key-error' : ''}`}
-              value={claims.value}
-              onInput={(event) => {
-                claims.value = event.currentTarget.value;
-              }}
-            />
-          </div>
-        </>
-      ) : null}
+      </Labelled>
     </>
   );
 }
 
-interface NewKeyProps {
-  readonly known: ScopeList;
-  readonly onCreated: (key: CreatedKey) => void;
-}
+type NewKeyProps = { readonly known: ScopeList; readonly onCreated: (key: CreatedKey) => void };
 
-/** The form for a new key. */
+/** The form for a new key, while it is open. */
 export function NewKeyForm({ known, onCreated }: NewKeyProps) {
+  const form = openedForm.value;
+  if (form === undefined) return null;
+  const { isSecretless } = form;
   return (
     <section class="offer" aria-labelledby="new-key-heading">
       <h3 id="new-key-heading">{words.heading}</h3>
-      {initial.value === requested ? <p>{words.requested}</p> : null}
+      {form.opened === requested ? <p>{words.requested}</p> : null}
       <ErrorMessage id="new-key-error" text={error.value} />
-      <Form onSubmit={() => create(known, onCreated)}>
+      <Form onSubmit={() => create(form, known, onCreated)}>
         <TextField
           id="key-name"
           label={texts.account.profile.name}
           hint={words.nameHint}
-          value={name}
-          error={errorField.value === 'name' ? error.value : ''}
+          value={form.name}
+          error={errorOf('name')}
           errorId="new-key-error"
           takesFocus
           maxLength={fieldLimits.keyName}
         />
-        <ScopeOptions known={known} />
-        <ResourceField known={known} />
-        <LifetimeField />
-        <TrustFields />
-        <Choice busy={busy} label={words.create} onCancel={closeForm} />
+        <ScopeOptions form={form} known={known} />
+        <ResourceField form={form} known={known} />
+        <LifetimeField {...form} />
+        <Checkbox
+          id="key-secretless"
+          checked={isSecretless.value}
+          onChange={({ currentTarget }) => {
+            isSecretless.value = currentTarget.checked;
+          }}
+        >
+          {words.secretless}
+        </Checkbox>
+        {isSecretless.value ? <TrustFields {...form} /> : null}
+        <Choice
+          busy={busy}
+          label={words.create}
+          onCancel={() => {
+            closeForm();
+            focusAgain('create-key');
+          }}
+        />
       </Form>
     </section>
   );
@@ -336,11 +312,15 @@ async function copy(key: string, field: HTMLInputElement | null): Promise<void> 
 
 /** The key that was just created, which nothing can show again. */
 export function CreatedKeyView() {
-  const heading = useRef<HTMLHeadingElement>(null);
+  const heading = useFocus<HTMLHeadingElement>();
   const field = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => heading.current?.focus(), []);
   const key = created.value;
   if (key === undefined) return null;
+  const close = () => {
+    created.value = undefined;
+    copied.value = '';
+    focusAgain('create-key');
+  };
   return (
     <section class="offer" aria-labelledby="created-key-heading">
       <h3 id="created-key-heading" ref={heading} tabIndex={-1}>
@@ -359,22 +339,13 @@ export function CreatedKeyView() {
         value={key.key}
         onFocus={(event) => event.currentTarget.select()}
       />
-      <StatusMessage>{copied.value}</StatusMessage>
+      <StatusMessage text={copied.value} />
       <div class="row">
-        <button type="button" class="primary" onClick={() => void copy(key.key ?? '', field.current)}>
+        <Button class="primary" onClick={() => copy(key.key ?? '', field.current)}>
           <Icon path={copyIcon} />
           {words.copy}
-        </button>
-        <button
-          type="button"
-          onClick={() => {
-            created.value = undefined;
-            copied.value = '';
-            requestAnimationFrame(() => document.getElementById('create-key')?.focus());
-          }}
-        >
-          {words.stored}
-        </button>
+        </Button>
+        <Button onClick={close}>{words.stored}</Button>
       </div>
     </section>
   );

@@ -10,7 +10,9 @@ import { explain } from '../error-messages.ts';
 import { forgetEmailSignIn, signedInByEmail } from '../passkey-offer.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
+import { focusAgain } from '../ui/focus.ts';
 import { Choice, Form } from '../ui/form.tsx';
 import { IconBox } from '../ui/icon.tsx';
 import { passkeyIcon } from '../ui/icons.ts';
@@ -19,7 +21,7 @@ import { RemoveQuestion } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { Use } from './parts.tsx';
-import { finish, focusHeading, Section, SectionContent, sectionData } from './section.tsx';
+import { finish, focusHeading, Section, sectionData } from './section.tsx';
 
 /** The passkey whose rename form or removal confirmation is open. */
 type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
@@ -120,7 +122,7 @@ function show(passkey: Passkey, to: Open['to']): void {
 /** Shows the buttons again and returns the focus to the one that was used. */
 function close({ id, to }: Open): void {
   open.value = undefined;
-  requestAnimationFrame(() => document.getElementById(`${to}-${id}`)?.focus());
+  focusAgain(`${to}-${id}`);
 }
 
 function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
@@ -145,17 +147,16 @@ function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
 const Actions = ({ passkey, titleId }: { passkey: Passkey; titleId: string }) => (
   <div class="row">
     {(['rename', 'remove'] as const).map((to) => (
-      <button
+      <Button
         key={to}
-        type="button"
         id={`${to}-${passkey.id}`}
         class={to === 'rename' ? 'plain' : ''}
-        disabled={busy.now.value}
+        busy={busy}
         aria-describedby={titleId}
         onClick={() => show(passkey, to)}
       >
         {to === 'rename' ? words.rename : texts.account.remove}
-      </button>
+      </Button>
     ))}
   </div>
 );
@@ -182,42 +183,34 @@ function Below({ passkey, now }: { passkey: Passkey; now: Open | undefined }) {
   );
 }
 
-function Item({ passkey }: { passkey: Passkey }) {
+function PasskeyRow({ passkey }: { passkey: Passkey }) {
   const titleId = `passkey-${passkey.id}`;
   const now = open.value?.id === passkey.id ? open.value : undefined;
   const [storage, storageText] = storageOf(passkey);
   return (
-    <li data-passkey={passkey.id} aria-labelledby={titleId}>
-      <Row
-        titleId={titleId}
-        icon={passkeyIcon}
-        title={
-          <>
-            <bdi>{escapeInvisible(passkey.name)}</bdi> <span class="badge">{storage}</span>
-          </>
-        }
-        action={now === undefined ? <Actions passkey={passkey} titleId={titleId} /> : null}
-        below={<Below passkey={passkey} now={now} />}
-      >
-        <p>
-          <Use item={passkey} />
-        </p>
-        <p>{storageText}</p>
-      </Row>
-    </li>
+    <Row
+      titleId={titleId}
+      icon={passkeyIcon}
+      title={
+        <>
+          <bdi>{escapeInvisible(passkey.name)}</bdi> <span class="badge">{storage}</span>
+        </>
+      }
+      action={now === undefined ? <Actions passkey={passkey} titleId={titleId} /> : null}
+      below={<Below passkey={passkey} now={now} />}
+    >
+      <p>
+        <Use item={passkey} />
+      </p>
+      <p>{storageText}</p>
+    </Row>
   );
 }
 
 const AddButton = ({ primary = false }: { primary?: boolean }) => (
-  <button
-    type="button"
-    id="add-passkey"
-    class={primary ? 'primary' : ''}
-    disabled={busy.now.value}
-    onClick={() => void add()}
-  >
+  <Button id="add-passkey" class={primary ? 'primary' : ''} busy={busy} onClick={add}>
     {busy.label(words.add, 'add')}
-  </button>
+  </Button>
 );
 
 const Offer = () => (
@@ -228,17 +221,16 @@ const Offer = () => (
     </p>
     <div class="row">
       <AddButton primary />
-      <button
-        type="button"
+      <Button
         class="plain"
-        disabled={busy.now.value}
+        busy={busy}
         onClick={() => {
           isOffered.value = false;
           focusHeading('passkeys');
         }}
       >
         {words.notNow}
-      </button>
+      </Button>
     </div>
   </section>
 );
@@ -247,19 +239,17 @@ const Offer = () => (
 export const Passkeys = () => (
   <Section
     data={passkeysData}
-    title={texts.account.sections.passkeys}
     isPart
     action={passkeysSupported && !isOffered.value ? <AddButton /> : null}
+    above={<ErrorMessage id="passkeys-error" text={error.value} />}
+    entries={2}
   >
-    <ErrorMessage id="passkeys-error" text={error.value} />
-    <SectionContent data={passkeysData} entries={2}>
-      {isOffered.value ? <Offer /> : null}
-      <List id="passkeys" icon={passkeyIcon} none={isOffered.value ? undefined : words.none}>
-        {passkeys.value.map((passkey) => (
-          <Item key={passkey.id} passkey={passkey} />
-        ))}
-      </List>
-      {passkeysSupported ? null : <p class="quiet">{texts.errors.passkeys.unsupported}</p>}
-    </SectionContent>
+    {isOffered.value ? <Offer /> : null}
+    <List id="passkeys" none={isOffered.value ? undefined : { icon: passkeyIcon, text: words.none }}>
+      {passkeys.value.map((passkey) => (
+        <PasskeyRow key={passkey.id} passkey={passkey} />
+      ))}
+    </List>
+    {passkeysSupported ? null : <p class="quiet">{texts.errors.passkeys.unsupported}</p>}
   </Section>
 );

@@ -11,12 +11,15 @@ import { setPageUser } from '../page-user.ts';
 import { tabNote } from '../tab-note.ts';
 import { fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { SelectField, TextField } from '../ui/field.tsx';
+import { focusAgain } from '../ui/focus.ts';
 import { Choice, Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Done, hideDone, runAction, showDone } from './actions.tsx';
 import { ChangeEmail } from './change-email.tsx';
 import { fields, mergeEdits, patchOf, type Texts, textsOf } from './profile-edits.ts';
+import { Card } from './section.tsx';
 
 const profile = signal<Profile | undefined>(undefined);
 let tag = '';
@@ -82,7 +85,7 @@ function open(stored: Profile): void {
 function close(message: string): void {
   isOpen.value = false;
   if (message !== '') showDone('profile', message);
-  requestAnimationFrame(() => document.getElementById('edit-profile')?.focus());
+  focusAgain('edit-profile');
 }
 
 const save = () =>
@@ -212,21 +215,21 @@ export function ProfileSection() {
   const shown = profile.value;
   if (shown === undefined) return null;
   return (
-    <section class="card" aria-labelledby="profile-heading">
-      <div class="section-head">
-        <h2 id="profile-heading" tabIndex={-1}>
-          {texts.account.sections.profile}
-        </h2>
-        {isOpen.value ? null : (
-          <button type="button" id="edit-profile" onClick={() => open(shown)}>
+    <Card
+      id="profile"
+      title={texts.account.sections.profile}
+      action={
+        isOpen.value ? null : (
+          <Button id="edit-profile" onClick={() => open(shown)}>
             {words.edit}
-          </button>
-        )}
-      </div>
+          </Button>
+        )
+      }
+    >
       <Done section="profile" />
       <Values shown={shown} />
       {isOpen.value ? <EditForm /> : null}
       <ChangeEmail />
-    </section>
+    </Card>
   );
 }

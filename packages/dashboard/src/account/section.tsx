@@ -3,7 +3,8 @@ import type { ComponentChildren } from 'preact';
 import type { Problem, Result } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { fill, sentences, texts } from '../texts.ts';
-import { busyState } from '../ui/busy.ts';
+import { type Busy, busyState } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Done, detectSignOut, showDone } from './actions.tsx';
@@ -11,20 +12,19 @@ import { Done, detectSignOut, showDone } from './actions.tsx';
 /** A section of the account page that loads on its own, so that one failure leaves the rest usable. */
 export interface SectionData {
   readonly id: string;
+  readonly title: string;
   readonly state: ReadonlySignal<'loading' | 'failed' | 'loaded'>;
-  readonly error: ReadonlySignal<string>;
-  readonly isBusy: ReadonlySignal<boolean>;
+  readonly busy: Busy;
   load(): Promise<void>;
 }
 
 /**
  * @param id prefix of the ids of the section's elements
- * @param name subject of the message that loading failed
  * @param fetchData stores what it fetches where the section renders it from, and returns any problem
  */
 export function sectionData(
   id: string,
-  name: string,
+  title: string,
   fetchData: () => Promise<Problem | undefined>,
 ): SectionData {
   const state = signal<'loading' | 'failed' | 'loaded'>('loading');
@@ -34,7 +34,7 @@ export function sectionData(
       const problem = await fetchData();
       if (problem !== undefined) {
         state.value = 'failed';
-        return sentences(fill(texts.account.failed, { section: name }), explain(problem));
+        return sentences(fill(texts.account.failed, { section: title }), explain(problem));
       }
       const wasFailed = state.value === 'failed';
       state.value = 'loaded';
@@ -42,13 +42,13 @@ export function sectionData(
       if (wasFailed) focusHeading(id);
       return undefined;
     });
-  return { id, state, error: busy.error, isBusy: busy.now, load };
+  return { id, title, state, busy, load };
 }
 
 /** A section with a list that is loaded page by page. Its id is the member of a page with the entries. */
 export function pagedData<Id extends string, T>(
   id: Id,
-  name: string,
+  title: string,
   fetchPage: (
     cursor?: string,
   ) => Promise<Result<{ next_cursor: string | null } & { [List in Id]: readonly T[] }>>,
@@ -68,26 +68,23 @@ export function pagedData<Id extends string, T>(
       const problem = await read(from);
       return problem && explain(problem);
     });
-  return { ...sectionData(id, name, () => read()), entries, cursor, more, showMore };
+  return { ...sectionData(id, title, () => read()), entries, cursor, more, showMore };
 }
 
 /** Loads the next page of a list, while there is one. */
-export const ShowMore = ({ data }: { data: ReturnType<typeof pagedData> }) => {
-  const { id, cursor, more, showMore } = data;
+export const ShowMore = ({
+  data: { id, cursor, more, showMore },
+}: {
+  data: ReturnType<typeof pagedData>;
+}) => {
   const next = cursor.value;
   return (
     <>
       <ErrorMessage id={`${id}-error`} text={more.error.value} />
       {next === null ? null : (
-        <button
-          type="button"
-          id={`more-${id}`}
-          class="show-more"
-          disabled={more.now.value}
-          onClick={() => void showMore(next)}
-        >
+        <Button id={`more-${id}`} class="show-more" busy={more} onClick={() => showMore(next)}>
           {texts.common.showMore}
-        </button>
+        </Button>
       )}
     </>
   );
@@ -102,65 +99,64 @@ export function finish(section: string, done: string): undefined {
   focusHeading(section);
 }
 
-interface SectionProps {
-  readonly data: SectionData;
+interface CardProps {
+  readonly id: string;
   readonly title: string;
-  /** A part of another section has a heading of the next level. */
+  /** A part of another card has a heading of the next level. */
   readonly isPart?: boolean;
-  /** A button about the whole list, shown once it is loaded. */
+  readonly isLoading?: boolean;
+  /** A button about all that it shows. */
   readonly action?: ComponentChildren;
+  readonly class?: string;
   readonly children: ComponentChildren;
 }
 
-/** A titled section, or a part of one. */
-export function Section({ data: { id, state }, title, isPart = false, action, children }: SectionProps) {
+/** A titled part of the page. */
+export function Card({ id, title, isPart = false, isLoading, action, children, ...props }: CardProps) {
   const heading = { id: `${id}-heading`, tabIndex: -1, children: title };
   return (
-    <section
-      class={isPart ? 'part' : 'card'}
-      aria-labelledby={`${id}-heading`}
-      aria-busy={state.value === 'loading'}
-    >
+    <section class={isPart ? 'part' : 'card'} aria-labelledby={heading.id} aria-busy={isLoading} {...props}>
       <div class="section-head">
         {isPart ? <h3 {...heading} /> : <h2 {...heading} />}
-        {state.value === 'loaded' ? (action ?? null) : null}
+        {action}
       </div>
-      <Done section={id} />
       {children}
     </section>
   );
 }
 
-interface SectionContentProps {
+interface SectionProps extends Pick<CardProps, 'isPart' | 'action' | 'children'> {
   readonly data: SectionData;
+  /** What stands above the content, loaded or not. */
+  readonly above?: ComponentChildren;
   /** How many entries the placeholder reserves room for. */
   readonly entries: number;
-  readonly children: ComponentChildren;
 }
 
-/** The loaded content of a section; before that a placeholder, or the error with a button to try again. */
-export function SectionContent({
-  data: { id, state, error, isBusy, load },
-  entries,
-  children,
-}: SectionContentProps) {
+/** A card with its loaded content; before that a placeholder, or the error with a button to try again. */
+export function Section({ data, above, entries, action, children, ...props }: SectionProps) {
+  const { id, title, busy, load } = data;
+  const state = data.state.value;
   return (
-    <>
-      <ErrorMessage id={`${id}-failure`} text={error.value} />
-      {state.value === 'loading' ? <Placeholder entries={entries} /> : null}
-      {state.value === 'failed' ? (
+    <Card
+      id={id}
+      title={title}
+      isLoading={state === 'loading'}
+      action={state === 'loaded' ? action : null}
+      {...props}
+    >
+      <Done section={id} />
+      {above}
+      <ErrorMessage id={`${id}-failure`} text={busy.error.value} />
+      {state === 'loading' ? <Placeholder entries={entries} /> : null}
+      {state === 'failed' ? (
         <p class="retry">
-          <button
-            type="button"
-            disabled={isBusy.value}
-            aria-describedby={`${id}-heading`}
-            onClick={() => void load()}
-          >
-            {isBusy.value ? texts.common.busy : texts.common.tryAgain}
-          </button>
+          <Button busy={busy} aria-describedby={`${id}-heading`} onClick={load}>
+            {busy.label(texts.common.tryAgain)}
+          </Button>
         </p>
       ) : null}
-      {state.value === 'loaded' ? children : null}
-    </>
+      {state === 'loaded' ? children : null}
+    </Card>
   );
 }

@@ -7,16 +7,17 @@ import { reauthentications } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
 import { counted, fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { Details } from '../ui/details.tsx';
 import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { Row } from '../ui/row.tsx';
+import { List, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { everything } from './key-request.ts';
 import { accessText, Claim, loadKnownScopes, OnlyService } from './parts.tsx';
-import { finish, Section, SectionContent, sectionData } from './section.tsx';
+import { finish, Section, sectionData } from './section.tsx';
 
 const words = texts.account.sessions;
 
@@ -126,34 +127,27 @@ interface EndButtonProps {
 }
 
 const EndButton = ({ ended, titleId, label, done }: EndButtonProps) => (
-  <button
-    type="button"
-    disabled={busy.now.value}
-    aria-describedby={titleId}
-    onClick={() => void endEach(ended, done)}
-  >
+  <Button busy={busy} aria-describedby={titleId} onClick={() => endEach(ended, done)}>
     {label}
-  </button>
+  </Button>
 );
 
-function RunItem({ session }: { session: Session }) {
+function RunRow({ session }: { session: Session }) {
   const titleId = `session-${session.id}`;
   return (
-    <li data-session={session.id} aria-labelledby={titleId}>
-      <Row
-        titleId={titleId}
-        icon={runIcon}
-        title={<Title session={session} />}
-        action={<EndButton ended={[session]} titleId={titleId} label={words.stop} done={words.stopped} />}
-      >
-        <p>{accessOf(session)}</p>
-        <p>
-          {fillParts(texts.account.started, { time: <RelativeTime at={session.created_at} /> })}
-          {' · '}
-          {fillParts(texts.account.lastUsed, { time: <RelativeTime at={session.last_used_at} /> })}
-        </p>
-      </Row>
-    </li>
+    <Row
+      titleId={titleId}
+      icon={runIcon}
+      title={<Title session={session} />}
+      action={<EndButton ended={[session]} titleId={titleId} label={words.stop} done={words.stopped} />}
+    >
+      <p>{accessOf(session)}</p>
+      <p>
+        {fillParts(texts.account.started, { time: <RelativeTime at={session.created_at} /> })}
+        {' · '}
+        {fillParts(texts.account.lastUsed, { time: <RelativeTime at={session.last_used_at} /> })}
+      </p>
+    </Row>
   );
 }
 
@@ -163,7 +157,7 @@ function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) 
     <div class="runs">
       <ul class="plain-list" aria-labelledby={titleId}>
         {runs.map((session) => (
-          <RunItem key={session.id} session={session} />
+          <RunRow key={session.id} session={session} />
         ))}
       </ul>
       {runs.length < 2 ? null : (
@@ -173,57 +167,41 @@ function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) 
   );
 }
 
-function SessionItem({ session, runs }: { session: Session; runs: readonly Session[] }) {
+function SessionRow({ session, runs }: { session: Session; runs: readonly Session[] }) {
   const titleId = `session-${session.id}`;
   const { device_name, client_name, user_agent } = session;
   return (
-    <li data-session={session.id} aria-labelledby={titleId}>
-      <Row
-        titleId={titleId}
-        icon={iconOf(session)}
-        title={<Title session={session} />}
-        below={runs.length === 0 ? null : <Runs runs={runs} titleId={titleId} />}
-        action={
-          session.current ? null : (
-            <EndButton ended={[session]} titleId={titleId} label={words.end} done={words.ended} />
-          )
-        }
-      >
-        {isNarrow(session) ? <p>{accessOf(session)}</p> : null}
-        <p>
-          {fillParts(texts.account.lastUsed, { time: <RelativeTime at={session.last_used_at} /> })}
-          {' · '}
-          {session.ip_address ?? texts.account.unknownIpAddress}
-        </p>
-        <Details
-          summary={fillParts(words.signedInBy, {
-            method: texts.account.methods[session.method],
-            time: <RelativeTime at={session.created_at} />,
-          })}
-        >
-          {device_name === null || client_name === null ? null : (
-            <Claim label={texts.common.program} text={client_name} />
-          )}
-          <Claim label={texts.common.userAgent} text={user_agent} />
-          <UntrustedHint />
-        </Details>
-      </Row>
-    </li>
-  );
-}
-
-function EndOthers() {
-  const hasOthers = sessions.value?.some(isOther);
-  return hasOthers ? (
-    <button
-      type="button"
-      id="sign-out-others"
-      disabled={busy.now.value}
-      onClick={() => void endOtherSessions()}
+    <Row
+      titleId={titleId}
+      icon={iconOf(session)}
+      title={<Title session={session} />}
+      below={runs.length === 0 ? null : <Runs runs={runs} titleId={titleId} />}
+      action={
+        session.current ? null : (
+          <EndButton ended={[session]} titleId={titleId} label={words.end} done={words.ended} />
+        )
+      }
     >
-      {words.endOthers}
-    </button>
-  ) : null;
+      {isNarrow(session) ? <p>{accessOf(session)}</p> : null}
+      <p>
+        {fillParts(texts.account.lastUsed, { time: <RelativeTime at={session.last_used_at} /> })}
+        {' · '}
+        {session.ip_address ?? texts.account.unknownIpAddress}
+      </p>
+      <Details
+        summary={fillParts(words.signedInBy, {
+          method: texts.account.methods[session.method],
+          time: <RelativeTime at={session.created_at} />,
+        })}
+      >
+        {device_name === null || client_name === null ? null : (
+          <Claim label={texts.common.program} text={client_name} />
+        )}
+        <Claim label={texts.common.userAgent} text={user_agent} />
+        <UntrustedHint />
+      </Details>
+    </Row>
+  );
 }
 
 /** Shows all sessions and moves the focus to the first new one, since the button is gone. */
@@ -234,41 +212,35 @@ function showAll(): void {
   );
 }
 
-/** How many programs have a token of their own that acts for the user. */
-function RunsSummary({ all }: { all: readonly Session[] }) {
-  const runs = all.filter(isRun).length;
-  if (runs === 0) return null;
-  return <p id="runs-summary">{counted(words.runs, runs)}</p>;
-}
-
 /** The current session, then the newest others, each with the runs within it. Runs within a key come by themselves. */
-function List({ all }: { all: readonly Session[] }) {
+function SessionList({ all }: { all: readonly Session[] }) {
   const logins = new Set(all.filter((session) => !isRun(session)).map(({ id }) => id));
   const isBelow = (session: Session) => session.within?.some((id) => logins.has(id)) ?? false;
   const ordered = all
     .filter((session) => !isBelow(session))
     .sort((one, other) => Number(other.current) - Number(one.current));
   const shown = showsAll.value ? ordered : ordered.slice(0, initiallyShown);
+  const runs = all.filter(isRun).length;
   return (
     <>
-      <RunsSummary all={all} />
-      <ul id="sessions" class="plain-list" aria-labelledby="sessions-heading">
+      {runs === 0 ? null : <p id="runs-summary">{counted(words.runs, runs)}</p>}
+      <List id="sessions">
         {shown.map((session) =>
           isRun(session) ? (
-            <RunItem key={session.id} session={session} />
+            <RunRow key={session.id} session={session} />
           ) : (
-            <SessionItem
+            <SessionRow
               key={session.id}
               session={session}
               runs={all.filter(({ within }) => within?.includes(session.id))}
             />
           ),
         )}
-      </ul>
+      </List>
       {shown.length < ordered.length ? (
-        <button type="button" id="all-sessions" class="plain" onClick={showAll}>
+        <Button id="all-sessions" class="plain" onClick={showAll}>
           {fill(words.showAll, { count: String(ordered.length) })}
-        </button>
+        </Button>
       ) : null}
       {shown.some((session) => quotedName(session) !== null) ? <UntrustedHint /> : null}
     </>
@@ -277,10 +249,18 @@ function List({ all }: { all: readonly Session[] }) {
 
 /** The user's sessions, and ending one or all others. */
 export const Sessions = () => (
-  <Section data={sessionsData} title={texts.account.sections.sessions} action={<EndOthers />}>
-    <ErrorMessage id="sessions-error" text={error.value} />
-    <SectionContent data={sessionsData} entries={2}>
-      <List all={sessions.value ?? []} />
-    </SectionContent>
+  <Section
+    data={sessionsData}
+    action={
+      sessions.value?.some(isOther) ? (
+        <Button id="sign-out-others" busy={busy} onClick={endOtherSessions}>
+          {words.endOthers}
+        </Button>
+      ) : null
+    }
+    above={<ErrorMessage id="sessions-error" text={error.value} />}
+    entries={2}
+  >
+    <SessionList all={sessions.value ?? []} />
   </Section>
 );

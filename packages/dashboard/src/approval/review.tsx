@@ -6,8 +6,9 @@ import type { ComponentChildren } from 'preact';
 import { ConfirmDialog } from '../confirm/confirm.tsx';
 import { switchAccountPath } from '../next.ts';
 import { pageUser } from '../page-user.ts';
-import { scopeText } from '../scope-text.ts';
+import { ScopeText, scopeText } from '../scope-text.tsx';
 import { fill, fillParts, texts } from '../texts.ts';
+import { Button } from '../ui/button.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { scopeIcon } from '../ui/icons.ts';
@@ -96,8 +97,7 @@ function Choice({ isBusy, timer, onApprove, onDeny }: ChoiceProps) {
   return (
     <div class="choice always-seen">
       {onApprove === undefined ? null : (
-        <button
-          type="button"
+        <Button
           id="approve"
           class="primary"
           disabled={isBusy}
@@ -105,11 +105,11 @@ function Choice({ isBusy, timer, onApprove, onDeny }: ChoiceProps) {
           onClick={approve}
         >
           {texts.device.approve}
-        </button>
+        </Button>
       )}
-      <button type="button" id="deny" disabled={isBusy} onClick={onDeny}>
+      <Button id="deny" disabled={isBusy} onClick={onDeny}>
         {texts.device.deny}
-      </button>
+      </Button>
     </div>
   );
 }
@@ -130,15 +130,10 @@ function RequestedAccess({ access, heading }: { access: Access; heading: string 
           <li key={scope.name}>
             <Icon path={scopeIcon} />
             <span>
-              <bdi>
-                {escapeInvisible(scopeText(scope) || fill(texts.device.notOffered, { scope: scope.name }))}
-              </bdi>
-              {scope.service === null ? null : (
-                <span class="hint">
-                  {' '}
-                  <bdi>{escapeInvisible(scope.service)}</bdi>
-                </span>
-              )}
+              <ScopeText
+                scope={scope}
+                text={scopeText(scope) || fill(texts.device.notOffered, { scope: scope.name })}
+              />
             </span>
           </li>
         ))}

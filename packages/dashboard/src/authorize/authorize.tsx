@@ -15,6 +15,7 @@ import { pageData } from '../page-data.ts';
 import { setPageUser } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave as leavePage } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { approvedIcon, cautionIcon, deniedIcon } from '../ui/icons.ts';
 import { LoadingMessage, LoadingPage, UnavailablePage } from '../ui/loading.tsx';
 import { Warning } from '../ui/messages.tsx';
@@ -174,9 +175,9 @@ function Refused({ message, response, source }: Extract<Step, { at: 'refused' }>
   return (
     <Outcome key="refused" tone="caution" icon={cautionIcon} heading={texts.authorize.refused}>
       <p>{fillParts(texts.authorize.refusedText, { host: <Program client={source.client} /> })}</p>
-      <button type="button" id="go-back" class="primary wide-button" onClick={() => leave(response)}>
+      <Button id="go-back" class="primary wide-button" onClick={() => leave(response)}>
         {host === null ? texts.authorize.goBackToProgram : fill(texts.authorize.goBack, { host })}
-      </button>
+      </Button>
       <Reason message={message} />
       <HomeLink />
     </Outcome>

@@ -24,6 +24,7 @@ import { otherUserEmail, pageUser } from '../page-user.ts';
 import { forgetSentEmail, rememberSentEmail, sentEmailKey } from '../sign-in-emails.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { EmailCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -143,12 +144,12 @@ function OtherUserDialog({ email }: { email: string }) {
         })}
       </p>
       <div class="row">
-        <button type="button" class="primary" onClick={() => location.reload()}>
+        <Button class="primary" onClick={() => location.reload()}>
           {texts.confirm.reload}
-        </button>
-        <button type="button" class="plain" onClick={dismiss}>
+        </Button>
+        <Button class="plain" onClick={dismiss}>
           {texts.common.stay}
-        </button>
+        </Button>
       </div>
     </Dialog>
   );
@@ -171,9 +172,9 @@ function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
           errorId="confirm-error"
           takesFocus
         />
-        <button type="submit" class="primary" disabled={busy.now.value}>
+        <Button class="primary" busy={busy}>
           {busy.label(texts.confirm.confirm, 'code')}
-        </button>
+        </Button>
       </Form>
     </>
   );
@@ -185,26 +186,20 @@ function Methods({ person, onCancel }: { person: Person; onCancel: () => void })
   return (
     <div class="row">
       {offersPasskey && !isSent ? (
-        <button
-          type="button"
-          class="primary"
-          disabled={busy.now.value}
-          onClick={() => void usePasskey(person)}
-        >
+        <Button class="primary" busy={busy} onClick={() => usePasskey(person)}>
           {busy.label(texts.confirm.usePasskey, 'passkey')}
-        </button>
+        </Button>
       ) : null}
-      <button
-        type="button"
+      <Button
         class={isSent ? 'plain' : offersPasskey ? '' : 'primary'}
-        disabled={busy.now.value}
-        onClick={() => void sendEmail(person)}
+        busy={busy}
+        onClick={() => sendEmail(person)}
       >
         {busy.label(isSent ? texts.common.newEmail : texts.confirm.emailCode, 'email')}
-      </button>
-      <button type="button" class="plain" onClick={onCancel}>
+      </Button>
+      <Button class="plain" onClick={onCancel}>
         {texts.common.cancel}
-      </button>
+      </Button>
     </div>
   );
 }

@@ -11,6 +11,7 @@ import { loginPath, sessionsPath } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
 import { fillParts, sentences, texts } from '../texts.ts';
 import { busyState, leave } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { Countdown } from '../ui/countdown.tsx';
 import { UserCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -184,9 +185,9 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => busy.run(lookUp)}>
         <UserCodeField id="user_code" label={texts.device.code} value={code} error={error.value} takesFocus />
-        <button type="submit" class="primary" disabled={busy.now.value}>
+        <Button class="primary" busy={busy}>
           {busy.label(texts.common.continue)}
-        </button>
+        </Button>
       </Form>
       {isUnknownCode ? (
         <p class="links">

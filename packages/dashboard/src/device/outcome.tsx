@@ -2,6 +2,7 @@ import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { securityPath, sessionsPath } from '../next.ts';
 import { signedInByEmail } from '../passkey-offer.ts';
 import { fill, fillParts, sentences, texts } from '../texts.ts';
+import { Button } from '../ui/button.tsx';
 import { approvedIcon, cautionIcon, clockIcon, deniedIcon, waitingIcon, withdrawnIcon } from '../ui/icons.ts';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { HomeLink, Outcome } from '../ui/outcome.tsx';
@@ -69,9 +70,9 @@ export function Approved({ status, confirmationCode, error, isBusy, onWithdraw }
           {fillParts(texts.common.sentences, {
             first: texts.device.byMistake,
             second: (
-              <button type="button" id="withdraw" class="plain" disabled={isBusy} onClick={onWithdraw}>
+              <Button id="withdraw" class="plain" disabled={isBusy} onClick={onWithdraw}>
                 {texts.device.withdraw}
-              </button>
+              </Button>
             ),
           })}
         </p>

@@ -33,6 +33,7 @@ import {
 import { type SignOut, takeSignOut } from '../signed-out.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { Countdown, useRemaining } from '../ui/countdown.tsx';
 import { EmailCodeField, EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -150,16 +151,10 @@ function showForm(): void {
 }
 
 const PasskeyButton = () => (
-  <button
-    type="button"
-    id="use-passkey"
-    class="primary wide-button"
-    disabled={busy.now.value}
-    onClick={() => void usePasskey()}
-  >
+  <Button id="use-passkey" class="primary wide-button" busy={busy} onClick={usePasskey}>
     <Icon path={passkeyIcon} />
     {busy.label(texts.login.withPasskey, 'passkey')}
-  </button>
+  </Button>
 );
 
 const EmailForm = () => (
@@ -173,10 +168,10 @@ const EmailForm = () => (
       takesFocus
       autoComplete="username webauthn"
     />
-    <button type="submit" class={passkeysSupported ? 'wide-button' : 'primary'} disabled={busy.now.value}>
+    <Button class={passkeysSupported ? 'wide-button' : 'primary'} busy={busy}>
       <Icon path={emailIcon} />
       {busy.label(texts.login.emailLink, 'email')}
-    </button>
+    </Button>
   </Form>
 );
 
@@ -212,7 +207,7 @@ function AddressStep() {
         <p class="quiet">{texts.login.noPassword}</p>
       </div>
       <Waiting />
-      <StatusMessage id="notice">{notice.value}</StatusMessage>
+      <StatusMessage id="notice" text={notice.value} />
       <ErrorMessage text={error.value} />
       {passkeysSupported ? (
         <>
@@ -221,7 +216,7 @@ function AddressStep() {
         </>
       ) : null}
       <EmailForm />
-      <StatusMessage>{status.value}</StatusMessage>
+      <StatusMessage text={status.value} />
     </>
   );
 }
@@ -240,9 +235,9 @@ const EnterCode = ({ sent: { email: address, request, until } }: { sent: Sent })
     <ErrorMessage text={error.value} />
     <Form onSubmit={() => enterCode(request)}>
       <EmailCodeField id="code" value={code} error={isFieldError.value ? error.value : ''} />
-      <button type="submit" class="primary" disabled={busy.now.value}>
+      <Button class="primary" busy={busy}>
         {busy.label(texts.common.signIn, 'code')}
-      </button>
+      </Button>
     </Form>
   </>
 );
@@ -279,20 +274,18 @@ function SentStep({ sent }: { sent: Sent }) {
         {texts.login.checkEmail}
       </Heading>
       {isExpired ? <Expired email={sent.email} /> : <EnterCode sent={sent} />}
-      <StatusMessage>{status.value}</StatusMessage>
+      <StatusMessage text={status.value} />
       <div class="links">
-        <button
-          type="button"
+        <Button
           class={isExpired ? 'primary wide-button' : 'plain'}
-          disabled={busy.now.value}
-          onClick={() => void requestEmail(sent.email)}
+          busy={busy}
+          onClick={() => requestEmail(sent.email)}
         >
           {busy.label(texts.common.newEmail, 'email')}
-        </button>
-        <button
-          type="button"
+        </Button>
+        <Button
           class="plain"
-          disabled={busy.now.value}
+          busy={busy}
           onClick={() => {
             error.value = '';
             status.value = '';
@@ -301,7 +294,7 @@ function SentStep({ sent }: { sent: Sent }) {
           }}
         >
           {texts.common.otherEmail}
-        </button>
+        </Button>
       </div>
     </>
   );
@@ -318,9 +311,9 @@ function SignedIn({ as, inAnotherTab }: Extract<Step, { at: 'signedIn' }>) {
         {texts.common.continue}
       </a>
       <div class="links">
-        <button type="button" class="plain" onClick={showForm}>
+        <Button class="plain" onClick={showForm}>
           {texts.common.otherAccount}
-        </button>
+        </Button>
       </div>
     </Outcome>
   );

@@ -7,6 +7,7 @@ import { noteEmailSignIn } from '../passkey-offer.ts';
 import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
@@ -91,26 +92,25 @@ function OneClickStep({ address }: { address: string }) {
       </div>
       <ErrorMessage text={error.value} />
       <Form onSubmit={() => signIn(address)}>
-        <button type="submit" class="primary" disabled={busy.now.value}>
+        <Button class="primary" busy={busy}>
           {busy.now.value ? (
             texts.common.busy
           ) : (
             <span>{fillParts(texts.magicLink.signInAs, { email: <bdi>{address}</bdi> })}</span>
           )}
-        </button>
+        </Button>
       </Form>
       <div class="links">
-        <button
-          type="button"
+        <Button
           class="plain"
-          disabled={busy.now.value}
+          busy={busy}
           onClick={() => {
             error.value = '';
             step.value = { at: 'address' };
           }}
         >
           {texts.common.otherEmail}
-        </button>
+        </Button>
       </div>
     </>
   );
@@ -136,9 +136,9 @@ const AddressStep = () => (
           takesFocus
           autoComplete="email"
         />
-        <button type="submit" class="primary" disabled={busy.now.value}>
+        <Button class="primary" busy={busy}>
           {busy.label(texts.common.signIn)}
-        </button>
+        </Button>
       </Form>
     </section>
     <section class="way" aria-labelledby="there-heading">
@@ -201,7 +201,7 @@ const MagicLinkPage = () => (
   <>
     <LoadingMessage isLoading={step.value.at === 'checking'} />
     <CurrentStep />
-    <StatusMessage>{status.value}</StatusMessage>
+    <StatusMessage text={status.value} />
   </>
 );
 

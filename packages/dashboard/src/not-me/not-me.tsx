@@ -7,6 +7,7 @@ import { partsOfList } from '../format.ts';
 import { home } from '../next.ts';
 import { counted, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { Fact } from '../ui/details.tsx';
 import { type DoneProps, mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { Form } from '../ui/form.tsx';
@@ -106,9 +107,9 @@ function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNo
           <p>{notMe.approverQuestion}</p>
           <ErrorMessage text={error.value} />
           <Form onSubmit={() => endSession(token)}>
-            <button type="submit" id="end-approver" disabled={busy.now.value}>
+            <Button id="end-approver" busy={busy}>
               {busy.label(notMe.endApprover)}
-            </button>
+            </Button>
           </Form>
         </>
       )}
@@ -122,7 +123,7 @@ const Done = (props: DoneProps<DisownedNotice>) => (
       {notMe.done}
     </Heading>
     <p>{doneText(props.value)}</p>
-    <StatusMessage>{status.value}</StatusMessage>
+    <StatusMessage text={status.value} />
     <Undone value={props.value} />
     <Approver {...props} />
     <h2>{notMe.next}</h2>

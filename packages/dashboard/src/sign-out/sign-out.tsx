@@ -6,6 +6,7 @@ import { home } from '../next.ts';
 import { pageData } from '../page-data.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
+import { Button } from '../ui/button.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { approvedIcon, cautionIcon } from '../ui/icons.ts';
@@ -42,12 +43,12 @@ const Question = ({ parameters }: { parameters: SignOutParameters }) => (
     <ErrorMessage text={error.value} />
     <Form onSubmit={() => signOut(parameters)}>
       <div class="choice">
-        <button type="submit" class="primary" disabled={busy.now.value}>
+        <Button class="primary" busy={busy}>
           {busy.label(texts.common.signOut)}
-        </button>
-        <button type="button" disabled={busy.now.value} onClick={() => location.assign(home)}>
+        </Button>
+        <Button busy={busy} onClick={() => location.assign(home)}>
           {texts.signOut.stay}
-        </button>
+        </Button>
       </div>
     </Form>
   </>

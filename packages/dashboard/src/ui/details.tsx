@@ -3,13 +3,7 @@ import { Icon } from './icon.tsx';
 import { detailsIcon } from './icons.ts';
 
 /** What most people need not read, behind its summary. */
-export const Details = ({
-  summary,
-  children,
-}: {
-  summary: ComponentChildren;
-  children: ComponentChildren;
-}) => (
+export const Details = ({ summary, children }: Record<'summary' | 'children', ComponentChildren>) => (
   <details class="quiet">
     <summary>
       <span class="chevron">
@@ -31,6 +25,6 @@ interface FactProps {
 export const Fact = ({ label, id, children }: FactProps) => (
   <>
     <dt>{label}</dt>
-    <dd {...(id === undefined ? {} : { id })}>{children}</dd>
+    <dd id={id}>{children}</dd>
   </>
 );

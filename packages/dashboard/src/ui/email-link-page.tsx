@@ -5,6 +5,7 @@ import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
 import { type ErrorMessages, explain } from '../error-messages.ts';
 import { texts } from '../texts.ts';
 import { busyState } from './busy.ts';
+import { Button } from './button.tsx';
 import { Form } from './form.tsx';
 import { Heading } from './heading.tsx';
 import { approvedIcon, linkIcon } from './icons.ts';
@@ -143,12 +144,12 @@ function questionStep<T>(
       <Form onSubmit={() => confirm(token)}>
         {page.fields?.(busy.error.value)}
         <div class="choice">
-          <button type="button" disabled={busy.now.value} onClick={() => finish({ at: 'kept' })}>
+          <Button busy={busy} onClick={() => finish({ at: 'kept' })}>
             {page.decline}
-          </button>
-          <button type="submit" class="primary" disabled={busy.now.value}>
+          </Button>
+          <Button class="primary" busy={busy}>
             {busy.label(page.confirm)}
-          </button>
+          </Button>
         </div>
       </Form>
     </>

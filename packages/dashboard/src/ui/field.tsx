@@ -1,12 +1,13 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Signal } from '@preact/signals';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
 import { texts } from '../texts.ts';
+import { useFocus } from './focus.ts';
 
 interface FieldProps {
   readonly id: string;
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly value: Signal<string>;
   /** The error message about this field, or empty. Moves focus here and links the message for assistive technology. */
   readonly error: string;
@@ -25,19 +26,30 @@ export const EmailField = (
   props: Omit<FieldProps, 'maxLength'> & { autoComplete: 'email' | 'username webauthn' },
 ) => <TextField {...props} inputMode="email" maxLength={4 * fieldLimits.emailAddress} />;
 
-interface SelectFieldProps {
-  readonly id: string;
-  readonly label: string;
-  readonly hint?: string;
-  readonly value: Signal<string>;
+interface LabelledProps extends Pick<FieldProps, 'id' | 'label' | 'hint'> {
+  readonly children: ComponentChildren;
+}
+
+/** An input below its label and what explains it. */
+export const Labelled = ({ id, label, hint, children }: LabelledProps) => (
+  <div class="field">
+    <label for={id}>{label}</label>
+    {hint === undefined ? null : (
+      <p class="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+    )}
+    {children}
+  </div>
+);
+
+interface SelectFieldProps extends Pick<FieldProps, 'id' | 'label' | 'hint' | 'value'> {
   readonly options: readonly { readonly value: string; readonly text: string }[];
 }
 
 /** A menu of values to choose from. */
 export const SelectField = ({ id, label, hint, value, options }: SelectFieldProps) => (
-  <div class="field">
-    <label for={id}>{label}</label>
-    <Hint id={id} text={hint} />
+  <Labelled id={id} label={label} hint={hint}>
     <select
       id={id}
       name={id}
@@ -45,7 +57,7 @@ export const SelectField = ({ id, label, hint, value, options }: SelectFieldProp
       onChange={(event) => {
         value.value = event.currentTarget.value;
       }}
-      {...(hint === undefined ? {} : { 'aria-describedby': `${id}-hint` })}
+      aria-describedby={hint && `${id}-hint`}
     >
       {options.map((option) => (
         <option key={option.value} value={option.value} selected={option.value === value.value}>
@@ -53,15 +65,8 @@ export const SelectField = ({ id, label, hint, value, options }: SelectFieldProp
         </option>
       ))}
     </select>
-  </div>
+  </Labelled>
 );
-
-const Hint = ({ id, text }: { id: string; text: string | undefined }) =>
-  text === undefined ? null : (
-    <p class="hint" id={`${id}-hint`}>
-      {text}
-    </p>
-  );
 
 /** The code of a device; case, spaces and hyphens don't matter. */
 export const UserCodeField = (props: Omit<FieldProps, 'maxLength'>) => (
@@ -101,25 +106,17 @@ export function TextField({
   autoComplete = 'off',
   example,
 }: FieldProps & Kind) {
-  const input = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
-    if (takesFocus || error !== '') input.current?.focus();
-  }, [takesFocus, error]);
-  const describedBy = [error === '' ? '' : errorId, hint === undefined ? '' : `${id}-hint`]
-    .filter(Boolean)
-    .join(' ');
+  const describedBy = [error && errorId, hint && `${id}-hint`].filter(Boolean).join(' ');
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <Hint id={id} text={hint} />
+    <Labelled id={id} label={label} hint={hint}>
       <input
-        ref={input}
+        ref={useFocus<HTMLInputElement>(error || takesFocus)}
         id={id}
         name={id}
         type="text"
         required
         spellcheck={false}
-        class={example === undefined ? '' : 'code'}
+        class={example && 'code'}
         placeholder={example ?? ''}
         inputMode={inputMode}
         autoComplete={autoComplete}
@@ -130,8 +127,8 @@ export function TextField({
           value.value = event.currentTarget.value;
         }}
         aria-invalid={error !== ''}
-        {...(describedBy === '' ? {} : { 'aria-describedby': describedBy })}
+        aria-describedby={describedBy || undefined}
       />
-    </div>
+    </Labelled>
   );
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { texts } from '../texts.ts';
 import type { Busy } from './busy.ts';
+import { Button } from './button.tsx';
 
 /** A form submitted by script: Enter works, without native validation or navigation. */
 export function Form({ onSubmit, children }: { onSubmit: () => Promise<void>; children: ComponentChildren }) {
@@ -30,16 +31,11 @@ export interface ChoiceProps {
 /** Two buttons: one that submits a form, or removes something, and one that closes the form or the question. */
 export const Choice = ({ busy, label, onConfirm, onCancel }: ChoiceProps) => (
   <div class="row">
-    <button
-      type={onConfirm ? 'button' : 'submit'}
-      class={onConfirm ? 'danger' : 'primary'}
-      disabled={busy.now.value}
-      {...(onConfirm ? { onClick: () => void onConfirm() } : {})}
-    >
+    <Button class={onConfirm ? 'danger' : 'primary'} busy={busy} onClick={onConfirm}>
       {busy.label(label)}
-    </button>
-    <button type="button" disabled={busy.now.value} onClick={onCancel}>
+    </Button>
+    <Button busy={busy} onClick={onCancel}>
       {texts.common.cancel}
-    </button>
+    </Button>
   </div>
 );

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { texts } from '../texts.ts';
+import { Button } from './button.tsx';
 import { Heading } from './heading.tsx';
 import { ErrorMessage } from './messages.tsx';
 
@@ -56,8 +57,8 @@ export const UnavailablePage = ({ heading, error, onRetry }: UnavailablePageProp
   <>
     <Heading key="unavailable">{heading}</Heading>
     <ErrorMessage text={error} />
-    <button type="button" class="primary wide-button" onClick={onRetry}>
+    <Button class="primary wide-button" onClick={onRetry}>
       {texts.common.tryAgain}
-    </button>
+    </Button>
   </>
 );

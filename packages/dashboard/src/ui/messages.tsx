@@ -2,36 +2,34 @@ import type { ComponentChildren } from 'preact';
 import { Icon } from './icon.tsx';
 import { approvedIcon, cautionIcon, errorIcon } from './icons.ts';
 
-const isEmpty = (children: ComponentChildren) =>
-  children === undefined || children === null || children === '' || children === false;
+interface MessageProps {
+  /** Empty for none. The element stays, as live regions must. */
+  readonly text: string;
+  readonly id?: string;
+}
 
-/** An error, announced immediately. Stays mounted while empty, as live regions must. */
-export const ErrorMessage = ({ text, id = 'error' }: { text: string; id?: string }) => (
-  <p id={id} class="message error" role="alert">
-    {text === '' ? null : (
-      <>
-        <Icon path={errorIcon} />
-        <span>{text}</span>
-      </>
-    )}
-  </p>
-);
+const message =
+  (kind: 'error' | 'status', role: 'alert' | 'status', icon: string) =>
+  ({ text, id = kind }: MessageProps) => (
+    <p id={id} class={`message ${kind}`} role={role}>
+      {text === '' ? null : (
+        <>
+          <Icon path={icon} />
+          <span>{text}</span>
+        </>
+      )}
+    </p>
+  );
+
+/** An error, announced immediately. */
+export const ErrorMessage = message('error', 'alert', errorIcon);
 
 /** A status, announced when the screen reader pauses. */
-export const StatusMessage = ({ children, id = 'status' }: { children?: ComponentChildren; id?: string }) => (
-  <p id={id} class="message status" role="status">
-    {isEmpty(children) ? null : (
-      <>
-        <Icon path={approvedIcon} />
-        <span>{children}</span>
-      </>
-    )}
-  </p>
-);
+export const StatusMessage = message('status', 'status', approvedIcon);
 
 /** A warning that is part of the page from the start. */
 export const Warning = ({ children, id }: { children: ComponentChildren; id?: string }) => (
-  <div class="warning" {...(id === undefined ? {} : { id })}>
+  <div class="warning" id={id}>
     <Icon path={cautionIcon} />
     <span>{children}</span>
   </div>

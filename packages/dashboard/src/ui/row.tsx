@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { IconBox } from './icon.tsx';
 
 interface RowProps {
-  /** The id of the title, which names the row. */
+  /** The id of the title, which names the entry. */
   readonly titleId: string;
   readonly icon: string;
   readonly isCaution?: boolean;
@@ -10,35 +10,36 @@ interface RowProps {
   /** Lines below the title. */
   readonly children: ComponentChildren;
   readonly action?: ComponentChildren;
-  /** A question or a form about this row, below it. */
+  /** A question or a form about it. */
   readonly below?: ComponentChildren;
 }
 
-/** The content of a list item: an icon, what it is, when it was used, and one action. */
+/** An entry of a list: an icon, what it is, when it was used, and one action. */
 export const Row = ({ titleId, icon, isCaution = false, title, children, action, below }: RowProps) => (
-  <div class="item">
-    <IconBox path={icon} isCaution={isCaution} />
-    <div>
-      <p id={titleId} class="title">
-        {title}
-      </p>
-      <div class="meta">{children}</div>
+  <li aria-labelledby={titleId}>
+    <div class="item">
+      <IconBox path={icon} isCaution={isCaution} />
+      <div>
+        <p id={titleId} class="title">
+          {title}
+        </p>
+        <div class="meta">{children}</div>
+      </div>
+      {action}
+      {below}
     </div>
-    {action ?? null}
-    {below ?? null}
-  </div>
+  </li>
 );
 
 interface ListProps {
   readonly id: string;
-  readonly icon: string;
-  /** What it says while it is empty; without this, nothing is shown then. */
-  readonly none?: string | undefined;
+  /** What it shows while it is empty; without this, nothing. */
+  readonly none?: { readonly icon: string; readonly text: string } | undefined;
   readonly children: readonly ComponentChildren[];
 }
 
 /** The rows of a section, or that there are none. */
-export function List({ id, icon, none, children }: ListProps) {
+export function List({ id, none, children }: ListProps) {
   if (children.length > 0)
     return (
       <ul id={id} class="plain-list" aria-labelledby={`${id}-heading`}>
@@ -47,8 +48,8 @@ export function List({ id, icon, none, children }: ListProps) {
     );
   return none === undefined ? null : (
     <div class="empty">
-      <IconBox path={icon} />
-      <p>{none}</p>
+      <IconBox path={none.icon} />
+      <p>{none.text}</p>
     </div>
   );
 }

@@ -20,6 +20,6 @@ export const UntrustedHint = () => <p class="hint">{texts.common.quotesExplained
 /** An email address in a sentence. */
 export const Address = ({ children, id }: { children: string; id?: string }) => (
   <strong>
-    <bdi {...(id === undefined ? {} : { id })}>{children}</bdi>
+    <bdi id={id}>{children}</bdi>
   </strong>
 );

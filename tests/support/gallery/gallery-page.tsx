@@ -117,10 +117,7 @@ const Fields = () => (
 const Messages = () => (
   <Part title="Messages">
     <ErrorMessage text="Something went wrong on our side. Try again in a moment." />
-    <StatusMessage>You're signed out.</StatusMessage>
-    <StatusMessage id="caution-status" isCaution>
-      This page can't tell whether your device signed in.
-    </StatusMessage>
+    <StatusMessage text="You're signed out." />
     <Warning>
       <strong>Only approve if you started this sign-in yourself.</strong> Nothing else here asks for it.
     </Warning>
@@ -133,43 +130,37 @@ const now = new Date().toISOString();
 const Rows = () => (
   <Part title="Rows">
     <ul class="plain-list">
-      <li>
-        <Row
-          titleId="row-plain"
-          icon={icons.browserIcon}
-          title={
-            <>
-              Chrome on Linux <span class="badge current">This session</span>
-            </>
-          }
-        >
+      <Row
+        titleId="row-plain"
+        icon={icons.browserIcon}
+        title={
+          <>
+            Chrome on Linux <span class="badge current">This session</span>
+          </>
+        }
+      >
+        <p>
+          Last used <RelativeTime at={now} />
+        </p>
+        <Details summary="Details">
           <p>
-            Last used <RelativeTime at={now} />
+            <Timestamp at={now} />
           </p>
-          <Details summary="Details">
-            <p>
-              <Timestamp at={now} />
-            </p>
-          </Details>
-        </Row>
-      </li>
-      <li>
-        <Row
-          titleId="row-action"
-          icon={icons.terminalIcon}
-          title={<Untrusted text="workshop" />}
-          action={<button type="button">End session</button>}
-        >
-          <p>
-            <span class="badge">Only tickets</span> 127.0.0.1
-          </p>
-        </Row>
-      </li>
-      <li>
-        <Row titleId="row-caution" icon={icons.suspiciousIcon} isCaution title="Session ended">
-          <p>Its token was used twice.</p>
-        </Row>
-      </li>
+        </Details>
+      </Row>
+      <Row
+        titleId="row-action"
+        icon={icons.terminalIcon}
+        title={<Untrusted text="workshop" />}
+        action={<button type="button">End session</button>}
+      >
+        <p>
+          <span class="badge">Only tickets</span> 127.0.0.1
+        </p>
+      </Row>
+      <Row titleId="row-caution" icon={icons.suspiciousIcon} isCaution title="Session ended">
+        <p>Its token was used twice.</p>
+      </Row>
     </ul>
     <UntrustedHint />
   </Part>
@@ -180,8 +171,10 @@ const Nothing = () => (
     <Part title="Empty">
       <List
         id="no-keys"
-        icon={icons.keyIcon}
-        none="No keys. With a key, a program such as a build can act as you without you signing in."
+        none={{
+          icon: icons.keyIcon,
+          text: 'No keys. With a key, a program such as a build can act as you without you signing in.',
+        }}
       >
         {[]}
       </List>
