@@ -99,7 +99,6 @@ export const confirmSignOut = (parameters: Body<'confirmSignOut'>) =>
 /** Lists the user's keys, newest first: all of them, since a page holds as many as an account may have. */
 export const listKeys = () => call('listKeys', page(fieldLimits.keys, undefined));
 
-/** Returns the user's profile. */
 export const getProfile = () => resultOf(api.call('getProfile').then(wholeProfile));
 
 /** Returns the profile with its ETag. */
@@ -135,48 +134,46 @@ const eventPageSize = 10;
 /** Lists one page of the user's security log, newest first. */
 export const listEvents = (cursor?: string) => call('listEvents', page(eventPageSize, cursor));
 
-const maxEventPages = 10;
+const maxPages = 10;
 
-/** Lists the security log back to at least `since` (milliseconds since 1970), newest first. */
-export const listEventsSince = (since: number) => resultOf(eventsSince(since));
-
-interface EventsSince {
-  readonly events: readonly Event[];
-  /** False if the oldest events are missing, because more than 500 would have to be fetched. */
-  readonly isComplete: boolean;
+/** The first pages of a list. */
+async function* pagesOf<Page extends { readonly next_cursor: string | null }>(
+  fetchPage: (cursor: string | undefined) => Promise<Page>,
+) {
+  let cursor: string | null | undefined;
+  for (let pages = 0; pages < maxPages && cursor !== null; pages++) {
+    const fetched: Page = await fetchPage(cursor);
+    yield fetched;
+    cursor = fetched.next_cursor;
+  }
 }
 
-async function eventsSince(since: number): Promise<EventsSince> {
+/**
+ * Lists the security log back to at least `since` (milliseconds since 1970), newest first. It is not complete if the
+ * oldest events are missing, because more than 500 would have to be fetched.
+ */
+export const listEventsSince = (since: number) => resultOf(eventsSince(since));
+
+async function eventsSince(since: number) {
   const events: Event[] = [];
-  let cursor: string | undefined;
-  for (let pages = 0; pages < maxEventPages; pages++) {
-    const answer: Answer<'listEvents'> = await api.call(
-      'listEvents',
-      page(fieldLimits.defaultPageSize, cursor),
-    );
-    events.push(...answer.events);
-    const oldest = answer.events.at(-1);
-    if (answer.next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since)
+  const pages = pagesOf((cursor) => api.call('listEvents', page(fieldLimits.defaultPageSize, cursor)));
+  for await (const { events: added, next_cursor } of pages) {
+    events.push(...added);
+    const oldest = added.at(-1);
+    if (next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since)
       return { events, isComplete: true };
-    cursor = answer.next_cursor;
   }
   return { events, isComplete: false };
 }
 
 const sessionPageSize = 100;
-const maxSessionPages = 10;
 
 /** Lists the user's sessions, newest first, up to 1,000. */
 export const listSessions = () => resultOf(allSessions());
 
 async function allSessions(): Promise<Session[]> {
   const sessions: Session[] = [];
-  let cursor: string | undefined;
-  for (let pages = 0; pages < maxSessionPages; pages++) {
-    const answer: Answer<'listSessions'> = await api.call('listSessions', page(sessionPageSize, cursor));
-    sessions.push(...answer.sessions);
-    if (answer.next_cursor === null) break;
-    cursor = answer.next_cursor;
-  }
+  const pages = pagesOf((cursor) => api.call('listSessions', page(sessionPageSize, cursor)));
+  for await (const page of pages) sessions.push(...page.sessions);
   return sessions;
 }

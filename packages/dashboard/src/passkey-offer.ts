@@ -4,8 +4,8 @@ const note = tabNote('signed-in-by-mail');
 
 // After an email sign-in, this tab offers a passkey once.
 
-export const noteEmailSignIn = (): void => note.leave('1');
+export const noteEmailSignIn = () => note.leave('1');
 
 export const signedInByEmail = (): boolean => note.read() !== null;
 
-export const forgetEmailSignIn = (): void => note.remove();
+export const forgetEmailSignIn = () => note.remove();

@@ -12,12 +12,19 @@ interface SentEmail {
   readonly next: string;
 }
 
+/**
+ * The sign-in this tab is waiting for. The emailed code only works together with `request`, which stays in this tab's
+ * session storage so that the code can still be entered after a reload.
+ */
+interface PendingSignIn extends SentEmail {
+  readonly request: string;
+}
+
 export const sentEmailKey = 'latchkey.asked';
 const sentEmail = noteIn(() => localStorage, sentEmailKey);
+const pendingSignIn = tabNote('waiting');
 
-// Every function here tolerates disabled storage: the pages then behave as in a browser that requested nothing.
-
-export const rememberSentEmail = (sent: SentEmail): void => sentEmail.leave(JSON.stringify(sent));
+export const rememberSentEmail = (sent: SentEmail) => sentEmail.leave(JSON.stringify(sent));
 
 /** Forgets the email, and with it the sign-in that this tab is waiting for. */
 export function forgetSentEmail(): void {
@@ -26,23 +33,8 @@ export function forgetSentEmail(): void {
 }
 
 /** The last email requested in this browser, unless it has expired by `now` or is malformed. */
-export function recallSentEmail(now: number): SentEmail | undefined {
-  try {
-    return parseSentEmail(sentEmail.read(), location.origin, now);
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * The sign-in this tab is waiting for. The emailed code only works together with `request`, which stays in this tab's
- * session storage so that the code can still be entered after a reload.
- */
-export interface PendingSignIn extends SentEmail {
-  readonly request: string;
-}
-
-const pendingSignIn = tabNote('waiting');
+export const recallSentEmail = (now: number): SentEmail | undefined =>
+  parseSignIn(sentEmail.read(), location.origin, now);
 
 /** With storage disabled, the code can be entered until the page is reloaded. */
 export function rememberPendingSignIn(pending: PendingSignIn): void {
@@ -52,37 +44,25 @@ export function rememberPendingSignIn(pending: PendingSignIn): void {
 }
 
 /** Stops waiting, because the person wants to use another address. The emailed link still works. */
-export const forgetPendingSignIn = (): void => pendingSignIn.remove();
+export const forgetPendingSignIn = () => pendingSignIn.remove();
 
 /** The sign-in this tab is waiting for, unless it has expired by `now` or has been completed in this browser. */
 export function recallPendingSignIn(now: number): PendingSignIn | undefined {
-  try {
-    const pending = parsePendingSignIn(pendingSignIn.read(), location.origin, now);
-    if (pending !== undefined && recallSentEmail(now) !== undefined) return pending;
-  } catch {}
+  const pending = parseSignIn(pendingSignIn.read(), location.origin, now);
+  if (pending?.request && recallSentEmail(now)) return pending;
   forgetPendingSignIn();
   return undefined;
 }
 
-/** @see recallPendingSignIn */
-export function parsePendingSignIn(
-  stored: string | null,
-  origin: string,
-  now: number,
-): PendingSignIn | undefined {
-  const sent = parseSentEmail(stored, origin, now);
-  if (stored === null || sent === undefined) return undefined;
-  const { request } = JSON.parse(stored) as { request?: unknown };
-  return typeof request === 'string' && request !== '' ? { ...sent, request } : undefined;
-}
-
-/** @see recallSentEmail */
-export function parseSentEmail(stored: string | null, origin: string, now: number): SentEmail | undefined {
-  if (stored === null) return undefined;
-  const parsed: unknown = JSON.parse(stored);
-  if (typeof parsed !== 'object' || parsed === null) return undefined;
-  const { email, until, next } = parsed as Partial<Record<keyof SentEmail, unknown>>;
-  if (typeof email !== 'string' || email === '' || typeof until !== 'number' || !(until > now))
+/** What is stored, with an empty `request` if it has none. Undefined if it has expired or is malformed. */
+export function parseSignIn(stored: string | null, origin: string, now: number): PendingSignIn | undefined {
+  try {
+    const { email, until, next, request } = JSON.parse(stored ?? '') as Record<keyof PendingSignIn, unknown>;
+    if (typeof email !== 'string' || email === '' || typeof until !== 'number' || !(until > now))
+      return undefined;
+    const path = safeNext(typeof next === 'string' ? next : null, origin);
+    return { email, until, next: path, request: typeof request === 'string' ? request : '' };
+  } catch {
     return undefined;
-  return { email, until, next: safeNext(typeof next === 'string' ? next : null, origin) };
+  }
 }

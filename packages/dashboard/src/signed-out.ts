@@ -7,7 +7,7 @@ const signOuts: readonly unknown[] = ['session', 'everywhere', 'deleted'] satisf
 const note = tabNote('signed-out');
 
 /** Leaves a note for the sign-in page, which confirms it once. */
-export const noteSignOut = (signOut: SignOut): void => note.leave(signOut);
+export const noteSignOut = (signOut: SignOut) => note.leave(signOut);
 
 /** Returns and removes this tab's note. */
 export function takeSignOut(): SignOut | undefined {

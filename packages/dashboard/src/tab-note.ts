@@ -1,25 +1,20 @@
+/** What a use of the storage returns; null where storage is disabled. */
+function tolerant<T>(use: () => T): T | null {
+  try {
+    return use();
+  } catch {
+    return null;
+  }
+}
+
 /**
  * A text that this browser or this tab keeps under a key. With storage disabled, nothing is kept.
  * @param storage where it is; in some browsers, asking for that fails
  */
 export const noteIn = (storage: () => Storage, key: string) => ({
-  leave: (text: string) => {
-    try {
-      storage().setItem(key, text);
-    } catch {}
-  },
-  read: () => {
-    try {
-      return storage().getItem(key);
-    } catch {
-      return null;
-    }
-  },
-  remove: () => {
-    try {
-      storage().removeItem(key);
-    } catch {}
-  },
+  leave: (text: string) => tolerant(() => storage().setItem(key, text)),
+  read: () => tolerant(() => storage().getItem(key)),
+  remove: () => tolerant(() => storage().removeItem(key)),
 });
 
 /** What a page leaves for the next one in the same tab. */

@@ -12,7 +12,7 @@ import { Button } from '../ui/button.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { signOutIcon } from '../ui/icons.ts';
-import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
+import { Delayed, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { detectSignOut, SignedOutDialog } from './actions.tsx';
@@ -175,12 +175,5 @@ function AccountView() {
   );
 }
 
-const AccountPage = () => (
-  <>
-    <LoadingMessage isLoading={isLoading.value} />
-    <AccountView />
-  </>
-);
-
-mount(AccountPage);
+mount(AccountView, () => isLoading.value);
 void load();

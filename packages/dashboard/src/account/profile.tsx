@@ -66,11 +66,8 @@ function show(stored: { readonly profile: Profile; readonly tag: string }): void
   setPageUser(stored.profile);
 }
 
-const currentTexts = (): Texts => ({
-  name: typed.name.value.trim(),
-  locale: typed.locale.value.trim(),
-  time_zone: typed.time_zone.value.trim(),
-});
+const currentTexts = () =>
+  Object.fromEntries(fields.map((field) => [field, typed[field].value.trim()])) as Texts;
 
 function open(stored: Profile): void {
   base = textsOf(stored);

@@ -1,17 +1,23 @@
 import { call } from '../api.ts';
 import { explain } from '../error-messages.ts';
-import { noteSignOut } from '../signed-out.ts';
+import { noteSignOut, type SignOut } from '../signed-out.ts';
+import { texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { runAction } from './actions.tsx';
 
-/** Signing out of this session, and of all sessions. */
-export const signingOut = { session: busyState(), everywhere: busyState() };
+export const signingOut = { session: busyState(), everywhere: busyState(), deleted: busyState() };
 
-/** Ends this session, or all of the user's sessions, and goes to the sign-in page. */
-export const signOut = (scope: 'session' | 'everywhere') =>
-  signingOut[scope].run(async () => {
-    const result = await runAction(() => call('logout', scope === 'session' ? { query: { scope } } : {}));
-    if (!result.ok) return explain(result.problem);
-    noteSignOut(scope);
+const requests = {
+  session: () => call('logout', { query: { scope: 'session' } }),
+  everywhere: () => call('logout', {}),
+  deleted: () => call('deleteAccount'),
+};
+
+/** Ends this session, all of the user's sessions, or the account, and goes to the sign-in page. */
+export const signOut = (how: SignOut) =>
+  signingOut[how].run(async () => {
+    const result = await runAction<unknown>(requests[how]);
+    if (!result.ok) return explain(result.problem, { conflict: texts.account.danger.onlyOwner });
+    noteSignOut(how);
     return leaveTo('/login');
   });

@@ -17,7 +17,7 @@ import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave as leavePage } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { approvedIcon, cautionIcon, deniedIcon } from '../ui/icons.ts';
-import { LoadingMessage, LoadingPage, UnavailablePage } from '../ui/loading.tsx';
+import { LoadingPage, UnavailablePage } from '../ui/loading.tsx';
 import { Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { HomeLink, Outcome, Reason } from '../ui/outcome.tsx';
@@ -222,12 +222,5 @@ function CurrentStep() {
   }
 }
 
-const AuthorizePage = () => (
-  <>
-    <LoadingMessage isLoading={step.value.at === 'loading' || step.value.at === 'leaving'} />
-    <CurrentStep />
-  </>
-);
-
-mount(AuthorizePage);
+mount(CurrentStep, () => ['loading', 'leaving'].includes(step.value.at));
 void start();

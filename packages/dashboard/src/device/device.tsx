@@ -16,7 +16,7 @@ import { Countdown } from '../ui/countdown.tsx';
 import { UserCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
-import { LoadingMessage, LoadingPage, UnavailablePage } from '../ui/loading.tsx';
+import { LoadingPage, UnavailablePage } from '../ui/loading.tsx';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { type ApprovalStatus, watchApproval } from './approval-status.ts';
@@ -266,12 +266,5 @@ function CurrentStep() {
   }
 }
 
-const DevicePage = () => (
-  <>
-    <LoadingMessage isLoading={step.value.at === 'loading'} />
-    <CurrentStep />
-  </>
-);
-
-mount(DevicePage);
+mount(CurrentStep, () => step.value.at === 'loading');
 void start();

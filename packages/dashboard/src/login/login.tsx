@@ -40,7 +40,7 @@ import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { approvedIcon, emailIcon, externalIcon, passkeyIcon } from '../ui/icons.ts';
-import { Delayed, LoadingMessage, Placeholder } from '../ui/loading.tsx';
+import { Delayed, Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { Outcome } from '../ui/outcome.tsx';
@@ -337,13 +337,6 @@ function CurrentStep() {
   }
 }
 
-const LoginPage = () => (
-  <>
-    <LoadingMessage isLoading={step.value.at === 'loading'} />
-    <CurrentStep />
-  </>
-);
-
 // The page behind the emailed link removes the entry once it has signed in.
 window.addEventListener('storage', (event) => {
   if (event.key !== sentEmailKey || event.newValue !== null || step.value.at !== 'sent' || busy.now.value)
@@ -366,5 +359,5 @@ async function start(): Promise<void> {
   else showForm();
 }
 
-mount(LoginPage);
+mount(CurrentStep, () => step.value.at === 'loading');
 if (pending === undefined) void start();

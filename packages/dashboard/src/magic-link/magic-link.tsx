@@ -13,7 +13,7 @@ import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { approvedIcon, browserIcon, emailIcon, linkIcon } from '../ui/icons.ts';
-import { LoadingMessage, LoadingPage } from '../ui/loading.tsx';
+import { LoadingPage } from '../ui/loading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { Outcome } from '../ui/outcome.tsx';
@@ -197,13 +197,13 @@ function CurrentStep() {
   }
 }
 
-const MagicLinkPage = () => (
-  <>
-    <LoadingMessage isLoading={step.value.at === 'checking'} />
-    <CurrentStep />
-    <StatusMessage text={status.value} />
-  </>
+mount(
+  () => (
+    <>
+      <CurrentStep />
+      <StatusMessage text={status.value} />
+    </>
+  ),
+  () => step.value.at === 'checking',
 );
-
-mount(MagicLinkPage);
 if (step.value.at === 'checking') void check();

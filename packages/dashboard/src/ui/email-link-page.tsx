@@ -9,7 +9,7 @@ import { Button } from './button.tsx';
 import { Form } from './form.tsx';
 import { Heading } from './heading.tsx';
 import { approvedIcon, linkIcon } from './icons.ts';
-import { LoadingMessage, Placeholder } from './loading.tsx';
+import { Placeholder } from './loading.tsx';
 import { ErrorMessage } from './messages.tsx';
 import { mount } from './mount.tsx';
 import { HomeLink, Outcome as OutcomeView } from './outcome.tsx';
@@ -40,7 +40,7 @@ interface EmailLinkPage<T> {
   /** Fields of the form, given the error to show. */
   readonly fields?: (error: string) => ComponentChildren;
   /** False while the question is still loading. */
-  readonly isReady?: ReadonlySignal<boolean>;
+  readonly isReady: ReadonlySignal<boolean>;
   /** Label of the button that changes nothing. */
   readonly decline: string;
   /** Label of the button that spends the token, and the request it sends. */
@@ -73,17 +73,13 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
   };
   const Question = questionStep(page, finish);
 
-  mount(() => {
+  const Page = () => {
     const now = step.value;
     switch (now.at) {
       case 'incomplete':
         return <Incomplete />;
       case 'question':
-        return page.isReady?.value === false ? (
-          <LoadingQuestion heading={page.heading} />
-        ) : (
-          <Question token={now.token} />
-        );
+        return <Question token={now.token} />;
       case 'kept':
         return <Declined />;
       case 'done':
@@ -95,7 +91,8 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
           />
         );
     }
-  });
+  };
+  mount(Page, () => step.value.at === 'question' && !page.isReady.value);
 }
 
 const Incomplete = () => (
@@ -103,14 +100,6 @@ const Incomplete = () => (
     <p>{texts.emailLink.incompleteText}</p>
     <HomeLink />
   </OutcomeView>
-);
-
-const LoadingQuestion = ({ heading }: { heading: string }) => (
-  <>
-    <Heading key="question">{heading}</Heading>
-    <LoadingMessage isLoading />
-    <Placeholder entries={1} />
-  </>
 );
 
 const Declined = () => (
@@ -138,20 +127,26 @@ function questionStep<T>(
   return ({ token }) => (
     <>
       <Heading key="question">{page.heading}</Heading>
-      {page.about ?? null}
-      <p>{page.text}</p>
-      <ErrorMessage text={busy.error.value} />
-      <Form onSubmit={() => confirm(token)}>
-        {page.fields?.(busy.error.value)}
-        <div class="choice">
-          <Button busy={busy} onClick={() => finish({ at: 'kept' })}>
-            {page.decline}
-          </Button>
-          <Button class="primary" busy={busy}>
-            {busy.label(page.confirm)}
-          </Button>
-        </div>
-      </Form>
+      {page.isReady.value ? (
+        <>
+          {page.about}
+          <p>{page.text}</p>
+          <ErrorMessage text={busy.error.value} />
+          <Form onSubmit={() => confirm(token)}>
+            {page.fields?.(busy.error.value)}
+            <div class="choice">
+              <Button busy={busy} onClick={() => finish({ at: 'kept' })}>
+                {page.decline}
+              </Button>
+              <Button class="primary" busy={busy}>
+                {busy.label(page.confirm)}
+              </Button>
+            </div>
+          </Form>
+        </>
+      ) : (
+        <Placeholder entries={1} />
+      )}
     </>
   );
 }

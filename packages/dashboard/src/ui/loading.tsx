@@ -19,24 +19,20 @@ export function Delayed({ children }: { children: ComponentChildren }): Componen
 }
 
 /** Announces loading to screen readers. Stays mounted while empty, as live regions must. */
-export function LoadingMessage({ isLoading }: { isLoading: boolean }) {
-  return (
-    <p id="loading" class="visually-hidden" role="status">
-      {isLoading ? <Delayed>{texts.common.loading}</Delayed> : null}
-    </p>
-  );
-}
+export const LoadingMessage = ({ isLoading }: { isLoading: () => boolean }) => (
+  <p id="loading" class="visually-hidden" role="status">
+    {isLoading() ? <Delayed>{texts.common.loading}</Delayed> : null}
+  </p>
+);
 
 /** Reserves room for entries that are still loading, so that the content below hardly moves. */
-export function Placeholder({ entries }: { entries: number }) {
-  return (
-    <div class="placeholder" aria-hidden="true">
-      {Array.from({ length: entries }, (_, index) => (
-        <p key={index} class="blank" />
-      ))}
-    </div>
-  );
-}
+export const Placeholder = ({ entries }: { entries: number }) => (
+  <div class="placeholder" aria-hidden="true">
+    {Array.from({ length: entries }, (_, index) => (
+      <p key={index} class="blank" />
+    ))}
+  </div>
+);
 
 /** A page that is still loading. */
 export const LoadingPage = ({ heading, entries }: { heading: string; entries: number }) => (

@@ -1,11 +1,21 @@
 import { type ComponentType, render } from 'preact';
+import { LoadingMessage } from './loading.tsx';
 
-/** Renders a page in place of the no-script fallback. */
-export function mount(Page: ComponentType): void {
+/**
+ * Renders a page in place of the no-script fallback.
+ * @param isLoading for a page that announces while it loads
+ */
+export function mount(Page: ComponentType, isLoading?: () => boolean): void {
   const root = document.querySelector('main');
   if (root === null) throw new Error('the page has no main element');
   root.replaceChildren();
-  render(<Page />, root);
+  render(
+    <>
+      {isLoading && <LoadingMessage isLoading={isLoading} />}
+      <Page />
+    </>,
+    root,
+  );
 }
 
 /** Whether something was typed since the last single click. */
