@@ -1,7 +1,6 @@
 import type { DisownedNotice, NoticePreview } from '@latchkey/contract/notices';
-import { computed, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { call } from '../api.ts';
-import { tokenFromLink } from '../email-link.ts';
 import { explain } from '../error-messages.ts';
 import { partsOfList } from '../format.ts';
 import { home } from '../next.ts';
@@ -20,13 +19,11 @@ import { doneText, errorMessages, isDisownedNotice } from './messages.ts';
 
 const { notMe } = texts;
 
-const prefix = 'lk_nm_';
-
 const status = signal('');
 const busy = busyState();
 const { error } = busy;
-/** What the notice is about: undefined while it loads, null if that fails, and the page asks without it. */
-const preview = signal<NoticePreview | null | undefined>(undefined);
+/** What the notice is about, as far as it is known. */
+const preview = signal<NoticePreview | undefined>(undefined);
 
 /** A count, followed by the names. */
 const Named = ({ text, names }: { text: string; names: readonly string[] }) => (
@@ -138,7 +135,7 @@ const Done = (props: DoneProps<DisownedNotice>) => (
 /** The event as the subject of its email says it, when it was and from where. */
 function About() {
   const shown = preview.value;
-  if (!shown) return null;
+  if (shown === undefined) return null;
   return (
     <div id="about" class="way">
       <strong>{shown.subject}</strong>
@@ -150,11 +147,14 @@ function About() {
 }
 
 mountEmailLinkPage({
-  prefix,
+  prefix: 'lk_nm_',
   heading: notMe.heading,
+  prepare: async (token) => {
+    const result = await call('previewNotice', { body: { token } });
+    if (result.ok) preview.value = result.value;
+  },
   about: <About />,
   text: notMe.text,
-  isReady: computed(() => preview.value !== undefined),
   decline: notMe.decline,
   confirm: notMe.confirm,
   onConfirm: (token) => call('disownNotice', { body: { token } }),
@@ -162,10 +162,3 @@ mountEmailLinkPage({
   errorMessages: () => errorMessages,
   Done,
 });
-
-const token = tokenFromLink(prefix);
-if (token !== undefined) {
-  void call('previewNotice', { body: { token } }).then((result) => {
-    preview.value = result.ok ? result.value : null;
-  });
-}

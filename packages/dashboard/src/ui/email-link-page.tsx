@@ -1,4 +1,4 @@
-import { type ReadonlySignal, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import type { ComponentChildren, ComponentType } from 'preact';
 import type { Result } from '../api.ts';
 import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
@@ -15,11 +15,7 @@ import { mount } from './mount.tsx';
 import { HomeLink, Outcome as OutcomeView } from './outcome.tsx';
 
 type Outcome<T> = { at: 'kept' } | { at: 'done'; value: T };
-type Step<T> =
-  | { at: 'incomplete' }
-  | { at: 'question'; token: string }
-  | { at: 'kept' }
-  | { at: 'done'; value: T; token?: string };
+type Step<T> = { at: 'incomplete' } | { at: 'question' } | Outcome<T>;
 
 /** Props of the last step. */
 export interface DoneProps<T> {
@@ -34,13 +30,12 @@ interface EmailLinkPage<T> {
   /** Prefix of the tokens the link may carry. */
   readonly prefix: string;
   readonly heading: string;
-  /** What the question is about. */
+  /** Fetches what the question is about. If that fails, it is asked all the same. */
+  readonly prepare: (token: string) => Promise<void>;
   readonly about?: ComponentChildren;
   readonly text: ComponentChildren;
   /** Fields of the form, given the error to show. */
   readonly fields?: (error: string) => ComponentChildren;
-  /** False while the question is still loading. */
-  readonly isReady: ReadonlySignal<boolean>;
   /** Label of the button that changes nothing. */
   readonly decline: string;
   /** Label of the button that spends the token, and the request it sends. */
@@ -66,87 +61,82 @@ function restoredStep<T>(isValue: (value: unknown) => value is T): Step<T> {
  */
 export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
   const token = tokenFromLink(page.prefix);
-  const step = signal<Step<T>>(token === undefined ? restoredStep(page.isValue) : { at: 'question', token });
-  const finish = (outcome: Outcome<T>, spent?: string) => {
+  const step = signal<Step<T>>(token === undefined ? restoredStep(page.isValue) : { at: 'question' });
+  const isReady = signal(false);
+  const busy = busyState();
+
+  const finish = (outcome: Outcome<T>) => {
     closeLink(outcome);
-    step.value = outcome.at === 'done' && spent !== undefined ? { ...outcome, token: spent } : outcome;
+    step.value = outcome;
   };
-  const Question = questionStep(page, finish);
+
+  const confirm = () =>
+    busy.run(async () => {
+      const result = await page.onConfirm(token ?? '');
+      if (!result.ok) return explain(result.problem, page.errorMessages());
+      finish({ at: 'done', value: result.value });
+      return undefined;
+    });
+
+  const Question = () => (
+    <>
+      {page.about}
+      <p>{page.text}</p>
+      <ErrorMessage text={busy.error.value} />
+      <Form onSubmit={confirm}>
+        {page.fields?.(busy.error.value)}
+        <div class="choice">
+          <Button busy={busy} onClick={() => finish({ at: 'kept' })}>
+            {page.decline}
+          </Button>
+          <Button class="primary" busy={busy}>
+            {busy.label(page.confirm)}
+          </Button>
+        </div>
+      </Form>
+    </>
+  );
 
   const Page = () => {
     const now = step.value;
     switch (now.at) {
       case 'incomplete':
-        return <Incomplete />;
+        return (
+          <OutcomeView key="incomplete" tone="caution" icon={linkIcon} heading={texts.emailLink.incomplete}>
+            <p>{texts.emailLink.incompleteText}</p>
+            <HomeLink />
+          </OutcomeView>
+        );
       case 'question':
-        return <Question token={now.token} />;
+        return (
+          <>
+            <Heading key="question">{page.heading}</Heading>
+            {isReady.value ? <Question /> : <Placeholder entries={1} />}
+          </>
+        );
       case 'kept':
-        return <Declined />;
+        return (
+          <OutcomeView
+            key="kept"
+            tone="neutral"
+            icon={approvedIcon}
+            heading={texts.emailLink.unchanged}
+            takesFocus
+          >
+            <p>{texts.emailLink.declined}</p>
+            <HomeLink />
+          </OutcomeView>
+        );
       case 'done':
         return (
-          <page.Done
-            value={now.value}
-            token={now.token}
-            onChange={(value) => finish({ at: 'done', value }, now.token)}
-          />
+          <page.Done value={now.value} token={token} onChange={(value) => finish({ at: 'done', value })} />
         );
     }
   };
-  mount(Page, () => step.value.at === 'question' && !page.isReady.value);
-}
 
-const Incomplete = () => (
-  <OutcomeView key="incomplete" tone="caution" icon={linkIcon} heading={texts.emailLink.incomplete}>
-    <p>{texts.emailLink.incompleteText}</p>
-    <HomeLink />
-  </OutcomeView>
-);
-
-const Declined = () => (
-  <OutcomeView key="kept" tone="neutral" icon={approvedIcon} heading={texts.emailLink.unchanged} takesFocus>
-    <p>{texts.emailLink.declined}</p>
-    <HomeLink />
-  </OutcomeView>
-);
-
-/** The step that asks the question, with its own error and progress. */
-function questionStep<T>(
-  page: EmailLinkPage<T>,
-  finish: (outcome: Outcome<T>, spent?: string) => void,
-): ComponentType<{ token: string }> {
-  const busy = busyState();
-
-  const confirm = (token: string) =>
-    busy.run(async () => {
-      const result = await page.onConfirm(token);
-      if (!result.ok) return explain(result.problem, page.errorMessages());
-      finish({ at: 'done', value: result.value }, token);
-      return undefined;
-    });
-
-  return ({ token }) => (
-    <>
-      <Heading key="question">{page.heading}</Heading>
-      {page.isReady.value ? (
-        <>
-          {page.about}
-          <p>{page.text}</p>
-          <ErrorMessage text={busy.error.value} />
-          <Form onSubmit={() => confirm(token)}>
-            {page.fields?.(busy.error.value)}
-            <div class="choice">
-              <Button busy={busy} onClick={() => finish({ at: 'kept' })}>
-                {page.decline}
-              </Button>
-              <Button class="primary" busy={busy}>
-                {busy.label(page.confirm)}
-              </Button>
-            </div>
-          </Form>
-        </>
-      ) : (
-        <Placeholder entries={1} />
-      )}
-    </>
-  );
+  mount(Page, () => step.value.at === 'question' && !isReady.value);
+  const ask = () => {
+    isReady.value = true;
+  };
+  if (token !== undefined) page.prepare(token).then(ask, ask);
 }

@@ -1,7 +1,6 @@
 import type { Answer } from '@latchkey/client/operations';
-import { computed, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { call, getSignedInUser, type Result, verifyEmailChange } from '../api.ts';
-import { tokenFromLink } from '../email-link.ts';
 import { type ErrorMessages, emailErrors } from '../error-messages.ts';
 import { inUnits } from '../format.ts';
 import { home } from '../next.ts';
@@ -14,46 +13,39 @@ import { Outcome } from '../ui/outcome.tsx';
 import { Address } from '../ui/untrusted.tsx';
 
 /**
- * Who opened the link. The account's owner, signed in here, sees both addresses and confirms with one click. Anyone
- * else sees neither and must type the current address, which a stranger who received the link doesn't know.
+ * The change, if the account's owner, signed in here, opened the link: they see both addresses and confirm with one
+ * click. Anyone else sees neither and must type the current address, which a stranger who received the link doesn't know.
  */
-type Visitor = { is: 'unknown' } | { is: 'owner'; change: Answer<'previewEmailChange'> } | { is: 'anyone' };
-
-const prefix = 'lk_ec_';
-const visitor = signal<Visitor>({ is: 'unknown' });
-const isReady = computed(() => visitor.value.is !== 'unknown');
+const change = signal<Answer<'previewEmailChange'> | undefined>(undefined);
 const currentEmail = signal('');
 
-async function identifyVisitor(token: string): Promise<Visitor> {
+async function identifyVisitor(token: string): Promise<void> {
   const me = await getSignedInUser();
-  if (!me.ok) return { is: 'anyone' };
-  const change = await call('previewEmailChange', { body: { token } });
-  if (!change.ok) return { is: 'anyone' };
+  if (!me.ok) return;
+  const preview = await call('previewEmailChange', { body: { token } });
+  if (!preview.ok) return;
   setPageUser(me.value);
-  return { is: 'owner', change: change.value };
+  change.value = preview.value;
 }
 
 /** Changes the email and returns the new one. */
 async function changeEmail(token: string): Promise<Result<string>> {
-  const isOwner = visitor.value.is === 'owner';
-  const entered = currentEmail.value.trim();
-  if (!isOwner && entered === '') return { ok: false, problem: { code: 'invalid_request' } };
-  const result = await (isOwner ? verifyEmailChange(token) : verifyEmailChange(token, entered));
+  const entered = change.value === undefined ? currentEmail.value.trim() : undefined;
+  if (entered === '') return { ok: false, problem: { code: 'invalid_request' } };
+  const result = await verifyEmailChange(token, entered);
   return result.ok ? { ok: true, value: result.value.email } : result;
 }
 
-const Question = () => {
-  const now = visitor.value;
-  return now.is === 'owner'
-    ? fillParts(texts.verifyEmail.ownerText, {
-        old: <Address>{now.change.email}</Address>,
-        new: <Address>{now.change.new_email}</Address>,
-      })
-    : texts.verifyEmail.anyoneText;
-};
+const Question = () =>
+  change.value === undefined
+    ? texts.verifyEmail.anyoneText
+    : fillParts(texts.verifyEmail.ownerText, {
+        old: <Address>{change.value.email}</Address>,
+        new: <Address>{change.value.new_email}</Address>,
+      });
 
 const CurrentEmailField = ({ error }: { error: string }) =>
-  visitor.value.is === 'owner' ? null : (
+  change.value === undefined ? (
     <EmailField
       id="current-email"
       label={texts.verifyEmail.currentEmail}
@@ -61,7 +53,7 @@ const CurrentEmailField = ({ error }: { error: string }) =>
       error={error}
       autoComplete="email"
     />
-  );
+  ) : null;
 
 /** How long the previous address can undo the change. */
 const undoDays = 7;
@@ -80,41 +72,23 @@ const Done = ({ value: email }: { value: string }) => (
   </Outcome>
 );
 
-const errorMessages: ErrorMessages = {
+const errorMessages = (): ErrorMessages => ({
   conflict: fill(texts.verifyEmail.conflict),
-};
-const ownerErrors: ErrorMessages = {
-  ...errorMessages,
-  invalid_grant: texts.verifyEmail.ownerRefused,
-};
-const anyoneErrors: ErrorMessages = {
-  ...errorMessages,
-  invalid_request: emailErrors.invalid_request,
-  invalid_grant: texts.verifyEmail.anyoneRefused,
-};
+  ...(change.value === undefined
+    ? { invalid_request: emailErrors.invalid_request, invalid_grant: texts.verifyEmail.anyoneRefused }
+    : { invalid_grant: texts.verifyEmail.ownerRefused }),
+});
 
 mountEmailLinkPage({
-  prefix,
+  prefix: 'lk_ec_',
   heading: texts.verifyEmail.heading,
+  prepare: identifyVisitor,
   text: <Question />,
   fields: (error) => <CurrentEmailField error={error} />,
-  isReady,
   decline: texts.verifyEmail.decline,
   confirm: texts.verifyEmail.confirm,
   onConfirm: changeEmail,
   isValue: (value) => typeof value === 'string',
-  errorMessages: () => (visitor.value.is === 'owner' ? ownerErrors : anyoneErrors),
+  errorMessages,
   Done,
 });
-
-const token = tokenFromLink(prefix);
-if (token !== undefined) {
-  identifyVisitor(token).then(
-    (found) => {
-      visitor.value = found;
-    },
-    () => {
-      visitor.value = { is: 'anyone' };
-    },
-  );
-}
