@@ -5,58 +5,41 @@ import { basename, join } from 'node:path';
 import { type Language, languages } from '@latchkey/contract/languages';
 import { allTexts, type PageTexts } from './src/languages/all.ts';
 
-/** A question in the middle of the screen, or a page with much to show. */
-type Layout = 'centered' | 'wide';
-
 interface Page {
-  readonly layout: Layout;
   readonly title: (texts: PageTexts) => string;
   /** What its scripts say, besides what all pages say. */
   readonly says: readonly (keyof PageTexts)[];
+  /** For a page with much to show. Others show a question in the middle of the screen. */
+  readonly isWide?: boolean;
 }
 
 /** Page name (its folder and entry script) to what is its own. */
-const pages = {
-  login: { layout: 'centered', title: ({ common }) => common.signIn, says: ['login'] },
-  'magic-link': {
-    layout: 'centered',
-    title: ({ common }) => common.signIn,
-    says: ['emailLink', 'magicLink'],
-  },
-  device: { layout: 'centered', title: ({ device }) => device.heading, says: ['device', 'confirm'] },
-  authorize: {
-    layout: 'centered',
-    title: ({ authorize }) => authorize.heading,
-    says: ['authorize', 'device', 'confirm'],
-  },
-  'sign-out': { layout: 'centered', title: ({ common }) => common.signOut, says: ['signOut'] },
-  account: { layout: 'wide', title: ({ account }) => account.heading, says: ['account', 'confirm'] },
-  'verify-email': {
-    layout: 'centered',
-    title: ({ verifyEmail }) => verifyEmail.heading,
-    says: ['emailLink', 'verifyEmail'],
-  },
-  'not-me': { layout: 'centered', title: ({ notMe }) => notMe.heading, says: ['emailLink', 'notMe'] },
-} as const satisfies Record<string, Page>;
+const pages: Readonly<Record<string, Page>> = {
+  login: { title: ({ common }) => common.signIn, says: ['login'] },
+  'magic-link': { title: ({ common }) => common.signIn, says: ['emailLink', 'magicLink'] },
+  device: { title: ({ device }) => device.heading, says: ['device', 'confirm'] },
+  authorize: { title: ({ authorize }) => authorize.heading, says: ['authorize', 'device', 'confirm'] },
+  'sign-out': { title: ({ common }) => common.signOut, says: ['signOut'] },
+  account: { title: ({ account }) => account.heading, says: ['account', 'confirm'], isWide: true },
+  'verify-email': { title: ({ verifyEmail }) => verifyEmail.heading, says: ['emailLink', 'verifyEmail'] },
+  'not-me': { title: ({ notMe }) => notMe.heading, says: ['emailLink', 'notMe'] },
+};
 
 const saidByAll = ['common', 'errors'] as const;
 
 const root = import.meta.dir;
 const dist = join(root, 'dist');
-const names = Object.keys(pages) as (keyof typeof pages)[];
 
 interface Parts {
-  readonly language: Language;
   readonly title: string;
-  readonly layout: Layout;
-  readonly style: string;
+  readonly isWide?: boolean | undefined;
   /** Tags that load the scripts. Omitted for a static page. */
   readonly head?: string;
   readonly main: string;
 }
 
 /** The service replaces `{{…}}` when it starts, with the name, the logo and the links of the product. */
-const html = ({ language, title, layout, style, head = '', main }: Parts) => `<!doctype html>
+const html = (language: Language, { title, isWide = false, head = '', main }: Parts) => `<!doctype html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
@@ -68,54 +51,46 @@ const html = ({ language, title, layout, style, head = '', main }: Parts) => `<!
 <link rel="icon" href="{{icon}}">
 <link rel="stylesheet" href="/assets/${style}">
 ${head}</head>
-<body class="${layout}">
+<body class="${isWide ? 'wide' : 'centered'}">
 <header><a href="/account">{{logo}} {{name}}</a></header>
 <main>${main}</main>
 {{footer:${allTexts[language].frame.help}}}</body>
 </html>
 `;
 
-interface Files {
-  /** Sets the texts. Scripts run in the order of their tags. */
-  readonly texts: string;
-  readonly script: string;
-  readonly imported: readonly string[];
-  readonly style: string;
-}
-
-function scripted(name: keyof typeof pages, language: Language, files: Files): string {
+/** The HTML of a page. Its scripts run in the order of their tags: the first sets the texts. */
+function scripted(
+  { title, isWide }: Page,
+  language: Language,
+  scripts: string[],
+  imported: string[],
+): string {
   const { frame } = allTexts[language];
-  return html({
-    language,
-    title: pages[name].title(allTexts[language]),
-    layout: pages[name].layout,
-    style: files.style,
-    head: `<script type="module" src="/assets/${files.texts}"></script>
-<script type="module" src="/assets/${files.script}"></script>
-${files.imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`).join('')}`,
+  return html(language, {
+    title: title(allTexts[language]),
+    isWide,
+    head: [
+      ...scripts.map((file) => `<script type="module" src="/assets/${file}"></script>\n`),
+      ...imported.map((file) => `<link rel="modulepreload" href="/assets/${file}">\n`),
+    ].join(''),
     main: `<noscript><p>${frame.needsScript}</p></noscript>
 <p class="load-error">${frame.loadError}</p>`,
   });
 }
 
 /** The 404 page. */
-function notFound(language: Language, style: string): string {
+function notFound(language: Language): string {
   const { frame, common } = allTexts[language];
   const { title, text } = frame.notFound;
-  return html({
-    language,
-    title,
-    layout: 'centered',
-    style,
-    main: `<h1>${title}</h1>
+  const main = `<h1>${title}</h1>
 <p>${text}</p>
-<p><a class="button wide-button" href="/account">${Bun.escapeHTML(common.toAccount)}</a></p>`,
-  });
+<p><a class="button wide-button" href="/account">${Bun.escapeHTML(common.toAccount)}</a></p>`;
+  return html(language, { title, main });
 }
 
 /** The script with what a page says in a language, as its name and content. */
-function textsScript(name: keyof typeof pages, language: Language): readonly [string, string] {
-  const said = [...saidByAll, ...pages[name].says].map((group) => [group, allTexts[language][group]]);
+function textsScript(name: string, { says }: Page, language: Language): readonly [string, string] {
+  const said = [...saidByAll, ...says].map((group) => [group, allTexts[language][group]]);
   const script = `globalThis.latchkeyTexts=${JSON.stringify(Object.fromEntries(said))};\n`;
   const hash = new Bun.CryptoHasher('sha256').update(script).digest('hex').slice(0, 8);
   return [`${name}-${language.toLowerCase()}-${hash}.js`, script];
@@ -126,7 +101,7 @@ const inEachLanguage = <T>(make: (language: Language) => T) =>
 
 const result = await Bun.build({
   entrypoints: [
-    ...names.map((name) => join(root, 'src', name, `${name}.tsx`)),
+    ...Object.keys(pages).map((name) => join(root, 'src', name, `${name}.tsx`)),
     join(root, 'src', 'style.css'),
     join(root, 'src', 'reference', 'reference.ts'),
     join(root, 'src', 'reference', 'reference.css'),
@@ -164,19 +139,19 @@ const style = asset('style', '.css');
 const texts = new Map<string, string>();
 const site = {
   pages: Object.fromEntries(
-    names.map((name) => {
+    Object.entries(pages).map(([name, page]) => {
       const script = asset(name, '.js');
       const imported = importedBy(script);
-      const page = inEachLanguage((language) => {
-        const [file, content] = textsScript(name, language);
+      const inLanguages = inEachLanguage((language) => {
+        const [file, content] = textsScript(name, page, language);
         texts.set(file, content);
-        return scripted(name, language, { texts: file, script, imported, style });
+        return scripted(page, language, [file, script], imported);
       });
-      return [name, page];
+      return [name, inLanguages];
     }),
   ),
   reference: { script: asset('reference', '.js'), style: asset('reference', '.css') },
-  notFound: inEachLanguage((language) => notFound(language, style)),
+  notFound: inEachLanguage(notFound),
   assets: {
     ...Object.fromEntries(
       await Promise.all(

@@ -97,7 +97,7 @@ export const confirmSignOut = (parameters: Body<'confirmSignOut'>) =>
   settled(apiForAnyUser.call('confirmSignOut', { body: parameters }));
 
 /** Lists the user's keys, newest first: all of them, since a page holds as many as an account may have. */
-export const listKeys = () => call('listKeys', page(fieldLimits.keys, undefined));
+export const listKeys = () => call('listKeys', page(fieldLimits.keys));
 
 export const getProfile = () => resultOf(api.call('getProfile').then(wholeProfile));
 
@@ -121,7 +121,7 @@ export const verifyEmailChange = (token: string, currentEmail?: string) =>
       : apiWithoutCookie.call('verifyEmailChange', { body: { token, current_email: currentEmail } }),
   );
 
-const page = (size: number, cursor: string | undefined) => ({
+const page = (size: number, cursor?: string) => ({
   query: { limit: String(size), ...(cursor === undefined ? {} : { cursor }) },
 });
 

@@ -165,7 +165,7 @@ function AccountView() {
           <Sessions />
           <Keys />
           <Organizations />
-          <Activity sessions={sessions.value} />
+          <Activity />
           <DangerZone />
         </div>
       </div>

@@ -8,17 +8,13 @@ import { Dialog } from '../ui/dialog.tsx';
 import { StatusMessage } from '../ui/messages.tsx';
 
 const isSignedOut = signal(false);
-const isDismissed = signal(false);
 
 /** Counts the changes made on this page, each of which adds to the security log. */
 export const changeCount = signal(0);
 
 /** Returns the result unchanged. If the session has ended, opens `SignedOutDialog` for the whole page. */
 export function detectSignOut<T>(result: Result<T>): Result<T> {
-  if (!result.ok && result.problem.code === 'invalid_token') {
-    isSignedOut.value = true;
-    isDismissed.value = false;
-  }
+  if (!result.ok && result.problem.code === 'invalid_token') isSignedOut.value = true;
   return result;
 }
 
@@ -32,9 +28,9 @@ export async function runAction<T>(action: () => Promise<Result<T>>): Promise<Re
 
 /** Offers to sign in again when the session ended while the page was open. Whatever was typed stays on the page. */
 export function SignedOutDialog() {
-  if (!isSignedOut.value || isDismissed.value) return null;
+  if (!isSignedOut.value) return null;
   const dismiss = () => {
-    isDismissed.value = true;
+    isSignedOut.value = false;
   };
   return (
     <Dialog id="signed-out" title={texts.common.signedOut} onClose={dismiss}>

@@ -1,5 +1,4 @@
 import type { Event } from '@latchkey/contract/events';
-import type { Session } from '@latchkey/contract/sessions';
 import { effect, untracked } from '@preact/signals';
 import { listEvents } from '../api.ts';
 import { browserText } from '../browser-text.ts';
@@ -24,6 +23,7 @@ import { changeCount } from './actions.tsx';
 import { eventText, isSuspicious } from './event-text.ts';
 import { Claim } from './parts.tsx';
 import { pagedData, Section, ShowMore } from './section.tsx';
+import { sessions } from './sessions.tsx';
 
 export const activityData = pagedData('events', texts.account.sections.activity, listEvents);
 const { entries: events, cursor } = activityData;
@@ -71,13 +71,10 @@ function eventIcon(event: Event): string {
   return icons.find(([start]) => event.type.startsWith(start))?.[1] ?? securityIcon;
 }
 
-/** The user's sessions, once loaded. */
-type LoadedSessions = readonly Session[] | undefined;
-
 /** The session an event belongs to, as far as this page can tell. */
-function InSession({ id, sessions }: { id: string | null; sessions: LoadedSessions }) {
-  if (id === null || sessions === undefined) return null;
-  const session = sessions.find((one) => one.id === id);
+function InSession({ id }: { id: string | null }) {
+  if (id === null || sessions.value === undefined) return null;
+  const session = sessions.value.find((one) => one.id === id);
   if (session === undefined) return <> · {texts.account.activity.endedSession}</>;
   if (session.current) return <> · {texts.account.thisSession}</>;
   if (session.device_name === null) return <> · {texts.account.activity.anotherSession}</>;
@@ -89,12 +86,11 @@ function InSession({ id, sessions }: { id: string | null; sessions: LoadedSessio
   );
 }
 
-function When({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
-  const { created_at, ip_address, user_agent, session_id } = event;
+function When({ event: { created_at, ip_address, user_agent, session_id } }: { event: Event }) {
   const summary = (
     <>
       <RelativeTime at={created_at} /> · {ip_address ?? texts.account.unknownIpAddress}
-      <InSession id={session_id} sessions={sessions} />
+      <InSession id={session_id} />
     </>
   );
   if (user_agent === null) return <p>{summary}</p>;
@@ -111,23 +107,14 @@ function When({ event, sessions }: { event: Event; sessions: LoadedSessions }) {
   );
 }
 
-const EventRow = ({ event, sessions }: { event: Event; sessions: LoadedSessions }) => (
-  <Row
-    titleId={`event-${event.id}`}
-    icon={eventIcon(event)}
-    isCaution={isSuspicious(event)}
-    title={eventText(event)}
-  >
-    <When event={event} sessions={sessions} />
-  </Row>
-);
-
 /** The user's security log, newest first. */
-export const Activity = ({ sessions }: { sessions: LoadedSessions }) => (
+export const Activity = () => (
   <Section data={activityData} above={<p class="quiet">{texts.account.activity.text}</p>} entries={4}>
     <List id="events">
       {events.value.map((event) => (
-        <EventRow key={event.id} event={event} sessions={sessions} />
+        <Row key={event.id} icon={eventIcon(event)} isCaution={isSuspicious(event)} title={eventText(event)}>
+          <When event={event} />
+        </Row>
       ))}
     </List>
     <ShowMore data={activityData} />

@@ -14,7 +14,7 @@ import { List, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { CreatedKeyView, isFormOpen, isKeyShown, NewKeyForm, openForm } from './new-key.tsx';
-import { accessText, known, loadKnownScopes, OnlyService, Use } from './parts.tsx';
+import { accessText, loadKnownScopes, OnlyService, Use } from './parts.tsx';
 import { finish, Section, sectionData } from './section.tsx';
 
 const words = texts.account.keys;
@@ -131,7 +131,7 @@ export const Keys = () => (
     entries={1}
   >
     {isKeyShown() ? <CreatedKeyView /> : null}
-    {isFormOpen() ? <NewKeyForm known={known.value} onCreated={add} /> : null}
+    {isFormOpen() ? <NewKeyForm onCreated={add} /> : null}
     <List id="keys" none={isFormOpen() ? undefined : { icon: keyIcon, text: words.none }}>
       {keys.value.map((item) => (
         <KeyRow key={item.id} item={item} />

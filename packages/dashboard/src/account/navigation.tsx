@@ -54,7 +54,7 @@ export const Navigation = () => (
     <ul class="plain-list">
       {sections.map(({ address, icon }) => (
         <li key={address}>
-          <a href={`#${address}`} {...(current.value === address ? { 'aria-current': 'location' } : {})}>
+          <a href={`#${address}`} aria-current={current.value === address ? 'location' : undefined}>
             <Icon path={icon} />
             {texts.account.sections[address]}
           </a>

@@ -1,6 +1,6 @@
 import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { CreatedKey, ScopeList } from '@latchkey/contract/keys';
+import type { CreatedKey } from '@latchkey/contract/keys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import type { ComponentChildren, PartialInputHTMLAttributes } from 'preact';
@@ -29,6 +29,7 @@ import {
   requestedKey,
   unknownScopes,
 } from './key-request.ts';
+import { known } from './parts.tsx';
 
 const requested = requestedKey(new URLSearchParams(location.search));
 
@@ -94,7 +95,7 @@ function closeForm(): void {
   if (isRequested) history.replaceState(history.state, '', location.pathname);
 }
 
-const create = (form: KeyForm, known: ScopeList, onCreated: (key: CreatedKey) => void) =>
+const create = (form: KeyForm, onCreated: (key: CreatedKey) => void) =>
   busy.run(async () => {
     errorField.value = undefined;
     const request = {
@@ -104,7 +105,7 @@ const create = (form: KeyForm, known: ScopeList, onCreated: (key: CreatedKey) =>
       expiresInSeconds: Number(form.expiresInSeconds.value),
       trust: form.isSecretless.value ? { issuer: form.issuer.value, claims: form.claims.value } : undefined,
     };
-    const problem = problemWith(request, known);
+    const problem = problemWith(request, known.value);
     if (problem !== undefined) {
       errorField.value = problem === 'unknown' ? 'scope' : problem;
       return problems[problem];
@@ -134,13 +135,11 @@ const Checkbox = ({ takesFocus = false, children, ...props }: CheckboxProps) => 
   </label>
 );
 
-type FormProps = { readonly form: KeyForm; readonly known: ScopeList };
-
 /** The scopes to select: without those that allow nothing, with unknown ones that the link requests. */
-function ScopeOptions({ form: { opened, scopes }, known }: FormProps) {
+function ScopeOptions({ opened, scopes }: KeyForm) {
   const isWrong = errorField.value === 'scope';
-  const offered = known.scopes.filter(({ name }) => !emptyScopes.includes(name));
-  const unknown = unknownScopes(opened.scopes, known);
+  const offered = known.value.scopes.filter(({ name }) => !emptyScopes.includes(name));
+  const unknown = unknownScopes(opened.scopes, known.value);
   const option = (scope: string, text: ComponentChildren) => (
     <Checkbox
       key={scope}
@@ -178,8 +177,9 @@ function ScopeOptions({ form: { opened, scopes }, known }: FormProps) {
 }
 
 /** Where the key works. An unknown resource of the link stays, so that the key does not become wider. */
-function ResourceField({ form, known: { resources } }: FormProps) {
-  const asked = form.opened.resource;
+function ResourceField({ opened, resource: value }: KeyForm) {
+  const { resources } = known.value;
+  const asked = opened.resource;
   const isUnknown = asked !== '' && !resources.some(({ resource }) => resource === asked);
   if (resources.length === 0 && !isUnknown) return null;
   const options = [
@@ -192,7 +192,7 @@ function ResourceField({ form, known: { resources } }: FormProps) {
       ? [{ value: asked, text: escapeInvisible(fill(words.unknownService, { resource: asked })) }]
       : []),
   ];
-  return <SelectField id="key-resource" label={words.resource} value={form.resource} options={options} />;
+  return <SelectField id="key-resource" label={words.resource} value={value} options={options} />;
 }
 
 function lifetimeText(seconds: number): string {
@@ -251,10 +251,8 @@ function TrustFields({ issuer, claims }: KeyForm) {
   );
 }
 
-type NewKeyProps = { readonly known: ScopeList; readonly onCreated: (key: CreatedKey) => void };
-
 /** The form for a new key, while it is open. */
-export function NewKeyForm({ known, onCreated }: NewKeyProps) {
+export function NewKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => void }) {
   const form = openedForm.value;
   if (form === undefined) return null;
   const { isSecretless } = form;
@@ -263,7 +261,7 @@ export function NewKeyForm({ known, onCreated }: NewKeyProps) {
       <h3 id="new-key-heading">{words.heading}</h3>
       {form.opened === requested ? <p>{words.requested}</p> : null}
       <ErrorMessage id="new-key-error" text={error.value} />
-      <Form onSubmit={() => create(form, known, onCreated)}>
+      <Form onSubmit={() => create(form, onCreated)}>
         <TextField
           id="key-name"
           label={texts.account.profile.name}
@@ -274,8 +272,8 @@ export function NewKeyForm({ known, onCreated }: NewKeyProps) {
           takesFocus
           maxLength={fieldLimits.keyName}
         />
-        <ScopeOptions form={form} known={known} />
-        <ResourceField form={form} known={known} />
+        <ScopeOptions {...form} />
+        <ResourceField {...form} />
         <LifetimeField {...form} />
         <Checkbox
           id="key-secretless"

@@ -17,10 +17,9 @@ export const organizationsData = pagedData(
 const { entries: organizations } = organizationsData;
 
 const OrganizationRow = ({ organization }: { organization: Organization }) => {
-  const { id, name, slug, role, personal, joined_at } = organization;
+  const { name, slug, role, personal, joined_at } = organization;
   return (
     <Row
-      titleId={`organization-${id}`}
       icon={organizationIcon}
       title={
         <>

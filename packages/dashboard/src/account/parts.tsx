@@ -34,17 +34,13 @@ export function OnlyService({ resource }: { resource: string | null }) {
 }
 
 /** When a key or passkey was last used, if ever, and when it was created. */
-export const Use = ({
-  item: { created_at, last_used_at },
-}: {
-  item: Pick<Key, 'created_at' | 'last_used_at'>;
-}) => (
+export const Use = ({ item }: { item: Pick<Key, 'created_at' | 'last_used_at'> }) => (
   <>
-    {last_used_at === null
+    {item.last_used_at === null
       ? texts.account.neverUsed
-      : fillParts(texts.account.lastUsed, { time: <RelativeTime at={last_used_at} /> })}
+      : fillParts(texts.account.lastUsed, { time: <RelativeTime at={item.last_used_at} /> })}
     {' · '}
-    {fillParts(texts.account.created, { time: <RelativeTime at={created_at} /> })}
+    {fillParts(texts.account.created, { time: <RelativeTime at={item.created_at} /> })}
   </>
 );
 

@@ -41,8 +41,6 @@ const { error } = busy;
 export const shownProfile = (): Profile | undefined => profile.value;
 
 const words = texts.account.profile;
-const messages = { precondition_failed: words.changed };
-const { badName, enterName } = texts.account;
 /** Left for this page when it reloads in the language that was saved. */
 const savedNote = tabNote('profile-saved');
 
@@ -88,12 +86,12 @@ function close(message: string): void {
 const save = () =>
   busy.run(async () => {
     isNameWrong.value = false;
-    const texts = currentTexts();
-    if (texts.name === '') {
+    const edited = currentTexts();
+    if (edited.name === '') {
       isNameWrong.value = true;
-      return enterName;
+      return texts.account.enterName;
     }
-    const patch = patchOf(texts, base);
+    const patch = patchOf(edited, base);
     if (Object.keys(patch).length === 0) {
       close('');
       return undefined;
@@ -101,30 +99,27 @@ const save = () =>
     const saved = await runAction(() => updateProfile(patch, tag));
     if (saved.ok) {
       show(saved.value);
-      if (followLanguage(saved.value.profile.locale)) {
-        savedNote.leave('1');
-        return undefined;
-      }
-      close(words.saved);
+      if (followLanguage(saved.value.profile.locale)) savedNote.leave('1');
+      else close(words.saved);
       return undefined;
     }
     const { code, message } = saved.problem;
-    if (code === 'precondition_failed') return mergeStored(texts);
+    if (code === 'precondition_failed') return mergeStored(edited);
     isNameWrong.value = code === 'invalid_request' && message?.startsWith('name:') === true;
-    return isNameWrong.value ? badName : explain(saved.problem, messages);
+    return isNameWrong.value ? texts.account.badName : explain(saved.problem);
   });
 
 /** Merges a concurrent change into the form. Asks about fields changed on both sides. */
-async function mergeStored(texts: Texts): Promise<string | undefined> {
+async function mergeStored(edited: Texts): Promise<string | undefined> {
   const problem = await loadProfile();
   if (problem || !profile.value) return explain(problem ?? { code: 'server_error' });
   const stored = textsOf(profile.value);
-  const merged = mergeEdits(texts, base, stored);
+  const merged = mergeEdits(edited, base, stored);
   base = stored;
   for (const field of fields) typed[field].value = merged.texts[field];
   conflicts.value = merged.conflicts;
   // Nothing left to save: an earlier save succeeded but its response was lost.
-  if (Object.keys(patchOf(merged.texts, stored)).length > 0) return messages.precondition_failed;
+  if (Object.keys(patchOf(merged.texts, stored)).length > 0) return words.changed;
   close(words.saved);
   return undefined;
 }

@@ -1,32 +1,20 @@
-import { type ReadonlySignal, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Problem, Result } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { fill, sentences, texts } from '../texts.ts';
-import { type Busy, busyState } from '../ui/busy.ts';
+import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Done, detectSignOut, showDone } from './actions.tsx';
 
-/** A section of the account page that loads on its own, so that one failure leaves the rest usable. */
-export interface SectionData {
-  readonly id: string;
-  readonly title: string;
-  readonly state: ReadonlySignal<'loading' | 'failed' | 'loaded'>;
-  readonly busy: Busy;
-  load(): Promise<void>;
-}
-
 /**
+ * A section of the account page that loads on its own, so that one failure leaves the rest usable.
  * @param id prefix of the ids of the section's elements
  * @param fetchData stores what it fetches where the section renders it from, and returns any problem
  */
-export function sectionData(
-  id: string,
-  title: string,
-  fetchData: () => Promise<Problem | undefined>,
-): SectionData {
+export function sectionData(id: string, title: string, fetchData: () => Promise<Problem | undefined>) {
   const state = signal<'loading' | 'failed' | 'loaded'>('loading');
   const busy = busyState();
   const load = () =>
@@ -72,11 +60,8 @@ export function pagedData<Id extends string, T>(
 }
 
 /** Loads the next page of a list, while there is one. */
-export const ShowMore = ({
-  data: { id, cursor, more, showMore },
-}: {
-  data: ReturnType<typeof pagedData>;
-}) => {
+export const ShowMore = ({ data }: { data: ReturnType<typeof pagedData> }) => {
+  const { id, cursor, more, showMore } = data;
   const next = cursor.value;
   return (
     <>
@@ -126,7 +111,7 @@ export function Card({ id, title, isPart = false, isLoading, action, children, .
 }
 
 interface SectionProps extends Pick<CardProps, 'isPart' | 'action' | 'children'> {
-  readonly data: SectionData;
+  readonly data: ReturnType<typeof sectionData>;
   /** What stands above the content, loaded or not. */
   readonly above?: ComponentChildren;
   /** How many entries the placeholder reserves room for. */

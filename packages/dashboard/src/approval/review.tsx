@@ -1,13 +1,15 @@
 import type { PendingDevice } from '@latchkey/contract/device';
 import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
-import { type ReadonlySignal, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { ConfirmDialog } from '../confirm/confirm.tsx';
 import { switchAccountPath } from '../next.ts';
 import { pageUser } from '../page-user.ts';
 import { ScopeText, scopeText } from '../scope-text.tsx';
 import { fill, fillParts, texts } from '../texts.ts';
+import type { Busy } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -17,18 +19,11 @@ import { ErrorMessage } from '../ui/messages.tsx';
 /** Shorter than anyone needs to read a question. */
 const minReviewMilliseconds = 500;
 
-/** Tells whether the user has had time to see a question. */
-export interface ReviewTimer {
-  readonly isReady: ReadonlySignal<boolean>;
-  /** Starts the timer: the question is now in view. */
-  start(): void;
-}
-
 /**
  * Guards the question shown now against clickjacking by double click: another site can open this page under the
  * pointer between the two clicks on its own window. The timer starts once the window has the focus.
  */
-export function reviewTimer(): ReviewTimer {
+function reviewTimer() {
   const isReady = signal(false);
   const start = () => {
     setTimeout(() => {
@@ -54,60 +49,40 @@ interface ReviewProps {
   readonly children: ComponentChildren;
   readonly access: Access;
   readonly accessHeading: string;
-  readonly error: string;
-  readonly isBusy: boolean;
-  readonly timer: ReviewTimer;
-  /** Without it, the request can only be denied. */
-  readonly onApprove: (() => void) | undefined;
-  readonly onDeny: () => void;
+  readonly busy: Busy;
+  readonly canApprove?: boolean;
+  readonly decide: (decision: 'approve' | 'deny') => unknown;
   readonly here: string;
 }
 
 /** The question whether a device or a program may use the account, with all that the answer depends on. */
-export const Review = ({
-  question,
-  children,
-  access,
-  accessHeading,
-  error,
-  here,
-  ...choice
-}: ReviewProps) => (
+export const Review = ({ question, children, access, accessHeading, here, ...choice }: ReviewProps) => (
   <>
     <Heading key="review" takesFocus>
       {question}
     </Heading>
     {children}
     <RequestedAccess access={access} heading={accessHeading} />
-    <ErrorMessage text={error} />
+    <ErrorMessage text={choice.busy.error.value} />
     <Choice {...choice} />
     <SignedInAs here={here} />
     <ConfirmDialog />
   </>
 );
 
-type ChoiceProps = Pick<ReviewProps, 'isBusy' | 'timer' | 'onApprove' | 'onDeny'>;
-
-function Choice({ isBusy, timer, onApprove, onDeny }: ChoiceProps) {
+function Choice({ busy, canApprove = true, decide }: Pick<ReviewProps, 'busy' | 'canApprove' | 'decide'>) {
+  const [{ isReady, start }] = useState(reviewTimer);
   /** Keyboard activation (no clicks) is deliberate: the focus has to be moved to the button first. */
-  const approve = ({ detail: clicks }: MouseEvent) => {
-    if (timer.isReady.value || clicks === 0) onApprove?.();
-    else timer.start();
-  };
+  const approve = ({ detail: clicks }: MouseEvent) =>
+    isReady.value || clicks === 0 ? decide('approve') : start();
   return (
     <div class="choice always-seen">
-      {onApprove === undefined ? null : (
-        <Button
-          id="approve"
-          class="primary"
-          disabled={isBusy}
-          aria-disabled={!timer.isReady.value}
-          onClick={approve}
-        >
+      {canApprove ? (
+        <Button id="approve" class="primary" busy={busy} aria-disabled={!isReady.value} onClick={approve}>
           {texts.device.approve}
         </Button>
-      )}
-      <Button id="deny" disabled={isBusy} onClick={onDeny}>
+      ) : null}
+      <Button id="deny" busy={busy} onClick={() => decide('deny')}>
         {texts.device.deny}
       </Button>
     </div>

@@ -6,7 +6,7 @@ import type {
 import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import { signal } from '@preact/signals';
 import { call, getProfile, type Problem } from '../api.ts';
-import { type ReviewTimer, Review as ReviewView, reviewTimer } from '../approval/review.tsx';
+import { Review } from '../approval/review.tsx';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
@@ -31,15 +31,9 @@ type Step =
   | { at: 'unavailable' }
   | { at: 'unknown'; message: string }
   | { at: 'refused'; message: string; response: AuthorizationResponse; source: AuthorizationSource }
-  | Review
+  | { at: 'review'; pending: PendingAuthorization }
   | { at: 'leaving' }
   | { at: 'decided'; decision: Decision };
-
-interface Review {
-  readonly at: 'review';
-  readonly pending: PendingAuthorization;
-  readonly timer: ReviewTimer;
-}
 
 /** The request, as the client sent it. The service checks it anew each time. */
 const request: Readonly<Record<string, string>> = Object.fromEntries(new URLSearchParams(location.search));
@@ -128,21 +122,18 @@ async function lookUp(source: AuthorizationSource): Promise<void> {
   const isGiven = pending.approval === 'given';
   if (pending.sign_in_needed && (asksForSignIn || isGiven)) location.replace(switchAccountPath(here));
   else if (isGiven && !prompts.includes('select_account')) await decide('approve', pending);
-  else step.value = { at: 'review', pending, timer: reviewTimer() };
+  else step.value = { at: 'review', pending };
 }
 
-function ReviewStep({ review: { pending, timer } }: { review: Review }) {
+function ReviewStep({ pending }: { pending: PendingAuthorization }) {
   const { client } = pending;
   return (
-    <ReviewView
+    <Review
       question={fillParts(texts.authorize.question, { program: <Program client={client} /> })}
       access={pending}
       accessHeading={texts.authorize.access}
-      error={error.value}
-      isBusy={busy.now.value}
-      timer={timer}
-      onApprove={() => void decide('approve', pending)}
-      onDeny={() => void decide('deny', pending)}
+      busy={busy}
+      decide={(decision) => decide(decision, pending)}
       here={here}
     >
       {pending.approval === 'given' ? null : (
@@ -157,8 +148,8 @@ function ReviewStep({ review: { pending, timer } }: { review: Review }) {
           })}
         </Warning>
       )}
-      <ProgramDetails pending={pending} />
-    </ReviewView>
+      <ProgramDetails {...pending} />
+    </Review>
   );
 }
 
@@ -216,7 +207,7 @@ function CurrentStep() {
     case 'refused':
       return <Refused {...now} />;
     case 'review':
-      return <ReviewStep review={now} />;
+      return <ReviewStep pending={now.pending} />;
     case 'decided':
       return <Decided decision={now.decision} />;
   }

@@ -10,11 +10,7 @@ export const Program = ({ client: { name, host } }: Pick<AuthorizationSource, 'c
 );
 
 /** Who asks, and where the answer goes. */
-export function ProgramDetails({
-  pending: { client, redirect_host, device_name },
-}: {
-  pending: PendingAuthorization;
-}) {
+export function ProgramDetails({ client, redirect_host, device_name }: PendingAuthorization) {
   const isExternal = client.kind === 'external';
   return (
     <>

@@ -44,8 +44,6 @@ type SentEmail = Answer<'requestMagicLink'>;
 const pending = signal<{ person: Person; finish: (isConfirmed: boolean) => void } | undefined>(undefined);
 const sent = signal<SentEmail | undefined>(undefined);
 const code = signal('');
-/** Whether the error is about the code. */
-const isCodeError = signal(false);
 const busy = busyState<'passkey' | 'email' | 'code'>();
 const { error } = busy;
 
@@ -89,7 +87,6 @@ function accept(signIn: Answer<'loginWithPasskey'>, person: Person): undefined {
 
 const usePasskey = (person: Person) =>
   busy.run(async () => {
-    isCodeError.value = false;
     const assertion = await resultOf(askForPasskey(api));
     if (!assertion.ok) return explain(assertion.problem, passkeySignInErrors);
     if (!person.credentialIds.includes(assertion.value.response.id))
@@ -101,7 +98,6 @@ const usePasskey = (person: Person) =>
 
 const sendEmail = ({ email }: Person) =>
   busy.run(async () => {
-    isCodeError.value = false;
     const result = await requestMagicLink(email);
     if (!result.ok) return explain(result.problem, emailErrors);
     const next = location.pathname + location.search;
@@ -113,7 +109,6 @@ const sendEmail = ({ email }: Person) =>
 
 const enterCode = (person: Person, { request }: SentEmail) =>
   busy.run(async () => {
-    isCodeError.value = true;
     const mistake = emailCodeError(code.value);
     if (mistake !== undefined) return mistake;
     const signIn = await verifyMagicLink({ request, code: code.value });
@@ -168,7 +163,7 @@ function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
         <EmailCodeField
           id="confirm-code"
           value={code}
-          error={isCodeError.value ? error.value : ''}
+          error={busy.errorOf('code')}
           errorId="confirm-error"
           takesFocus
         />

@@ -1,5 +1,5 @@
 import type { Event } from '@latchkey/contract/events';
-import { listEventsSince, type Problem } from '../api.ts';
+import { listEventsSince } from '../api.ts';
 
 const pollIntervalMilliseconds = 2_000;
 
@@ -78,19 +78,19 @@ const endings: ReadonlySet<Event['type']> = new Set([
 /** Reads the security log, which also shows a session that ended right after it started. */
 async function poll({ requestedAt, sessionId }: Approval): Promise<Poll> {
   const log = await listEventsSince(Date.parse(requestedAt) - clockSkewMilliseconds);
-  if (!log.ok) return failedPoll(log.problem);
+  if (!log.ok) {
+    const { code, retryAfterSeconds } = log.problem;
+    if (code === 'invalid_token') return { status: 'signedOut' };
+    return code === 'somebody_else'
+      ? { status: 'differentUser' }
+      : { status: 'unreachable', retryAfterSeconds };
+  }
   const events = log.value.events.filter(({ session_id }) => session_id === sessionId);
   if (events.some(({ detail }) => detail['reason'] === 'withdrawn')) return { status: 'withdrawn' };
   if (events.some(({ detail }) => detail['reason'] === 'cancelled')) return { status: 'cancelled' };
   if (events.some(({ type }) => endings.has(type))) return { status: 'sessionEnded' };
   if (events.length > 0) return { status: 'deviceSignedIn' };
   return { status: log.value.isComplete ? 'waiting' : 'unknown' };
-}
-
-function failedPoll({ code, retryAfterSeconds }: Problem): Poll {
-  if (code === 'invalid_token') return { status: 'signedOut' };
-  if (code === 'somebody_else') return { status: 'differentUser' };
-  return { status: 'unreachable', retryAfterSeconds };
 }
 
 const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));

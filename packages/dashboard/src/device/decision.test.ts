@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { type Decision, parseDecision } from './decision.ts';
+import { type Decision, recallDecision } from './decision.ts';
 
 const approval = {
   decision: 'approve',
@@ -11,12 +11,12 @@ const approval = {
 const denial = { decision: 'deny', userId: 'usr_ada' } satisfies Decision;
 
 test.each([approval, denial])('a stored decision is read back: %j', (decision) => {
-  expect(parseDecision(decision, 'usr_ada')).toEqual(decision);
-  expect(parseDecision({ ...decision, more: 1 }, 'usr_ada')).toEqual(decision);
+  expect(recallDecision(decision, 'usr_ada')).toEqual(decision);
+  expect(recallDecision({ ...decision, more: 1 }, 'usr_ada')).toEqual(decision);
 });
 
 test.each([approval, denial])('a stored decision is not shown to another user: %j', (decision) => {
-  expect(parseDecision(decision, 'usr_grace')).toBeUndefined();
+  expect(recallDecision(decision, 'usr_grace')).toBeUndefined();
 });
 
 test.each([
@@ -30,5 +30,5 @@ test.each([
   { ...approval, requestedAt: 'yesterday' },
   { ...approval, until: '5' },
 ])('a malformed decision is ignored: %j', (state) => {
-  expect(parseDecision(state, 'usr_ada')).toBeUndefined();
+  expect(recallDecision(state, 'usr_ada')).toBeUndefined();
 });

@@ -12,11 +12,8 @@ export type Decision =
 export const saveDecision = (decision: Decision, path: string): void =>
   history.replaceState(decision, '', path);
 
-/** The decision stored in the page's history entry, if this user made it. */
-export const recallDecision = (userId: string): Decision | undefined => parseDecision(history.state, userId);
-
-/** @see recallDecision */
-export function parseDecision(state: unknown, userId: string): Decision | undefined {
+/** The decision in the state of a history entry, if this user made it. */
+export function recallDecision(state: unknown, userId: string): Decision | undefined {
   if (typeof state !== 'object' || state === null) return undefined;
   const stored = state as Partial<Record<keyof Approval | 'decision', unknown>>;
   if (stored.userId !== userId) return undefined;

@@ -3,7 +3,7 @@ import type { PendingDevice } from '@latchkey/contract/device';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { call, decideDevice, getProfile, type Problem } from '../api.ts';
-import { type ReviewTimer, Review as ReviewView, reviewTimer, SignedInAs } from '../approval/review.tsx';
+import { Review as ReviewView, SignedInAs } from '../approval/review.tsx';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
 import { type ErrorMessages, explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
@@ -36,7 +36,6 @@ interface Review {
   readonly at: 'review';
   readonly device: PendingDevice;
   readonly expiresAt: Date;
-  readonly timer: ReviewTimer;
 }
 
 const step = signal<Step>({ at: 'loading' });
@@ -89,7 +88,7 @@ async function lookUp(): Promise<string | undefined> {
 
 function showReview(device: PendingDevice): void {
   const expiresAt = new Date(Date.now() + device.expires_in * 1000);
-  const review: Review = { at: 'review', device, expiresAt, timer: reviewTimer() };
+  const review: Review = { at: 'review', device, expiresAt };
   step.value = review;
   setTimeout(() => {
     if (step.value === review && !busy.now.value) backToCode(texts.device.codeExpired);
@@ -169,7 +168,7 @@ async function start(): Promise<void> {
   if (followLanguage(me.value.locale)) return;
   userId = me.value.id;
   setPageUser(me.value);
-  const made = recallDecision(userId);
+  const made = recallDecision(history.state, userId);
   if (made !== undefined) showOutcome(made);
   else if (code.value === '') step.value = { at: 'code' };
   else error.value = (await lookUp()) ?? '';
@@ -201,18 +200,16 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
 }
 
 function ReviewStep({ review }: { review: Review }) {
-  const { device, expiresAt, timer } = review;
+  const { device, expiresAt } = review;
   const isImpossible = device.confirmation === 'impossible';
   return (
     <ReviewView
       question={texts.device.question}
       access={device}
       accessHeading={texts.device.access}
-      error={error.value}
-      isBusy={busy.now.value}
-      timer={timer}
-      onApprove={isImpossible ? undefined : () => void decide('approve', review)}
-      onDeny={() => void decide('deny', review)}
+      busy={busy}
+      canApprove={!isImpossible}
+      decide={(decision) => decide(decision, review)}
       here={here()}
     >
       <p class="quiet">{texts.device.compare}</p>

@@ -70,8 +70,6 @@ const code = signal('');
 const status = signal('');
 /** What happened before the user came here, such as signing out. */
 const notice = signal('');
-/** Whether the error is about the field, which then takes the focus. */
-const isFieldError = signal(false);
 const busy = busyState<'email' | 'code' | 'passkey'>();
 const { error } = busy;
 
@@ -86,7 +84,6 @@ const requestEmail = (address: string) =>
   busy.run(async () => {
     const isResend = step.value.at === 'sent';
     notice.value = '';
-    isFieldError.value = !isResend;
     status.value = '';
     if (address === '') return texts.common.enterEmailAddress;
     const result = await requestMagicLink(address);
@@ -102,7 +99,6 @@ const requestEmail = (address: string) =>
 
 const enterCode = (request: string) =>
   busy.run(async () => {
-    isFieldError.value = true;
     status.value = '';
     const mistake = emailCodeError(code.value);
     if (mistake !== undefined) return mistake;
@@ -115,7 +111,6 @@ const enterCode = (request: string) =>
   }, 'code');
 
 async function redeem(assertion: Assertion): Promise<string | undefined> {
-  isFieldError.value = false;
   const result = await requiringCookies(() => redeemPasskey(api, assertion, byCookie));
   if (!result.ok) return explain(result.problem, passkeySignInErrors);
   forgetPendingSignIn();
@@ -135,7 +130,6 @@ const autofill = passkeyAutofill(api, async (assertion) => {
 const usePasskey = () =>
   busy.run(async () => {
     notice.value = '';
-    isFieldError.value = false;
     await autofill.stop();
     const assertion = await requiringCookies(() => askForPasskey(api));
     const problem = assertion.ok
@@ -162,9 +156,9 @@ const EmailForm = () => (
     <EmailField
       id="email"
       label={texts.common.emailAddress}
-      {...(earlier === undefined ? {} : { hint: fill(texts.login.alreadySent, { email: earlier.email }) })}
+      hint={earlier && fill(texts.login.alreadySent, { email: earlier.email })}
       value={email}
-      error={isFieldError.value ? error.value : ''}
+      error={busy.errorOf('email')}
       takesFocus
       autoComplete="username webauthn"
     />
@@ -234,7 +228,7 @@ const EnterCode = ({ sent: { email: address, request, until } }: { sent: Sent })
     <OpenWebmail email={address} />
     <ErrorMessage text={error.value} />
     <Form onSubmit={() => enterCode(request)}>
-      <EmailCodeField id="code" value={code} error={isFieldError.value ? error.value : ''} />
+      <EmailCodeField id="code" value={code} error={busy.errorOf('code')} />
       <Button class="primary" busy={busy}>
         {busy.label(texts.common.signIn, 'code')}
       </Button>

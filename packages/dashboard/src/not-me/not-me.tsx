@@ -1,20 +1,20 @@
 import type { DisownedNotice, NoticePreview } from '@latchkey/contract/notices';
 import { signal } from '@preact/signals';
 import { call } from '../api.ts';
+import { browserText } from '../browser-text.ts';
 import { explain } from '../error-messages.ts';
 import { partsOfList } from '../format.ts';
 import { home } from '../next.ts';
 import { counted, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
-import { Fact } from '../ui/details.tsx';
+import { Details, Fact } from '../ui/details.tsx';
 import { type DoneProps, mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Timestamp } from '../ui/timestamp.tsx';
 import { Address, Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
-import { UserAgent } from '../ui/user-agent.tsx';
 import { doneText, errorMessages, isDisownedNotice } from './messages.ts';
 
 const { notMe } = texts;
@@ -25,7 +25,7 @@ const { error } = busy;
 /** What the notice is about, as far as it is known. */
 const preview = signal<NoticePreview | undefined>(undefined);
 
-/** A count, followed by the names. */
+/** A number of things, followed by their names. */
 const Named = ({ text, names }: { text: string; names: readonly string[] }) => (
   <li>
     {names.length === 0
@@ -41,33 +41,41 @@ const Named = ({ text, names }: { text: string; names: readonly string[] }) => (
 
 function Undone({ value }: { value: DisownedNotice }) {
   const { email, sessions_ended, devices_ended, device_names, passkeys_removed, keys_removed } = value;
-  const removed = passkeys_removed.length + keys_removed.length;
-  const isEmpty = email === null && sessions_ended + devices_ended + removed === 0;
+  const undone = [
+    { forms: notMe.browsers, count: sessions_ended, names: [] },
+    { forms: notMe.devices, count: devices_ended, names: device_names },
+    { forms: notMe.passkeys, count: passkeys_removed.length, names: passkeys_removed },
+    { forms: notMe.keys, count: keys_removed.length, names: keys_removed },
+  ].filter(({ count }) => count > 0);
   return (
     <>
       <h2>{notMe.undone}</h2>
-      {isEmpty ? (
+      {email === null && undone.length === 0 ? (
         <p id="undone">{notMe.nothingUndone}</p>
       ) : (
         <ul id="undone">
           {email === null ? null : (
             <li>{fillParts(notMe.restored, { email: <Address id="restored-email">{email}</Address> })}</li>
           )}
-          {sessions_ended === 0 ? null : <li>{counted(notMe.browsers, sessions_ended)}</li>}
-          {devices_ended === 0 ? null : (
-            <Named text={counted(notMe.devices, devices_ended)} names={device_names} />
-          )}
-          {passkeys_removed.length === 0 ? null : (
-            <Named text={counted(notMe.passkeys, passkeys_removed.length)} names={passkeys_removed} />
-          )}
-          {keys_removed.length === 0 ? null : (
-            <Named text={counted(notMe.keys, keys_removed.length)} names={keys_removed} />
-          )}
+          {undone.map(({ forms, count, names }) => (
+            <Named key={forms.other} text={counted(forms, count)} names={names} />
+          ))}
         </ul>
       )}
-      {device_names.length + removed === 0 ? null : <UntrustedHint />}
+      {undone.some(({ names }) => names.length > 0) ? <UntrustedHint /> : null}
     </>
   );
+}
+
+/** A user agent: for browsers a short name that expands to the full string, otherwise the string itself. */
+function UserAgent({ text }: { text: string }) {
+  const name = browserText(text);
+  const whole = (
+    <p class={name === undefined ? 'quiet' : ''}>
+      <Untrusted text={text} />
+    </p>
+  );
+  return name === undefined ? whole : <Details summary={<Untrusted text={name} />}>{whole}</Details>;
 }
 
 /** Offers to end the browser session that approved the device, in case the user didn't approve it either. */

@@ -1,19 +1,5 @@
-import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { texts } from '../texts.ts';
-
-/** Runs one action at a time: `run` ignores clicks while an action is in progress. */
-export interface Busy<Action extends string = never> {
-  readonly now: ReadonlySignal<boolean>;
-  /** What went wrong in the last action, or empty. */
-  readonly error: Signal<string>;
-  /**
-   * @param work returns what went wrong
-   * @param action the button that shows progress, on a page with several
-   */
-  run(work: () => Promise<string | undefined>, action?: Action): Promise<void>;
-  /** The label of a button: `text`, or a progress label while its action runs. */
-  label(text: string, action?: Action): string;
-}
 
 let isLeaving = false;
 
@@ -31,15 +17,24 @@ window.addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });
 
-export function busyState<Action extends string = never>(): Busy<Action> {
+export type Busy<Action extends string = never> = ReturnType<typeof busyState<Action>>;
+
+/** Runs one action at a time: `run` ignores clicks while an action is in progress. */
+export function busyState<Action extends string = never>() {
   const now = signal(false);
+  /** What went wrong in the last action, or empty. */
   const error = signal('');
-  const running = signal<Action | undefined>(undefined);
-  const run: Busy<Action>['run'] = async (work, action) => {
+  const last = signal<Action | undefined>(undefined);
+
+  /**
+   * @param work returns what went wrong
+   * @param action the button that shows progress, on a page with several
+   */
+  async function run(work: () => Promise<string | undefined>, action?: Action): Promise<void> {
     if (now.value) return;
     const clicked = document.activeElement;
     now.value = true;
-    running.value = action;
+    last.value = action;
     error.value = '';
     try {
       const problem = await work();
@@ -47,14 +42,19 @@ export function busyState<Action extends string = never>(): Busy<Action> {
     } finally {
       if (!isLeaving) {
         now.value = false;
-        running.value = undefined;
         requestAnimationFrame(() => restoreFocus(clicked));
       }
     }
-  };
-  const label: Busy<Action>['label'] = (text, action) =>
-    now.value && running.value === action ? texts.common.busy : text;
-  return { now, error, run, label };
+  }
+
+  /** The label of a button: `text`, or a progress label while its action runs. */
+  const label = (text: string, action?: Action): string =>
+    now.value && last.value === action ? texts.common.busy : text;
+
+  /** What went wrong if this was the last action, for the field that it is about. */
+  const errorOf = (action: Action): string => (last.value === action ? error.value : '');
+
+  return { now, error, run, label, errorOf };
 }
 
 /** A disabled button loses focus. Returns it for keyboard users, unless the action moved it elsewhere. */

@@ -93,35 +93,23 @@ interface Kind {
 }
 
 /** Text such as a name or a URL. */
-export function TextField({
-  id,
-  label,
-  hint,
-  value,
-  error,
-  errorId = 'error',
-  takesFocus = false,
-  maxLength,
-  inputMode = 'text',
-  autoComplete = 'off',
-  example,
-}: FieldProps & Kind) {
-  const describedBy = [error && errorId, hint && `${id}-hint`].filter(Boolean).join(' ');
+export function TextField(props: FieldProps & Kind) {
+  const { label, hint, value, error, errorId = 'error', takesFocus = false, example, ...attributes } = props;
+  const describedBy = [error && errorId, hint && `${props.id}-hint`].filter(Boolean).join(' ');
   return (
-    <Labelled id={id} label={label} hint={hint}>
+    <Labelled id={props.id} label={label} hint={hint}>
       <input
         ref={useFocus<HTMLInputElement>(error || takesFocus)}
-        id={id}
-        name={id}
+        name={props.id}
         type="text"
         required
         spellcheck={false}
         class={example && 'code'}
         placeholder={example ?? ''}
-        inputMode={inputMode}
-        autoComplete={autoComplete}
+        inputMode="text"
+        autoComplete="off"
         autoCapitalize={example === undefined ? 'none' : 'characters'}
-        maxLength={maxLength}
+        {...attributes}
         value={value.value}
         onInput={(event) => {
           value.value = event.currentTarget.value;

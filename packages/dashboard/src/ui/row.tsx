@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { IconBox } from './icon.tsx';
 
 interface RowProps {
-  /** The id of the title, which names the entry. */
-  readonly titleId: string;
+  /** The id of the title, if it names the entry. */
+  readonly titleId?: string;
   readonly icon: string;
   readonly isCaution?: boolean;
   readonly title: ComponentChildren;
