@@ -49,13 +49,8 @@ function write(time: Date, styles: Parameters<typeof writeTime>[2]): string {
   return offset === offsetName(time, undefined) ? text : `${text} ${offset}`;
 }
 
-/** The time of day. */
 export const clock = (time: Date): string => write(time, { timeStyle: 'short' });
-
-/** Date and time. */
 export const dateTime = (time: Date): string => write(time, { dateStyle: 'medium', timeStyle: 'short' });
-
-/** The date. */
 export const dateOnly = (time: Date): string => write(time, { dateStyle: 'medium' });
 
 /** How long before or after `now`, such as `3 hours ago`. Further away than a month: the date. */

@@ -16,7 +16,7 @@ import {
   suspiciousIcon,
   terminalIcon,
 } from '../ui/icons.ts';
-import { List, Row } from '../ui/row.tsx';
+import { Row } from '../ui/row.tsx';
 import { RelativeTime, Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { changeCount } from './actions.tsx';
@@ -110,13 +110,13 @@ function When({ event: { created_at, ip_address, user_agent, session_id } }: { e
 /** The user's security log, newest first. */
 export const Activity = () => (
   <Section data={activityData} above={<p class="quiet">{texts.account.activity.text}</p>} entries={4}>
-    <List id="events">
+    <ul id="events" class="plain-list">
       {events.value.map((event) => (
         <Row key={event.id} icon={eventIcon(event)} isCaution={isSuspicious(event)} title={eventText(event)}>
           <When event={event} />
         </Row>
       ))}
-    </List>
+    </ul>
     <ShowMore data={activityData} />
   </Section>
 );

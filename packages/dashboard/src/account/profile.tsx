@@ -12,6 +12,7 @@ import { tabNote } from '../tab-note.ts';
 import { fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
+import { Fact } from '../ui/details.tsx';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { focusAgain } from '../ui/focus.ts';
 import { Choice, Form } from '../ui/form.tsx';
@@ -187,18 +188,16 @@ const Text = ({ field, value }: { field: keyof Texts; value: string | null }) =>
 
 const Values = ({ shown }: { shown: Profile }) => (
   <dl class="values">
-    <dt>{words.email}</dt>
-    <dd id="profile-email">
+    <Fact label={words.email} id="profile-email">
       <bdi>{shown.email}</bdi>
-    </dd>
+    </Fact>
     {isOpen.value
       ? null
-      : fields.map((field) => [
-          <dt key={`${field}-label`}>{words[field]}</dt>,
-          <dd key={field} id={`profile-${field}`}>
+      : fields.map((field) => (
+          <Fact key={field} label={words[field]} id={`profile-${field}`}>
             <Text field={field} value={shown[field]} />
-          </dd>,
-        ])}
+          </Fact>
+        ))}
   </dl>
 );
 

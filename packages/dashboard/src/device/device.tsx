@@ -253,9 +253,8 @@ function CurrentStep() {
         <Approved
           status={now.status}
           confirmationCode={now.confirmationCode}
-          error={error.value}
-          isBusy={busy.now.value}
-          onWithdraw={() => void withdraw(now.sessionId)}
+          busy={busy}
+          onWithdraw={() => withdraw(now.sessionId)}
         />
       );
     case 'denied':

@@ -2,6 +2,7 @@ import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { securityPath, sessionsPath } from '../next.ts';
 import { signedInByEmail } from '../passkey-offer.ts';
 import { fill, fillParts, sentences, texts } from '../texts.ts';
+import type { Busy } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { approvedIcon, cautionIcon, clockIcon, deniedIcon, waitingIcon, withdrawnIcon } from '../ui/icons.ts';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
@@ -12,9 +13,8 @@ interface ApprovedProps {
   readonly status: ApprovalStatus;
   /** What the person has to type on the device before it is signed in. */
   readonly confirmationCode: string | undefined;
-  readonly error: string;
-  readonly isBusy: boolean;
-  readonly onWithdraw: () => void;
+  readonly busy: Busy;
+  readonly onWithdraw: () => unknown;
 }
 
 const canBeWithdrawn = (status: ApprovalStatus) => status === 'waiting' || status === 'unreachable';
@@ -46,7 +46,7 @@ function textOf(status: ApprovalStatus): string {
 }
 
 /** The step after an approval: shows its status, and lets the user withdraw it while the device hasn't signed in. */
-export function Approved({ status, confirmationCode, error, isBusy, onWithdraw }: ApprovedProps) {
+export function Approved({ status, confirmationCode, busy, onWithdraw }: ApprovedProps) {
   const heading = status === 'withdrawn' ? texts.device.withdrawn : texts.device.approved;
   return (
     <Outcome key={heading} {...looks[status]} heading={heading} takesFocus>
@@ -64,13 +64,13 @@ export function Approved({ status, confirmationCode, error, isBusy, onWithdraw }
       <p id="status" role="status">
         {textOf(status)}
       </p>
-      <ErrorMessage text={error} />
+      <ErrorMessage text={busy.error.value} />
       {canBeWithdrawn(status) ? (
         <p class="quiet">
           {fillParts(texts.common.sentences, {
             first: texts.device.byMistake,
             second: (
-              <Button id="withdraw" class="plain" disabled={isBusy} onClick={onWithdraw}>
+              <Button id="withdraw" class="plain" busy={busy} onClick={onWithdraw}>
                 {texts.device.withdraw}
               </Button>
             ),
