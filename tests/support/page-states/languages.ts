@@ -94,7 +94,7 @@ export function mainStates(
       'account-deletion',
       async () => {
         await page.locator('#delete-account').click();
-        await page.getByText(account.danger.deleteWarning).waitFor();
+        await page.getByText(account.danger.delete.warning).waitFor();
       },
     ],
     [

@@ -108,14 +108,17 @@ const create = (form: KeyForm, onCreated: (key: CreatedKey) => void) =>
     const problem = problemWith(request, known.value);
     if (problem !== undefined) {
       errorField.value = problem === 'unknown' ? 'scope' : problem;
-      return problems[problem];
+      // In one step with the field, which takes the focus below the message.
+      error.value = problems[problem];
+      return undefined;
     }
     const result = await runAction(() => call('createKey', { body: newKeyOf(request) }));
     if (!result.ok) {
       const { code, message = '' } = result.problem;
       const untrusted = /^trust\.(issuer|claims)/.exec(message)?.[1] as 'issuer' | 'claims' | undefined;
       if (code === 'invalid_request') errorField.value = untrusted ?? 'name';
-      return untrusted ? fill(words.badTrust, { reason: message }) : explain(result.problem, messages);
+      error.value = untrusted ? fill(words.badTrust, { reason: message }) : explain(result.problem, messages);
+      return undefined;
     }
     created.value = result.value.key === undefined ? undefined : result.value;
     copied.value = '';
