@@ -215,34 +215,6 @@ function AddressStep() {
   );
 }
 
-type Sent = Extract<Step, { at: 'sent' }>;
-
-const EnterCode = ({ sent: { email: address, request, until } }: { sent: Sent }) => (
-  <>
-    <p id="sent-to">
-      {fillParts(texts.login.sent, {
-        email: <strong>{address}</strong>,
-        time: <Countdown until={until} />,
-      })}
-    </p>
-    <OpenWebmail email={address} />
-    <ErrorMessage text={error.value} />
-    <Form onSubmit={() => enterCode(request)}>
-      <EmailCodeField id="code" value={code} error={busy.errorOf('code')} />
-      <Button class="primary" busy={busy}>
-        {busy.label(texts.common.signIn, 'code')}
-      </Button>
-    </Form>
-  </>
-);
-
-const Expired = ({ email: address }: { email: string }) => (
-  <>
-    <p id="sent-to">{fillParts(texts.login.expired, { email: <strong>{address}</strong> })}</p>
-    <ErrorMessage text={error.value} />
-  </>
-);
-
 function OpenWebmail({ email: address }: { email: string }) {
   const webmail = webmailOf(address);
   if (webmail === undefined) return null;
@@ -255,8 +227,9 @@ function OpenWebmail({ email: address }: { email: string }) {
   );
 }
 
-function SentStep({ sent }: { sent: Sent }) {
-  const isExpired = useRemaining(sent.until) === 0;
+/** Where the person enters the code, until it expires. */
+function SentStep({ email: address, request, until }: Extract<Step, { at: 'sent' }>) {
+  const isExpired = useRemaining(until) === 0;
   return (
     <>
       <div class="outcome">
@@ -267,13 +240,28 @@ function SentStep({ sent }: { sent: Sent }) {
       <Heading key="sent" takesFocus>
         {texts.login.checkEmail}
       </Heading>
-      {isExpired ? <Expired email={sent.email} /> : <EnterCode sent={sent} />}
+      <p id="sent-to">
+        {fillParts(isExpired ? texts.login.expired : texts.login.sent, {
+          email: <strong>{address}</strong>,
+          time: <Countdown until={until} />,
+        })}
+      </p>
+      {isExpired ? null : <OpenWebmail email={address} />}
+      <ErrorMessage text={error.value} />
+      {isExpired ? null : (
+        <Form onSubmit={() => enterCode(request)}>
+          <EmailCodeField id="code" value={code} error={busy.errorOf('code')} />
+          <Button class="primary" busy={busy}>
+            {busy.label(texts.common.signIn, 'code')}
+          </Button>
+        </Form>
+      )}
       <StatusMessage text={status.value} />
       <div class="links">
         <Button
           class={isExpired ? 'primary wide-button' : 'plain'}
           busy={busy}
-          onClick={() => requestEmail(sent.email)}
+          onClick={() => requestEmail(address)}
         >
           {busy.label(texts.common.newEmail, 'email')}
         </Button>
@@ -325,7 +313,7 @@ function CurrentStep() {
     case 'address':
       return <AddressStep />;
     case 'sent':
-      return <SentStep sent={now} />;
+      return <SentStep {...now} />;
     case 'signedIn':
       return <SignedIn {...now} />;
   }
