@@ -7,7 +7,7 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { api, call, type Problem, resultOf } from '../api.ts';
 import { explain } from '../error-messages.ts';
-import { forgetEmailSignIn, signedInByEmail } from '../passkey-offer.ts';
+import { emailSignInNote } from '../passkey-offer.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
@@ -34,7 +34,7 @@ const newName = signal('');
 /** Error about the new name. */
 const nameError = signal('');
 /** Decided before the list loads, so that no button moves under the pointer. */
-const isOffered = signal(passkeysSupported && signedInByEmail());
+const isOffered = signal(passkeysSupported && emailSignInNote.read() !== null);
 const busy = busyState<'add'>();
 const { error } = busy;
 
@@ -57,7 +57,7 @@ export const passkeysData = sectionData('passkeys', texts.account.sections.passk
 
 /** Runs once per recent sign-in: stops offering a passkey, and tells the browser which passkeys exist. */
 export async function afterRecentSignIn(): Promise<void> {
-  forgetEmailSignIn();
+  emailSignInNote.remove();
   await inTurn(() => signalAccount(api));
 }
 

@@ -78,7 +78,7 @@ function open(stored: Profile): void {
   isOpen.value = true;
 }
 
-function close(message: string): void {
+function close(message = ''): undefined {
   isOpen.value = false;
   if (message !== '') showDone('profile', message);
   focusAgain('edit-profile');
@@ -93,15 +93,12 @@ const save = () =>
       return texts.account.enterName;
     }
     const patch = patchOf(edited, base);
-    if (Object.keys(patch).length === 0) {
-      close('');
-      return undefined;
-    }
+    if (Object.keys(patch).length === 0) return close();
     const saved = await runAction(() => updateProfile(patch, tag));
     if (saved.ok) {
       show(saved.value);
-      if (followLanguage(saved.value.profile.locale)) savedNote.leave('1');
-      else close(words.saved);
+      if (!followLanguage(saved.value.profile.locale)) return close(words.saved);
+      savedNote.leave('1');
       return undefined;
     }
     const { code, message } = saved.problem;
@@ -120,9 +117,7 @@ async function mergeStored(edited: Texts): Promise<string | undefined> {
   for (const field of fields) typed[field].value = merged.texts[field];
   conflicts.value = merged.conflicts;
   // Nothing left to save: an earlier save succeeded but its response was lost.
-  if (Object.keys(patchOf(merged.texts, stored)).length > 0) return words.changed;
-  close(words.saved);
-  return undefined;
+  return Object.keys(patchOf(merged.texts, stored)).length === 0 ? close(words.saved) : words.changed;
 }
 
 /** A value as people know it: the language `de-CH` as "Deutsch (Schweiz)", the time zone as its cities. */
@@ -178,7 +173,7 @@ function EditForm() {
       <StoredValue field="locale" />
       <Menu field="time_zone" offered={['UTC', ...Intl.supportedValuesOf('timeZone')]} />
       <StoredValue field="time_zone" />
-      <Choice busy={busy} label={texts.account.save} onCancel={() => close('')} />
+      <Choice busy={busy} label={texts.account.save} onCancel={() => close()} />
     </Form>
   );
 }

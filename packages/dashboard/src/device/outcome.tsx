@@ -1,6 +1,7 @@
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
+import type { ComponentProps } from 'preact';
 import { securityPath, sessionsPath } from '../next.ts';
-import { signedInByEmail } from '../passkey-offer.ts';
+import { emailSignInNote } from '../passkey-offer.ts';
 import { fill, fillParts, sentences, texts } from '../texts.ts';
 import type { Busy } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
@@ -19,13 +20,8 @@ interface ApprovedProps {
 
 const canBeWithdrawn = (status: ApprovalStatus) => status === 'waiting' || status === 'unreachable';
 
-interface Look {
-  readonly tone: 'success' | 'caution' | 'waiting' | 'neutral';
-  readonly icon: string;
-}
-
-const isUnclear: Look = { tone: 'caution', icon: cautionIcon };
-const looks: Record<ApprovalStatus, Look> = {
+const isUnclear = { tone: 'caution', icon: cautionIcon } as const;
+const looks: Record<ApprovalStatus, Pick<ComponentProps<typeof Outcome>, 'tone' | 'icon'>> = {
   waiting: { tone: 'waiting', icon: waitingIcon },
   unreachable: { tone: 'waiting', icon: waitingIcon },
   deviceSignedIn: { tone: 'success', icon: approvedIcon },
@@ -80,7 +76,7 @@ export function Approved({ status, confirmationCode, busy, onWithdraw }: Approve
       <p>
         <a href={sessionsPath}>{texts.device.sessions}</a>
       </p>
-      {signedInByEmail() && passkeysSupported ? (
+      {passkeysSupported && emailSignInNote.read() !== null ? (
         <p class="quiet">
           {fillParts(texts.device.skipEmail, {
             addPasskey: <a href={securityPath}>{texts.device.addPasskey}</a>,

@@ -21,7 +21,7 @@ import {
   passkeySignInErrors,
 } from '../error-messages.ts';
 import { isSwitchingAccount, safeNext } from '../next.ts';
-import { noteEmailSignIn } from '../passkey-offer.ts';
+import { emailSignInNote } from '../passkey-offer.ts';
 import {
   forgetPendingSignIn,
   forgetSentEmail,
@@ -105,7 +105,7 @@ const enterCode = (request: string) =>
     const result = await verifyMagicLink({ request, code: code.value });
     if (!result.ok) return explain(result.problem, emailCodeErrors);
     forgetSentEmail();
-    noteEmailSignIn();
+    emailSignInNote.leave('1');
     status.value = texts.common.signedIn;
     return leaveTo(next);
   }, 'code');

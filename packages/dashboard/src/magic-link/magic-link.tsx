@@ -3,7 +3,7 @@ import { call, type Problem, verifyMagicLink } from '../api.ts';
 import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
 import { emailErrors, explain } from '../error-messages.ts';
 import { home, loginPath, safeNext } from '../next.ts';
-import { noteEmailSignIn } from '../passkey-offer.ts';
+import { emailSignInNote } from '../passkey-offer.ts';
 import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
@@ -59,7 +59,7 @@ const signIn = (address: string) =>
     if (!result.ok) return refused(result.problem, address);
     closeLink({ at: 'used', next } satisfies Ended);
     forgetSentEmail();
-    noteEmailSignIn();
+    emailSignInNote.leave('1');
     status.value = texts.common.signedIn;
     return leaveTo(next);
   });
