@@ -100,6 +100,7 @@ test('a program that listens on the loopback address of IPv6 gets its code in a 
 test('a request that the service could not look at can be tried again on the page', async () => {
   const page = await signedInPage();
   const database = new Database(join(service.directory, 'latchkey.db'));
+  database.run('PRAGMA busy_timeout = 5000');
   const rename = (from: string, to: string) => database.run(`ALTER TABLE ${from} RENAME TO ${to}`);
   rename('service_keys', 'out_of_reach');
   expect((await open(page, of(application)))?.status()).toBe(500);
@@ -233,6 +234,7 @@ test('the account page names the session of a registered application as the admi
     body: new URLSearchParams({ grant_type: 'authorization_code', ...sent }),
   });
   expect(status).toBe(200);
+  await page.waitForURL(`${program.redirectUri}?**`);
   await page.goto(`${service.url}/account`);
   const item = page.locator('#sessions > li', { hasText: 'Whiteboard' });
   await item.waitFor();

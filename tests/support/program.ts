@@ -31,7 +31,8 @@ export function startProgram({ name = 'Notebook', address = '127.0.0.1' } = {}):
       const { pathname, search } = new URL(request.url);
       if (pathname === '/client')
         return Response.json({ client_id: clientId, client_name: name, redirect_uris: [redirectUri] });
-      if (pathname !== '/callback') return new Response(null, { status: 404 });
+      // Chromium takes an empty 404 for a failed navigation.
+      if (pathname !== '/callback') return new Response('Not found', { status: 404 });
       const fields =
         request.method === 'POST' ? Object.fromEntries(new URLSearchParams(await request.text())) : {};
       const one = {
