@@ -1,3 +1,4 @@
+import type { Database } from '../platform/database/executor.ts';
 import type { Lifecycle } from '../platform/http/server.ts';
 
 /** Memory is given back within two of these after the last busy one. */
@@ -19,7 +20,8 @@ export function watchRest(lifecycle: Pick<Lifecycle, 'handled'>, giveBack: () =>
 }
 
 /** Returns freed memory to the operating system. It takes some ten milliseconds, in which no request is answered. */
-export function giveBackMemory(): void {
+export function giveBackMemory(db: Database): void {
+  db.shrink();
   Bun.gc(true);
   Bun.shrink();
 }

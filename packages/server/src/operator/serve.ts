@@ -53,7 +53,10 @@ export async function serve(
   if (supervisor) supervisor.ready(() => ctx.metrics.registry.getMetricsAsJSON());
   else announce(ctx);
   void loadRest(ctx);
-  setInterval(watchRest(lifecycle, giveBackMemory), restIntervalMs).unref();
+  setInterval(
+    watchRest(lifecycle, () => giveBackMemory(ctx.db)),
+    restIntervalMs,
+  ).unref();
 
   const signal = await ended;
   log.info({ signal }, 'draining');

@@ -41,6 +41,8 @@ export interface Database {
    */
   batch(writes: (on: Executor) => Promise<void>): Promise<boolean>;
   readonly notifications: Notifications;
+  /** Frees the memory of caches, which fill again with use. */
+  shrink(): void;
   close(): Promise<void>;
 }
 

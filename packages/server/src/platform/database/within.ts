@@ -16,5 +16,6 @@ export const databaseWithin = (tx: Executor): Database => ({
     return true;
   },
   notifications: new LocalNotifications(),
+  shrink: () => undefined,
   close: async () => undefined,
 });
