@@ -1,4 +1,4 @@
-// Random sequences of everything that makes a token, checked against a small model: no token ever does what its scope, or
+// Random sequences of sign-ins, device sign-ins, refreshes and keys, checked against a small model: no token ever does what its scope, or
 // that of the token that made it, does not hold.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';

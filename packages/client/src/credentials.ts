@@ -4,7 +4,7 @@ import { LatchkeyError } from './errors.ts';
 interface StoredMembers {
   /** The origin of the service, like `https://login.example`. */
   readonly server: string;
-  /** Empty where the service did not say. */
+  /** Members are '' where the service did not say. */
   readonly user: { readonly id: string; readonly email: string };
   /** RFC 3339. */
   readonly logged_in_at: string;

@@ -1,4 +1,4 @@
-// The page on which a sign-in ends that came back to a program on this machine.
+// The page that the browser shows at the end of a sign-in that a program on this machine started.
 
 /** How the sign-in ended. */
 export type LandingOutcome = 'signedIn' | 'denied' | 'failed';

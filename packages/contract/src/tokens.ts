@@ -6,10 +6,10 @@ import { fieldLimits } from './field-limits.ts';
 import { described, expiresIn, notSupported, opaque, shown, text, token } from './fields.ts';
 import { resourceText, scopeText } from './scopes.ts';
 
-/** The tokens issued by a sign-in or refresh. `expires_in` is the access token's remaining lifetime in seconds. */
 const accessToken = shown('Send it as `Authorization: Bearer …`. Treat it as opaque.', examples.accessToken);
 const bearer = described(z.literal('Bearer'), 'Always `Bearer`.');
 
+/** The tokens issued by a sign-in or refresh. `expires_in` is the access token's remaining lifetime in seconds. */
 export const tokenSet = z
   .object({
     access_token: accessToken,

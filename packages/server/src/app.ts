@@ -176,7 +176,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
       requireRight,
       missingCredential,
       requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),
-      requireRecentLogin: (caller) => requireRecentSignIn(ctx, caller),
+      requireRecentSignIn: (caller) => requireRecentSignIn(ctx, caller),
     },
     manifest.version,
   );

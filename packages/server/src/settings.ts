@@ -84,18 +84,18 @@ export const settingNames: ReadonlySet<string> = new Set([
  */
 export function readConfig(env: Environment = processEnvironment): Config {
   const config = readConfigOf(env, declaredSettings, rateLimitRules);
-  // A shorter session alone also ends idle ones.
+  // Only if it was set: a session with a shorter lifetime than the default idle timeout never gets that far.
   if (
     config.refreshIdleTtlSeconds > config.sessionTtlSeconds &&
     env[sessionSettings.refreshIdleTtlSeconds.name]?.trim()
   )
     throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
-  checkIssuers(config);
+  checkIssuersAndAudiences(config);
   return config;
 }
 
 /** @throws {ConfigError} for an issuer or audience that cannot be one */
-function checkIssuers({ trustedIssuers, identityAudiences, baseUrl, isLocal }: Config): void {
+function checkIssuersAndAudiences({ trustedIssuers, identityAudiences, baseUrl, isLocal }: Config): void {
   const { name } = federationSettings.trustedIssuers;
   const isOurs = (url: string): boolean => url.replace(/\/$/, '') === baseUrl;
   if (!isLocal && trustedIssuers.some((issuer) => issuer.startsWith('http:')))

@@ -24,7 +24,7 @@ export function memoryStorage(initial: CredentialDocument = emptyDocument): Stor
       const turnInTime =
         timeoutMilliseconds === undefined ? turn : inTime(turn, timeoutMilliseconds, timedOut(name));
       const done = turnInTime.then(work);
-      // One that gave up waiting lets nobody past the one before it.
+      // A caller that gave up must not let the next one start before its predecessor is done.
       tails.set(
         name,
         Promise.allSettled([before, done]).then(() => {}),

@@ -67,7 +67,7 @@ export const tokenEndpoints = {
       invalid_target: "The resource is not the session's own.",
       unsupported_grant_type: true,
       invalid_client: 'The refresh token of a run came without the service key, or with a wrong one.',
-      unauthorized_client: 'Another service made the run.',
+      unauthorized_client: 'The service that made the run may no longer act for users.',
       account_disabled: true,
       rate_limited: true,
     },

@@ -151,7 +151,7 @@ function RunRow({ session }: { session: Session }) {
   );
 }
 
-/** The runs within a login, with a button for each and for all of them. */
+/** The runs within a session, with a button for each and for all of them. */
 function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) {
   return (
     <div class="runs">

@@ -117,7 +117,7 @@ const enterCode = (person: Person, { request }: SentEmail) =>
     return accept(signIn.value, person);
   }, 'code');
 
-// The page behind the emailed link removes the entry once it has signed in, in this browser.
+// The page behind the emailed link removes what `rememberSentEmail` stored once it has signed in, in this browser.
 window.addEventListener('storage', (event) => {
   const now = pending.value;
   if (event.key !== sentEmailKey || event.newValue !== null || !now || !sent.value || busy.now.value) return;

@@ -3,7 +3,7 @@ import { listEventsSince } from '../api.ts';
 
 const pollIntervalMilliseconds = 2_000;
 
-/** How often to poll after the code has expired before giving up. */
+/** How many polls follow after the code has expired, before giving up. */
 const pollsAfterExpiry = 5;
 
 /** Tolerated clock difference between two nodes of the service. */

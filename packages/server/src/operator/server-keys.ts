@@ -14,7 +14,7 @@ import { lastSeals, sealedByAnotherAt } from '../security-log/events/auditing.ts
 import { countUnchangedSince } from '../sessions/sessions.ts';
 import {
   deleteReplacedKeys,
-  followMs,
+  everyNodeFollowsMs,
   listSigningKeys,
   rotateSigningKey,
 } from '../trust/signing-keys/signing-keys.ts';
@@ -58,11 +58,11 @@ export function keyCommands(program: Command, run: Run): void {
         const signsFrom = await rotateSigningKey(ctx, { atOnce });
         if (atOnce) {
           process.stderr.write(
-            `Waiting ${(3 * followMs) / 1000} s until all nodes publish only the new key.\n`,
+            `Waiting ${(3 * everyNodeFollowsMs) / 1000} s until all nodes publish only the new key.\n`,
           );
-          await Bun.sleep(2 * followMs);
+          await Bun.sleep(2 * everyNodeFollowsMs);
           await deleteReplacedKeys(ctx);
-          await Bun.sleep(followMs);
+          await Bun.sleep(everyNodeFollowsMs);
         }
         return `Created a signing key; it signs from ${new Date(signsFrom).toISOString()}.`;
       }),

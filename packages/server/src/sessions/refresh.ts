@@ -10,7 +10,7 @@ import { recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { proveClient } from '../services/clients/clients.ts';
 import { type RepeatedAccess, requireOwnAccess, withRequestedScope } from '../services/scopes/scopes.ts';
-import { identifyService, requireDelegation } from '../services/service-keys/service-keys.ts';
+import { authenticateService, requireDelegation } from '../services/service-keys/service-keys.ts';
 import { endStolenSession } from './revocation.ts';
 import { type SessionState, type SessionStatus, sessionStatus } from './session-status.ts';
 import * as store from './store.ts';
@@ -130,7 +130,7 @@ export async function refresh(
   const sessionId = sessionIdOf(secret);
   await ctx.limiter.take({ limit: 'refreshes', subject: sessionId });
   const service =
-    authorization === null ? undefined : await clientOrError(identifyService(ctx, authorization));
+    authorization === null ? undefined : await clientOrError(authenticateService(ctx, authorization));
   const client =
     service ?? (body.client_id === undefined ? undefined : await clientOrError(proveClient(ctx, call)));
   const clientId = client instanceof AuthError ? undefined : typeof client === 'string' ? client : client?.id;
@@ -168,7 +168,7 @@ async function requireClient(
   { service, clientId }: RefreshRequest,
 ): Promise<void> {
   if (kind === 'run') {
-    const authenticated = service ?? (await identifyService(ctx, null));
+    const authenticated = service ?? (await authenticateService(ctx, null));
     if (authenticated instanceof AuthError) throw authenticated;
     if (authenticated.id !== service_id) throw refused('another_service');
     requireDelegation(authenticated);

@@ -20,7 +20,7 @@ export const isKeyId = (id: string): boolean => id.startsWith('key_');
 
 /**
  * The columns of a session that its current tokens are derived from. `token_ttl_seconds` is null for sign-ins, where a setting
- * says it, and `scope` for everything; it is `*` if the client requested that.
+ * says it. `scope` is null for everything; only the first tokens of a client that asked for `*` by name have that.
  */
 export type Rotation = Readonly<Pick<Tables['sessions'], (typeof rotationColumns)[number]>>;
 

@@ -3,7 +3,10 @@ import type { Notifications, Wake } from './executor.ts';
 /** On SQLite this channel gets a message after every commit of this process. */
 export const commitsChannel = 'commits';
 
-/** The listeners of this process. On SQLite, where one process serves the database, they are all there are. */
+/**
+ * The listeners of this process. On SQLite that is the service; an operator's command is a process of its own, whose commits the
+ * service finds when it looks next.
+ */
 export class LocalNotifications implements Notifications {
   readonly #listeners = new Map<string, Set<Wake>>();
 

@@ -49,7 +49,7 @@ export interface Access<Credential> {
   /** @throws {AuthError} `insufficient_user_authentication` */
   requireBrowserSession(caller: Caller): void;
   /** @throws {AuthError} `insufficient_user_authentication` */
-  requireRecentLogin(caller: Caller): void;
+  requireRecentSignIn(caller: Caller): void;
 }
 
 export interface Api {
@@ -214,7 +214,7 @@ async function identifyCaller<Credential>(
   requireExpectedUser(headers, caller.userId);
   if (!endpoint.endsOwnSession) requireScope(caller, endpoint);
   if (endpoint.access === 'browser') access.requireBrowserSession(caller);
-  if (endpoint.access === 'recent') access.requireRecentLogin(caller);
+  if (endpoint.access === 'recent') access.requireRecentSignIn(caller);
   return caller;
 }
 

@@ -3,7 +3,7 @@ import pino, { type Logger } from 'pino';
 /** How long lines wait to be written together. */
 const maxWaitMs = 10;
 
-/** How many characters are written at once: POSIX's PIPE_BUF on Linux. Up to that, workers that share a pipe tear no line. */
+/** How many characters are written at once, unless one line is longer: PIPE_BUF on Linux, up to which writes of several workers do not mix. */
 const maxBatch = 4096;
 
 /** How long an exiting process waits until its log has been read. */
@@ -47,15 +47,15 @@ export function createLoggerTo(destination: pino.DestinationStream, level: strin
   const request: Log['request'] = (level, entry) => {
     if (!log.isLevelEnabled(level)) return;
     const head = `"level":${log.levels.values[level]},"time":"${new Date().toISOString()}"`;
-    // A copy with all members in one object would cost as much as the JSON.
+    // Joined as text: serializing one object with all members takes a third longer.
     destination.write(`{${head},${JSON.stringify(entry).slice(1, -1)},"msg":"request"}\n`);
   };
   return Object.assign(log, { request });
 }
 
 /**
- * Writes a line that follows a pause in the same turn of the event loop, and lines in quick succession together: one
- * write per line costs several times as much as making the line.
+ * Writes the first line after a pause in the same turn of the event loop, and lines in quick succession together: one write
+ * per line costs several times as much as making the line.
  */
 function batchedStdout() {
   // If the reader goes away, the service carries on without its log.

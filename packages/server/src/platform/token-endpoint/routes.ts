@@ -15,7 +15,7 @@ import { readBasic, writeBasic } from '../values/basic.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import type { Grant, GrantCall } from './grant.ts';
 
-/** The grant of each grant type. The first two also have a JSON dialect, whose response is a set of tokens. */
+/** The grant of each grant type. A device code and a refresh token also come as JSON; their response is a set of tokens. */
 interface Grants extends Readonly<Record<GrantType, Grant>> {
   readonly [deviceCodeGrantType]: Grant<TokenSet>;
   readonly [refreshGrantType]: Grant<TokenSet>;

@@ -1,9 +1,9 @@
 /**
- * The first duplicate member name in an object of a JSON text, which parses to `value`: in valid JSON a string followed by a
- * colon is always a member name.
+ * The first duplicate member name in an object of a JSON text. `value` is what the text parses to: in valid JSON a string
+ * followed by a colon is always a member name.
  */
 export function duplicateMember(text: string, value: unknown): string | undefined {
-  // A text with duplicates has more names than its value has members.
+  // Equal counts prove that there is none. Otherwise it has to be searched for: a string may contain `":`, too.
   if (text.match(/"\s*:/g)?.length === countMembers(value)) return undefined;
   const tokens = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;
   const open: Set<string>[] = [];

@@ -25,7 +25,7 @@ export type Issuers = ReturnType<typeof openIssuers>;
 export function openIssuers(ctx: Context, resolve?: Resolve) {
   const issuers = new Map<string, ReturnType<typeof openIssuer>>();
   return {
-    /** Whether a key of the issuer signed this token and it has not expired; or that no keys of the issuer are known. */
+    /** `valid` if a key of the issuer signed the token and it has not expired; `unavailable` if no keys of the issuer are known. */
     verify: (url: string, assertion: string) => {
       const verify = issuers.get(url) ?? openIssuer(ctx, url, resolve);
       issuers.set(url, verify);
@@ -44,7 +44,7 @@ function openIssuer(ctx: Context, url: string, resolve: Resolve | undefined) {
   let askedForKeyAt = Number.NEGATIVE_INFINITY;
   const since = (time: number): number => Math.abs(ctx.clock() - time);
 
-  /** Whether the keys are now those of the issuer. Requests at the same time share one fetch. */
+  /** Fetches the keys; false if that failed. Requests at the same time share one fetch. */
   const fetchKeys = (): Promise<boolean> => {
     fetching ??= fetchKeySet(ctx, url, resolve).then((fetched) => {
       fetching = undefined;
@@ -62,8 +62,8 @@ function openIssuer(ctx: Context, url: string, resolve: Resolve | undefined) {
     return (await fetchKeys()) || hasKeys ? keys : undefined;
   };
 
-  /** Whether there are new keys among which a key may be that was not among the others. */
-  const mayHaveNewKey = async (): Promise<boolean> => {
+  /** Fetches the keys again for an unknown key, at most once a minute; false if it did not. */
+  const refetchKeys = async (): Promise<boolean> => {
     if (!fetching && since(askedForKeyAt) < askAgainMs) return false;
     askedForKeyAt = ctx.clock();
     return fetchKeys();
@@ -85,7 +85,7 @@ function openIssuer(ctx: Context, url: string, resolve: Resolve | undefined) {
     if (!current) return 'unavailable';
     const result = await isSigned(current, assertion);
     if (result !== 'unknown_key') return result;
-    return (await mayHaveNewKey()) && (await isSigned(keys!, assertion)) === 'valid' ? 'valid' : 'invalid';
+    return (await refetchKeys()) && (await isSigned(keys!, assertion)) === 'valid' ? 'valid' : 'invalid';
   };
 }
 

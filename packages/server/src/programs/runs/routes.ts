@@ -2,7 +2,7 @@ import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { type Grant, type GrantCall, readRunRequest } from '../../platform/token-endpoint/grant.ts';
-import { identifyService, requireDelegation } from '../../services/service-keys/service-keys.ts';
+import { authenticateService, requireDelegation } from '../../services/service-keys/service-keys.ts';
 import { findRunSubject, type RunSubject } from '../../sessions/run-subject.ts';
 import { exchangeToken } from './runs.ts';
 
@@ -23,7 +23,7 @@ export const tokenExchangeGrant: Grant<IssuedToken> = {
 /** @throws {AuthError} `invalid_client`, `unauthorized_client` */
 async function readService(ctx: Context, { authorization }: GrantCall): Promise<CallingService | undefined> {
   if (authorization === null || !/^basic\b/i.test(authorization)) return undefined;
-  const service = await identifyService(ctx, authorization);
+  const service = await authenticateService(ctx, authorization);
   requireDelegation(service);
   return service;
 }

@@ -7,7 +7,7 @@ import { FetchError, fetchDocument } from '../../platform/outgoing/fetch-documen
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { allowsRedirect, isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
-import { findServiceClient, identifyService } from '../service-keys/service-keys.ts';
+import { authenticateService, findServiceClient } from '../service-keys/service-keys.ts';
 import { type DescribedClient, keptSeconds, parseClientUrl, readClientDocument } from './document.ts';
 
 /** The client_id of the command line. */
@@ -128,7 +128,7 @@ export async function proveClient(
   ctx: Context,
   { authorization, body: { client_id: id } }: ClientProof,
 ): Promise<string | undefined> {
-  if (authorization !== null) return (await identifyService(ctx, authorization)).id;
+  if (authorization !== null) return (await authenticateService(ctx, authorization)).id;
   if (id === undefined) throw invalidRequest('client_id: is missing');
   const service = await findServiceClient(ctx.db.read, id);
   if (service && !service.isPublic)

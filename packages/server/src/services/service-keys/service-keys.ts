@@ -25,7 +25,7 @@ import { type AccessEnding, declaring, withdrawAll } from './takeover.ts';
 
 export type { AccessEnding, InheritedAccess } from './takeover.ts';
 export {
-  authenticateService as identifyService,
+  authenticateService,
   type DeclaredScope,
   emptyRegistration,
   type Registration,

@@ -45,7 +45,7 @@ const codeTtlSeconds = 60;
 /** What an authorization request depends on besides the database. */
 export interface AuthorizeOptions {
   readonly clients: Clients;
-  /** The user whom an identity token of this service is about, expired or not; undefined for any other text. */
+  /** The user whom an identity token issued here is about, expired or not; undefined for any other text. */
   readonly userOfIdToken: (token: string) => Promise<string | undefined>;
 }
 
@@ -90,7 +90,7 @@ async function findTarget(
 
 /**
  * Checks a request, and resolves the only user who may approve it, if the client named one.
- * @throws {AuthError} those of the client, which `answeringClient` takes to it
+ * @throws {AuthError} errors that belong to the client, to which `answeringClient` attaches the response
  */
 async function checkRequest(
   ctx: Context,
@@ -168,7 +168,7 @@ export const sourceOf = ({ id, name, kind, host }: Client, { redirectUri }: Resp
   redirect_host: isLoopbackRedirect(redirectUri) ? null : new URL(redirectUri).host,
 });
 
-/** An authorization request, with the user of a browser who is asked. */
+/** An authorization request, with the signed-in user who is asked to approve it. */
 interface AskedRequest extends Requester {
   readonly body: AuthorizationParameters;
 }

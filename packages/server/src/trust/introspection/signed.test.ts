@@ -5,7 +5,12 @@ import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.
 import { declareService } from '../../../../../tests/support/services.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
 import { overlapSeconds } from '../signing-keys/rotation.ts';
-import { deleteReplacedKeys, followMs, leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
+import {
+  deleteReplacedKeys,
+  everyNodeFollowsMs,
+  leadSeconds,
+  rotateSigningKey,
+} from '../signing-keys/signing-keys.ts';
 
 setDefaultTimeout(30_000);
 
@@ -143,7 +148,7 @@ onBothDatabases('signed introspection', (open) => {
     const { app, beside, signed, verify } = await start();
     const nodes = [app, await beside()];
     const first = kidOf(await signed(app));
-    const followSeconds = followMs / 1000;
+    const followSeconds = everyNodeFollowsMs / 1000;
     await rotateSigningKey(app.ctx, { atOnce: true });
     for (let passed = 0; passed < 3 * followSeconds; passed += 1) {
       if (passed === 2 * followSeconds) await deleteReplacedKeys(app.ctx);
@@ -163,7 +168,7 @@ onBothDatabases('signed introspection', (open) => {
     const { app, signed, verify } = await start();
     const stolen = await signed(app);
     await rotateSigningKey(app.ctx, { atOnce: true });
-    app.pass((2 * followMs) / 1000);
+    app.pass((2 * everyNodeFollowsMs) / 1000);
     await deleteReplacedKeys(app.ctx);
     app.pass(rereadSeconds);
     const keys = await keysOf(app);

@@ -37,7 +37,7 @@ export const leadSeconds = 3 * keySetMaxAgeSeconds;
 const rereadMs = 5_000;
 
 /** How long it takes until every node publishes and signs with the keys that are stored now. */
-export const followMs = rereadMs + 1_000;
+export const everyNodeFollowsMs = rereadMs + 1_000;
 
 const encryptionLabel = 'signing key';
 
@@ -169,7 +169,7 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
   const now = ctx.clock();
   const rows = await store.listKeys(ctx.db.read, {});
   const sequence = nextSequence(rows);
-  const signsFrom = rows.length === 0 ? now : now + (atOnce ? followMs : leadSeconds * 1000);
+  const signsFrom = rows.length === 0 ? now : now + (atOnce ? everyNodeFollowsMs : leadSeconds * 1000);
   const isAdded = await ctx.db.transaction(async (tx) => {
     for (const [index, algorithm] of algorithms.entries())
       if (!(await addKey(ctx, tx, algorithm, sequence + index, signsFrom))) return false;
@@ -184,7 +184,7 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
 }
 
 /**
- * Deletes every key but the newest that signs, of each algorithm. Call it `2 * followMs` after a rotation `atOnce`: by then
+ * Deletes every key but the newest that signs, of each algorithm. Call it `2 * everyNodeFollowsMs` after a rotation `atOnce`: by then
  * every node signs with the new keys, so no signature is served that a reader can no longer verify.
  */
 export async function deleteReplacedKeys(ctx: Context): Promise<void> {
