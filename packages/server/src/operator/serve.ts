@@ -53,12 +53,14 @@ export async function serve(
   if (supervisor) supervisor.ready(() => ctx.metrics.registry.getMetricsAsJSON());
   else announce(ctx);
   void loadRest(ctx);
-  setInterval(
+  const resting = setInterval(
     watchRest(lifecycle, () => giveBackMemory(ctx.db)),
     restIntervalMs,
   ).unref();
 
   const signal = await ended;
+  // A closed database cannot shrink.
+  clearInterval(resting);
   log.info({ signal }, 'draining');
   if (signal === replaced) await retire(lifecycle, server);
   else lifecycle.draining = true;
