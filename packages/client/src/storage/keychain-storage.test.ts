@@ -156,5 +156,6 @@ test('session bus addresses are parsed into socket paths', () => {
     '\0/tmp/x',
     '/y',
   ]);
+  expect(socketsOf({ address: 'unix:path=/a+b&c=d' })).toEqual(['/a+b&c=d']);
   expect(socketsOf({ address: 'unix:path=%' })).toEqual(['%']);
 });

@@ -30,7 +30,9 @@ export function socketsOf({ address, runtimeDirectory }: SessionBus): string[] {
     .split(';')
     .filter((candidate) => candidate.startsWith('unix:'))
     .flatMap((candidate) => {
-      const keys = new URLSearchParams(candidate.slice('unix:'.length).replaceAll(',', '&'));
+      // Forms give two more characters a meaning.
+      const pairs = candidate.slice('unix:'.length).replace(/[+&]/g, encodeURIComponent);
+      const keys = new URLSearchParams(pairs.replaceAll(',', '&'));
       const [path, abstract] = [keys.get('path'), keys.get('abstract')];
       if (path) return [path];
       return abstract ? [`\0${abstract}`] : [];
