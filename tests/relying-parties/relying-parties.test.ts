@@ -171,6 +171,7 @@ test('one sign-in in a browser opens two applications, of which the account page
   await page.goto(`${authJs.address}/auth/signin?callbackUrl=${authJs.address}/auth/session`);
   await button(page, 'Sign in with Latchkey').click();
   await approve.click();
+  await page.waitForURL(`${authJs.address}/auth/session`);
   await page.getByText(person).waitFor();
 
   await page.goto(`${service.url}/account`);

@@ -19,3 +19,6 @@ export const noteIn = (storage: () => Storage, key: string) => ({
 
 /** What a page leaves for the next one in the same tab. */
 export const tabNote = (name: string) => noteIn(() => sessionStorage, `latchkey.${name}`);
+
+/** Left after an email sign-in: this tab then offers a passkey once. */
+export const emailSignInNote = tabNote('signed-in-by-mail');

@@ -7,7 +7,7 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { api, call, type Problem, resultOf } from '../api.ts';
 import { explain } from '../error-messages.ts';
-import { emailSignInNote } from '../passkey-offer.ts';
+import { emailSignInNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';

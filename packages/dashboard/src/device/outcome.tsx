@@ -1,7 +1,7 @@
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import type { ComponentProps } from 'preact';
 import { securityPath, sessionsPath } from '../next.ts';
-import { emailSignInNote } from '../passkey-offer.ts';
+import { emailSignInNote } from '../tab-note.ts';
 import { fill, fillParts, sentences, texts } from '../texts.ts';
 import type { Busy } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';

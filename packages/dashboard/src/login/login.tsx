@@ -21,7 +21,6 @@ import {
   passkeySignInErrors,
 } from '../error-messages.ts';
 import { isSwitchingAccount, safeNext } from '../next.ts';
-import { emailSignInNote } from '../passkey-offer.ts';
 import {
   forgetPendingSignIn,
   forgetSentEmail,
@@ -31,6 +30,7 @@ import {
   sentEmailKey,
 } from '../sign-in-emails.ts';
 import { type SignOut, takeSignOut } from '../signed-out.ts';
+import { emailSignInNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
