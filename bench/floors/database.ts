@@ -10,6 +10,9 @@ import { int8AsNumber } from '../../packages/server/src/platform/database/postgr
 /** As many as the service opens. */
 const connections = 16;
 
+/** How often a batch is tried. */
+const maxTries = 20;
+
 type Work<T> = (tx: Executor) => Promise<T>;
 
 export interface FloorDatabase {
@@ -90,7 +93,10 @@ function openPostgres(url: string): FloorDatabase {
   return {
     read: pool,
     single: pool,
-    // One that met a lock has no effect; the service then takes a transaction, which waits.
-    batch: async (writes) => (await runBatch(pool, writes)) || runBatch(pool, writes),
+    // One that met a lock has no effect: all addresses share 4,096 of them. The service then takes a transaction, which waits.
+    batch: async (writes) => {
+      for (let tries = 0; tries < maxTries; tries++) if (await runBatch(pool, writes)) return true;
+      return false;
+    },
   };
 }
