@@ -119,7 +119,7 @@ export const kinds: readonly Kind[] = [
       'better-auth': { kind: 'refresh', count: 500 },
       'oidc-provider': { kind: 'refresh', count: 300, mode: 'refresh' },
     },
-    targets: { floor: ofOthers, 'better-auth': { sqlite: 6, postgres: 6 } },
+    targets: { floor: ofShortest, 'better-auth': { sqlite: 6, postgres: 6 } },
   },
   {
     name: 'POST /device',
@@ -181,7 +181,7 @@ export const kinds: readonly Kind[] = [
       );
     },
     peers: { 'better-auth': { kind: 'linkVerify', count: 300, mode: 'once' } },
-    targets: { floor: ofOthers, 'better-auth': { sqlite: 3, postgres: 1.1 } },
+    targets: { floor: ofOthers, 'better-auth': { sqlite: 3, postgres: 3 } },
   },
   {
     name: 'POST /passkey/login',
@@ -190,7 +190,7 @@ export const kinds: readonly Kind[] = [
     isPreparedEachRound: true,
     prepare: ({ keys, passkeys }, count) => posts('once', '/passkey/login', passkeys.assertions(keys, count)),
     peers: { 'better-auth': { kind: 'passkeyLogin', count: 300, mode: 'once' } },
-    targets: { floor: ofOthers, 'better-auth': { sqlite: 2.5, postgres: 1.3 } },
+    targets: { floor: ofOthers, 'better-auth': { sqlite: 2.5, postgres: 3 } },
   },
 ];
 
