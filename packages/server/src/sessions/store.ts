@@ -52,7 +52,7 @@ const currentEmailChange = (e: ExpressionBuilder<Tables, 'users'>, email_key: Ex
     .orderBy('c.changed_at', 'desc')
     .limit(1);
 
-/** The columns of a new session that whoever starts it gives. */
+/** The columns of a new session that the caller supplies. */
 const given = [
   ...(['id', 'kind', 'method', 'client_name', 'device_name', 'ip_address', 'user_agent', 'trust'] as const),
   ...(['parent_session_id', 'passkey_id', 'scope', 'resource', 'authorization_details'] as const),

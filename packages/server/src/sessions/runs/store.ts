@@ -44,7 +44,7 @@ export const isPathActive = (
 ): Expression<SqlBool> =>
   sql<SqlBool>`(${sql.ref(`${table}.path`)} is null or ${pathEndsAt(table, dialect)} > ${now})`;
 
-/** The columns of a new run that whoever makes it gives. */
+/** The columns of a new run that the caller supplies. */
 const given = [
   ...([
     'id',
