@@ -127,12 +127,15 @@ export async function startRun(url: string, token: string, scope: string): Promi
 
 const pathOf = (sent: Request) => new URL(sent.url()).pathname.split('/api/v1/auth')[1];
 
-/** Collects the changes that a browser's pages request from now on, such as `POST /magic_link`. Previews change nothing. */
+/**
+ * Collects the changes that a browser's pages request from now on, such as `POST /magic_link`. Previews and challenges change
+ * nothing, and the sign-in page requests its challenge at a time of its own.
+ */
 export function changesBy(browser: BrowserContext): string[] {
   const made: string[] = [];
   browser.on('request', (sent) => {
     const path = pathOf(sent);
-    if (path !== undefined && !path.endsWith('/preview') && sent.method() !== 'GET')
+    if (path !== undefined && !/\/(preview|challenge)$/.test(path) && sent.method() !== 'GET')
       made.push(`${sent.method()} ${path}`);
   });
   browser.on('requestfailed', (sent) => {
