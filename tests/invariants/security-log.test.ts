@@ -103,7 +103,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 
     test('a security log of many batches is exported and verified completely', async () => {
       const { access_token: token } = await loginByMail(service.url, 'busy@example.com');
-      for (let n = 0; n < 700; n++) await deny(token);
+      for (let n = 0; n < 70; n++) await Promise.all(Array.from({ length: 10 }, () => deny(token)));
       expect(await exported('--user', 'busy@example.com')).toHaveLength(702);
       const command = `${serverProgram.join(' ')} events export`;
       const head = spawnSync(['bash', '-c', `${command} | head -n 1; exit \${PIPESTATUS[0]}`], {
