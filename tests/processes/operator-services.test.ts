@@ -89,10 +89,14 @@ for (const dialect of processDialects) {
     test('set replaces what its options name and can clear each of them', async () => {
       const [{ id, ...first }] = await listed();
       const steps: readonly (readonly [string[], object])[] = [
-        [['--scope', 'projects:write=Write'], { scopes: [{ name: 'projects:write', description: 'Write' }] }],
-        [['--may', 'delegate'], { rights: ['delegate'] }],
-        [['--reach', 'https://d.example'], { reach: ['https://d.example'] }],
-        [['--resource', 'https://other.example'], { resource: 'https://other.example' }],
+        [
+          ['--scope', 'projects:write=Write', '--may', 'delegate'],
+          { scopes: [{ name: 'projects:write', description: 'Write' }], rights: ['delegate'] },
+        ],
+        [
+          ['--reach', 'https://d.example', '--resource', 'https://other.example'],
+          { reach: ['https://d.example'], resource: 'https://other.example' },
+        ],
         [['--no-resource', '--no-scope'], { resource: null, scopes: [] }],
         [['--no-may', '--no-reach'], { rights: [], reach: [] }],
       ];

@@ -167,7 +167,7 @@ test('SIGHUP replaces every worker, and no new connection is refused meanwhile',
   expect(await service.stop()).toBe(0);
 });
 
-test('while SIGHUP replaces the workers, no request of people behind a proxy fails', async () => {
+test.if(isLong)('while SIGHUP replaces the workers, no request of people behind a proxy fails', async () => {
   const service = await startWorkers();
   const before = childrenOf(service.pid);
   // The port is that of both workers, so the proxy asks again at the same address.
@@ -206,7 +206,7 @@ test('after SIGHUP with settings that are not valid, the workers stay', async ()
   expect(await service.stop()).toBe(0);
 });
 
-test('a worker that is killed while another one is being replaced is started again', async () => {
+test.if(isLong)('a worker that is killed while another one is being replaced is started again', async () => {
   const service = await startWorkers();
   const [replaced, other] = childrenOf(service.pid);
   // The new workers wait for the database.
