@@ -6,6 +6,7 @@ import { type Api, createApi, serverOrigin } from './api.ts';
 import { credentialStore } from './credentials.ts';
 import type { LatchkeyError } from './errors.ts';
 import { operations } from './operations.ts';
+import { revokeToken } from './revoke-token.ts';
 import { openSession } from './session.ts';
 import { memoryStorage } from './storage/memory-storage.ts';
 import { maxAnswerBytes } from './transport.ts';
@@ -91,6 +92,18 @@ test('an abort ends a request before it is sent, before its headers and during i
 test('a response longer than any of the service is not read to its end', async () => {
   const error = await failing(otherApi(5000), '/too-long');
   expect([error.code, error.message]).toEqual(['not_latchkey', expect.stringContaining('too long')]);
+});
+
+test('a form is sent as text, which every fetch understands, with its content type', async () => {
+  const sent: RequestInit[] = [];
+  const fetch = async (_: string, init: RequestInit) => {
+    sent.push(init);
+    return new Response(null, { headers: { 'X-Request-Id': 'r' } });
+  };
+  await revokeToken(createApi({ server: 'https://auth.example', fetch }), 'a+b');
+  expect(sent.map(({ body, headers }) => [body, new Headers(headers).get('Content-Type')])).toEqual([
+    ['token=a%2Bb', 'application/x-www-form-urlencoded'],
+  ]);
 });
 
 test('a redirect is reported and not followed', async () => {

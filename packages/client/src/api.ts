@@ -96,9 +96,13 @@ export function createApi({
     within(limit, init.signal ?? undefined, origin, async (signal) => {
       const headers = new Headers(init.headers);
       if (userAgent !== undefined) headers.set('User-Agent', userAgent);
+      // As text, because a test environment with a URLSearchParams of its own has a fetch that does not recognize it.
+      const isForm = init.body instanceof URLSearchParams;
+      if (isForm) headers.set('Content-Type', 'application/x-www-form-urlencoded');
       const response = await fetch(origin + path, {
         ...init,
         headers,
+        body: isForm ? String(init.body) : (init.body ?? null),
         credentials,
         redirect: 'manual',
         signal,

@@ -10,16 +10,22 @@ const maxLifetimeSeconds = 86_400;
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** The claims of a JWT in compact form; undefined for any other text, and if a name appears twice. */
+/**
+ * The claims of a JWT in compact form; undefined for any other text, other base64url than an encoder writes included, and
+ * if a name appears twice.
+ */
 export function readClaims(assertion: string): Claims | undefined {
   const parts = assertion.split('.');
-  const [header, claims] = parts.map(readPart);
-  return parts.length === 3 && header ? claims : undefined;
+  const decoded = parts.map((part) => Buffer.from(part, 'base64url'));
+  if (parts.length !== 3 || decoded.some((bytes, index) => bytes.toString('base64url') !== parts[index]))
+    return undefined;
+  const [header, claims] = decoded.slice(0, 2).map(readPart);
+  return header && claims;
 }
 
-function readPart(part: string): Claims | undefined {
+function readPart(part: Buffer): Claims | undefined {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(part, 'base64url'));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(part);
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     return isObject && duplicateMember(text, value) === undefined ? (value as Claims) : undefined;

@@ -374,6 +374,8 @@ onBothDatabases('federation', (open, dialect) => {
         const twice = Buffer.from(payload, 'base64url').toString().replace('{', '{"repository_id":"1",');
         return `${header}.${Buffer.from(twice).toString('base64url')}.${signature}`;
       },
+      'a padded signature': async () => `${await sign()}==`,
+      'a line break in its signature': async () => (await sign()).replace(/.{9}$/, '\n$&'),
       'five parts': async () => `${await sign()}.a.b`,
       'our own access token': async () => (await app.login(someone())).access_token,
     };
