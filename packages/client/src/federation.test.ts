@@ -1,10 +1,13 @@
 // A job that shows the token of its CI system or cluster.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { openApp, type TestApp } from '../../../tests/support/app.ts';
 import { apiOf, codeOf, fetchOf } from '../../../tests/support/client.ts';
 import { githubClaims, startIssuer, type TestIssuer } from '../../../tests/support/issuer.ts';
 import { createdKey } from '../../../tests/support/keys.ts';
+import { temporaryDirectory } from '../../../tests/support/service.ts';
 import { federatedToken } from './federation.ts';
 import type { Fetch } from './transport.ts';
 
@@ -45,6 +48,17 @@ test('GitHub is asked for a token for this service alone', async () => {
   const { access_token, scope } = await federatedToken({ api: api(), keyId });
   expect(scope).toBe('profile');
   expect((await service.ask('GET', '/me', { token: access_token })).status).toBe(200);
+});
+
+test('a token in a variable or a file may end in a line break', async () => {
+  const file = join(temporaryDirectory(), 'token');
+  const token = `${await issuer.sign(githubClaims(api().server))}\r\n`;
+  writeFileSync(file, token);
+  for (const set of [{ LATCHKEY_ID_TOKEN: token }, { LATCHKEY_ID_TOKEN_FILE: file }]) {
+    clearEnvironment();
+    Object.assign(process.env, set);
+    expect((await federatedToken({ api: api(), keyId })).scope).toBe('profile');
+  }
 });
 
 test('an answer of GitHub without a token is unreachable, and follows no redirect', async () => {

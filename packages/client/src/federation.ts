@@ -36,7 +36,8 @@ async function findAssertion(api: Api, signal: AbortSignal | undefined): Promise
     ACTIONS_ID_TOKEN_REQUEST_TOKEN: requestToken,
   } = process.env;
   if (file) return readAssertion(file);
-  if (token) return token;
+  // Secrets that come from a file often end in a line break.
+  if (token?.trim()) return token.trim();
   if (url && requestToken) return askGitHub(api, url, requestToken, signal);
   throw new TypeError(
     'This job has no token: LATCHKEY_ID_TOKEN_FILE, LATCHKEY_ID_TOKEN and ACTIONS_ID_TOKEN_REQUEST_URL with its token are not set.',
