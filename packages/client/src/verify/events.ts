@@ -15,7 +15,8 @@ const credentialChange = 'https://schemas.openid.net/secevent/caep/event-type/cr
  * authenticates this service. Undefined if it cannot be understood. Unknown types of events count as changes of the user.
  * @see RFC 8417 section 2.2
  */
-export function readEvent(token: string): FeedEvent | undefined {
+export function readEvent(token: unknown): FeedEvent | undefined {
+  if (typeof token !== 'string') return undefined;
   const { sub_id, events } = membersOf(payloadOf(token));
   const subject = membersOf(sub_id);
   const user = membersOf(subject['format'] === 'complex' ? subject['user'] : subject)['sub'];

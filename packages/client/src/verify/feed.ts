@@ -150,7 +150,7 @@ export class Feed {
     return Object.keys(answer.sets).length;
   }
 
-  #apply(jti: string, token: string): void {
+  #apply(jti: string, token: unknown): void {
     const { kept } = this.#options;
     const event = readEvent(token);
     if (event) kept.apply(event);
@@ -183,15 +183,20 @@ export class Feed {
   }
 }
 
+/** A set that is no text counts as one that cannot be read: it must not keep the others from being read. */
+interface ReadAnswer extends Pick<FeedAnswer, 'after' | 'begun'> {
+  readonly sets: Readonly<Record<string, unknown>>;
+}
+
 /** @throws {LatchkeyError} `not_latchkey` */
-function parseAnswer(body: unknown): Pick<FeedAnswer, 'sets' | 'after' | 'begun'> {
+function parseAnswer(body: unknown): ReadAnswer {
   const { sets, after, begun } = Object(body) as Record<string, unknown>;
   const isWellFormed =
     typeof sets === 'object' &&
     sets !== null &&
-    Object.values(sets).every((set) => typeof set === 'string') &&
+    !Array.isArray(sets) &&
     typeof after === 'number' &&
     Number.isFinite(after);
   if (!isWellFormed) throw new LatchkeyError('not_latchkey', 'The answer of the feed is incomplete.');
-  return { sets: sets as Record<string, string>, after, ...(begun === true ? { begun } : {}) };
+  return { sets: sets as Record<string, unknown>, after, ...(begun === true ? { begun } : {}) };
 }
