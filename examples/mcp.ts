@@ -12,7 +12,13 @@ const onUnavailable = (error: Error) => console.error(error.message);
 const guard = createGuard({ verifier, resource: RESOURCE, scopes: ['projects:read'], onUnavailable });
 
 const app = express();
+app.use('/mcp', (_request, response, next) => {
+  response.set('Access-Control-Allow-Origin', '*');
+  response.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, MCP-Protocol-Version');
+  next();
+});
 app.use(requireCaller(guard));
+app.options('/mcp', (_request, response) => response.sendStatus(204));
 app.post('/mcp', express.json(), async (request, response) => {
   const { subject } = callerOf(request);
   const server = new McpServer({ name: 'projects', version: '1.0.0' });

@@ -138,6 +138,22 @@ test('the guide shows the whole server', async () => {
   expect((await codeBlocks('docs/mcp.md', 'ts'))[0]).toBe(await exampleText('mcp.ts'));
 });
 
+test('a page of another origin may ask, and a token that is bound to no resource is refused', async () => {
+  const Origin = 'https://page.example';
+  const ask = (method: string, headers: Record<string, string>) =>
+    fetch(resource, { method, headers: { Origin, ...headers } });
+  const preflight = await ask('OPTIONS', {
+    'Access-Control-Request-Method': 'POST',
+    'Access-Control-Request-Headers': 'authorization,content-type',
+  });
+  expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).toEqual([204, '*']);
+  expect(preflight.headers.get('Access-Control-Allow-Headers')).toStartWith('Authorization, Content-Type');
+  const refused = await ask('POST', { Authorization: `Bearer ${person}` });
+  expect([refused.status, refused.headers.get('Access-Control-Allow-Origin')]).toEqual([401, '*']);
+  expect(refused.headers.get('Access-Control-Expose-Headers')).toBe('WWW-Authenticate');
+  expect(refused.headers.get('WWW-Authenticate')).toContain('error="invalid_token"');
+});
+
 describe.each([
   ['that describes itself at a URL', () => [program.clientId, program.redirectUri]],
   ['that the operator registered', () => [registeredId, redirectUri]],

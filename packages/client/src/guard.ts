@@ -4,6 +4,7 @@ import { type Caller, callerOfToken } from './guard/caller.ts';
 import {
   type GuardedRequest,
   invalidToken,
+  isPreflight,
   missingToken,
   notFound,
   type Refusal,
@@ -24,6 +25,11 @@ export interface GuardOptions extends Requirements {
    */
   readonly resource?: string;
   /**
+   * Also accepts tokens that are bound to no resource, such as those of `latchkey login`. Otherwise a guard with `resource`
+   * accepts only tokens that are bound to it: any service that such a login visits could use its token here.
+   */
+  readonly acceptUnbound?: boolean;
+  /**
    * Called with the reason of each 503, for your log. `invalid_client` means that the service key is wrong, and
    * `not_latchkey` that another server responded.
    */
@@ -38,12 +44,13 @@ export interface GuardOptions extends Requirements {
 export interface Guard {
   /**
    * The caller, or the response to send instead:
-   * - 401 `invalid_token` without an active access token or key
+   * - 401 `invalid_token` without an active access token or key, or with one that is not bound to `resource`
    * - 403 `insufficient_scope` if the token lacks a scope, or has authorization_details that the route does not heed
    * - 401 `insufficient_user_authentication` if the sign-in is too old or of another kind
    * - 503 `temporarily_unavailable` if Latchkey cannot be asked
    *
-   * Each has a `WWW-Authenticate` or `Retry-After` header and Latchkey's error object as its body.
+   * Each has a `WWW-Authenticate` or `Retry-After` header and Latchkey's error object as its body. A preflight, which never
+   * has a token, is answered with 204 and without headers that allow anything; `requireCaller` passes it on.
    * @see RFC 6750 section 3, RFC 9470 section 3
    */
   (request: GuardedRequest, requirements?: Requirements): Promise<Caller | Response>;
@@ -64,16 +71,26 @@ const defaultRetryAfterSeconds = 5;
  * const guard = createGuard({ verifier, scopes: ['projects:read'] });
  */
 export function createGuard(options: GuardOptions): Guard {
-  const { verifier, resource, onUnavailable = () => {}, clock = systemClock, ...requirements } = options;
+  const {
+    verifier,
+    resource,
+    acceptUnbound = false,
+    onUnavailable = () => {},
+    clock = systemClock,
+    ...requirements
+  } = options;
   const metadata = resource === undefined ? undefined : resourceMetadata(resource, () => verifier.issuer());
+
+  const isForHere = (audience: string | undefined): boolean => {
+    if (resource === undefined) return true;
+    return audience === undefined ? acceptUnbound : isSameResource(audience, resource);
+  };
 
   const decide = async (request: GuardedRequest, requirements: Requirements): Promise<Caller | Refusal> => {
     const bearer = /^bearer(?: +(.*))?$/i.exec(request.headers.get('Authorization') ?? '');
     if (!bearer) return missingToken;
     const verification = await verifier.verify(bearer[1]?.trim() ?? '');
-    if (!verification.active) return invalidToken;
-    const { aud } = verification;
-    if (resource !== undefined && aud !== undefined && !isSameResource(aud, resource)) return invalidToken;
+    if (!verification.active || !isForHere(verification.aud)) return invalidToken;
 
     const caller = callerOfToken(verification);
     return refusalFor(caller, requirements, clock.now() / 1000) ?? caller;
@@ -92,20 +109,23 @@ export function createGuard(options: GuardOptions): Guard {
     }
   };
 
-  const respondWithMetadata = (request: GuardedRequest) =>
-    unlessUnavailable(request, async () => metadata?.respond(request));
+  const respondWithMetadata = async (request: GuardedRequest): Promise<Response | undefined> => {
+    const response = await unlessUnavailable(request, async () => metadata?.respond(request));
+    response?.headers.set('Access-Control-Allow-Origin', '*');
+    return response;
+  };
 
   const guardWith = (required: Requirements): Guard => {
     metadata?.list(required);
     const guard = async (request: GuardedRequest, more?: Requirements): Promise<Caller | Response> => {
       const needed = more ? combine(required, more) : required;
-      return (
-        (await respondWithMetadata(request)) ??
-        unlessUnavailable(request, async () => {
-          const decision = await decide(request, needed);
-          return 'subject' in decision ? decision : refuse(request, decision, metadata?.challengeFor(needed));
-        })
-      );
+      const document = await respondWithMetadata(request);
+      if (document) return document;
+      if (isPreflight(request)) return new Response(null, { status: 204 });
+      return unlessUnavailable(request, async () => {
+        const decision = await decide(request, needed);
+        return 'subject' in decision ? decision : refuse(request, decision, metadata?.challengeFor(needed));
+      });
     };
     return Object.assign(guard, {
       with: (more: Requirements) => guardWith(combine(required, more)),

@@ -226,6 +226,29 @@ test('a cache longer than a minute and a service key without a secret are refuse
   expect(() => createVerifier({ ...options, serviceKey: 'svc_a' })).toThrow('id:secret');
 });
 
+test('an issuer that only a response names is no issuer', async () => {
+  const server = 'https://login.example';
+  const issuerOf = (named: unknown, issuer?: string) =>
+    createVerifier({
+      server,
+      serviceKey: 'svc_a:secret',
+      ...(issuer === undefined ? {} : { issuer }),
+      fetch: async () => Response.json({ issuer: named }, { headers: { 'X-Request-Id': 'r' } }),
+    }).issuer();
+  const inside = 'https://inside.example';
+  expect(await issuerOf(server)).toBe(server);
+  expect(await issuerOf(inside, inside)).toBe(inside);
+  expect(issuerOf(inside)).rejects.toThrow(`name the issuer "${inside}", not ${server}.`);
+  for (const [named, issuer] of [
+    [`${server}.evil.example`],
+    ['https://LOGIN.example'],
+    [undefined],
+    [[server]],
+    [server, inside],
+  ] as const)
+    expect(await codeOf(issuerOf(named, issuer))).toBe('not_latchkey');
+});
+
 onBothDatabases('the service itself', (open) => {
   test('identifies the user of a token, and reports it inactive as soon as it is revoked', async () => {
     const app = await open();

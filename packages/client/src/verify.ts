@@ -1,7 +1,7 @@
 import { inactive, parseVerification, type Verification } from './active-token.ts';
-import { type Api, createApi } from './api.ts';
+import { type Api, createApi, serverOrigin } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
-import type { LatchkeyError } from './errors.ts';
+import { LatchkeyError } from './errors.ts';
 import { readMetadata } from './metadata.ts';
 import { operations } from './operations.ts';
 import { authorizationOf } from './service-key.ts';
@@ -15,6 +15,8 @@ export interface VerifierOptions {
   readonly server: string;
   /** `id:secret`, as `latchkey-server services create` prints it. */
   readonly serviceKey: string;
+  /** What the service calls itself, if `server` is another address of it, such as one inside your network. */
+  readonly issuer?: string;
   /** How long results are cached, and so how long a revoked token may still be accepted. 0-60, default 5. */
   readonly cacheSeconds?: number;
   /** Maximum number of cached results; the least recently used is dropped first. Default 10,000. */
@@ -64,8 +66,9 @@ export interface Verifier {
    */
   verify(accessToken: string, options?: { readonly signal?: AbortSignal }): Promise<Verification>;
   /**
-   * The public address of the service, which issues the tokens. It is asked once.
-   * @throws {LatchkeyError} `not_latchkey`, `unreachable`, `timeout` and the like
+   * The public address of the service, which issues the tokens. It is asked once, and must say `issuer`, or `server` without
+   * that: nobody is sent to an address that only a response names.
+   * @throws {LatchkeyError} `not_latchkey` for another one; `unreachable`, `timeout` and the like
    */
   issuer(): Promise<string>;
   metrics(): VerifierMetrics;
@@ -78,6 +81,7 @@ const maxCacheSeconds = 60;
 const defaultMaxEntries = 10_000;
 const defaultTimeoutMilliseconds = 5_000;
 const maxTokenLength = 1024;
+const maxQuotedLength = 200;
 
 /**
  * A verifier with a cache and connection settings of its own: create one per process. With `feed` it reads the feed from
@@ -111,6 +115,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const pending = new Map<string, Pending>();
   let asked = 0;
   let reused = 0;
+  const expectedIssuer = serverOrigin(options.issuer ?? server);
   let issuer: string | undefined;
 
   /** Whether results are cached for some seconds: with a feed only if the service may not read it. */
@@ -150,7 +155,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       return unlessAborted(result, signal);
     },
     issuer: async () => {
-      issuer ??= (await readMetadata(api)).issuer;
+      issuer ??= await confirmIssuer(api, expectedIssuer);
       return issuer;
     },
     metrics: () => ({
@@ -178,6 +183,15 @@ const warnOnce = (): ((error: LatchkeyError) => void) => {
     console.error(`Latchkey's feed cannot be read, so tokens are introspected more often: ${message}`);
   };
 };
+
+/** @throws {LatchkeyError} */
+async function confirmIssuer(api: Api, expected: string): Promise<string> {
+  const { issuer } = await readMetadata(api);
+  if (issuer === expected) return issuer;
+  const found = JSON.stringify(issuer.slice(0, maxQuotedLength));
+  const problem = `The metadata of ${api.server} name the issuer ${found}, not ${expected}.`;
+  throw new LatchkeyError('not_latchkey', `${problem} If it is right, set the issuer of the verifier.`);
+}
 
 async function introspect(api: Api, authorization: string, token: string): Promise<Verification> {
   const { body } = await api.send(operations.introspect.path, {

@@ -27,6 +27,9 @@ interface Outcome {
   readonly status?: number;
   readonly body?: string;
   readonly caller?: Caller | undefined;
+  readonly isHandled?: true;
+  /** Of `callerOf`. */
+  readonly error?: string;
 }
 
 type Headers = Record<string, string | string[]>;
@@ -34,38 +37,47 @@ type Headers = Record<string, string | string[]>;
 /** Sends one request through each adapter: the caller that a handler gets, or the response. */
 const adapters: Record<
   string,
-  (guard: Guard, headers: Headers, needed: Requirements, path?: string) => Promise<Outcome>
+  (guard: Guard, headers: Headers, needed: Requirements, path?: string, method?: string) => Promise<Outcome>
 > = {
-  express: async (guard, headers, needed, path = '/') => {
-    const request = { method: 'GET', url: '/', originalUrl: path, headers };
+  express: async (guard, headers, needed, path = '/', method = 'GET') => {
+    const request = { method, url: '/', originalUrl: path, headers };
     const { outcome, response } = outgoing();
-    let caller: Caller | undefined;
+    let handled: Outcome | undefined;
     await express.requireCaller(guard, needed)(request, response, () => {
-      caller = express.callerOf(request);
+      handled = handle(() => express.callerOf(request));
     });
-    return { ...outcome, caller };
+    return handled ?? outcome;
   },
-  fastify: async (guard, headers, needed, path = '/') => {
-    const request = { method: 'GET', url: path, headers };
+  fastify: async (guard, headers, needed, path = '/', method = 'GET') => {
+    const request = { method, url: path, headers };
     const { outcome, reply } = outgoing();
     const result = await fastify.requireCaller(guard, needed)(request, reply);
-    return result === reply ? outcome : { ...outcome, caller: fastify.callerOf(request) };
+    return result === reply ? outcome : handle(() => fastify.callerOf(request));
   },
-  hono: async (guard, headers, needed, path = '/') => {
-    const raw = new Request(`https://a.example${path}`, { headers: webHeaders(headers) });
+  hono: async (guard, headers, needed, path = '/', method = 'GET') => {
+    const raw = new Request(`https://a.example${path}`, { method, headers: webHeaders(headers) });
     const context = { req: { raw } };
-    let caller: Caller | undefined;
+    let handled: Outcome = {};
     const response = await hono.requireCaller(guard, needed)(context, async () => {
-      caller = hono.callerOf(context);
+      handled = handle(() => hono.callerOf(context));
     });
-    return response ? { status: response.status, body: await response.text() } : { caller };
+    return response ? { status: response.status, body: await response.text() } : handled;
   },
-  node: async (guard, headers, needed, path = '/') => {
+  node: async (guard, headers, needed, path = '/', method = 'GET') => {
     const { outcome, response } = outgoing();
-    const caller = await node.requireCaller(guard, { method: 'GET', url: path, headers }, response, needed);
+    const caller = await node.requireCaller(guard, { method, url: path, headers }, response, needed);
     return { ...outcome, caller };
   },
 };
+
+/** What a handler behind the guard gets. */
+function handle(callerOf: () => Caller): Outcome {
+  try {
+    return { isHandled: true, caller: callerOf() };
+  } catch (error) {
+    return { isHandled: true, error: String(error) };
+  }
+}
 
 const webHeaders = (headers: Headers): [string, string][] =>
   Object.entries(headers).flatMap(([name, value]) =>
@@ -120,6 +132,20 @@ for (const [name, ask] of Object.entries(adapters)) {
       expect([status, caller]).toEqual([200, undefined]);
       expect(JSON.parse(body)).toMatchObject({ resource: 'https://a.example' });
       expect((await ask(guard, {}, {}, `${path}/b`)).status).toBe(401);
+    });
+
+    test('a preflight passes without a caller, and one of the metadata is answered', async () => {
+      const asks = { origin: 'https://page.example', 'access-control-request-method': 'POST' };
+      const resource = 'https://a.example';
+      const withResource = createGuard({ verifier, resource });
+      for (const one of [guard, withResource]) {
+        const outcome = await ask(one, asks, {}, '/', 'OPTIONS');
+        if (name === 'node') expect([outcome.status, outcome.body]).toEqual([204, '']);
+        else expect(outcome).toEqual({ isHandled: true, error: expect.stringContaining('requireCaller') });
+        expect((await ask(one, {}, {}, '/', 'OPTIONS')).status).toBe(401);
+      }
+      const document = '/.well-known/oauth-protected-resource';
+      expect((await ask(withResource, asks, {}, document, 'OPTIONS')).status).toBe(204);
     });
 
     test('the body names the request', async () => {

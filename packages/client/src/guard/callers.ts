@@ -1,18 +1,20 @@
 import type { Guard } from '../guard.ts';
 import type { Caller } from './caller.ts';
-import type { GuardedRequest } from './refusal.ts';
+import { type GuardedRequest, isPreflight } from './refusal.ts';
 import type { Requirements } from './requirements.ts';
 
 /** By the request object of the framework: typed without changing its types, and out of reach of the client. */
 const callers = new WeakMap<object, Caller>();
 
 /**
- * A guard that remembers the caller of each request for `callerOf`, and returns the response to all others.
+ * A guard that remembers the caller of each request for `callerOf`, and returns the response to all others. Undefined for
+ * preflights, too, which the program answers: they have no caller.
  * @throws {RangeError} for requirements that no token can meet
  */
 export function rememberingGuard(guard: Guard, requirements: Requirements) {
   const routeGuard = guard.with(requirements);
   return async (request: object, guarded: GuardedRequest): Promise<Response | undefined> => {
+    if (isPreflight(guarded)) return routeGuard.metadata(guarded);
     const caller = await routeGuard(guarded);
     if (caller instanceof Response) return caller;
     callers.set(request, caller);

@@ -6,7 +6,7 @@ import type { Requirements } from './requirements.ts';
 export { callerOf };
 
 /**
- * Middleware for Express 5: passes on requests whose caller the guard accepts, and responds to all others.
+ * Middleware for Express 5: passes on preflights and requests whose caller the guard accepts, and responds to all others.
  * @throws {RangeError} for requirements that no token can meet
  * @example
  * app.get('/projects', requireCaller(guard), (request, response) => {

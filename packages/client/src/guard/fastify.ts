@@ -13,7 +13,7 @@ interface Reply {
 }
 
 /**
- * An `onRequest` hook for Fastify 5: passes on requests whose caller the guard accepts, and responds to all others
+ * An `onRequest` hook for Fastify 5: passes on preflights and requests whose caller the guard accepts, and responds to all others
  * before their body is read.
  * @throws {RangeError} for requirements that no token can meet
  * @example

@@ -11,7 +11,7 @@ interface Context {
 }
 
 /**
- * Middleware for Hono 4: passes on requests whose caller the guard accepts, and responds to all others.
+ * Middleware for Hono 4: passes on preflights and requests whose caller the guard accepts, and responds to all others.
  * @throws {RangeError} for requirements that no token can meet
  * @example
  * app.get('/projects', requireCaller(guard), (context) => context.json(projectsOf(callerOf(context).subject)));

@@ -6,6 +6,10 @@ export interface GuardedRequest {
   readonly headers: { get(name: string): string | null };
 }
 
+/** Whether a browser asks if it may send a request of another origin. @see https://fetch.spec.whatwg.org/#cors-preflight-request */
+export const isPreflight = ({ method, headers }: GuardedRequest): boolean =>
+  method === 'OPTIONS' && headers.get('Access-Control-Request-Method') !== null;
+
 /** Why a request is refused. Nothing in it may contain a quote or a backslash: it becomes part of a header. */
 export interface Refusal {
   readonly status: 401 | 403 | 404 | 503;

@@ -28,7 +28,7 @@ async function refused(result: Promise<unknown>): Promise<Response> {
 }
 
 test('every 401 and 403 leads to the metadata, names the scopes, and can be read by pages of other origins', async () => {
-  const guard = guardOf({ scope: 'projects:read' }, { resource, scopes: ['projects:read'] });
+  const guard = guardOf({ scope: 'projects:read', aud: resource }, { resource, scopes: ['projects:read'] });
   const challenge = async (token?: string, more?: Requirements) => {
     const headers = { Authorization: token === undefined ? '' : `Bearer ${token}` };
     const response = await refused(guard(at('/projects', { headers }), more));
@@ -103,14 +103,42 @@ test('the preflight of the metadata allows the headers that it names; other meth
   expect((await serve(at(path, { method: 'HEAD' }))).status).toBe(200);
   const posted = await serve(at(path, { method: 'POST' }));
   expect([posted.status, posted.headers.get('Allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  expect(posted.headers.get('Access-Control-Allow-Origin')).toBe('*');
+});
+
+const bearer = { Authorization: 'Bearer lk_at_a' };
+
+test('a preflight is no request for a token, and is allowed nothing', async () => {
+  for (const options of [{}, { resource }]) {
+    const asks = { Origin: 'https://page.example', 'Access-Control-Request-Method': 'POST' };
+    const preflight = await refused(guardOf({}, options)(at('/', { method: 'OPTIONS', headers: asks })));
+    expect([preflight.status, Object.fromEntries(preflight.headers)]).toEqual([204, {}]);
+    for (const [method, headers] of [
+      ['OPTIONS', {}],
+      ['POST', asks],
+    ] as const)
+      expect((await refused(guardOf({}, options)(at('/', { method, headers })))).status).toBe(401);
+  }
+});
+
+test('only tokens that are bound to the resource are accepted, unless the program says otherwise', async () => {
+  const answerTo = async (members: Partial<ActiveToken>, acceptUnbound?: boolean) => {
+    const options = acceptUnbound === undefined ? { resource } : { resource, acceptUnbound };
+    const result = await guardOf(members, options)(at('/', { headers: bearer }));
+    return result instanceof Response ? [result.status, (await result.json()).error] : 'accepted';
+  };
+  const refusal = [401, 'invalid_token'];
+  for (const scope of ['projects:read', '*']) {
+    expect(await answerTo({ scope })).toEqual(refusal);
+    expect(await answerTo({ scope, aud: resource })).toBe('accepted');
+    expect(await answerTo({ scope }, true)).toBe('accepted');
+    expect(await answerTo({ scope, aud: 'https://other.example' }, true)).toEqual(refusal);
+  }
 });
 
 test('a token for another resource is refused; the final slash of one without a path makes no other', async () => {
   const statusOf = async (resource: string, aud: string) => {
-    const result = await guardOf(
-      { aud },
-      { resource },
-    )(at('/', { headers: { Authorization: 'Bearer lk_at_a' } }));
+    const result = await guardOf({ aud }, { resource })(at('/', { headers: bearer }));
     return result instanceof Response ? result.status : 'accepted';
   };
   expect(await statusOf('https://projects.example', 'https://projects.example/')).toBe('accepted');
@@ -125,6 +153,7 @@ test('while the issuer is not known, the metadata are 503', async () => {
   const verifier = { verify: failing, issuer: failing };
   const response = await protectedResource(createGuard({ verifier, resource }))(at(path));
   expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5']);
+  expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*');
 });
 
 test('a resource that is no URL, or would break the challenge, is refused at once', () => {

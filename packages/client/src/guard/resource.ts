@@ -11,7 +11,7 @@ export interface ResourceMetadata {
   challengeFor(requirements: Requirements): Record<string, string>;
   /** Lists the scopes of a route. */
   list(requirements: Requirements): void;
-  /** The response to a request for the document; undefined for other requests. */
+  /** The response to a request for the document, which pages of every origin may read; undefined for other requests. */
   respond(request: GuardedRequest): Promise<Response | undefined>;
 }
 
@@ -41,10 +41,8 @@ export function resourceMetadata(resource: string, issuer: () => Promise<string>
     },
     respond: async ({ method, url: requested = '', headers }) => {
       if (!URL.canParse(requested, origin) || new URL(requested, origin).pathname !== path) return undefined;
-      const anyOrigin = { 'Access-Control-Allow-Origin': '*' };
       if (method === 'OPTIONS') {
         const preflight = {
-          ...anyOrigin,
           'Access-Control-Allow-Methods': 'GET, HEAD',
           'Access-Control-Allow-Headers': headers.get('Access-Control-Request-Headers') ?? '',
           'Access-Control-Max-Age': '600',
@@ -59,8 +57,9 @@ export function resourceMetadata(resource: string, issuer: () => Promise<string>
         ...(listed.size > 0 ? { scopes_supported: [...listed] } : {}),
         bearer_methods_supported: ['header'],
       };
-      const cached = { ...anyOrigin, 'Cache-Control': `public, max-age=${maxAgeSeconds}` };
-      return Response.json(document, { headers: cached });
+      return Response.json(document, {
+        headers: { 'Cache-Control': `public, max-age=${maxAgeSeconds}` },
+      });
     },
   };
 }
