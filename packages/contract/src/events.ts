@@ -16,6 +16,7 @@ export const eventTypes = [
   'key_created',
   'key_removed',
   'key_used',
+  'key_refused',
   'run_started',
   'run_ended',
   'refresh_race',

@@ -51,6 +51,10 @@ const detailedTexts: Partial<Record<Event['type'], (detail: Detail) => string>> 
   passkey_clone_suspected: ({ name, login }) =>
     named(login === 'refused' ? words.passkeyCloneRefused : words.passkey_clone_suspected, name),
   key_removed: ({ name, reason = '' }) => named(keyEndings[reason] ?? words.key_removed, name),
+  key_refused: ({ name, claim }) =>
+    claim === undefined
+      ? named(words.key_refused, name)
+      : named(words.keyRefusedClaim, name, { claim: quoted(claim) }),
   run_started: ({ service_name }) => named(words.run_started, service_name),
   run_ended: ({ service_name }) => named(words.run_ended, service_name),
   session_revoked: ({ reason = '' }) => sessionEndings[reason] ?? words.session_revoked,

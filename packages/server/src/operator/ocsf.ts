@@ -56,6 +56,7 @@ const mappings: Readonly<Record<EventType, Mapping>> = {
   key_created: account('Key Created'),
   key_removed: account('Key Removed'),
   key_used: signIn('Key Used'),
+  key_refused: signIn('Key Used', { status: 'Failure' }),
   run_started: signIn('Run Started'),
   run_ended: signIn('Run Ended'),
   refresh_race: signIn('Service Ticket Renew', { severity: 'Low', status: 'Failure' }),

@@ -4,10 +4,11 @@ import type { KeyTrust } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../platform/context.ts';
 import { subjectBytes } from '../platform/crypto/handle.ts';
+import { sha256 } from '../platform/crypto/hash.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
-import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
+import { recordEvent, recordOncePerHour, recordOncePerHourIn } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { announceKey } from './announcements.ts';
 import { whyNotStarted } from './session-status.ts';
@@ -61,6 +62,31 @@ export const recordUsedKey = (
     ...(subject === undefined ? {} : { subject }),
   };
   return recordOncePerHourIn(ctx, tx, { ...cause, type: 'key_used', sessionId: id, detail }, id);
+};
+
+/**
+ * Records, at most once an hour for each claim, that a token which the issuer of a key signed did not match it. Names the claim, never
+ * its value.
+ */
+export const recordRefusedKey = (
+  ctx: Context,
+  {
+    client,
+    session,
+    issuer,
+    claim,
+  }: {
+    readonly client: ClientInfo;
+    readonly session: Pick<Tables['sessions'], 'id' | 'user_id' | 'client_name'>;
+    readonly issuer: string;
+    readonly claim: string;
+  },
+): Promise<void> => {
+  const { id: sessionId, user_id: userId, client_name } = session;
+  const detail = { key_id: sessionId, name: client_name ?? '', issuer, claim };
+  // Names of claims may be longer than an index allows.
+  const subject = `${sessionId} ${sha256('claim', claim).toString('base64url')}`;
+  return recordOncePerHour(ctx, { type: 'key_refused', userId, sessionId, client, detail }, subject);
 };
 
 const detailOf = ({ id, client_name, scope, resource }: KeyRow): Record<string, string> => ({

@@ -5,7 +5,7 @@ import { duplicateMember } from '../../platform/values/json.ts';
 export const assertionAlgorithms = ['RS256', 'ES256', 'EdDSA'];
 
 /** How far the clocks of the issuer and this service may differ. */
-export const clockToleranceSeconds = 60;
+const clockToleranceSeconds = 60;
 const maxLifetimeSeconds = 86_400;
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -34,19 +34,27 @@ function readPart(part: Buffer): Claims | undefined {
   }
 }
 
-/** Why a token is not for this service at this time; undefined if it is. `now` is in milliseconds since 1970. */
+type AssertionError = 'audience' | 'malformed' | 'too_long' | 'expired' | 'not_yet_valid';
+
+/**
+ * Why a token is not for this service at this time, and the claim that says so; undefined if it is. `now` is in milliseconds
+ * since 1970.
+ */
 export function assertionError(
-  { iss, aud, exp, iat, nbf }: Claims,
-  { issuer, audience, now }: { readonly issuer: string; readonly audience: string; readonly now: number },
-): 'issuer' | 'audience' | 'malformed' | 'too_long' | 'expired' | 'not_yet_valid' | undefined {
-  if (iss !== issuer) return 'issuer';
+  { aud, exp, iat, nbf }: Claims,
+  { audience, now }: { readonly audience: string; readonly now: number },
+): { readonly reason: AssertionError; readonly claim: string } | undefined {
   const audiences: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
-  if (audiences.length !== 1 || audiences[0] !== audience) return 'audience';
-  if (!isTime(exp) || !isTime(iat) || !(nbf === undefined || isTime(nbf))) return 'malformed';
-  if (exp - iat > maxLifetimeSeconds) return 'too_long';
+  if (audiences.length !== 1 || audiences[0] !== audience) return { reason: 'audience', claim: 'aud' };
+  if (!isTime(exp)) return { reason: 'malformed', claim: 'exp' };
+  if (!isTime(iat)) return { reason: 'malformed', claim: 'iat' };
+  if (!(nbf === undefined || isTime(nbf))) return { reason: 'malformed', claim: 'nbf' };
+  if (exp - iat > maxLifetimeSeconds) return { reason: 'too_long', claim: 'exp' };
   const seconds = now / 1000;
-  if (exp + clockToleranceSeconds <= seconds) return 'expired';
-  if (Math.max(iat, nbf ?? iat) - clockToleranceSeconds > seconds) return 'not_yet_valid';
+  if (exp + clockToleranceSeconds <= seconds) return { reason: 'expired', claim: 'exp' };
+  if (iat - clockToleranceSeconds > seconds) return { reason: 'not_yet_valid', claim: 'iat' };
+  if (nbf !== undefined && nbf - clockToleranceSeconds > seconds)
+    return { reason: 'not_yet_valid', claim: 'nbf' };
   return undefined;
 }
 

@@ -5,6 +5,7 @@ import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { AuthError, type ErrorDetail, invalidGrant, invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { recordRefusedKey } from '../../sessions/access-keys.ts';
 import { findTrustingKey, type RunSubject } from '../../sessions/run-subject.ts';
 import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
 import { assertionError, readClaims } from './assertion.ts';
@@ -24,7 +25,7 @@ export function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
 
 /**
  * The key that trusts the claims of an issuer's token, which is to stand for it. The caller learns nothing about what is wrong with token, key or issuer; the
- * log does.
+ * log does. The owner of the key learns which claim did not match, if the issuer signed it.
  * @throws {AuthError} `invalid_grant`
  * @see RFC 7523 section 3
  */
@@ -32,6 +33,7 @@ export async function redeemAssertion(
   ctx: Context,
   issuers: Issuers,
   { assertion, keyId }: { readonly assertion: string; readonly keyId: string },
+  client: ClientInfo,
 ): Promise<RunSubject> {
   const key = await findTrustingKey(ctx, keyId);
   if (!key) throw refused('unknown');
@@ -44,15 +46,24 @@ export async function redeemAssertion(
   if (!ctx.config.trustedIssuers.includes(issuer)) throw refuse('issuer');
   const claims = readClaims(assertion);
   if (!claims) throw refuse('malformed');
-  const error = assertionError(claims, { issuer, audience: ctx.config.baseUrl, now: ctx.clock() });
-  if (error !== undefined) throw refuse(error);
-  const untrusted = untrustedClaim(trust, claims);
-  if (untrusted !== undefined) throw refuse('claim', untrusted);
-  // Last, so that only a plausible token makes this service request the issuer's keys.
+  if (claims['iss'] !== issuer) throw refuse('issuer', 'iss');
+  // Before the other claims, so that only tokens of the issuer reach the log of the owner.
   const verified = await issuers.verify(issuer, assertion);
   if (verified !== 'valid') throw refuse(verified === 'invalid' ? 'signature' : 'issuer_unavailable');
+  const error =
+    assertionError(claims, { audience: ctx.config.baseUrl, now: ctx.clock() }) ??
+    trustedClaimError(trust, claims);
+  if (error) {
+    await recordRefusedKey(ctx, { client, session: subject.session, issuer, claim: error.claim });
+    throw refuse(error.reason, error.claim);
+  }
   const { sub } = claims;
   return { ...subject, assertion: { issuer, subject: typeof sub === 'string' ? sub : undefined } };
+}
+
+function trustedClaimError(trust: KeyTrust, claims: Parameters<typeof untrustedClaim>[1]) {
+  const claim = untrustedClaim(trust, claims);
+  return claim === undefined ? undefined : { reason: 'claim', claim };
 }
 
 const refused = invalidGrant('The assertion, the key or the issuer is not valid.');

@@ -89,13 +89,32 @@ describe('the keys of an issuer', () => {
     app.pass(1);
     expect(await verify()).toBe('unavailable');
     recover();
+    app.pass(60);
     expect(await verify()).toBe('valid');
   });
 
-  test('are asked for with each request while there are none, so that the issuer is back at once', async () => {
+  test('are asked for once a minute while there are none', async () => {
     fail();
-    expect([await verify(), await verify()]).toEqual(['unavailable', 'unavailable']);
+    for (let times = 0; times < 10; times++) expect(await verify()).toBe('unavailable');
+    expect(issuer.requests).toEqual([discoveryPath]);
     recover();
+    app.pass(60);
+    expect(await verify()).toBe('valid');
+  });
+
+  test('are asked for once a minute for unknown keys while the issuer is out of reach', async () => {
+    expect(await verify()).toBe('valid');
+    fail();
+    app.pass(600);
+    const stranger = await newSigningKey();
+    for (let times = 0; times < 10; times++) expect(await verify({ key: stranger })).toBe('invalid');
+    expect(issuer.requests).toEqual([discoveryPath, '/jwks', discoveryPath]);
+  });
+
+  test('are known from a list with entries that are no keys', async () => {
+    const good = issuer.keys.map(({ publicJwk }) => publicJwk);
+    const keys = [null, 'x', ['y'], {}, ...good, 5];
+    issuer.answer = (path) => (path === '/jwks' ? Response.json({ keys }) : undefined);
     expect(await verify()).toBe('valid');
   });
 
@@ -137,7 +156,6 @@ describe('the keys of an issuer', () => {
         ? new Response('<html>', { headers: { 'Content-Type': 'application/json' } })
         : undefined,
     'keys that are no list': (path) => (path === '/jwks' ? Response.json({ keys: 'x' }) : undefined),
-    'a list of nothing': (path) => (path === '/jwks' ? Response.json({ keys: [null] }) : undefined),
   };
   const keySet = () => Response.json({ keys: issuer.keys.map(({ publicJwk }) => publicJwk) });
   test.each(Object.entries(answers))(
@@ -146,6 +164,7 @@ describe('the keys of an issuer', () => {
       issuer.answer = answer;
       expect(await verify()).toBe('unavailable');
       recover();
+      app.pass(60);
       expect(await verify()).toBe('valid');
       issuer.answer = answer;
       app.pass(600);

@@ -1,12 +1,12 @@
 // The keys of trusted issuers. Each node keeps its own.
 // @see OpenID Connect Discovery 1.0 section 4
 
-import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose';
+import { compactVerify, createLocalJWKSet, errors, type JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { FetchError, fetchDocument, type Resolve } from '../../platform/outgoing/fetch-document.ts';
 import { isLoopbackHost } from '../../platform/values/loopback.ts';
-import { assertionAlgorithms, clockToleranceSeconds } from './assertion.ts';
+import { assertionAlgorithms } from './assertion.ts';
 
 const maxDocumentBytes = 512 * 1024;
 const documentTimeoutMs = 5_000;
@@ -14,7 +14,7 @@ const documentTimeoutMs = 5_000;
 const keptMs = 10 * 60_000;
 /** How long the last keys are used while the issuer cannot be reached. */
 const keptWithoutIssuerMs = 86_400_000;
-/** The shortest time between requests for a key that the issuer did not have, and after one that failed. */
+/** The shortest time between requests for a key that the issuer did not have, and after a request that failed. */
 const askAgainMs = 60_000;
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
@@ -25,7 +25,7 @@ export type Issuers = ReturnType<typeof openIssuers>;
 export function openIssuers(ctx: Context, resolve?: Resolve) {
   const issuers = new Map<string, ReturnType<typeof openIssuer>>();
   return {
-    /** `valid` if a key of the issuer signed the token and it has not expired; `unavailable` if no keys of the issuer are known. */
+    /** `valid` if a key of the issuer signed the token; `unavailable` if no keys of the issuer are known. */
     verify: (url: string, assertion: string) => {
       const verify = issuers.get(url) ?? openIssuer(ctx, url, resolve);
       issuers.set(url, verify);
@@ -34,7 +34,7 @@ export function openIssuers(ctx: Context, resolve?: Resolve) {
   };
 }
 
-/** Verifies the tokens of one issuer. */
+/** Verifies the signatures of the tokens of one issuer. */
 function openIssuer(ctx: Context, url: string, resolve: Resolve | undefined) {
   let keys: KeySet | undefined;
   let fetching: Promise<boolean> | undefined;
@@ -55,26 +55,23 @@ function openIssuer(ctx: Context, url: string, resolve: Resolve | undefined) {
     return fetching;
   };
 
+  const hasFailed = (): boolean => !fetching && since(failedAt) < askAgainMs;
+
   const currentKeys = async (): Promise<KeySet | undefined> => {
     if (since(fetchedAt) < keptMs) return keys;
-    const hasKeys = keys !== undefined && since(fetchedAt) < keptWithoutIssuerMs;
-    if (hasKeys && since(failedAt) < askAgainMs) return keys;
-    return (await fetchKeys()) || hasKeys ? keys : undefined;
+    if (!hasFailed() && (await fetchKeys())) return keys;
+    return since(fetchedAt) < keptWithoutIssuerMs ? keys : undefined;
   };
 
   /** Fetches the keys again for an unknown key, at most once a minute; false if it did not. */
   const refetchKeys = async (): Promise<boolean> => {
-    if (!fetching && since(askedForKeyAt) < askAgainMs) return false;
+    if (hasFailed() || (!fetching && since(askedForKeyAt) < askAgainMs)) return false;
     askedForKeyAt = ctx.clock();
     return fetchKeys();
   };
 
   const isSigned = (by: KeySet, assertion: string) =>
-    jwtVerify(assertion, by, {
-      algorithms: assertionAlgorithms,
-      clockTolerance: clockToleranceSeconds,
-      currentDate: new Date(ctx.clock()),
-    }).then(
+    compactVerify(assertion, by, { algorithms: assertionAlgorithms }).then(
       () => 'valid' as const,
       (error: unknown) =>
         error instanceof errors.JWKSNoMatchingKey ? ('unknown_key' as const) : ('invalid' as const),
@@ -90,6 +87,12 @@ function openIssuer(ctx: Context, url: string, resolve: Resolve | undefined) {
 }
 
 const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() });
+
+/** Entries that are no objects are ignored, as keys of an unknown type are. @see RFC 7517 section 5 */
+const keySet = z.object({
+  keys: z.array(z.unknown()).transform((keys) => keys.filter((key) => jwk.safeParse(key).success)),
+});
+const jwk = z.looseObject({});
 
 /** Undefined if the issuer cannot be reached or its documents cannot be used. */
 async function fetchKeySet(
@@ -115,7 +118,7 @@ async function fetchKeySet(
       await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`),
     );
     if (found.issuer !== issuer) throw new FetchError('it belongs to another issuer');
-    return createLocalJWKSet((await fetchJson(found.jwks_uri)) as JSONWebKeySet);
+    return createLocalJWKSet(keySet.parse(await fetchJson(found.jwks_uri)) as JSONWebKeySet);
   } catch (error) {
     const reason = error instanceof FetchError ? error.message : 'a document is not valid';
     ctx.log.warn({ issuer, reason }, 'the keys of a trusted issuer could not be fetched');

@@ -12,7 +12,7 @@ export const federationGrant = (issuers: Issuers): Grant<IssuedToken> => ({
       throw invalidRequest('client_secret: a service key is not supported here');
     const assertion = requireParameter(body, 'assertion');
     const keyId = requireParameter(body, 'key_id');
-    const subject = await redeemAssertion(ctx, issuers, { assertion, keyId });
+    const subject = await redeemAssertion(ctx, issuers, { assertion, keyId }, client);
     const run = await startFederatedRun(ctx, subject, readRunRequest(body), client);
     return { body: run, detail: 'federated' };
   },

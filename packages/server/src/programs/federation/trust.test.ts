@@ -62,6 +62,17 @@ describe('jobs on GitHub', () => {
   );
 });
 
+test.each([[['pull_request_target']], [[['workflow_run']]], [{ name: 'push' }], [1], [null], [undefined]])(
+  'a job on GitHub with the event %p is trusted nowhere',
+  (event_name) => {
+    const claims = { ...ids, ref: 'refs/heads/main' };
+    const token = githubClaims('x', { event_name });
+    expect(untrustedClaim({ issuer: github, claims }, token)).toBe('event_name');
+    const naming = { ...claims, event_name: 'pull_request_target' };
+    expect(untrustedClaim({ issuer: github, claims: naming }, token)).toBe('event_name');
+  },
+);
+
 test('a claim that objects inherit is not one of the token', () => {
   const claims = { sub: 'x', constructor: 'y' };
   expect(untrustedClaim({ issuer: 'https://ci.example', claims }, { sub: 'x' })).toBe('constructor');

@@ -28,7 +28,7 @@ const requiredElsewhere: RequiredClaims = { all: ['sub'], oneOf: [] };
 const registeredClaims: ReadonlySet<string> = new Set(['iss', 'aud', 'exp', 'nbf', 'iat']);
 
 /** GitHub runs these with the rights of the repository, although a stranger can cause them. */
-const privilegedEvents: readonly unknown[] = ['pull_request_target', 'workflow_run'];
+const privilegedEvents: readonly string[] = ['pull_request_target', 'workflow_run'];
 
 /** Why a key cannot trust these claims; undefined if it can. To be read after the name of the field. */
 export function trustError({ issuer, claims }: KeyTrust): string | undefined {
@@ -51,6 +51,8 @@ export function untrustedClaim(
 ): string | undefined {
   const different = Object.entries(claims).find(([name, value]) => token[name] !== value);
   if (different) return different[0];
-  const isPrivileged = issuer === githubIssuer && privilegedEvents.includes(token['event_name']);
-  return isPrivileged && !Object.hasOwn(claims, 'event_name') ? 'event_name' : undefined;
+  if (issuer !== githubIssuer || Object.hasOwn(claims, 'event_name')) return undefined;
+  const event = token['event_name'];
+  // Without a readable event, the job may be one that a stranger caused.
+  return typeof event !== 'string' || privilegedEvents.includes(event) ? 'event_name' : undefined;
 }
