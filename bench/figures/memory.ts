@@ -9,7 +9,6 @@ import { fillStore } from '../support/store.ts';
 const sessions = 100_000;
 const busyRounds = 5;
 const minuteMs = 60_000;
-const restMs = 60_000;
 const megabyte = 1e6;
 
 const inMegabytes = (value: number): string => `${(value / megabyte).toFixed(0)} MB`;
@@ -37,8 +36,6 @@ async function measure(
     if (elapsedMs() > (byMinute.length + 1) * minuteMs) byMinute.push(memoryOf(pid).resident);
   }
   const busy = memoryOf(pid);
-  await Bun.sleep(restMs);
-  const rested = memoryOf(pid);
   await stand.server.stop();
   const growth =
     byMinute.length > 0
@@ -52,7 +49,6 @@ async function measure(
     details: [
       `when ready: ${inMegabytes(started.resident)}, of which anonymous ${inMegabytes(started.anonymous)}`,
       `after ${requests.toLocaleString('en')} requests: ${inMegabytes(busy.resident)}, of which anonymous ${inMegabytes(busy.anonymous)}; peak ${inMegabytes(busy.peak)}`,
-      `${restMs / 1000} s later: ${inMegabytes(rested.resident)}, of which anonymous ${inMegabytes(rested.anonymous)}`,
       ...growth,
     ],
   };

@@ -29,8 +29,6 @@ export interface ServiceSettings {
   readonly databaseUrl: string;
   /** The key ring. By default the service creates its own. */
   readonly keys?: string;
-  /** How many processes share the port. Default: one. */
-  readonly workers?: number;
   /** Further settings. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -47,7 +45,6 @@ export function startService(
     NODE_ENV: 'production',
     DATABASE_URL: settings.databaseUrl,
     LATCHKEY_RATE_LIMITS: 'off',
-    ...(settings.workers ? { LATCHKEY_WORKERS: String(settings.workers) } : {}),
     ...(settings.keys ? { LATCHKEY_KEYS: settings.keys } : {}),
     ...settings.env,
   };

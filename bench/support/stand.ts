@@ -56,7 +56,7 @@ export async function standOn(
   {
     command = serveCommand,
     ...settings
-  }: Pick<ServiceSettings, 'workers' | 'env'> & { readonly command?: readonly string[] } = {},
+  }: Pick<ServiceSettings, 'env'> & { readonly command?: readonly string[] } = {},
 ): Promise<Stand> {
   const ring = generateKey();
   const server = await startService({ databaseUrl, keys: ring, ...settings }, command);

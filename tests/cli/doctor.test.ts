@@ -73,7 +73,7 @@ test('doctor compares the clocks of this machine and of PostgreSQL', async () =>
   await service.stop();
 });
 
-test('doctor compares the connections of all workers of all nodes with those that PostgreSQL allows', async () => {
+test('doctor compares the connections of all processes with those that PostgreSQL allows', async () => {
   const DATABASE_URL = await (await startPostgres()).createDatabase();
   const env = { DATABASE_URL, LATCHKEY_KEYS: Buffer.alloc(32, 'doctor').toString('base64url'), PORT: '1' };
   expect((await runOperator(env, 'migrate')).code).toBe(0);
@@ -83,18 +83,17 @@ test('doctor compares the connections of all workers of all nodes with those tha
   };
   const allowed = Number(/allows (\d+)$/.exec((await connections({}, '1')) ?? '')?.[1]);
   expect(await connections({}, '1')).toBe(
-    `ok       1 node with 1 worker may open 17 connections; the database allows ${allowed}`,
+    `ok       1 process may open 17 connections; the database allows ${allowed}`,
   );
-  // One more worker while each is replaced.
-  const pool = Math.floor(allowed / 12) - 1;
-  const workers = { LATCHKEY_WORKERS: '3', LATCHKEY_DATABASE_POOL: String(pool) };
-  expect(await connections(workers, '3')).toStartWith(
-    `ok       3 nodes with 3 workers may open ${12 * (pool + 1)} connections`,
+  const pool = Math.floor(allowed / 3) - 1;
+  const pooled = { LATCHKEY_DATABASE_POOL: String(pool) };
+  expect(await connections(pooled, '3')).toStartWith(
+    `ok       3 processes may open ${3 * (pool + 1)} connections`,
   );
-  expect(await connections({ ...workers, LATCHKEY_DATABASE_PREPARE: 'off' }, '99')).toMatch(
+  expect(await connections({ ...pooled, LATCHKEY_DATABASE_PREPARE: 'off' }, '99')).toMatch(
     /^ok .* but a pooler is between them$/,
   );
-  const larger = { ...workers, LATCHKEY_DATABASE_POOL: String(pool + 1) };
+  const larger = { LATCHKEY_DATABASE_POOL: String(pool + 1) };
   expect(await connections(larger, '3')).toEndWith(
     `: set LATCHKEY_DATABASE_POOL to at most ${pool}, or raise max_connections of PostgreSQL`,
   );

@@ -177,10 +177,6 @@ test('an approval of a device from another network needs a code', async () => {
     expect(await read(file)).toMatch(/^ +LATCHKEY_DEVICE_LOGIN: confirm$/m);
 });
 
-test('systemd can reload the service, which the guide says', async () => {
-  expect(await read('latchkey-server.service')).toContain('\nExecReload=/bin/kill -HUP $MAINPID\n');
-});
-
 test('workflows pin actions by commit, and what may publish runs nothing that the repository or a dependency brings', async () => {
   const workflows = join(import.meta.dir, '../../.github/workflows');
   for (const name of ['ci.yml', 'release.yml']) {

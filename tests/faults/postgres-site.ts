@@ -1,11 +1,10 @@
-// Three nodes of two workers each on a PostgreSQL server with a standby. Every node is behind a proxy, and has others between
+// Three nodes on a PostgreSQL server with a standby. Every node is behind a proxy, and has others between
 // itself and the database.
 
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import type { Random } from '../hostile/random.ts';
 import { type Disturbance, startFaultProxy } from '../support/fault-proxy.ts';
-import { childrenOf } from '../support/process-tree.ts';
 import {
   type ReplicatedPostgres,
   type Role,
@@ -19,13 +18,10 @@ import { settingsFor } from './settings.ts';
 import type { Fault, Site } from './site.ts';
 
 const nodeCount = 3;
-const workers = 2;
 const diskSize = '384m';
 const disturbances: readonly Disturbance[] = ['cut', 'hang', 'slow', 'reorder', 'half close'];
 /** How many connections there are for all nodes together, while there are too few. */
 const scarceConnections = 3;
-const replacementDeadlineMs = 120_000;
-const pollMs = 50;
 
 type Ports = Readonly<Record<Role, number>>;
 
@@ -137,43 +133,11 @@ const linkFaults = (pick: () => Link): Fault[] =>
     );
   });
 
-const replacements = (node: ProcessNode): number =>
-  node.log().filter((line) => line.includes('"msg":"all workers are replaced"')).length;
-
-async function replaceWorkers(node: ProcessNode): Promise<void> {
-  const before = replacements(node);
-  const deadline = Date.now() + replacementDeadlineMs;
-  process.kill(node.pid, 'SIGHUP');
-  while (replacements(node) === before) {
-    if (Date.now() > deadline) throw new Error(`${node.name} did not replace its workers`);
-    await Bun.sleep(pollMs);
-  }
-}
-
-function workerFaults(pick: () => ProcessNode, random: Random): Fault[] {
-  let replaced: Promise<void>;
-  return [
-    fault(
-      'kill -9 of a worker',
-      () => process.kill(random.pick(childrenOf(pick().pid)), 'SIGKILL'),
-      () => {},
-      { mayRepeatMails: true },
-    ),
-    fault(
-      'SIGHUP to a node under load',
-      () => {
-        replaced = replaceWorkers(pick());
-      },
-      () => replaced,
-    ),
-  ];
-}
-
 export async function openPostgresSite(random: Random): Promise<Site> {
   const smtp = await startSmtp();
   const database = await createDatabase();
   const origin = 'http://localhost:8787';
-  const env = { ...settingsFor({ origin, smtp }), LATCHKEY_WORKERS: String(workers) };
+  const env = settingsFor({ origin, smtp });
   const links = await Promise.all(Array.from({ length: nodeCount }, () => startLink(database.ports)));
   const nodes = await Promise.all(
     links.map((link, index) =>
@@ -194,7 +158,6 @@ export async function openPostgresSite(random: Random): Promise<Site> {
     faults: [
       ...nodeFaults(pick),
       ...clockFaults(pick),
-      ...workerFaults(pick, random),
       ...linkFaults(() => random.pick(links)),
       ...databaseFaults(database),
       ...mailFaults(smtp),

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { spawnSync } from 'bun';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { freePort } from '../support/free-port.ts';
-import { childrenOf } from '../support/process-tree.ts';
 import { startService, type TestService } from '../support/service.ts';
 import type { FaultNode } from './site.ts';
 import { apiOf } from './world.ts';
@@ -123,12 +122,10 @@ export class ProcessNode implements FaultNode {
     limit(this.pid, `--fsize=${isLimited ? '0' : 'unlimited'}:`);
   }
 
-  /** Leaves it and its workers no descriptor for another connection, or enough. */
+  /** Leaves it no descriptor for another connection, or enough. */
   limitDescriptors(isLimited: boolean): void {
-    for (const pid of [this.pid, ...childrenOf(this.pid)]) {
-      const open = readdirSync(`/proc/${pid}/fd`).map(Number);
-      limit(pid, `--nofile=${isLimited ? Math.max(...open) + 1 : enoughDescriptors}:`);
-    }
+    const open = readdirSync(`/proc/${this.pid}/fd`).map(Number);
+    limit(this.pid, `--nofile=${isLimited ? Math.max(...open) + 1 : enoughDescriptors}:`);
   }
 
   /** Resolves when it answers a request that writes. Every try comes from another address, or there would be too many. */

@@ -6,7 +6,7 @@ import { runFaults, type Store } from './run-faults.ts';
 const maxPrinted = 50;
 const storeNames: Record<Store, string> = {
   sqlite: 'one node on SQLite',
-  postgres: 'three nodes of two workers each on PostgreSQL',
+  postgres: 'three nodes on PostgreSQL',
 };
 
 const seconds = Number(process.argv[2] ?? 180);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const parallel = 64;
 let nodes: TestService[];
@@ -89,4 +90,20 @@ test('while the database restarts, requests get at worst a 503, and the nodes re
   await Promise.all(load);
   expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
   expect((await request(nodeOf(0), 'GET', '/me', { token: tokens.access_token })).status).toBe(200);
+});
+
+test('processes on PostgreSQL share a port, and when one ends, the other one answers', async () => {
+  const [first] = nodes as [TestService];
+  const second = await startService({
+    databaseUrl: first.env['DATABASE_URL']!,
+    env: { PORT: new URL(first.url).port },
+  });
+  await until(() => second.logs().some((line) => line.includes('"msg":"Latchkey is ready"')));
+  const answered = (service: TestService) =>
+    service.logs().filter((line) => line.includes('"route":"/healthz"')).length;
+  // Each is a connection of its own, which the kernel gives to one of the two.
+  const ask = () => fetch(`${first.url}/healthz`, { headers: { Connection: 'close' } });
+  await until(async () => (await ask()).ok && answered(first) > 0 && answered(second) > 0);
+  expect(await second.stop()).toBe(0);
+  expect((await ask()).status).toBe(200);
 });

@@ -188,7 +188,7 @@ test('the program runs no code of its working directory, and takes settings only
   plantCode(directory);
   expect(await run(directory, ['--version'])).toMatchObject({ code: 0, stderr: '' });
   const port = freePort();
-  writeFileSync(join(directory, '.env'), `PORT=${port}\nLATCHKEY_WORKERS=2\n`);
+  writeFileSync(join(directory, '.env'), `PORT=${port}\n`);
   const env = { DATABASE_URL: await newDatabase('postgres'), LATCHKEY_KEYS: generateKey() };
   const service = spawn([program, 'serve'], {
     cwd: directory,

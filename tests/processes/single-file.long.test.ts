@@ -11,7 +11,6 @@ import { addPasskeyAt, loginByPasskey } from '../support/passkeys.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { compiledServer } from '../support/server-program.ts';
 import { startService } from '../support/service.ts';
-import { until } from '../support/until.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'latchkey-single-'));
 const file = compiledServer ?? join(directory, 'latchkey-server');
@@ -46,19 +45,6 @@ test.each(Object.entries(stores))(
     expect(await service.stop()).toBe(0);
   },
 );
-
-test('the single file starts itself as its workers, and replaces them', async () => {
-  const databaseUrl = await (await startPostgres()).createDatabase();
-  const service = await startService({ program: [file], databaseUrl, env: { LATCHKEY_WORKERS: '2' } });
-  const hasLogged = (text: string) => service.logs().some((line) => line.includes(text));
-  await until(() => hasLogged('Latchkey is ready'));
-  process.kill(service.pid, 'SIGHUP');
-  await until(() => hasLogged('all workers are replaced'));
-  expect(hasLogged('cannot be held')).toBe(false);
-  const { access_token: token } = await loginByMail(service.url, 'workers@example.com');
-  expect((await request(service.url, 'GET', '/me', { token })).status).toBe(200);
-  expect(await service.stop()).toBe(0);
-});
 
 test('the single file reads .env from its working directory and executes nothing from there', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'latchkey-single-'));

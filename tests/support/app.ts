@@ -172,7 +172,6 @@ export async function openApp(
     config,
     db,
     metrics,
-    otherMetrics: undefined,
     limiter: createRateLimiter({
       rules: rateLimitRules,
       quotas: config.rateLimitsEnabled ? config.rateLimitQuotas : undefined,
@@ -188,7 +187,7 @@ export async function openApp(
     wakeMailWorker: () => worker?.wake(),
     stopping: stop.signal,
   };
-  const lifecycle: Lifecycle = { draining: false, retiring: false, inFlight: 0, handled: 0 };
+  const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
 
   const fetch: TestApp['fetch'] = async (url, init, peer = '192.0.2.1') => {
@@ -336,7 +335,7 @@ async function readDocument(ctx: Context): Promise<Document> {
     log: createLogger('silent'),
     metrics: createMetrics(rateLimitNames, signInFailureReasons),
   };
-  const app = createApp(silent, { draining: false, retiring: false, inFlight: 0, handled: 0 });
+  const app = createApp(silent, { draining: false, inFlight: 0 });
   const request = new Request(`${ctx.config.baseUrl}/openapi.json`);
   return (await (await app.fetch(request, { peer: undefined })).json()) as Document;
 }

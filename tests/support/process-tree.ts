@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 
 /** The ids of the processes that this process has started and that still run. Only on Linux. */
 export function childrenOf(pid: number): number[] {
@@ -13,18 +12,5 @@ export function isRunning(pid: number): boolean {
     return !/^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
-  }
-}
-
-/** Whether the process has this file open. Only on Linux. */
-export const hasOpen = (pid: number, file: string): boolean =>
-  readdirSync(`/proc/${pid}/fd`).some((fd) => linkAt(join(`/proc/${pid}/fd`, fd)) === file);
-
-function linkAt(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    // Closed meanwhile.
-    return undefined;
   }
 }

@@ -1,7 +1,3 @@
-import { rateLimitNames, rateLimitRules, readConfig } from './settings.ts';
-import { signInFailureReasons } from './sign-in/failures/failures.ts';
-import './operator/early-hangup.ts';
-
 import type { Command } from 'commander';
 import type { Work } from './operator/commands.ts';
 import { claimPort } from './operator/listener.ts';
@@ -9,11 +5,9 @@ import { write } from './operator/output.ts';
 import { createProgram } from './operator/program.ts';
 import { serve } from './operator/serve.ts';
 import { withKeyIds } from './operator/server-keys.ts';
-import { superviseWorkers } from './operator/supervisor.ts';
-import { connectToSupervisor, type SupervisorConnection } from './operator/worker.ts';
 import { type Config, storeNameOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
-import { readEnvFile } from './platform/config/environment.ts';
+import { processEnvironment, readEnvFile } from './platform/config/environment.ts';
 import { readKeys, readLogKeys } from './platform/config/server-keys.ts';
 import type { Context } from './platform/context.ts';
 import { systemRandom } from './platform/crypto/random.ts';
@@ -26,6 +20,8 @@ import { createRateLimiter } from './platform/rate-limits/limiter.ts';
 import { createLogger, type Log, written } from './platform/telemetry/log.ts';
 import { createMetrics } from './platform/telemetry/metrics.ts';
 import { redact } from './platform/telemetry/redact.ts';
+import { rateLimitNames, rateLimitRules, readConfig } from './settings.ts';
+import { signInFailureReasons } from './sign-in/failures/failures.ts';
 
 /** The exit status of wrong usage. A command that fails exits with 1. */
 const usageExitStatus = 2;
@@ -65,33 +61,20 @@ function exitWithStatus(command: Command): void {
 /** `serve`: creates the keys and the database if they are missing, and brings an older database up to date. */
 async function runService(): Promise<void> {
   const config = readConfig();
-  // For the supervisor once its workers have started. A terminal that closes sends it to the workers, too.
-  if (config.workers > 1) process.on('SIGHUP', () => undefined);
-  const supervisor = connectToSupervisor();
   const log = createLogger(config.logLevel);
   try {
-    if (!supervisor) await claimPort(config);
+    await claimPort(config);
     const keys = loadKeys(config, { create: true });
-    const db = await unlessLost(
-      supervisor,
-      opened(openDatabase(config.databaseUrl, databaseOptions(config, log))),
-    );
-    if (config.workers > 1 && !supervisor) {
-      await db.close();
-      await superviseWorkers(config, log);
-    } else await serve(await createContext(config, log, db, keys), supervisor);
+    const db = await opened(openDatabase(config.databaseUrl, databaseOptions(config, log)));
+    await serve(await createContext(config, log, db, keys), configAtPort);
   } finally {
     await written(log);
   }
 }
 
-/** A worker that waits for the database must not outlive its supervisor. @throws {Error} when that has ended */
-function unlessLost<T>(supervisor: SupervisorConnection | undefined, work: Promise<T>): Promise<T> {
-  if (!supervisor) return work;
-  const lost = supervisor.lost.then((): never => {
-    throw new ConfigError('The supervisor of this worker has ended.');
-  });
-  return Promise.race([work, lost]);
+/** The default of `LATCHKEY_BASE_URL` names the port. */
+function configAtPort(port: number): Config {
+  return readConfig({ ...processEnvironment, PORT: String(port) });
 }
 
 /** `migrate`: creates the database or brings it up to date. On SQLite the key file belongs to it. */
@@ -165,7 +148,6 @@ async function createContext(config: Config, log: Log, db: Database, keys: Keys)
     db,
     log,
     metrics,
-    otherMetrics: undefined,
     limiter: createRateLimiter({ rules: rateLimitRules, quotas, db, clock, metrics }),
     clock,
     random: systemRandom,

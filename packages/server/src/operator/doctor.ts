@@ -61,12 +61,11 @@ const checkAccess = (database: string): Check =>
     `every role of the database server may connect to the database: run REVOKE CONNECT ON DATABASE "${database}" FROM PUBLIC`,
   );
 
-/** Each process has its pool and one connection that listens. While workers are replaced, there is one more. */
-function checkConnections(config: Config, nodes: number, allowed: number): Check {
-  const { workers, databasePool, databaseDirectUrl, databasePrepare } = config;
-  const processes = nodes * (workers === 1 ? 1 : workers + 1);
+/** Each process has its pool and one connection that listens. */
+function checkConnections(config: Config, processes: number, allowed: number): Check {
+  const { databasePool, databaseDirectUrl, databasePrepare } = config;
   const needed = processes * (databasePool + 1);
-  const text = `${counted(nodes, 'node')} with ${counted(workers, 'worker')} may open ${needed} connections; the database allows ${allowed}`;
+  const text = `${counted(processes, 'process', 'processes')} may open ${needed} connections; the database allows ${allowed}`;
   if (databaseDirectUrl !== undefined || !databasePrepare) return ok(`${text}, but a pooler is between them`);
   if (needed <= allowed) return ok(text);
   const largestPool = Math.floor(allowed / processes) - 1;
@@ -152,7 +151,7 @@ export function doctorCommand(program: Command, print: (text: string) => Promise
     .option('--json', 'print the results as one JSON object')
     .option(
       '--nodes <number>',
-      'how many machines run the service on this database, like this one',
+      'how many processes run the service on this database, on all machines',
       nodesIn,
       1,
     )

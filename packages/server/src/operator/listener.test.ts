@@ -1,14 +1,16 @@
 import { expect, spyOn, test } from 'bun:test';
-import { freePort } from '../../../../tests/support/free-port.ts';
 import { readConfig } from '../settings.ts';
 import { listen } from './listener.ts';
 
-const config = (port: number) => readConfig({ PORT: String(port) });
-const app = { fetch: async () => new Response('here') };
+const sqlite = 'sqlite:x.db';
+const postgres = 'postgres://localhost/latchkey';
+
+const listenAt = (port: number, DATABASE_URL: string) =>
+  listen(readConfig({ PORT: String(port), DATABASE_URL }), async () => new Response('here'));
 
 test('an idle connection stays open for 80 s at least', async () => {
   const serve = spyOn(Bun, 'serve');
-  const server = listen(config(freePort()), app, { shared: false });
+  const server = listenAt(0, sqlite);
   const [options] = serve.mock.calls.at(-1)!;
   serve.mockRestore();
   // Waiting for it would take as long: the runtime closes a connection without a request after this time.
@@ -16,11 +18,23 @@ test('an idle connection stays open for 80 s at least', async () => {
   await server.stop(true);
 });
 
-test('a used port stops the start with a sentence that names PORT', async () => {
-  const port = freePort();
-  const server = listen(config(port), app, { shared: false });
-  expect(() => listen(config(port), app, { shared: false })).toThrow(
-    `PORT ${port} is already in use. Set PORT to a free one, or end the program that uses it.`,
-  );
-  await server.stop(true);
+test.each([
+  [sqlite, sqlite],
+  [sqlite, postgres],
+  [postgres, sqlite],
+])(
+  'a port that a service on %s uses stops the start of one on %s with a sentence that names PORT',
+  async (first, second) => {
+    const server = listenAt(0, first);
+    expect(() => listenAt(server.port!, second)).toThrow(
+      `PORT ${server.port} is already in use. Set PORT to a free one, or end the program that uses it.`,
+    );
+    await server.stop(true);
+  },
+);
+
+test('services on PostgreSQL share a port', async () => {
+  const servers = [listenAt(0, postgres)];
+  servers.push(listenAt(servers[0]!.port!, postgres));
+  for (const server of servers) await server.stop(true);
 });

@@ -10,63 +10,53 @@ const idleTimeoutSeconds = 180;
 /** Far above every endpoint's own limit, so that the API itself refuses large bodies, with its own error. */
 const maxRequestBytes = 256 * 1024 * 1024;
 
+type Address = Pick<Config, 'host' | 'port' | 'databaseUrl'>;
+
 /**
- * Listens on the address of the settings. Only workers share their port: otherwise a second service could take it, too,
- * and each would get some of the requests.
+ * Listens on the address of the settings; port 0 takes a free port. Processes on PostgreSQL share a port with each other, because
+ * they may share a database. A port that another program uses is refused on both databases.
  * @throws {ConfigError} when the address or port cannot be used
  */
-export function listen(config: Config, app: App, { shared }: { shared: boolean }): Server<undefined> {
+export function listen({ host, port, databaseUrl }: Address, handle: App['fetch']): Server<undefined> {
   try {
     return Bun.serve({
-      hostname: config.host,
-      port: config.port,
-      reusePort: shared,
+      hostname: host,
+      port,
+      reusePort: !isSqlite(databaseUrl),
       idleTimeout: idleTimeoutSeconds,
       maxRequestBodySize: maxRequestBytes,
       development: false,
-      fetch: (request, self) => app.fetch(withAbsoluteUrl(request, config), connectionOf(request, self)),
+      fetch: (request, self) => handle(request, connectionOf(request, self)),
     });
   } catch (error) {
     const reason = codeOf(error) ?? 'the address is not valid';
-    if (reason === 'EADDRINUSE') throw portInUse(config);
-    throw new ConfigError(`HOST ${config.host} cannot be used: ${reason}.`);
+    if (reason === 'EADDRINUSE') {
+      throw new ConfigError(
+        `PORT ${port} is already in use. Set PORT to a free one, or end the program that uses it.`,
+      );
+    }
+    throw new ConfigError(`HOST ${host} cannot be used: ${reason}.`);
   }
 }
 
 /**
- * Listens for a moment, before a key file or a database is created that would stay behind if the start fails. Workers share their port
- * with another supervisor that starts at the same moment. So a supervisor also binds a name, which only one can hold until it ends.
+ * Listens for a moment, before a key file or a database is created that would stay behind if the start fails. Not on PostgreSQL:
+ * nothing would stay behind, and a process that shares the port would lose requests to this one.
  * @throws {ConfigError} if the address is not available
  */
-export async function claimPort(config: Config): Promise<void> {
-  if (config.workers > 1) claimName(config);
+export async function claimPort(address: Address): Promise<void> {
+  if (!isSqlite(address.databaseUrl)) return;
   const starting = new Response(null, { status: 503, headers: { 'Retry-After': '1' } });
-  const app = { fetch: async () => starting.clone() as Response };
-  await listen(config, app, { shared: false }).stop(true);
+  await listen(address, async () => starting.clone() as Response).stop(true);
 }
 
-/** In the abstract namespace of Linux, which leaves no file. Each network namespace has its own, as it has its own ports. */
-function claimName(config: Config): void {
-  const unix = `\0latchkey-server ${config.host} ${config.port}`;
-  try {
-    Bun.listen({ unix, socket: { open: (peer) => void peer.end(), data: () => undefined } }).unref();
-  } catch (error) {
-    throw codeOf(error) === 'EADDRINUSE' ? portInUse(config) : error;
-  }
-}
+const isSqlite = (databaseUrl: string): boolean => databaseUrl.startsWith('sqlite:');
 
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined;
-
-const portInUse = ({ port }: Config): ConfigError =>
-  new ConfigError(`PORT ${port} is already in use. Set PORT to a free one, or end the program that uses it.`);
 
 const connectionOf = (request: Request, server: Server<undefined>): ConnectionInfo => ({
   get peer() {
     return server.requestIP(request)?.address;
   },
 });
-
-/** HTTP/1.0 clients, such as simple health checks, may send no Host header. */
-const withAbsoluteUrl = (request: Request, config: Config): Request =>
-  request.url.startsWith('http') ? request : new Request(config.baseUrl + request.url, request);

@@ -2,10 +2,10 @@ import { isRunByNpx } from '../platform/config/environment.ts';
 
 const parentPollMs = 250;
 
-/** Resolves with the first of these signals, which stop the process. Later ones have no effect. */
-export function nextSignal(...names: ('SIGTERM' | 'SIGINT' | 'SIGHUP')[]): Promise<string> {
+/** Resolves with the first signal that stops the process. Later ones have no effect. */
+export function nextSignal(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  for (const name of names) process.on(name, () => resolve(name));
+  for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => resolve(name));
   // When npx is stopped, it ends its shell, which forwards no signal: the missing parent is the only sign.
   const parent = process.ppid;
   const endWithParent = () => process.ppid !== parent && resolve('end of npx');

@@ -6,7 +6,7 @@ import type { Database } from './database/executor.ts';
 import type { Tables } from './database/schema.ts';
 import type { RateLimiter } from './rate-limits/limiter.ts';
 import type { Log } from './telemetry/log.ts';
-import type { Metrics, MetricsSnapshot } from './telemetry/metrics.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 import type { ClientInfo } from './values/client-info.ts';
 
 /** Milliseconds since 1970. */
@@ -23,8 +23,6 @@ export interface Context {
   readonly random: Random;
   readonly limiter: RateLimiter;
   readonly metrics: Metrics;
-  /** The metrics of the other workers that share the port of this one. Undefined where it has no others. */
-  readonly otherMetrics: ((own: MetricsSnapshot) => Promise<readonly MetricsSnapshot[]>) | undefined;
   readonly log: Log;
   /** Tells the mail worker that there is new mail in the outbox. */
   readonly wakeMailWorker: () => void;

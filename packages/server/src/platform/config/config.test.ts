@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
@@ -28,7 +27,6 @@ test('an empty environment gives the defaults', () => {
     databaseDirectUrl: undefined,
     databasePrepare: true,
     databasePool: 16,
-    workers: 1,
     baseUrl: 'http://localhost:8787',
     https: false,
     rpId: 'localhost',
@@ -97,6 +95,7 @@ test('an empty variable counts as not set, and the configuration is frozen', () 
 });
 
 const valid: [string, string, Partial<Config>][] = [
+  ['PORT', '0', { port: 0 }],
   ['PORT', '1', { port: 1, baseUrl: 'http://localhost:1' }],
   ['PORT', '65535', { port: 65_535 }],
   ['HOST', '0.0.0.0', { host: '0.0.0.0', devMailbox: false }],
@@ -157,7 +156,7 @@ const lifetimes = [
 lifetimes.push('MAGIC_LINK_TTL', 'RECENT_LOGIN_TTL', 'REFRESH_REUSE_LEEWAY', 'EVENT_RETENTION');
 
 const invalid: [string, string[]][] = [
-  ['PORT', ['0', '65536', '-1', '80x', '8e3', '0x50', '1.5', '999999']],
+  ['PORT', ['65536', '-1', '80x', '8e3', '0x50', '1.5', '999999']],
   [
     'DATABASE_URL',
     [
@@ -417,20 +416,6 @@ test('a port in use stops the start with one line that names PORT', async () => 
   taken.stop(true);
   expect(code).toBe(1);
   expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(/^latchkey-server: PORT .+\.$/)]);
-});
-
-test('several workers need PostgreSQL, and auto is one for each core there and one on SQLite', () => {
-  const workers = (LATCHKEY_WORKERS: string, DATABASE_URL = 'postgres://localhost/latchkey') =>
-    readConfig({ LATCHKEY_WORKERS, DATABASE_URL }).workers;
-  expect(workers('1', 'sqlite:x.db')).toBe(1);
-  expect(workers('auto', 'sqlite:x.db')).toBe(1);
-  expect(() => workers('2', 'sqlite:x.db')).toThrow('LATCHKEY_WORKERS must be 1 with SQLite');
-  expect(() => workers('0')).toThrow('LATCHKEY_WORKERS must be a whole number from 1 to 256, or auto.');
-  expect(() => workers('many')).toThrow('LATCHKEY_WORKERS must be a whole number from 1 to 256, or auto.');
-  if (process.platform === 'linux') {
-    expect(workers('3')).toBe(3);
-    expect(workers('auto')).toBe(availableParallelism());
-  } else expect(() => workers('3')).toThrow('LATCHKEY_WORKERS must be 1 on this system');
 });
 
 test('the log begins at a level', () => {

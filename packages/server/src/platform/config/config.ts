@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { Quota, RateLimitName, RateLimitRules } from '../rate-limits/rules.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
@@ -41,12 +40,9 @@ function platformConfigOf(s: ConfigOf<typeof platformSettings>, rules: RateLimit
     );
   }
   const product = readProduct(s);
-  const databaseUrl = s.databaseUrl.replace(/^sqlite:\/\//, 'sqlite:');
   return {
     ...s,
-    databaseUrl,
-    /** Processes that share the port. */
-    workers: readWorkers(s.workers, databaseUrl),
+    databaseUrl: s.databaseUrl.replace(/^sqlite:\/\//, 'sqlite:'),
     /** Origin of the public address, without a trailing slash. */
     baseUrl,
     https: protocol === 'https:',
@@ -78,19 +74,6 @@ function quotasOf(
     changed.get(name) ?? { quota, windowSeconds },
   ]);
   return Object.fromEntries(quotas);
-}
-
-/** @throws {ConfigError} where several processes cannot serve one database or share a port */
-function readWorkers(wanted: number | 'auto', databaseUrl: string): number {
-  const isSqlite = databaseUrl.startsWith('sqlite:');
-  const canBeMany = !isSqlite && process.platform === 'linux';
-  if (wanted === 'auto') return canBeMany ? availableParallelism() : 1;
-  if (wanted === 1 || canBeMany) return wanted;
-  throw new ConfigError(
-    isSqlite
-      ? 'LATCHKEY_WORKERS must be 1 with SQLite, which has one writer and counts rate limits in the memory of its process. More workers need PostgreSQL.'
-      : 'LATCHKEY_WORKERS must be 1 on this system: only Linux spreads the connections of a port over several processes.',
-  );
 }
 
 /** The database URL without user and password: `sqlite:` with the absolute path, or `postgres://…`. */

@@ -7,22 +7,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The environment of this process. No other file of the server reads it. */
 export const processEnvironment: Environment = process.env;
 
-/** Without what an env file adds, so that a worker reads the file again. */
-const environmentAtStart: Environment = { ...process.env };
-
-/** Names the supervisor of a worker by its process id, so that no process further down takes itself for a worker. Not a setting. */
-const supervisorVariable = 'latchkey_supervisor';
-
-/** The environment of a worker of this process, with these settings. */
-export const workerEnvironment = (settings: Environment): Environment => ({
-  ...environmentAtStart,
-  ...settings,
-  [supervisorVariable]: String(process.pid),
-});
-
-/** Whether a supervisor has started this process as one of its workers. */
-export const isWorker = (): boolean => processEnvironment[supervisorVariable] === String(process.ppid);
-
 const defaultEnvFile = '.env';
 
 /**
@@ -45,6 +29,3 @@ export function readEnvFile(file: string | undefined): void {
 
 /** Whether npx runs this process. npx starts it through a shell of its own. */
 export const isRunByNpx = (): boolean => processEnvironment['npm_lifecycle_event'] === 'npx';
-
-/** Whether systemd has started this process itself, not a shell above it. */
-export const isRunBySystemd = (): boolean => processEnvironment['SYSTEMD_EXEC_PID'] === String(process.pid);

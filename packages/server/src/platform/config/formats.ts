@@ -43,15 +43,8 @@ export const seconds = (min: number, max: number): Format<number> => ({
 
 export const count = (max: number): Format<number> => integer('a whole number', 1, max);
 
-const maxWorkers = 256;
-
-/** Number of processes, or as many as the machine has cores. */
-export const workers: Format<number | 'auto'> = {
-  syntax: `${count(maxWorkers).syntax}, or auto`,
-  parse: (text) => (text === 'auto' ? text : count(maxWorkers).parse(text)),
-};
-
-export const port = integer('a port number', 1, 65_535);
+/** 0 is any free port. */
+export const port = integer('a port number', 0, 65_535);
 export const onOff: Format<boolean> = {
   syntax: 'on or off',
   parse: (text) => (text === 'on' || text === 'off' ? text === 'on' : undefined),

@@ -57,7 +57,7 @@ export const platformSettings = {
     'PORT',
     format.port,
     8787,
-    'TCP port to listen on.',
+    'TCP port to listen on. `0` takes a free one, which the first line of the log names.',
     'the port is taken, or the platform assigns one',
   ),
   host: setting(
@@ -94,13 +94,6 @@ export const platformSettings = {
     16,
     'How many connections each process keeps to PostgreSQL, besides one that listens. `doctor` compares the sum with what the database allows.',
     'the database allows few connections, or `doctor` says so',
-  ),
-  workers: setting(
-    'LATCHKEY_WORKERS',
-    format.workers,
-    1,
-    'How many processes share the port. `auto` is one for each core. More than one needs PostgreSQL and Linux; otherwise `auto` is 1.',
-    'one core does not keep up with the requests',
   ),
   baseUrl: optional(
     'LATCHKEY_BASE_URL',

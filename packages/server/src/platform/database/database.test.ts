@@ -176,19 +176,6 @@ test('transactions of one event loop turn share a commit on SQLite and resolve a
   await t.close();
 });
 
-test('what SQLite has read can be forgotten, also in the middle of a transaction, and nothing is lost', async () => {
-  const t = await openApp('sqlite');
-  const names = Array.from({ length: 2_000 }, (_, n) => `n${String(n).padStart(4, '0')}`);
-  await t.ctx.db.transaction(async (tx) => {
-    for (const name of names) await tx.run(insert(name), []);
-    t.ctx.db.shrink();
-  });
-  expect(await idsOf(t)).toEqual(names);
-  t.ctx.db.shrink();
-  expect(await idsOf(t)).toEqual(names);
-  await t.close();
-});
-
 test('a SQLite file locked by another process is temporarily_unavailable until the lock is released', async () => {
   const t = await openApp('sqlite');
   const path = t.databaseUrl.slice('sqlite:'.length);

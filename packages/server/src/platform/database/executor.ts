@@ -41,8 +41,6 @@ export interface Database {
    */
   batch(writes: (on: Executor) => Promise<void>): Promise<boolean>;
   readonly notifications: Notifications;
-  /** Frees the memory of caches, which fill again with use. */
-  shrink(): void;
   close(): Promise<void>;
 }
 

@@ -220,7 +220,6 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     },
     batch: (writes) => runBatch(single, writes),
     notifications,
-    shrink: () => undefined,
     close: async () => {
       await notifications.close();
       await pool.close();

@@ -61,9 +61,6 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
         },
       ),
     notifications,
-    shrink: () => {
-      for (const connection of [writer, reader]) connection.run('PRAGMA shrink_memory');
-    },
     close: async () => {
       await writes.finish();
       reader.close();

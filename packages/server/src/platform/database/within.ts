@@ -16,6 +16,5 @@ export const databaseWithin = (tx: Executor): Database => ({
     return true;
   },
   notifications: new LocalNotifications(),
-  shrink: () => undefined,
   close: async () => undefined,
 });

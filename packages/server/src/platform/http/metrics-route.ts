@@ -2,7 +2,6 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/hash.ts';
 import { AuthError, pathNotFound } from '../errors.ts';
-import { mergeSnapshots } from '../telemetry/metrics.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 import { isForThisMachine } from './local-request.ts';
 import { errorResponse } from './operations.ts';
@@ -35,8 +34,7 @@ export function metricsRoute(
   ctx: Context,
   { version, countWaitingMails }: { version: string; countWaitingMails: () => Promise<number> },
 ): void {
-  const { registry, build, workers, mailsWaiting } = ctx.metrics;
-  workers.set(1);
+  const { registry, build, mailsWaiting } = ctx.metrics;
   build.set({ version, runtime: `bun ${Bun.version}`, database: ctx.db.dialect }, 1);
   serveStaticPath(routes, {
     id: 'metrics',
@@ -50,10 +48,7 @@ export function metricsRoute(
     handler: async ({ connection, request }) => {
       requireOperator(ctx.config.metricsToken, connection.peer, request);
       mailsWaiting.set(await countWaitingMails().catch(() => Number.NaN));
-      const { otherMetrics } = ctx;
-      const own = otherMetrics && (await registry.getMetricsAsJSON());
-      const all = own ? mergeSnapshots([own, ...(await otherMetrics(own))]) : registry;
-      return new Response(await all.metrics(), { headers: { 'Content-Type': registry.contentType } });
+      return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } });
     },
   });
 }

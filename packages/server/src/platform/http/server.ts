@@ -11,12 +11,8 @@ import { pathOf, type Route, type Routes } from './routing.ts';
 /** The state of the process that every request depends on. */
 export interface Lifecycle {
   draining: boolean;
-  /** Another worker has taken over: requests are answered, but each response ends its connection. */
-  retiring: boolean;
   /** Requests that have no response yet. */
   inFlight: number;
-  /** Requests so far that have a response. */
-  handled: number;
 }
 
 /** The service as a function from requests to responses. */
@@ -54,7 +50,6 @@ export function createServer(
     } catch (error) {
       response = errorResponse(ctx, exchange, error);
     }
-    if (lifecycle.retiring) response.headers.set('Connection', 'close');
     record(ctx, exchange, route, response.status, performance.now() - exchange.arrivedAt);
     return response;
   };
@@ -75,7 +70,6 @@ export function createServer(
       return await runInTrace(trace, () => handleRequest(request, connection));
     } finally {
       lifecycle.inFlight -= 1;
-      lifecycle.handled += 1;
     }
   };
   return { fetch };

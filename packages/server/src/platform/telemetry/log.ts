@@ -3,7 +3,7 @@ import pino, { type Logger } from 'pino';
 /** How long lines wait to be written together. */
 const maxWaitMs = 10;
 
-/** How many characters are written at once, unless one line is longer: PIPE_BUF on Linux, up to which writes of several workers do not mix. */
+/** How many characters are written at once, unless one line is longer: PIPE_BUF on Linux, up to which writes of several processes do not mix. */
 const maxBatch = 4096;
 
 /** How long an exiting process waits until its log has been read. */

@@ -1,5 +1,5 @@
 import { loginMethods } from '@latchkey/contract/sessions';
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** All other methods share the label `other`: a client can send any word as a method. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
@@ -31,7 +31,7 @@ class RouteDurations extends Histogram<'route'> {
     durations.sum += seconds;
   }
 
-  /** What the library reads, in its form for text and, through `get`, in that for JSON. */
+  /** What the library reads, in its form for text. */
   async getForPromString() {
     const values = [...this.#durations].flatMap(([route, { buckets, sum }]) => {
       const series = (suffix: string, value: number, labels = {}) => ({
@@ -47,7 +47,7 @@ class RouteDurations extends Histogram<'route'> {
       });
       return [...cumulated, series('sum', sum), series('count', count)];
     });
-    return { name: durationsName, help: durationsHelp, type: 'histogram', values, aggregator: 'sum' };
+    return { name: durationsName, help: durationsHelp, type: 'histogram', values };
   }
 }
 
@@ -115,9 +115,9 @@ export function createMetrics(rateLimitNames: readonly string[], signInFailureRe
     return counter;
   };
   const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
-  /** A number that every process reads from the database, so that it is not summed. */
+  /** A number that each process reads from the database. */
   const counted = (name: string, help: string): Gauge => {
-    const found = new Gauge({ name, help, aggregator: 'first', registers });
+    const found = new Gauge({ name, help, registers });
     found.set(Number.NaN);
     return found;
   };
@@ -185,10 +185,8 @@ export function createMetrics(rateLimitNames: readonly string[], signInFailureRe
       name: 'latchkey_build_info',
       help: 'Always 1; the labels describe the build',
       labelNames: ['version', 'runtime', 'database'],
-      aggregator: 'first',
       registers,
     }),
-    workers: gauge('latchkey_workers', 'Processes that share the port, and whose metrics these are'),
   };
 }
 
@@ -197,22 +195,3 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** Adds memory, CPU time, event loop lag and other metrics of this process. */
 export const observeProcess = (metrics: Metrics): void =>
   collectDefaultMetrics({ register: metrics.registry });
-
-/** The values of all metrics of a process, as they travel between processes. */
-export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
-
-/**
- * One snapshot of several processes: sums, unless a metric says otherwise. Of a metric that is the same everywhere the
- * first snapshot has the value.
- */
-export const mergeSnapshots = (snapshots: readonly MetricsSnapshot[]): Registry =>
-  AggregatorRegistry.aggregate([...snapshots]);
-
-/**
- * What processes that have ended leave behind: the sums of their counters and histograms. Without them the sums of all
- * would fall, which Prometheus takes for a restart.
- */
-export const mergeCounts = (snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> =>
-  mergeSnapshots(
-    snapshots.map((each) => each.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))),
-  ).getMetricsAsJSON();
