@@ -3,15 +3,11 @@
 
 import { Database } from 'bun:sqlite';
 import postgres from 'postgres';
-import { requiringEffect, runBatch } from '../../packages/server/src/platform/database/combine.ts';
 import type { Executor, Value } from '../../packages/server/src/platform/database/executor.ts';
 import { int8AsNumber } from '../../packages/server/src/platform/database/postgres-primary.ts';
 
 /** As many as the service opens. */
 const connections = 16;
-
-/** How often a batch is tried. */
-const maxTries = 20;
 
 type Work<T> = (tx: Executor) => Promise<T>;
 
@@ -19,8 +15,7 @@ export interface FloorDatabase {
   readonly read: Executor;
   /** A statement that is a transaction of its own. */
   readonly single: Executor;
-  /** Writes that are one transaction, without rows. False if one of them has no effect. */
-  batch(writes: Work<void>): Promise<boolean>;
+  transaction<T>(work: Work<T>): Promise<T>;
 }
 
 export const openDatabase = (url: string): FloorDatabase =>
@@ -71,32 +66,29 @@ function openSqlite(path: string): FloorDatabase {
     dialect: 'sqlite',
     run: <Row>(text: string, values: readonly Value[]) => transaction((tx) => tx.run<Row>(text, values)),
   } as const;
-  const batch = (writes: Work<void>): Promise<boolean> =>
-    transaction((tx) =>
-      writes(requiringEffect(tx)).then(
-        () => true,
-        () => false,
-      ),
-    );
-  return { read: reader.executor, single, batch };
+  return { read: reader.executor, single, transaction };
 }
 
 function openPostgres(url: string): FloorDatabase {
   const sql = postgres(url, { max: connections, types: { int8: int8AsNumber }, onnotice: () => undefined });
-  const pool: Executor = {
+  const executorOn = (on: postgres.Sql | postgres.TransactionSql): Executor => ({
     dialect: 'postgres',
-    gathers: true,
     run: async <Row>(text: string, values: readonly Value[]) =>
-      (await sql.unsafe(text, values as Value[], { prepare: true })) as unknown as Row[],
-    typesOf: async (text) => (await sql.unsafe(text).describe()).types,
+      (await on.unsafe(text, values as Value[], { prepare: true })) as unknown as Row[],
+  });
+  const pool: Executor = { ...executorOn(sql), gathers: true };
+  const transaction = async <T>(work: Work<T>): Promise<T> => {
+    const writes: Promise<unknown>[] = [];
+    const result = await sql.begin((tx) => {
+      const { run } = executorOn(tx);
+      const write = async (text: string, values: readonly Value[]): Promise<never[]> => {
+        writes.push(run(text, values));
+        return [];
+      };
+      return work({ dialect: 'postgres', run, write });
+    });
+    await Promise.all(writes);
+    return result as T;
   };
-  return {
-    read: pool,
-    single: pool,
-    // One that met a lock has no effect: all addresses share 4,096 of them. The service then takes a transaction, which waits.
-    batch: async (writes) => {
-      for (let tries = 0; tries < maxTries; tries++) if (await runBatch(pool, writes)) return true;
-      return false;
-    },
-  };
+  return { read: pool, single: pool, transaction };
 }

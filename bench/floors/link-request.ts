@@ -24,9 +24,9 @@ serve(async (request) => {
   const expires_at = now + ttlSeconds * 1000;
   const email_key = emailKeyOf(email);
   const link = { id, email, email_key, created_at: now, expires_at, ip_address: '127.0.0.1' };
-  await db.batch(async (on) => {
-    await insertMagicLink(on, { ...link, user_agent: request.headers.get('User-Agent'), language: null });
-    await insertMail(on, {
+  await db.transaction(async (tx) => {
+    await insertMagicLink(tx, { ...link, user_agent: request.headers.get('User-Agent'), language: null });
+    await insertMail(tx, {
       id: newId('mail_', systemRandom),
       template: 'sign_in',
       recipient: email,

@@ -2,12 +2,10 @@
 // token, spends every link of the address and starts the session in one commit, on SQLite together with all requests that have
 // arrived, and answers once that is on disk. No sign-up, limits, metrics or other endpoints.
 
+import { lockUserByAddress } from '../../packages/server/src/identity/account/store.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import {
-  findLinkWithAccount,
-  spendLinksIfFree,
-} from '../../packages/server/src/sign-in/magic-links/store.ts';
+import { lockMagicLink, spendLinksFor } from '../../packages/server/src/sign-in/magic-links/store.ts';
 import { openDatabase } from './database.ts';
 import { json, serve } from './server.ts';
 import { signIn } from './sign-in.ts';
@@ -15,14 +13,19 @@ import { signIn } from './sign-in.ts';
 const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
 const db = openDatabase(process.env['DATABASE_URL'] ?? '');
 
-async function tokensOf(id: string, userAgent: string | null): Promise<object | undefined> {
-  const now = Date.now();
-  const [link] = await findLinkWithAccount(db.read, { id });
-  if (!link || link.spent_at !== null || link.expires_at <= now) return undefined;
-  const { email_key, user_id: userId } = link;
-  const by = { userId, method: 'magic_link', emailKey: email_key, userAgent, account: link } as const;
-  return signIn(db, keys, by, (on) => spendLinksIfFree(on, { email_key, now }));
-}
+const tokensOf = (id: string, userAgent: string | null) =>
+  db.transaction(async (tx) => {
+    const now = Date.now();
+    const [link] = await lockMagicLink(tx, { id });
+    if (!link || link.spent_at !== null || link.expires_at <= now) return undefined;
+    const { email_key } = link;
+    const [[user], spent] = await Promise.all([
+      lockUserByAddress(tx, { email_key }),
+      spendLinksFor(tx, { email_key, now }),
+    ]);
+    if (!user || !spent.some((one) => one.id === id)) return undefined;
+    return signIn(tx, keys, { userId: user.id, method: 'magic_link', emailKey: email_key, userAgent });
+  });
 
 serve(async (request) => {
   const { token = '' } = await json(request);

@@ -45,10 +45,12 @@ async function tokensOf(verified: Awaited<ReturnType<typeof verify>>, userAgent:
   if (!verified) return undefined;
   const { challenge, passkey, counter, backed_up } = verified;
   const { id: passkeyId, user_id: userId } = passkey;
-  const by = { userId, method: 'passkey', passkeyId, userAgent, account: passkey } as const;
-  return signIn(db, keys, by, async (on) => {
-    await spendChallenge(on, { id: challenge.subject.toString('base64url'), expires_at: challenge.value });
-    await advanceCounter(on, { id: passkeyId, user_id: userId, counter, backed_up, now: Date.now() });
+  return db.transaction(async (tx) => {
+    const spending = { id: challenge.subject.toString('base64url'), expires_at: challenge.value };
+    const use = { id: passkeyId, user_id: userId, counter, backed_up, now: Date.now() };
+    const [[spent], [advanced]] = await Promise.all([spendChallenge(tx, spending), advanceCounter(tx, use)]);
+    if (!spent || !advanced) throw new Error('refused');
+    return signIn(tx, keys, { userId, method: 'passkey', passkeyId, userAgent });
   });
 }
 

@@ -181,7 +181,7 @@ export const kinds: readonly Kind[] = [
       );
     },
     peers: { 'better-auth': { kind: 'linkVerify', count: 300, mode: 'once' } },
-    targets: { floor: ofOthers, 'better-auth': { sqlite: 3, postgres: 3 } },
+    targets: { floor: ofOthers, 'better-auth': { sqlite: 3, postgres: 2.5 } },
   },
   {
     name: 'POST /passkey/login',
@@ -190,7 +190,7 @@ export const kinds: readonly Kind[] = [
     isPreparedEachRound: true,
     prepare: ({ keys, passkeys }, count) => posts('once', '/passkey/login', passkeys.assertions(keys, count)),
     peers: { 'better-auth': { kind: 'passkeyLogin', count: 300, mode: 'once' } },
-    targets: { floor: ofOthers, 'better-auth': { sqlite: 2.5, postgres: 3 } },
+    targets: { floor: ofOthers, 'better-auth': { sqlite: 2.5, postgres: 2.5 } },
   },
 ];
 

@@ -105,7 +105,6 @@ export function withLockOrder(db: Database): LockOrder {
     db: {
       ...db,
       transaction: (work) => db.transaction((tx) => work(watched(tx))),
-      batch: (writes) => db.batch((on) => writes(watched(on))),
     },
     requireKept: () => {
       if (complaints.size > 0) throw new Error(`the order of locks: ${[...complaints].join('; ')}`);

@@ -6,8 +6,8 @@ import type { Tables } from '../platform/database/schema.ts';
 import { sameNetwork } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { programOf } from '../platform/values/user-agent.ts';
-import { type LogState, type NewEvent, recordEvent, recordNextEvent } from '../security-log/events/events.ts';
-import { type Notice, notify, notifyAtOnce } from '../security-log/notices/notices.ts';
+import { type NewEvent, recordEvent } from '../security-log/events/events.ts';
+import { type Notice, notify } from '../security-log/notices/notices.ts';
 import { recordEnd } from './ending.ts';
 import * as places from './origins/store.ts';
 import { moveRuns } from './runs/store.ts';
@@ -85,42 +85,6 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     await recordEnd(ctx, tx, { userId, client }, replaced, { reason: 'replaced', by: started.id });
   }
   return started;
-}
-
-/** The state of an account's log and its address, as `accountState` reads them. */
-export const readAccountState = (state: string): LogState & { readonly email: string } => JSON.parse(state);
-
-/** What the statement that found the proof read of its account: `accountState` and, for a browser, `browserOrigins`. */
-export interface AccountAtOnce {
-  readonly account_state: string | null;
-  readonly origins?: string;
-}
-
-/**
- * Starts a session in a browser or on a device like `startSession`, in one batch with `proof`, which is spent in the same moment.
- * Undefined if that needs a transaction, and then nothing has happened: the browser has an earlier session, the notice belongs into a
- * digest, the account is locked, disabled or gone, another event is recorded at the same time, or `proof` has no effect.
- */
-export async function startAtOnce(
-  ctx: Context,
-  session: NewSession & { readonly kind: 'browser' | 'device' },
-  { account_state, origins = '[]' }: AccountAtOnce,
-  proof: (on: Executor) => Promise<unknown>,
-): Promise<StartedSession | undefined> {
-  if (session.replacesCookie || account_state === null) return undefined;
-  const { email: recipient, ...log } = readAccountState(account_state);
-  const earlier = (JSON.parse(origins) as [string | null, string | null][]).map(
-    ([ip_address, user_agent]) => ({ ip_address, user_agent }),
-  );
-  const isNoticeDue = session.kind === 'device' || !isKnownPlace(session.client, earlier);
-  const { started, row } = newSession(ctx, session, undefined);
-  const isStarted = await ctx.db.batch(async (on) => {
-    await proof(on);
-    await store.insertSession(on, row);
-    if (isNoticeDue) await notifyAtOnce(ctx, on, { ...noticeOf(session, started.id), recipient });
-    await recordNextEvent(ctx, on, log, signInEvent(session, started.id));
-  });
-  return isStarted ? started : undefined;
 }
 
 /**

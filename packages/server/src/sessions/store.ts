@@ -61,7 +61,7 @@ const given = [
 const givenTimes = ['last_used_at', 'idle_expires_at', 'expires_at', 'authenticated_at'] as const;
 
 /**
- * Locks the account and starts a session if the account is enabled and no other transaction has locked it; returns no row otherwise. A `session_epoch` also requires that the account
+ * Locks the account and starts a session if the account is enabled; returns no row otherwise. A `session_epoch` also requires that the account
  * is still in that epoch, an `email_key` that it still has that address. Stores where the sign-in came from, since the
  * passkey that was used may be removed later.
  */
@@ -103,7 +103,7 @@ export const insertSession = statement<
           sql<boolean>`users.session_epoch = coalesce(cast(${p.session_epoch} as integer), users.session_epoch)`,
         )
         .where(sql<boolean>`users.email_key = coalesce(cast(${p.email_key} as text), users.email_key)`)
-        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+        .$if(dialect === 'postgres', (q) => q.forUpdate()),
     )
     .returning('id');
 });

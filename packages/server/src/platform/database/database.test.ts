@@ -106,50 +106,6 @@ onBothDatabases('transactions', (open) => {
     await t.close();
   });
 
-  test('a batch takes effect as a whole or not at all, and is one statement on PostgreSQL', async () => {
-    const t = await open();
-    const add = (ids: readonly string[]) =>
-      t.ctx.db.batch(async (on) => {
-        const text = 'INSERT INTO organizations (id, slug, name, personal, created_at) VALUES ';
-        const row = on.dialect === 'postgres' ? '($1, $2, $3, 0, $4)' : '(?, ?, ?, 0, ?)';
-        for (const id of ids) await on.run(text + row, [id, `slug-of-${id}`, `$1 ${id}`, 1]);
-      });
-    const before = t.statements.length;
-    await add(['one', 'three', 'two']);
-    expect(t.statements.slice(before)).toHaveLength(t.ctx.db.dialect === 'postgres' ? 1 : 3);
-    expect(await t.ctx.db.read.run('SELECT id, slug, name FROM organizations ORDER BY id', [])).toEqual(
-      ['one', 'three', 'two'].map((id) => ({ id, slug: `slug-of-${id}`, name: `$1 ${id}` })),
-    );
-    await add(['four']);
-    expect(await settled([add(['five', 'one', 'six'])])).toEqual(['rejected']);
-    expect(await idsOf(t)).toEqual(['four', 'one', 'three', 'two']);
-    await t.close();
-  });
-
-  test('a batch takes no effect if one of its writes has none, whatever comes after that one', async () => {
-    const t = await open();
-    const { db } = t.ctx;
-    const rename = (id: string) => `UPDATE organizations SET name = 'renamed' WHERE id = '${id}'`;
-    const batch = (...texts: string[]) =>
-      db.batch(async (on) => {
-        for (const text of texts) await on.run(text, []);
-      });
-    expect(await batch(insert('a'), insert('b'))).toBe(true);
-    expect(await batch(insert('c'), rename('nobody'), insert('a'))).toBe(false);
-    expect(await batch(rename('a'), `${insert('b')} ON CONFLICT (id) DO NOTHING`)).toBe(false);
-    expect(await batch(rename('b'), `${insert('d')} RETURNING id`)).toBe(true);
-    const rows = await db.read.run<{ id: string; name: string }>(
-      'SELECT id, name FROM organizations ORDER BY id',
-      [],
-    );
-    expect(rows.map(({ id, name }) => [id, name === 'renamed'])).toEqual([
-      ['a', false],
-      ['b', true],
-      ['d', false],
-    ]);
-    await t.close();
-  });
-
   test('700 concurrent transactions all commit', async () => {
     const t = await open();
     const units = Array.from({ length: 700 }, (_, n) =>

@@ -9,8 +9,6 @@ export interface Executor {
   readonly dialect: Dialect;
   /** Statements of one turn of the event loop go out together where they can (see `gathered`). */
   readonly gathers?: boolean;
-  /** The types of the parameters of a statement, by their numbers in PostgreSQL. */
-  typesOf?(text: string): Promise<readonly number[]>;
   run<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
   /**
    * Runs a statement without rows, in a transaction: resolves before the database has run it, so that it costs no round trip of its
@@ -34,12 +32,6 @@ export interface Database {
    * run more than once, so it must have no side effects besides its statements.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
-  /**
-   * Runs writes in one transaction, durable when the promise resolves. They are one statement on PostgreSQL, so none of them gets
-   * rows or sees what another one writes; batches of the same kind may share it. They run in their order until one has no effect: then
-   * none has, and the result is false.
-   */
-  batch(writes: (on: Executor) => Promise<void>): Promise<boolean>;
   readonly notifications: Notifications;
   close(): Promise<void>;
 }

@@ -21,15 +21,6 @@ import { textsOf } from './texts.ts';
 export const lockOnAddress = (email_key: Expression<string>, dialect: Dialect) =>
   dialect === 'postgres' ? sql<unknown>`cast(lock_address(${email_key}) as text)` : sql<unknown>`null`;
 
-/**
- * Whether the bucket of an address is free, which then stays locked until the transaction ends. Never waits, so a statement may ask
- * whatever locks it holds. Must not depend on the rows that the statement reads.
- */
-export const locksFreeAddress = (email_key: Expression<string>, dialect: Dialect) =>
-  dialect === 'postgres'
-    ? sql<boolean>`(select bucket from address_locks where bucket = address_bucket(${email_key}) for update skip locked) is not null`
-    : sql<boolean>`true`;
-
 /** What several addresses are ordered by before they are locked. */
 export const addressBucket = (email_key: Expression<string>, dialect: Dialect) =>
   dialect === 'postgres' ? sql<unknown>`address_bucket(${email_key})` : sql<unknown>`${email_key}`;

@@ -1,7 +1,6 @@
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
-import { runBatch } from './combine.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { gathered } from './gather.ts';
 import { migrate } from './migrate.ts';
@@ -188,7 +187,6 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     gathers: true,
     run: <Row>(text: string, values: readonly Value[]) =>
       withRetries(pool, timeoutMs, (sql) => executor(sql).run<Row>(text, values)),
-    typesOf: (text) => withRetries(pool, timeoutMs, async (sql) => (await sql.unsafe(text).describe()).types),
   };
 
   const notifications = new PostgresNotifications(directUrl, options.log, (channel, payload) =>
@@ -218,7 +216,6 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
         return result as T;
       });
     },
-    batch: (writes) => runBatch(single, writes),
     notifications,
     close: async () => {
       await notifications.close();

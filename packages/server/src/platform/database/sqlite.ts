@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
-import { NoEffect, requiringEffect } from './combine.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { type Migrations, migrate } from './migrate.ts';
 import { commitsChannel, LocalNotifications } from './notifications.ts';
@@ -46,20 +45,11 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
   const writes = new GroupCommit(writer, executorOn(writer, options.onStatement), options.log, () =>
     notifications.publish(commitsChannel, ''),
   );
-  const transaction = <T>(work: (tx: Executor) => Promise<T>): Promise<T> => writes.add(work);
   return {
     dialect: 'sqlite',
     read,
     single: { dialect: 'sqlite', run: (text, values) => writes.addStatement(text, values) },
-    transaction,
-    batch: (batched) =>
-      transaction((tx) => batched(requiringEffect(tx))).then(
-        () => true,
-        (error: unknown) => {
-          if (error instanceof NoEffect) return false;
-          throw error;
-        },
-      ),
+    transaction: (work) => writes.add(work),
     notifications,
     close: async () => {
       await writes.finish();

@@ -16,7 +16,7 @@ import type { Dialect, Executor, Value } from './executor.ts';
 import type { Tables } from './schema.ts';
 
 /** A placeholder for a named value in a compiled statement. */
-export class Slot {
+class Slot {
   readonly name: string;
   constructor(name: string) {
     this.name = name;
@@ -31,7 +31,7 @@ export const named = <P, K extends keyof P>(p: Slots<P>, names: readonly K[]): P
   // `fromEntries` forgets the names.
   Object.fromEntries(names.map((name) => [name, p[name]])) as unknown as Pick<Slots<P>, K>;
 
-export const builders: Record<Dialect, Kysely<Tables>> = {
+const builders: Record<Dialect, Kysely<Tables>> = {
   sqlite: new Kysely<Tables>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
@@ -60,15 +60,6 @@ const slots: Record<Dialect, object> = {
   postgres: new Proxy({}, { get: (_, name) => sql`${new Slot(String(name))}` }),
 };
 
-/** What each text was compiled from. */
-export const compiledTexts = new Map<string, CompiledQuery>();
-
-function compile<Row>(query: Compilable<Row>): CompiledQuery<Row> {
-  const compiled = query.compile();
-  compiledTexts.set(compiled.sql, compiled);
-  return compiled;
-}
-
 /**
  * A statement that Kysely compiles once for each dialect, at its first run; later runs only bind new values. Returns the
  * rows. A write without `returning` has none.
@@ -79,9 +70,11 @@ export function statement<P extends Record<string, Value> = Record<never, never>
   return <Row>(build: (db: Kysely<Tables>, p: Slots<P>, dialect: Dialect) => Compilable<Row>) => {
     const compiled: Partial<Record<Dialect, CompiledQuery<Row>>> = {};
     return (on: Executor, values: P): Promise<Row[]> => {
-      compiled[on.dialect] ??= compile(
-        build(builders[on.dialect], slots[on.dialect] as Slots<P>, on.dialect),
-      );
+      compiled[on.dialect] ??= build(
+        builders[on.dialect],
+        slots[on.dialect] as Slots<P>,
+        on.dialect,
+      ).compile();
       const { sql: text, parameters, query } = compiled[on.dialect]!;
       const bound: Value[] = [];
       for (const parameter of parameters)

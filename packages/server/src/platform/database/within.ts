@@ -1,4 +1,3 @@
-import { requiringEffect } from './combine.ts';
 import type { Database, Executor } from './executor.ts';
 import { LocalNotifications } from './notifications.ts';
 
@@ -11,10 +10,6 @@ export const databaseWithin = (tx: Executor): Database => ({
   read: tx,
   single: tx,
   transaction: (work) => work(tx),
-  batch: async (writes) => {
-    await writes(requiringEffect(tx));
-    return true;
-  },
   notifications: new LocalNotifications(),
   close: async () => undefined,
 });

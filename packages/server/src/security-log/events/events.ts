@@ -49,13 +49,6 @@ export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): 
   await append(ctx, tx, await requireChain(tx, event.userId), event, null);
 }
 
-/** The state of an account's log, which changes with every event. */
-export type LogState = ChainRow;
-
-/** Records an event in a batch, which has no effect if the log has another state by then. No caller needs to lock the log. */
-export const recordNextEvent = (ctx: Context, on: Executor, log: LogState, event: NewEvent): Promise<void> =>
-  append(ctx, on, log, event, null);
-
 /** Rolls back what a repetition wrote before the lock on the log revealed it as one. */
 class AlreadyRecorded extends Error {}
 

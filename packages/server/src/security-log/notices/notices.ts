@@ -48,18 +48,6 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
   await send(ctx, tx, recipient, now, contentOf(notice, now));
 }
 
-/** Mails a security notice in a batch, which has no effect if the notice belongs into a digest. */
-export async function notifyAtOnce(
-  ctx: Context,
-  on: Executor,
-  notice: Notice & { readonly recipient: string },
-): Promise<void> {
-  const now = ctx.clock();
-  const content = contentOf(notice, now);
-  await store.countNotice(on, windowOf(ctx, content, now, ctx.config.rateLimitQuotas.notices.quota));
-  await storeNotice(ctx, on, notice.recipient, now, content, null);
-}
-
 const contentOf = (notice: Notice, now: number): Content => ({
   user_id: notice.userId,
   kind: notice.kind,
@@ -80,9 +68,6 @@ type Content = Omit<
   'id' | 'email_key' | 'expires_at' | 'digest_id'
 >;
 
-/** The largest number of its column. */
-const maxNoticesCounted = 2 ** 31 - 1;
-
 /** Stores a notice and enqueues its mail, or the digest that lists it. */
 async function send(
   ctx: Context,
@@ -91,12 +76,25 @@ async function send(
   now: number,
   content: Content,
 ): Promise<void> {
-  const [window] = await store.countNotice(tx, windowOf(ctx, content, now, maxNoticesCounted));
+  const windowMs = ctx.config.rateLimitQuotas.notices.windowSeconds * 1000;
+  const [window] = await store.countNotice(tx, {
+    user_id: content.user_id,
+    kind: content.kind,
+    id: ctx.random(subjectBytes).toString('base64url'),
+    ends_at: now + windowMs,
+    window_ms: windowMs,
+  });
   if (!window) throw new Error('a notice was not counted');
   const isDigested = window.notices > ctx.config.rateLimitQuotas.notices.quota;
   const digestId = isDigested ? digestIdOf(window.id, recipient) : null;
-  await storeNotice(ctx, tx, recipient, now, content, digestId);
-  if (digestId === null) return;
+  const id = ctx.random(subjectBytes).toString('base64url');
+  const expiresAt = now + noticeTtlSeconds * 1000;
+  const email_key = emailKeyOf(recipient);
+  await store.insertNotice(tx, { ...content, id, email_key, expires_at: expiresAt, digest_id: digestId });
+  if (digestId === null) {
+    const mail = { template: noticeTemplate, recipient, userId: content.user_id, reference: id, expiresAt };
+    return enqueueMail(ctx, tx, mail);
+  }
   ctx.metrics.limitsHit.inc({ limit: 'notices' });
   await enqueueMail(ctx, tx, {
     id: digestId,
@@ -107,29 +105,6 @@ async function send(
     due: window.ends_at,
     expiresAt: window.ends_at + noticeTtlSeconds * 1000,
   });
-}
-
-const windowOf = (ctx: Context, { user_id, kind }: Content, now: number, max_notices: number) => {
-  const window_ms = ctx.config.rateLimitQuotas.notices.windowSeconds * 1000;
-  const id = ctx.random(subjectBytes).toString('base64url');
-  return { user_id, kind, id, ends_at: now + window_ms, window_ms, max_notices };
-};
-
-/** Stores a notice under a new id, and enqueues its mail unless a digest lists it. */
-async function storeNotice(
-  ctx: Context,
-  on: Executor,
-  recipient: string,
-  now: number,
-  content: Content,
-  digest_id: string | null,
-): Promise<void> {
-  const id = ctx.random(subjectBytes).toString('base64url');
-  const expiresAt = now + noticeTtlSeconds * 1000;
-  const email_key = emailKeyOf(recipient);
-  await store.insertNotice(on, { ...content, id, email_key, expires_at: expiresAt, digest_id });
-  const mail = { template: noticeTemplate, recipient, userId: content.user_id, reference: id, expiresAt };
-  if (digest_id === null) await enqueueMail(ctx, on, mail);
 }
 
 /** A notice whose link has not expired, used or not. */

@@ -17,8 +17,8 @@ export const findReader = lookup((db, p) =>
 );
 
 /**
- * Counts a notice in the current window of an account and kind, or starts the next one under a new `id`, of `window_ms`; no row if the window
- * has `max_notices`. Locks the window until the transaction ends, so that its digest does not miss a notice that was counted.
+ * Counts a notice in the current window of an account and kind, or starts the next one under a new `id`, of `window_ms`.
+ * Locks the window until the transaction ends, so that its digest does not miss a notice that was counted.
  */
 export const countNotice = statement<{
   user_id: string;
@@ -26,30 +26,21 @@ export const countNotice = statement<{
   id: string;
   ends_at: number;
   window_ms: number;
-  max_notices: number;
 }>()((db, p) =>
   db
     .insertInto('notice_windows')
     .values({ user_id: p.user_id, kind: p.kind, id: p.id, notices: 1, ends_at: p.ends_at })
     .onConflict((c) =>
-      c
-        .columns(['user_id', 'kind'])
-        .doUpdateSet((e) => {
-          const hasEnded = sql<boolean>`notice_windows.ends_at <= excluded.ends_at - ${p.window_ms}`;
-          const next = <T>(fresh: Expression<T>, current: Expression<T>) =>
-            sql<T>`case when ${hasEnded} then ${fresh} else ${current} end`;
-          return {
-            id: next(e.ref('excluded.id'), e.ref('notice_windows.id')),
-            notices: next(e.lit(1), e('notice_windows.notices', '+', 1)),
-            ends_at: next(e.ref('excluded.ends_at'), e.ref('notice_windows.ends_at')),
-          };
-        })
-        .where((e) =>
-          e.or([
-            e('notice_windows.notices', '<', p.max_notices),
-            sql<boolean>`notice_windows.ends_at <= excluded.ends_at - ${p.window_ms}`,
-          ]),
-        ),
+      c.columns(['user_id', 'kind']).doUpdateSet((e) => {
+        const hasEnded = sql<boolean>`notice_windows.ends_at <= excluded.ends_at - ${p.window_ms}`;
+        const next = <T>(fresh: Expression<T>, current: Expression<T>) =>
+          sql<T>`case when ${hasEnded} then ${fresh} else ${current} end`;
+        return {
+          id: next(e.ref('excluded.id'), e.ref('notice_windows.id')),
+          notices: next(e.lit(1), e('notice_windows.notices', '+', 1)),
+          ends_at: next(e.ref('excluded.ends_at'), e.ref('notice_windows.ends_at')),
+        };
+      }),
     )
     .returning(['id', 'notices', 'ends_at']),
 );

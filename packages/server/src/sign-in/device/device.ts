@@ -15,17 +15,10 @@ import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { expiresIn } from '../../platform/values/in-seconds.ts';
-import {
-  type NewEvent,
-  recordEvent,
-  recordNextEvent,
-  takeForUser,
-} from '../../security-log/events/events.ts';
+import { type NewEvent, recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
-import { findAccountState } from '../../sessions/origins/store.ts';
 import { sessionIdOf } from '../../sessions/sessions.ts';
-import { readAccountState } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { confirmationHashes, newConfirmationCode } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
@@ -192,8 +185,6 @@ export async function decideDevice(
   const { caller } = approver;
   let confirmation_code: string | undefined;
   const { row: decided } = await findByUserCode(ctx, typed, approver, async (user_code_hash) => {
-    const atOnce = decision === 'approve' && (await approveAtOnce(ctx, user_code_hash, approver));
-    if (atOnce) return [atOnce];
     return ctx.db.transaction(async (tx) => {
       await lockAccount(tx, caller.userId);
       let confirmation_hash: string | null = null;
@@ -232,28 +223,6 @@ const decisionEvent = (
   client,
   detail: withoutNulls({ client_name, device_name, ip_address, scope, resource }),
 });
-
-/** Approves a device in one batch. Undefined if that needs a transaction, and then nothing has happened. */
-async function approveAtOnce(
-  ctx: Context,
-  user_code_hash: string,
-  approver: Requester,
-): Promise<DecidedDevice | undefined> {
-  const { userId: user_id, sessionId: session_id } = approver.caller;
-  const now = ctx.clock();
-  const [[pending], [account]] = await Promise.all([
-    findPending(ctx, ctx.db.read, user_code_hash),
-    findAccountState(ctx.db.read, { id: user_id }),
-  ]);
-  if (!pending || !account || pending.scope !== null || pending.resource !== null) return undefined;
-  const log = readAccountState(account.state);
-  if (confirmationOf(ctx, pending, approver) !== 'none') return undefined;
-  const isApproved = await ctx.db.batch(async (on) => {
-    await store.approve(on, { user_code_hash, user_id, session_id, now, confirmation_hash: null });
-    await recordNextEvent(ctx, on, log, decisionEvent('approve', pending, approver));
-  });
-  return isApproved ? pending : undefined;
-}
 
 /**
  * Cancels the device authorization of a device code, pending or approved. Returns the id of the session that it starts,

@@ -2,7 +2,6 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { idempotencyHash } from '../../platform/crypto/hash.ts';
-import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import type { WaitPreference } from '../../platform/values/wait-preference.ts';
@@ -13,7 +12,7 @@ import {
   withRequestedScope,
 } from '../../services/scopes/scopes.ts';
 import { repeatFirstTokens, tokensOf } from '../../sessions/sessions.ts';
-import { startAtOnce, startSession } from '../../sessions/starting.ts';
+import { startSession } from '../../sessions/starting.ts';
 import { confirmationHashes, maxConfirmationTries } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls, Watch } from './held-polls.ts';
@@ -291,8 +290,6 @@ type Authorization = Awaited<ReturnType<typeof store.findAuthorization>>[number]
 async function redeem(ctx: Context, poll: Poll, approved: Authorization): Promise<TokenSet | undefined> {
   const { user_id, scope, resource, confirmation_hash } = approved;
   const { authorizationId: id, idempotencyHash: idempotency_hash } = poll;
-  const spend = (on: Executor) =>
-    store.redeem(on, { id, now: ctx.clock(), idempotency_hash, confirmation_hash });
   const session = {
     userId: user_id!,
     sinceEpoch: approved.session_epoch!,
@@ -306,17 +303,13 @@ async function redeem(ctx: Context, poll: Poll, approved: Authorization): Promis
     client: { ipAddress: approved.ip_address, userAgent: approved.user_agent },
     secret: sessionSecretOf(poll.secret),
   } as const;
-  const isNarrow = scope !== null || resource !== null;
-  if (!isNarrow && !poll.wait) {
-    const started = await startAtOnce(ctx, session, approved, spend);
-    if (started) return tokensOf(ctx, started);
-  }
   return ctx.db.transaction(async (tx) => {
-    if (isNarrow) {
+    if (scope !== null || resource !== null) {
       await lockAccountRow(tx, { id: user_id! });
       await holdAccess(tx, { scope, resource });
     }
-    if ((await spend(tx)).length === 0) return undefined;
+    const [redeemed] = await store.redeem(tx, { id, now: ctx.clock(), idempotency_hash, confirmation_hash });
+    if (!redeemed) return undefined;
     const started = await startSession(ctx, tx, session);
     // Rolls back: the tokens would be lost, and the device could not sign in with this code any more.
     if (poll.wait?.clientGone.aborted) throw pendingAuthorization('client_gone');

@@ -8,7 +8,6 @@ import { sweepStatement } from '../../platform/database/sweep.ts';
 import { listsAny, textsOf } from '../../platform/database/texts.ts';
 import { update } from '../../platform/database/update.ts';
 import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
-import { accountState } from '../../sessions/origins/store.ts';
 
 /** True unless the session was revoked, on its own or with all sessions of its user. */
 const isSessionActive = (
@@ -54,13 +53,8 @@ export const insertAuthorization = statement<Omit<Tables['device_authorizations'
       .returning('id'),
 );
 
-/** A device authorization, with what `startAtOnce` needs of the account that approved it. */
-export const findAuthorization = lookup((db, p, dialect) =>
-  db
-    .selectFrom('device_authorizations')
-    .selectAll()
-    .select((e) => accountState(db, e.ref('device_authorizations.user_id'), dialect).as('account_state'))
-    .where('id', '=', p.id),
+export const findAuthorization = lookup((db, p) =>
+  db.selectFrom('device_authorizations').selectAll().where('id', '=', p.id),
 );
 
 /** The pending authorization whose user code has this hash, expired or not. */

@@ -16,12 +16,7 @@ import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { expiresIn } from '../../platform/values/in-seconds.ts';
-import {
-  type SignInOrigin,
-  type StartedSession,
-  startAtOnce,
-  startSession,
-} from '../../sessions/starting.ts';
+import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
 import { maxCodeAttempts } from './settings.ts';
@@ -57,8 +52,8 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
   const id = subject.toString('base64url');
   const expiresAt = now + ctx.config.magicLinkTtlSeconds * 1000;
   try {
-    await ctx.db.batch(async (on) => {
-      await store.insertMagicLink(on, {
+    await ctx.db.transaction(async (tx) => {
+      await store.insertMagicLink(tx, {
         id,
         email,
         email_key: emailKey,
@@ -68,7 +63,7 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
         user_agent: origin.client.userAgent,
         language: origin.language ?? null,
       });
-      await enqueueMail(ctx, on, {
+      await enqueueMail(ctx, tx, {
         template: signInTemplate,
         recipient: email,
         reference: id,
@@ -126,8 +121,6 @@ export async function signInWithLink(
     if (!handle) throw refused('malformed');
     await ctx.limiter.take(byClient('link_logins', origin.client));
     const id = handle.subject.toString('base64url');
-    const atOnce = await completeAtOnce(ctx, id, email, origin);
-    if (atOnce) return atOnce;
     const started = await ctx.db.transaction(async (tx) => {
       const [link] = await store.lockMagicLink(tx, { id });
       if (!link || !isUsable(link, ctx.clock())) return undefined;
@@ -209,26 +202,6 @@ async function recordRefusedCode(
 const isCodeOf = (ctx: Context, link: MagicLink, code: string): boolean =>
   ctx.keys.all.filter((key) => sameCode(emailCodeOf(key, link.id), code)).length > 0;
 
-/** Spends all links of the address of an account and starts a session; undefined unless that is as usual (`startAtOnce`). */
-async function completeAtOnce(
-  ctx: Context,
-  id: string,
-  email: string | undefined,
-  origin: SignInOrigin,
-): Promise<StartedSession | undefined> {
-  const [link] = await store.findLinkWithAccount(ctx.db.read, { id });
-  const now = ctx.clock();
-  if (!link || !isUsable(link, now)) return undefined;
-  const { email_key, user_id: userId } = link;
-  if (email !== undefined && emailKeyOf(email) !== email_key) return undefined;
-  return startAtOnce(
-    ctx,
-    { userId, emailKey: email_key, kind: 'browser', method: 'magic_link', ...origin },
-    link,
-    (on) => store.spendLinksIfFree(on, { email_key, now }),
-  );
-}
-
 /** Spends all links of the address and starts a session; undefined when another sign-in spent this link first. */
 async function completeSignIn(
   ctx: Context,
@@ -237,8 +210,11 @@ async function completeSignIn(
   method: 'magic_link' | 'email_code',
   origin: SignInOrigin,
 ): Promise<StartedSession | undefined> {
-  const existing = await lockAccountToSignIn(ctx, tx, link.email);
-  const spent = await store.spendLinksFor(tx, { email_key: link.email_key, now: ctx.clock() });
+  // Pipelined, in this order.
+  const [existing, spent] = await Promise.all([
+    lockAccountToSignIn(ctx, tx, link.email),
+    store.spendLinksFor(tx, { email_key: link.email_key, now: ctx.clock() }),
+  ]);
   if (!spent.some((row) => row.id === link.id)) return undefined;
   const { id, isNew } =
     existing === undefined ? await signUp(ctx, tx, link, origin.client) : { id: existing, isNew: false };

@@ -1,11 +1,10 @@
 import type { Expression, Kysely } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
-import { lockOnAddress, locksFreeAddress } from '../../platform/database/locks.ts';
+import { lockOnAddress } from '../../platform/database/locks.ts';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { accountState, browserOrigins } from '../../sessions/origins/store.ts';
 
 export const insertMagicLink = statement<Omit<Tables['magic_links'], 'code_tries' | 'spent_at'>>()((db, p) =>
   db.insertInto('magic_links').values({
@@ -17,24 +16,6 @@ export const insertMagicLink = statement<Omit<Tables['magic_links'], 'code_tries
 
 export const findMagicLink = lookup((db, p) =>
   db.selectFrom('magic_links').selectAll().where('id', '=', p.id),
-);
-
-/** A link, with the account of its address and what `startAtOnce` needs of it. */
-export const findLinkWithAccount = lookup((db, p, dialect) =>
-  db
-    .selectFrom('magic_links')
-    .innerJoin('users', 'users.email_key', 'magic_links.email_key')
-    .select([
-      'magic_links.email_key',
-      'magic_links.spent_at',
-      'magic_links.expires_at',
-      'users.id as user_id',
-    ])
-    .select((e) => [
-      accountState(db, e.ref('users.id'), dialect).as('account_state'),
-      browserOrigins(db, e.ref('users.id'), dialect).as('origins'),
-    ])
-    .where('magic_links.id', '=', p.id),
 );
 
 /** A link, with a lock on its address: sign-ins with one address run one at a time. */
@@ -79,16 +60,6 @@ export const spendLinksFor = statement<{ email_key: string; now: number }>()((db
     .where('email_key', '=', p.email_key)
     .where('spent_at', 'is', null)
     .returning('id'),
-);
-
-/** Spends every unspent link of an address, which it locks; no row if another transaction has that lock, or if none is unspent. */
-export const spendLinksIfFree = statement<{ email_key: string; now: number }>()((db, p, dialect) =>
-  db
-    .updateTable('magic_links')
-    .set({ spent_at: p.now })
-    .where('email_key', '=', p.email_key)
-    .where('spent_at', 'is', null)
-    .where(locksFreeAddress(p.email_key, dialect)),
 );
 
 /** Deletes every link that was sent to an address. */

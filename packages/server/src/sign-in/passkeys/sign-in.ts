@@ -4,12 +4,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
-import {
-  type SignInOrigin,
-  type StartedSession,
-  startAtOnce,
-  startSession,
-} from '../../sessions/starting.ts';
+import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import {
   type Challenge,
@@ -49,13 +44,10 @@ export async function signInWithPasskey(
       const result = await spendingOnRefusal(ctx, challenge, async () => {
         verifyClientData(ctx.config, clientData, 'webauthn.get');
         const assertion = await verifyAssertion(ctx, authentication);
-        return (
-          (await completeAtOnce(ctx, challenge, assertion, origin)) ??
-          ctx.db.transaction((tx) => completeSignIn(ctx, tx, challenge, assertion, origin))
-        );
+        return ctx.db.transaction((tx) => completeSignIn(ctx, tx, challenge, assertion, origin));
       });
       if (result === 'removed') throw unknownCredential();
-      if (result === 'replay' || result === 'clone') throw ceremonyRefused(result);
+      if (result === 'clone') throw ceremonyRefused(result);
       return result;
     });
   });
@@ -92,34 +84,11 @@ async function verifyAssertion(ctx: Context, authentication: AuthenticationRespo
   const [passkey] = await store.findCredential(ctx.db.read, { id: authentication.id });
   if (!passkey) throw unknownCredential();
   const { counter, backedUp } = await verifyAuthentication(ctx.config, authentication, passkey);
-  return { passkeyId: passkey.id, userId: passkey.user_id, counter, backedUp, account: passkey };
+  return { passkeyId: passkey.id, userId: passkey.user_id, counter, backedUp };
 }
 
-/** Spends the challenge, records the use and starts the session; undefined unless that is as usual (`startAtOnce`). */
-const completeAtOnce = (
-  ctx: Context,
-  challenge: Challenge,
-  assertion: VerifiedAssertion,
-  origin: SignInOrigin,
-): Promise<StartedSession | undefined> =>
-  startAtOnce(ctx, newSessionOf(assertion, origin), assertion.account, async (on) => {
-    await spendChallenge(on, challenge);
-    await store.advanceCounter(on, useOf(ctx, assertion));
-  });
-
-const newSessionOf = ({ userId, passkeyId }: VerifiedAssertion, origin: SignInOrigin) =>
-  ({ userId, kind: 'browser', method: 'passkey', passkeyId, ...origin }) as const;
-
-const useOf = (ctx: Context, { passkeyId, userId, counter, backedUp }: VerifiedAssertion) => ({
-  id: passkeyId,
-  user_id: userId,
-  counter,
-  backed_up: backedUp ? 1 : 0,
-  now: ctx.clock(),
-});
-
 /**
- * Spends the challenge, records the use and starts the session. Refusals are returned, so that they commit, too. A counter
+ * Spends the challenge, records the use and starts the session. A refusal that is recorded is returned, so that it commits. A counter
  * that does not grow suggests a cloned private key: on a single-device passkey it is refused; a synced passkey legitimately
  * has several authenticators, so there it is only logged.
  * @see WebAuthn Level 3 section 6.1.1
@@ -130,11 +99,17 @@ async function completeSignIn(
   challenge: Challenge,
   assertion: VerifiedAssertion,
   origin: SignInOrigin,
-): Promise<StartedSession | 'replay' | 'clone' | 'removed'> {
-  if (!(await spendChallenge(tx, challenge))) return 'replay';
-  const start = () => startSession(ctx, tx, newSessionOf(assertion, origin));
-  const use = useOf(ctx, assertion);
-  const [advanced] = await store.advanceCounter(tx, use);
+): Promise<StartedSession | 'clone' | 'removed'> {
+  const { userId, passkeyId, counter, backedUp } = assertion;
+  const start = () =>
+    startSession(ctx, tx, { userId, kind: 'browser', method: 'passkey', passkeyId, ...origin });
+  const use = { id: passkeyId, user_id: userId, counter, backed_up: backedUp ? 1 : 0, now: ctx.clock() };
+  // Pipelined, in this order. A replay rolls the second one back.
+  const [isSpent, [advanced]] = await Promise.all([
+    spendChallenge(tx, challenge),
+    store.advanceCounter(tx, use),
+  ]);
+  if (!isSpent) throw ceremonyRefused('replay');
   if (advanced) return start();
   const [replaced] = await store.replaceCounter(tx, use);
   const [passkey] = await store.findPasskey(tx, { id: use.id });

@@ -6,7 +6,6 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { named, type Slots, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
-import { accountState, browserOrigins } from '../../sessions/origins/store.ts';
 
 /** The members of `user` in the creation options. */
 export const findAccount = statement<{ user_id: string }>()((db, p) =>
@@ -56,8 +55,8 @@ export const insertPasskey = statement<
     .returningAll(),
 );
 
-/** A passkey by its credential ID, with its owner's user handle (by subquery, which is faster than a join) and what `startAtOnce` needs. */
-export const findCredential = lookup((db, p, dialect) =>
+/** A passkey by its credential ID, with its owner's user handle (by subquery, which is faster than a join). */
+export const findCredential = lookup((db, p) =>
   db
     .selectFrom('passkeys')
     .select((e) => [
@@ -72,8 +71,6 @@ export const findCredential = lookup((db, p, dialect) =>
         .$asScalar()
         .$notNull()
         .as('webauthn_user_handle'),
-      accountState(db, e.ref('passkeys.user_id'), dialect).as('account_state'),
-      browserOrigins(db, e.ref('passkeys.user_id'), dialect).as('origins'),
     ])
     .where('credential_id', '=', p.id),
 );
