@@ -12,10 +12,10 @@ import {
   expireAccessToken,
   type Home,
   latchkey,
-  listener,
   loginAs,
   newHome,
   program,
+  proxyTo,
   runIn,
   storeLogin,
   userCodeIn,
@@ -116,11 +116,9 @@ test('logins of several people at once are all kept', async () => {
 
 test('a login that is killed before it knows whose it is can be used, and none is lost', async () => {
   let child: ReturnType<typeof spawn> | undefined;
-  const proxy = listener(async (asked) => {
-    const { pathname } = new URL(asked.url);
-    if (child && pathname.endsWith('/me')) child.kill('SIGKILL');
-    const body = asked.method === 'POST' ? await asked.text() : null;
-    return fetch(service.url + pathname, { method: asked.method, headers: asked.headers, body });
+  const proxy = proxyTo(service, (_, path, forward) => {
+    if (child && path.endsWith('/me')) child.kill('SIGKILL');
+    return forward();
   });
   const home = newHome({ LATCHKEY_SERVER: proxy.url });
   for (const email of ['ada@killed.example', 'bea@killed.example']) {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newPage } from '../support/browser.ts';
-import { addCommand, type Home, latchkey, listener, newHome, program, storeOf } from '../support/cli.ts';
+import { addCommand, type Home, latchkey, newHome, program, proxyTo, storeOf } from '../support/cli.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { signedIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -12,17 +12,14 @@ import { until } from '../support/until.ts';
 
 let service: TestService;
 /** The service behind a proxy that can hold tokens back. */
-let door: ReturnType<typeof listener>;
+let door: ReturnType<typeof proxyTo>;
 let holdTokens: Promise<unknown> | undefined;
 
 beforeAll(async () => {
   service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
-  door = listener(async (asked) => {
-    const { pathname, search } = new URL(asked.url);
-    const body = asked.method === 'GET' ? null : await asked.text();
-    const { method, headers } = asked;
-    const response = await fetch(service.url + pathname + search, { method, headers, body });
-    if (response.ok && pathname.endsWith('/token')) await holdTokens;
+  door = proxyTo(service, async (_, path, forward) => {
+    const response = await forward();
+    if (response.ok && path.endsWith('/token')) await holdTokens;
     return response;
   });
 });
@@ -35,8 +32,8 @@ afterAll(async () => {
 const interrupt = '\u0003';
 
 /** A machine with a screen, whose browser only writes down what it is to open. */
-function machine(env: Record<string, string> = {}) {
-  const home = newHome({ LATCHKEY_SERVER: door.url });
+function machine(env: Record<string, string> = {}, server = door.url) {
+  const home = newHome({ LATCHKEY_SERVER: server });
   const opened = join(home.path, 'opened');
   addCommand(home, 'test-browser', `#!/bin/sh\necho "$1" >>'${opened}'\n`);
   const screen = { DISPLAY: ':99', BROWSER: 'test-browser', XDG_DATA_DIRS: home.path, ...env };
@@ -54,16 +51,16 @@ const linkOf = async (terminal: Terminal): Promise<URL> =>
 async function comeBack(link: URL, decision: 'approve' | 'deny', email: string): Promise<Response> {
   const { access_token: token } = await loginByMail(service.url, email);
   const asked = Object.fromEntries(link.searchParams);
-  const { scope } = (await request(service.url, 'POST', '/authorize/verify', { json: asked, token })).body;
+  const { scope } = (await request(door.url, 'POST', '/authorize/verify', { json: asked, token })).body;
   const json = { ...asked, scope };
-  const { body } = await request(service.url, 'POST', `/authorize/${decision}`, { json, token });
+  const { body } = await request(door.url, 'POST', `/authorize/${decision}`, { json, token });
   const { action, fields } = body.form_post;
   return fetch(action, { method: 'POST', body: new URLSearchParams(fields) });
 }
 
-const expectSignedIn = async (home: Home, terminal: Terminal, email: string) => {
+const expectSignedIn = async (home: Home, terminal: Terminal, email: string, server = door.url) => {
   expect(await terminal.exited).toBe(0);
-  expect(terminal.screen()).toEndWith(`Signed in to ${door.url} as ${email}.\r\n`);
+  expect(terminal.screen()).toEndWith(`Signed in to ${server} as ${email}.\r\n`);
   expect(JSON.parse((await latchkey(home, 'whoami', '--json')).stdout).email).toBe(email);
 };
 
@@ -92,7 +89,7 @@ test('the opener of the system is used where the one of the library finds no bro
 });
 
 test('with one click in a browser that is signed in, which then says that its tab can be closed', async () => {
-  const { home, login } = machine();
+  const { home, login } = machine({}, service.url);
   const page = await newPage();
   await signedIn(page, service.url, 'click@example.com');
   const terminal = login('--device-name', 'workshop');
@@ -101,7 +98,7 @@ test('with one click in a browser that is signed in, which then says that its ta
   await page.locator('#approve[aria-disabled=false]').click();
   await page.getByText('You can close this tab').waitFor();
   expect(page.url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
-  await expectSignedIn(home, terminal, 'click@example.com');
+  await expectSignedIn(home, terminal, 'click@example.com', service.url);
   await page.context().close();
 }, 60_000);
 
@@ -112,6 +109,19 @@ test('a denial in the browser ends the login with status 1', async () => {
   expect(await page.text()).toContain('You denied the sign-in');
   expect(await terminal.exited).toBe(1);
   expect(terminal.screen()).toContain('latchkey: The request was denied in the browser.');
+});
+
+test('a server that names another one is refused with both addresses, before a browser opens', async () => {
+  const { login, opened } = machine({}, service.url.replace('localhost', '127.0.0.1'));
+  for (const args of [[], ['--device'], ['--port', '1']]) {
+    const terminal = login(...args);
+    expect(await terminal.exited).toBe(1);
+    expect(terminal.screen()).toContain(
+      `says that its address is ${service.url}. If that is where you want to sign in, give --server ${service.url}.`,
+    );
+    expect(terminal.screen()).not.toMatch(/authorize|\/device|[B-Z]{4}-[B-Z]{4}/);
+  }
+  expect(await opened.exists()).toBe(false);
 });
 
 describe('a code is used instead', () => {

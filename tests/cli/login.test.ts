@@ -10,10 +10,10 @@ import {
   expireAccessToken,
   type Home,
   latchkey,
-  listener,
   loginAs,
   newHome,
   program,
+  proxyTo,
   runIn,
   storeLogin,
   storeOf,
@@ -81,12 +81,9 @@ test('a session that cannot be stored is ended at the server, and the former one
 });
 
 test('a login succeeds even if the server does not say who signed in', async () => {
-  const shaky = listener(async (asked) => {
-    const { pathname } = new URL(asked.url);
-    if (pathname.endsWith('/me')) return new Response(null, { status: 503 });
-    const body = asked.method === 'POST' ? await asked.text() : null;
-    return fetch(service.url + pathname, { method: asked.method, headers: asked.headers, body });
-  });
+  const shaky = proxyTo(service, (_, path, forward) =>
+    path.endsWith('/me') ? new Response(null, { status: 503 }) : forward(),
+  );
   const home = newHome({ LATCHKEY_SERVER: shaky.url });
   const { code, stdout, stderr } = await loginAs(home, service.url, 'shaky@example.com');
   await shaky.stop();
@@ -104,12 +101,9 @@ describe('Ctrl-C', () => {
   function interrupter(path: string, holdMilliseconds: number, unanswered: readonly string[] = []) {
     let child: ReturnType<typeof spawn> | undefined;
     let isInterrupted = false;
-    const proxy = listener(async (request) => {
-      const { pathname, search } = new URL(request.url);
-      const body = request.method === 'GET' ? null : await request.text();
-      const { method, headers } = request;
+    const proxy = proxyTo(service, async (_, pathname, forward) => {
       if (unanswered.some((end) => pathname.endsWith(end))) await Bun.sleep(holdMilliseconds);
-      const response = await fetch(service.url + pathname + search, { method, headers, body });
+      const response = await forward();
       if (child && response.ok && pathname.endsWith(path)) {
         if (!isInterrupted) child.kill('SIGINT');
         isInterrupted = true;

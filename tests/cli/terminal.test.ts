@@ -11,6 +11,7 @@ import {
   listener,
   newHome,
   program,
+  proxyTo,
   storeLogin,
 } from '../support/cli.ts';
 import { mailTo } from '../support/http.ts';
@@ -63,7 +64,7 @@ test('a login in a terminal is approved in a browser that shows the same code', 
 const drawing = /^[█▀▄ ]+$/;
 
 test('the link, the code and the QR code come in this order, each on lines of its own', async () => {
-  const verification_uri = 'https://login.example/device';
+  const verification_uri = 'http://login.example/device';
   const started = {
     device_code: 'lk_dc_1',
     user_code: 'BCDF-GHJK',
@@ -77,7 +78,8 @@ test('the link, the code and the QR code come in this order, each on lines of it
       ? Response.json(started, { headers: { 'X-Request-Id': 'one' } })
       : new Promise(() => {}),
   );
-  const terminal = inTerminal(newHome(), ['login'], { LATCHKEY_SERVER: elsewhere.url });
+  const network = { LATCHKEY_SERVER: 'http://login.example', HTTP_PROXY: elsewhere.url };
+  const terminal = inTerminal(newHome(), ['login', '--insecure-http'], network);
   await terminal.shows(/Waiting for your/);
   terminal.type(interrupt);
   await terminal.exited;
@@ -137,19 +139,17 @@ test('a code that the service requires after the approval is asked for in place'
   const headers = { 'X-Request-Id': 'one' };
   const started: unknown[] = [];
   const codes: unknown[] = [];
-  const confirming = listener(async (asked) => {
-    const { pathname, search } = new URL(asked.url);
-    const body = asked.method === 'GET' ? null : await asked.text();
-    if (pathname.endsWith('/token')) {
-      codes.push(JSON.parse(body ?? '').confirmation_code);
+  const confirming = proxyTo(service, async (asked, path, forward) => {
+    if (path.endsWith('/token')) {
+      codes.push(Object(await asked.json()).confirmation_code);
       if (codes.at(-1) === '123456') return Response.json(tokens, { headers });
       const isThird = codes.at(-1) === '000000' && codes.filter((code) => code === '000000').length === 3;
       const error = isThird ? 'access_denied' : 'confirmation_required';
       const refusal = { error, error_description: 'It is.', request_id: 'one' };
       return Response.json(refusal, { status: 400, headers });
     }
-    if (pathname.endsWith('/device')) started.push(JSON.parse(body ?? ''));
-    return fetch(service.url + pathname + search, { method: asked.method, headers: asked.headers, body });
+    if (path.endsWith('/device')) started.push(await asked.json());
+    return forward();
   });
   const home = newHome();
   const terminal = inTerminal(home, ['login'], { LATCHKEY_SERVER: confirming.url });

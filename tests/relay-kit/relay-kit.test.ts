@@ -2,6 +2,9 @@
 // whatever a page tells them. 100 of them use the endpoints of the pages, and one a browser, which shows what there is to copy.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createApi } from '@latchkey/client/api';
+import { startBrowserLogin } from '@latchkey/client/browser-login';
+import { startDeviceLogin } from '@latchkey/client/device-login';
 import { openApp, type TestApp, type Tokens } from '../support/app.ts';
 import { asBrowser, commandLineRequest, redeem, requestOf } from '../support/authorize.ts';
 import { newPage } from '../support/browser.ts';
@@ -16,6 +19,7 @@ setDefaultTimeout(120_000);
 const people = 100;
 const attackersNetwork = '198.51.100.9';
 const peoplesNetwork = '192.0.2.77';
+const hostile = 'https://evil.example';
 
 /** What a person can tell after doing what the link asks. */
 interface Aftermath {
@@ -85,6 +89,68 @@ const relayedAuthorization: Kit = async (t, click) => {
   };
 };
 
+/** A server that people were told to sign in at. It names the honest one as the place to do so. */
+const hostileServer: Kit = async (t, click) => {
+  const honest = t.ctx.config.baseUrl;
+  const answers = [
+    { issuer: honest, authorization_endpoint: `${honest}/authorize`, token_endpoint: `${honest}/token` },
+    { issuer: hostile, authorization_endpoint: `${honest}/authorize`, token_endpoint: `${hostile}/token` },
+  ];
+  let received: { readonly body: unknown } = { body: '' };
+  const api = createApi({
+    server: hostile,
+    fetch: async (url, init) => {
+      const { pathname } = new URL(url);
+      if (pathname.endsWith('/device')) {
+        const response = await t.fetch(honest + pathname, init, attackersNetwork);
+        received = { body: await response.clone().text() };
+        return response;
+      }
+      if (pathname.startsWith('/.well-known/')) {
+        const headers = { 'X-Request-Id': 'one' };
+        return Response.json(answers[click % answers.length], { headers });
+      }
+      received = { body: init.body };
+      const refusal = { error: 'invalid_grant', error_description: 'It is.', request_id: 'one' };
+      return Response.json(refusal, { status: 400 });
+    },
+  });
+  const none = { address: '', page: '', program: '' };
+  const poll = (form: Record<string, string>) => t.ask('POST', '/token', { form, peer: attackersNetwork });
+  if (click % 3 === 0) {
+    const started = await startDeviceLogin(api).catch(() => undefined);
+    if (!started) return undefined;
+    return {
+      obey: async ({ access_token: token }) => {
+        const json = { user_code: started.userCode };
+        await t.ask('POST', '/device/approve', { json, token, peer: peoplesNetwork });
+        return none;
+      },
+      take: async () => {
+        const { device_code } = JSON.parse(String(received.body));
+        const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+        return (await poll({ grant_type, device_code, client_id: 'latchkey-cli' })).status === 200;
+      },
+    };
+  }
+  const started = await startBrowserLogin(api).catch(() => undefined);
+  if (!started) return undefined;
+  return {
+    obey: async (tokens) => {
+      const request = Object.fromEntries(new URL(started.authorizationUrl).searchParams);
+      const { scope } = (await asBrowser(t, tokens, 'verify', request)).body;
+      const { body } = await asBrowser(t, tokens, 'approve', { ...request, scope });
+      const { action, fields } = body.form_post;
+      const waiting = started.tokens().catch(() => {});
+      const { ok } = await fetch(action, { method: 'POST', body: new URLSearchParams(fields) });
+      await (ok ? waiting : started.cancel());
+      return none;
+    },
+    take: async () =>
+      (await poll(Object.fromEntries(new URLSearchParams(String(received.body))))).status === 200,
+  };
+};
+
 const says = {
   nothing: () => '',
   'the address bar': ({ address }: Aftermath) => address,
@@ -112,6 +178,7 @@ const figures: readonly [string, Kit, keyof typeof says, Record<keyof typeof non
     "what the attacker's program receives",
     { open: installed, confirm: installed, off: installed },
   ],
+  ['hostile server', hostileServer, 'nothing', none],
 ];
 
 describe.each(['open', 'confirm', 'off'] as const)('with LATCHKEY_DEVICE_LOGIN=%s', (mode) => {

@@ -178,6 +178,34 @@ export function listener(respond: (request: Request) => Response | Promise<Respo
   return { url: `http://127.0.0.1:${server.port}`, received, stop: () => server.stop(true) };
 }
 
+/**
+ * A proxy to a service, which appears under the address of the proxy.
+ * @param answer decides what becomes of a request, and when. `forward` asks the service.
+ */
+export function proxyTo(
+  service: { readonly url: string },
+  answer: (
+    request: Request,
+    path: string,
+    forward: () => Promise<Response>,
+  ) => Response | Promise<Response> = (_, __, forward) => forward(),
+) {
+  const proxy = listener(async (request) => {
+    const { pathname, search } = new URL(request.url);
+    const { method, headers } = request;
+    const body = method === 'GET' ? null : await request.clone().text();
+    const forward = async () => {
+      const response = await fetch(service.url + pathname + search, { method, headers, body });
+      const text = (await response.text()).replaceAll(service.url, proxy.url);
+      const answered = new Headers(response.headers);
+      for (const name of ['Content-Encoding', 'Content-Length']) answered.delete(name);
+      return new Response(text === '' ? null : text, { status: response.status, headers: answered });
+    };
+    return answer(request, pathname, forward);
+  });
+  return proxy;
+}
+
 /** Fills the current directory of commands with files that Bun would load. */
 export function makeHostile(home: Home, server: string): void {
   writeFileSync(join(home.path, '.env'), `LATCHKEY_SERVER=${server}\n`);

@@ -152,7 +152,7 @@ function statusOf(error: LatchkeyError): number {
 
 /** The error's message, or another one where the service's is for developers. */
 function messageOf(
-  { code, message, requestId, status }: LatchkeyError,
+  { code, message, requestId, status, namedServer }: LatchkeyError,
   { server = 'The server', credential = 'session' }: Invocation,
 ): string {
   switch (code) {
@@ -167,6 +167,10 @@ function messageOf(
     case 'temporarily_unavailable':
       // Without a request ID it comes from a proxy, and its message names the server.
       return requestId === undefined ? message : `${server} is temporarily unavailable.`;
+    case 'wrong_address':
+      return namedServer === undefined
+        ? message
+        : `${server} says that its address is ${namedServer}. If that is where you want to sign in, give --server ${namedServer}.`;
     default:
       return message;
   }
@@ -222,6 +226,8 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
         'Check the address: --server, LATCHKEY_SERVER, or the server last signed in to.',
         invocation,
       );
+    case 'wrong_address':
+      return keeping('No sign-in was started: it might end up at a server that you do not see.', invocation);
     case 'rate_limited':
     case 'server_error':
     case 'temporarily_unavailable':

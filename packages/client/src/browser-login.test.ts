@@ -16,6 +16,11 @@ const tokens = {
   refresh_token: 'lk_rt_1',
 };
 const headers = { 'X-Request-Id': 'one' };
+const metadataOf = (origin: string) => ({
+  issuer: origin,
+  authorization_endpoint: `${origin}/authorize`,
+  token_endpoint: `${origin}/api/v1/auth/token`,
+});
 
 interface Sent {
   readonly path: string;
@@ -35,7 +40,7 @@ const error = (code: string, status = 400) =>
 beforeEach(() => {
   sent = [];
   answers = [];
-  metadata = { issuer, authorization_endpoint: `${issuer}/authorize` };
+  metadata = metadataOf(issuer);
 });
 afterEach(async () => {
   for (const login of logins.splice(0)) await login.cancel(1).catch(() => {});
@@ -319,27 +324,70 @@ test('a port that is taken, and a service without the endpoint, are `browser_log
     'browser_login_unavailable',
     `Port ${port} of 127.0.0.1 cannot be used: it is already in use.`,
   ]);
-  for (const authorization_endpoint of [
-    undefined,
-    7,
-    'javascript:alert(1)',
-    'file:///etc/passwd',
-    'https://',
-  ]) {
-    metadata = { issuer, authorization_endpoint };
-    expect(await codeOf(start())).toBe('browser_login_unavailable');
-  }
-  metadata = {};
-  expect(await codeOf(start())).toBe('not_latchkey');
+  metadata = { ...metadata, authorization_endpoint: undefined };
+  expect(await codeOf(start())).toBe('browser_login_unavailable');
 });
 
-test('the address of the service may differ from what it calls itself', async () => {
-  metadata = { issuer: 'http://localhost:8787', authorization_endpoint: 'http://localhost:8787/authorize' };
-  const login = await start();
-  const waiting = login.tokens();
-  expect((await comeBack(login)).status).toBe(400);
-  expect((await comeBack(login, { iss: 'http://localhost:8787' })).status).toBe(200);
-  await waiting;
+describe('metadata that does not agree with the address that was asked starts nothing:', () => {
+  const honest = 'https://honest.example';
+  test.each<[string, Record<string, unknown>, string, string | undefined]>([
+    ['another issuer with its endpoints', metadataOf(honest), 'wrong_address', honest],
+    ['another issuer', { issuer: honest }, 'wrong_address', honest],
+    ['its own issuer with a path', { issuer: `${issuer}/tenant` }, 'wrong_address', undefined],
+    ['an issuer that is no address', { issuer: `\u001b[2J${'x'.repeat(5_000)}` }, 'wrong_address', undefined],
+    ['no issuer', { issuer: undefined }, 'not_latchkey', undefined],
+    ['another page', { authorization_endpoint: `${honest}/authorize` }, 'wrong_address', honest],
+    [
+      'another port',
+      { authorization_endpoint: `${issuer}:8443/authorize` },
+      'wrong_address',
+      `${issuer}:8443`,
+    ],
+    [
+      'another scheme',
+      { authorization_endpoint: 'http://login.example/authorize' },
+      'wrong_address',
+      'http://login.example',
+    ],
+    [
+      'its own host as a user name',
+      { authorization_endpoint: `${issuer}@honest.example/` },
+      'not_latchkey',
+      undefined,
+    ],
+    [
+      'a user name',
+      { authorization_endpoint: 'https://honest.example@login.example/' },
+      'not_latchkey',
+      undefined,
+    ],
+    ['no web page', { authorization_endpoint: 'javascript:alert(1)' }, 'not_latchkey', undefined],
+    ['a file', { authorization_endpoint: 'file:///etc/passwd' }, 'not_latchkey', undefined],
+    ['a number', { authorization_endpoint: 7 }, 'not_latchkey', undefined],
+    [
+      'a page without an end',
+      { authorization_endpoint: `${issuer}/${'x'.repeat(5_000)}` },
+      'not_latchkey',
+      undefined,
+    ],
+    ['another token endpoint', { token_endpoint: `${honest}/token` }, 'wrong_address', honest],
+    ['no token endpoint', { token_endpoint: undefined }, 'not_latchkey', undefined],
+  ])('%s', async (_, named, code, namedServer) => {
+    metadata = { ...metadata, ...named };
+    const error = await start().catch((error) => error);
+    expect([error.code, error.namedServer]).toEqual([code, namedServer]);
+    expect(error.message.length).toBeLessThan(300);
+    expect(sent).toEqual([]);
+  });
+
+  test('but a final slash of the issuer does not matter', async () => {
+    metadata = { ...metadata, issuer: `${issuer}/` };
+    const login = await start();
+    const waiting = login.tokens();
+    expect((await comeBack(login)).status).toBe(400);
+    expect((await comeBack(login, { iss: `${issuer}/` })).status).toBe(200);
+    await waiting;
+  });
 });
 
 test.each(runtimes)('it runs on $name', async ({ command }) => {
@@ -348,12 +396,12 @@ test.each(runtimes)('it runs on $name', async ({ command }) => {
     hostname: '127.0.0.1',
     fetch: async (request) => respond(request.url, { headers: request.headers, body: await request.text() }),
   });
-  metadata = { issuer, authorization_endpoint: `${issuer}/authorize` };
+  metadata = metadataOf(service.url.origin);
   const worker = startWorker(command, 'browser-login-worker.ts', service.url.origin);
   const login = { authorizationUrl: await worker.hear() } as BrowserLogin;
   expect((await comeBack(login, { state: 'another' })).status).toBe(400);
   expect(await sendRaw(login, (path, host, body) => post(path, [host, host], body))).toMatch(/ 400 /);
-  const page = await comeBack(login);
+  const page = await comeBack(login, { iss: service.url.origin });
   expect(await page.text()).toContain('You can close this tab');
   expect(await worker.hear()).toEqual(tokens);
   expect(await worker.finish()).toBe('');

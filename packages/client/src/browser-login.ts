@@ -8,6 +8,7 @@ import { hasCode, LatchkeyError } from './errors.ts';
 import { type Arrival, type LoopbackListener, listenOnLoopback } from './loopback-listener.ts';
 import { readMetadata } from './metadata.ts';
 import { operations } from './operations.ts';
+import { requireOwnAddress, requireOwnIssuer } from './own-address.ts';
 import { revokeToken } from './revoke-token.ts';
 import { systemReason } from './storage/store-failure.ts';
 import { formOf } from './transport.ts';
@@ -47,8 +48,9 @@ const retryPausesMilliseconds: readonly number[] = [500, 1_000, 2_000, 4_000];
 /**
  * Starts a login in a browser on this machine: open its address, then wait for its tokens. No code passes through the person's hands, so
  * users cannot be tricked into passing one on. For Node and Bun; use `startDeviceLogin` on machines without a browser.
- * @throws {LatchkeyError} `browser_login_unavailable` if the port is taken, or the service does not offer it
- * @see RFC 8252, RFC 7636, RFC 9207
+ * @throws {LatchkeyError} `browser_login_unavailable` if the port is taken, or the service does not offer it;
+ * `wrong_address` if the service names another address than the one of the API
+ * @see RFC 8252, RFC 7636, RFC 8414, RFC 9207
  * @example
  * const login = await startBrowserLogin(api, { deviceName: hostname() });
  * await open(login.authorizationUrl);
@@ -56,8 +58,12 @@ const retryPausesMilliseconds: readonly number[] = [500, 1_000, 2_000, 4_000];
  */
 export async function startBrowserLogin(api: Api, options: BrowserLoginOptions = {}): Promise<BrowserLogin> {
   const { clock = systemClock, signal, port = 0 } = options;
-  const { issuer, authorization_endpoint } = await readMetadata(api, signal);
-  const url = endpointUrl(api, authorization_endpoint);
+  const { issuer, authorization_endpoint, token_endpoint } = await readMetadata(api, signal);
+  requireOwnIssuer(api.server, issuer);
+  if (authorization_endpoint === undefined)
+    throw unavailable(`${api.server} does not offer sign-ins in a browser.`);
+  const url = new URL(requireOwnAddress(api.server, authorization_endpoint));
+  requireOwnAddress(api.server, token_endpoint);
   const verifier = randomBytes(secretBytes).toString('base64url');
   const state = randomBytes(secretBytes).toString('base64url');
   const isExpected = (answer: URLSearchParams) =>
@@ -81,12 +87,6 @@ export async function startBrowserLogin(api: Api, options: BrowserLoginOptions =
     resource: options.resource,
   }).toString();
   return openLogin({ api, clock, listener, verifier, authorizationUrl: url.href });
-}
-
-function endpointUrl(api: Api, endpoint: unknown): URL {
-  if (typeof endpoint !== 'string' || !/^https?:/.test(endpoint) || !URL.canParse(endpoint))
-    throw unavailable(`${api.server} does not offer sign-ins in a browser.`);
-  return new URL(endpoint);
 }
 
 const unavailable = (message: string, cause?: unknown) =>

@@ -264,9 +264,11 @@ export const newIdempotencyKey = (): string =>
 
 /** No access token lives this long, and any date computed from it is still valid. */
 const maxLifetimeSeconds = 2 ** 31;
-/** Characters that a header can carry. @see RFC 6749 appendix A */
-const isToken = (value: unknown): value is string =>
-  typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
+/** Several times the longest token of the service: a stored one must leave room for other logins. */
+const maxTokenLength = 1_024;
+/** Whether it is text that a header can carry, and no longer than a token. @see RFC 6749 appendix A @internal */
+export const isToken = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= maxTokenLength && /^[\x21-\x7e]+$/.test(value);
 
 /**
  * A token response with every member that is needed later.

@@ -1,9 +1,10 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
-import { checkedTokens, newIdempotencyKey } from './credentials.ts';
+import { checkedTokens, isToken, newIdempotencyKey } from './credentials.ts';
 import { hasCode, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import type { Answer } from './operations.ts';
+import { requireOwnAddress } from './own-address.ts';
 import { revokeToken } from './revoke-token.ts';
 
 /** What every way to start a login takes. */
@@ -80,11 +81,15 @@ const defaultIntervalSeconds = 5;
 const maxDoubledSeconds = 15;
 /** The maximum of the service, and less than the read timeout of common proxies. */
 const maxHoldSeconds = 25;
+const maxUserCodeLength = 64;
+/** The longest lifetime that a service can set. Beyond it, a login that nobody approves would not end. */
+const maxLifetimeSeconds = 86_400;
 /** Lifetimes of the code to wait, so that a clock at twice the right speed does not give up early. */
 const lifetimesToWait = 2;
 
 /**
  * Starts a device login: show its code and link, then wait for its tokens.
+ * @throws {LatchkeyError} `wrong_address` if the link leads to another origin than that of the API
  * @see RFC 8628
  * @example
  * const login = await startDeviceLogin(api, { clientName: 'Projects' });
@@ -103,7 +108,7 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
     },
     signal,
   });
-  const started = checkedAuthorization(response);
+  const started = checkedAuthorization(api.server, response);
   const intervalSeconds = started.interval > 0 ? started.interval : defaultIntervalSeconds;
   const polling: Polling = {
     api,
@@ -125,18 +130,26 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
   };
 }
 
-/** @throws {LatchkeyError} `not_latchkey` if a member is missing or an address is not a web page */
-function checkedAuthorization(response: Answer<'startDeviceAuthorization'>): typeof response {
-  const { device_code, user_code, verification_uri, verification_uri_complete, expires_in } = Object(
-    response,
-  ) as typeof response;
+/** @throws {LatchkeyError} `not_latchkey` for a missing or malformed member, `wrong_address` for a page of another origin */
+function checkedAuthorization(server: string, response: Answer<'startDeviceAuthorization'>): typeof response {
+  const { device_code, user_code, verification_uri, verification_uri_complete, expires_in, interval } =
+    Object(response) as typeof response;
   const isComplete =
-    [device_code, user_code].every((code) => typeof code === 'string' && code !== '') &&
-    [verification_uri, verification_uri_complete].every(isWebAddress) &&
-    Number.isFinite(expires_in);
+    isToken(device_code) &&
+    isToken(user_code) &&
+    user_code.length <= maxUserCodeLength &&
+    isSeconds(expires_in) &&
+    (interval === undefined || isSeconds(interval));
   if (!isComplete) throw new LatchkeyError('not_latchkey', 'The response does not start a device login.');
-  return response;
+  return {
+    ...response,
+    verification_uri: requireOwnAddress(server, verification_uri),
+    verification_uri_complete: requireOwnAddress(server, verification_uri_complete),
+  };
 }
+
+const isSeconds = (value: unknown): boolean =>
+  typeof value === 'number' && value >= 0 && value <= maxLifetimeSeconds;
 
 interface Polling {
   readonly api: Api;
@@ -236,7 +249,3 @@ function secondsToWait(usual: number, last: LatchkeyError | undefined): number {
   }
   return Math.max(usual, last.retryAfterSeconds ?? 0);
 }
-
-/** Programs open these addresses in a browser, so nothing but web pages is accepted. */
-const isWebAddress = (address: string): boolean =>
-  URL.canParse(address) && ['http:', 'https:'].includes(new URL(address).protocol);

@@ -11,6 +11,8 @@ const clientCodes = [
   'aborted',
   /** Something else responded: a wrong address, a captive portal, a proxy's own page. */
   'not_latchkey',
+  /** The server names another address as its own, so a sign-in might end up at a server that the person does not see. */
+  'wrong_address',
   'not_logged_in',
   /** The service refused the stored login for good, and it has been removed. */
   'login_over',
@@ -87,6 +89,8 @@ export class LatchkeyError extends Error {
   readonly intervalSeconds: number | undefined;
   /** With `store_failed` only. */
   readonly obstacle: StorageObstacle | undefined;
+  /** With `wrong_address` only: the address that the server names, if it can be one. */
+  readonly namedServer: string | undefined;
   /** The error object of the service, with the members that only some errors have. */
   readonly body: Readonly<Record<string, unknown>>;
 
@@ -99,6 +103,7 @@ export class LatchkeyError extends Error {
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.intervalSeconds = details.intervalSeconds;
     this.obstacle = details.obstacle;
+    this.namedServer = details.namedServer;
     this.body = details.body ?? {};
   }
 

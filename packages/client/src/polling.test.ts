@@ -148,9 +148,27 @@ test('an incomplete response or a link that is not a web page is refused', async
   for (const start of [
     {},
     { ...started, device_code: 7 },
+    { ...started, device_code: 'x'.repeat(1_025) },
+    { ...started, user_code: 'X'.repeat(65) },
+    { ...started, user_code: 'BC\u001b[2J' },
+    { ...started, expires_in: 1e300 },
+    { ...started, interval: 'often' },
     { ...started, verification_uri_complete: 'file:///etc/passwd' },
+    { ...started, verification_uri: `https://login.example/${'x'.repeat(2_048)}` },
   ])
     expect(await codeOf(polled([], start))).toBe('not_latchkey');
+});
+
+test('a link that leads to another origin is refused: the person would approve at a server that was not asked', async () => {
+  for (const address of [
+    'https://honest.example/device',
+    'http://login.example/',
+    'https://login.example:8443/',
+  ])
+    for (const member of ['verification_uri', 'verification_uri_complete']) {
+      const error = await polled([], { ...started, [member]: address }).catch((error) => error);
+      expect([error.code, error.namedServer]).toEqual(['wrong_address', new URL(address).origin]);
+    }
 });
 
 test('an abort ends polling at once, between polls and during one', async () => {

@@ -1,0 +1,50 @@
+// A hostile server could name an honest one as the place to sign in: the person approves there, and the hostile server gets the
+// tokens. So nothing that a server says of itself counts unless it agrees with the address that was asked.
+
+import { serverOrigin } from './api.ts';
+import { LatchkeyError } from './errors.ts';
+
+/** Longer than any address that the service sends. */
+const maxAddressLength = 2_048;
+
+/**
+ * @throws {LatchkeyError} `wrong_address` unless the issuer is the server's own address, a final slash aside
+ * @see RFC 8414 section 3.3
+ */
+export function requireOwnIssuer(server: string, issuer: string): void {
+  if (issuer.replace(/\/$/, '') !== server) throw wrongAddress(server, issuer);
+}
+
+/**
+ * An address of the server's own origin, as the URL standard serializes it.
+ * @throws {LatchkeyError} `not_latchkey` if it is not the address of a web page, `wrong_address` if of another origin
+ */
+export function requireOwnAddress(server: string, address: unknown): string {
+  const url = webAddress(address);
+  if (!url) throw new LatchkeyError('not_latchkey', `${server} does not say where people sign in.`);
+  if (url.origin !== server) throw wrongAddress(server, url.origin);
+  return url.href;
+}
+
+function webAddress(address: unknown): URL | undefined {
+  if (typeof address !== 'string' || address.length > maxAddressLength || !URL.canParse(address))
+    return undefined;
+  const url = new URL(address);
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+  return isWeb && url.username + url.password === '' ? url : undefined;
+}
+
+function wrongAddress(server: string, address: string): LatchkeyError {
+  const named = originOf(address);
+  const message = `${server} says that its address is ${named ?? 'another one'}. Sign in only at a server's own address.`;
+  return new LatchkeyError('wrong_address', message, { namedServer: named });
+}
+
+/** Undefined for what cannot be the address of a server: it is not repeated. */
+function originOf(address: string): string | undefined {
+  try {
+    return serverOrigin(address);
+  } catch {
+    return undefined;
+  }
+}
