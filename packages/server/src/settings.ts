@@ -84,14 +84,29 @@ export const settingNames: ReadonlySet<string> = new Set([
  */
 export function readConfig(env: Environment = processEnvironment): Config {
   const config = readConfigOf(env, declaredSettings, rateLimitRules);
-  // Only if it was set: a session with a shorter lifetime than the default idle timeout never gets that far.
-  if (
-    config.refreshIdleTtlSeconds > config.sessionTtlSeconds &&
-    env[sessionSettings.refreshIdleTtlSeconds.name]?.trim()
-  )
-    throw new ConfigError('LATCHKEY_REFRESH_IDLE_TTL must not be longer than LATCHKEY_SESSION_TTL.');
+  const lifetimes = lifetimesOf(config, env);
   checkIssuersAndAudiences(config);
-  return config;
+  return Object.freeze({ ...config, ...lifetimes });
+}
+
+/** Each idle timeout with the absolute lifetime that it must not exceed. */
+const idleTimeouts = [
+  ['refreshIdleTtlSeconds', 'sessionTtlSeconds'],
+  ['runIdleTtlSeconds', 'runTtlSeconds'],
+] as const;
+
+/**
+ * The idle timeouts. One that is not set is never longer than the absolute lifetime.
+ * @throws {ConfigError} for one that is set and longer
+ */
+function lifetimesOf(config: Config, env: Environment): Partial<Config> {
+  const timeouts = idleTimeouts.map(([idle, absolute]) => {
+    const { name } = sessionSettings[idle];
+    if (config[idle] > config[absolute] && env[name]?.trim())
+      throw new ConfigError(`${name} must not be longer than ${sessionSettings[absolute].name}.`);
+    return [idle, Math.min(config[idle], config[absolute])];
+  });
+  return Object.fromEntries(timeouts);
 }
 
 /** @throws {ConfigError} for an issuer or audience that cannot be one */

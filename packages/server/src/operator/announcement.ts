@@ -35,6 +35,11 @@ export function settingsWarnings(config: Config, unknown: readonly string[]): st
   if (!config.https && !isLoopbackHost(hostname)) {
     warnings.push('LATCHKEY_BASE_URL is not https: tokens and links cross the network unencrypted');
   }
+  if (!config.hasPasskeys) {
+    warnings.push(
+      `The host of LATCHKEY_BASE_URL is the IP address ${hostname}: browsers offer passkeys only for domain names${config.isLocal ? ', such as localhost' : ''}`,
+    );
+  }
   if (config.trustedProxies.length === 0 && (config.https || !isLoopbackHost(hostname))) {
     warnings.push(
       'LATCHKEY_TRUSTED_PROXIES is not set: behind a proxy, all clients share one address and its rate limits',

@@ -14,7 +14,7 @@ export const sessionSettings = {
     'LATCHKEY_REFRESH_IDLE_TTL',
     seconds(1, maxTtlSeconds),
     30 * day,
-    'Idle timeout of a session. Must not be longer than `LATCHKEY_SESSION_TTL`.',
+    'Idle timeout of a session. Must not be longer than `LATCHKEY_SESSION_TTL`; if it is not set, it is never longer.',
     'your policy says so',
   ),
   sessionTtlSeconds: setting(
@@ -42,7 +42,7 @@ export const sessionSettings = {
     'LATCHKEY_RUN_IDLE_TTL',
     seconds(1, 30 * day),
     3600,
-    'Idle timeout of a run that a service refreshes, from the last token on. A run does not end before its token expires.',
+    'Idle timeout of a run that a service refreshes, from the last token on. A run does not end before its token expires. Must not be longer than `LATCHKEY_RUN_TTL`; if it is not set, it is never longer.',
     'work pauses for longer than an hour',
   ),
   runTtlSeconds: setting(

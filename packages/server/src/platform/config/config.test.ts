@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { settingsWarnings } from '../../operator/announcement.ts';
 import { rateLimitNames, readConfig, unknownSettings } from '../../settings.ts';
 import { generateKey, parseKeyRing } from '../crypto/key-ring.ts';
 import type { Config } from './config.ts';
@@ -31,6 +32,7 @@ test('an empty environment gives the defaults', () => {
     https: false,
     rpId: 'localhost',
     isLocal: true,
+    hasPasskeys: true,
     allowedOrigins: [],
     clientHosts: [],
     trustedIssuers: [],
@@ -279,10 +281,49 @@ test('a public base URL without TLS needs LATCHKEY_INSECURE_HTTP=on', () => {
 test('settings that contradict each other are refused', () => {
   const idle = { LATCHKEY_REFRESH_IDLE_TTL: '7200', LATCHKEY_SESSION_TTL: '3600' };
   expect(refusal(() => readConfig(idle))).toMatch(/^LATCHKEY_REFRESH_IDLE_TTL .*LATCHKEY_SESSION_TTL/);
+  const run = { LATCHKEY_RUN_IDLE_TTL: '7200', LATCHKEY_RUN_TTL: '3600' };
+  expect(refusal(() => readConfig(run))).toMatch(/^LATCHKEY_RUN_IDLE_TTL .*LATCHKEY_RUN_TTL/);
   const rp = { LATCHKEY_BASE_URL: 'https://id.example.com', LATCHKEY_RP_ID: 'evil.example' };
   expect(refusal(() => readConfig(rp))).toMatch(/^LATCHKEY_RP_ID .*LATCHKEY_BASE_URL/);
   const parent = { LATCHKEY_BASE_URL: 'https://id.example.com', LATCHKEY_RP_ID: 'example.com' };
   expect(readConfig(parent).rpId).toBe('example.com');
+});
+
+test('an idle timeout that is not set is never longer than the absolute lifetime', () => {
+  const short = readConfig({ LATCHKEY_SESSION_TTL: '3600', LATCHKEY_RUN_TTL: '60' });
+  expect([short.refreshIdleTtlSeconds, short.runIdleTtlSeconds]).toEqual([3600, 60]);
+});
+
+test('spaces and line breaks around a value are not part of it', () => {
+  const env = {
+    PORT: ' 80\n',
+    DATABASE_URL: 'postgres://u:secret@db.example/latchkey\n',
+    LATCHKEY_SMTP_URL: '\tsmtps://u:secret@mail.example\r\n',
+    LATCHKEY_METRICS_TOKEN: ' a-token-for-prometheus\n',
+    LATCHKEY_SIGNUP: 'closed ',
+  };
+  expect(readConfig(env)).toMatchObject({
+    port: 80,
+    databaseUrl: 'postgres://u:secret@db.example/latchkey',
+    smtpUrl: 'smtps://u:secret@mail.example',
+    metricsToken: 'a-token-for-prometheus',
+    signup: 'closed',
+  });
+});
+
+test.each([
+  ['http://127.0.0.1:8787', true],
+  ['http://[::1]:8787', true],
+  ['https://192.0.2.7', true],
+  ['http://localhost:8787', false],
+  ['https://login.example.com', false],
+])('%s is warned about: %p, because passkeys need a domain name', (baseUrl, isWarned) => {
+  const config = readConfig({ LATCHKEY_BASE_URL: baseUrl });
+  expect(settingsWarnings(config, []).some((text) => /LATCHKEY_BASE_URL.*passkeys/.test(text))).toBe(
+    isWarned,
+  );
+  const parent = { LATCHKEY_BASE_URL: baseUrl, LATCHKEY_RP_ID: baseUrl.replace(/.*\d+\.(\d+\.\d+).*/, '$1') };
+  if (isWarned) expect(refusal(() => readConfig(parent))).toMatch(/^LATCHKEY_RP_ID /);
 });
 
 test('unknownSettings lists unknown LATCHKEY_ variables only', () => {

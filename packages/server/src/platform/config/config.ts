@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { Quota, RateLimitName, RateLimitRules } from '../rate-limits/rules.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
@@ -34,7 +35,8 @@ function platformConfigOf(s: ConfigOf<typeof platformSettings>, rules: RateLimit
     );
   }
   const rpId = s.rpId ?? hostname;
-  if (rpId !== hostname && !hostname.endsWith(`.${rpId}`)) {
+  const hasIpHost = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
+  if (rpId !== hostname && (hasIpHost || !hostname.endsWith(`.${rpId}`))) {
     throw new ConfigError(
       `LATCHKEY_RP_ID must be ${hostname}, the host of LATCHKEY_BASE_URL, or a parent domain of it.`,
     );
@@ -48,6 +50,8 @@ function platformConfigOf(s: ConfigOf<typeof platformSettings>, rules: RateLimit
     https: protocol === 'https:',
     /** The host of the public address is a loopback one: this is development. */
     isLocal,
+    /** Browsers offer passkeys only for domain names. */
+    hasPasskeys: !hasIpHost,
     rpId,
     mailFrom: s.mailFrom ?? defaultSender(product),
     product,

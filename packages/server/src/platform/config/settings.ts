@@ -196,11 +196,12 @@ export const platformSettings = {
 export const keySettings: readonly SettingText[] = [
   {
     name: 'LATCHKEY_KEYS',
-    format: { syntax: 'a comma-separated list of keys of 32 random bytes in base64url, newest first' },
+    format: { syntax: 'a comma-separated list of keys of 32 random bytes in base64url' },
     default: undefined,
     withoutDefault: 'on SQLite a key generated into a file beside the database; required with PostgreSQL',
     when: 'on PostgreSQL, always',
-    description: 'The key ring, the same on every node. The first key signs; all of them verify.',
+    description:
+      'The key ring, the same keys in the same order on every node. The first key signs; all of them verify. `latchkey-server keys` changes it.',
   },
   {
     name: 'LATCHKEY_RETIRED_KEYS',
@@ -212,13 +213,14 @@ export const keySettings: readonly SettingText[] = [
 ];
 
 /**
- * The values of settings, or their defaults. An empty variable counts as not set.
+ * The values of settings, or their defaults. Spaces and line breaks around a value, as files and secret stores add them, are not part
+ * of it. An empty variable counts as not set.
  * @throws {ConfigError} naming the first setting that is not valid
  */
 export const readSettings = <S extends Settings>(settings: S, env: Environment): ConfigOf<S> =>
   Object.fromEntries(
     Object.entries(settings).map(([member, { name, format, default: fallback }]) => {
-      const text = env[name]?.trim() ? env[name] : fallback;
+      const text = env[name]?.trim() || fallback;
       if (text === undefined) return [member, undefined];
       const value = format.parse(text);
       if (value === undefined) throw new ConfigError(`${name} must be ${format.syntax}.`);

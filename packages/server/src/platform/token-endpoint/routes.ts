@@ -91,7 +91,7 @@ function clientAuthorization({
   if (secret !== undefined && authorization !== null)
     throw invalidRequest('client_secret: the request has an Authorization header already');
   if (secret !== undefined && id === undefined) throw invalidRequest('client_id: is missing');
-  if (basic !== undefined && id !== undefined && basic.slice(0, basic.indexOf(':')) !== id)
+  if (basic !== undefined && id !== undefined && basic.slice(0, basic.indexOf(':')).trim() !== id.trim())
     throw invalidRequest('client_id: differs from the Authorization header');
   return secret === undefined || id === undefined ? authorization : writeBasic(id, secret);
 }

@@ -19,7 +19,8 @@ const secretBytes = 32;
 /** The prefix of every secret, so that secret scanners can find leaked ones. */
 const secretPrefix = 'lk_sk_';
 
-const wellFormed = /^(svc_[\w-]{22}):(lk_sk_[\w-]{43})$/;
+/** Spaces and line breaks around id and secret, as secret stores and files add them, are not part of a key. */
+const wellFormed = /^\s*(svc_[\w-]{22})\s*:\s*(lk_sk_[\w-]{43})\s*$/;
 
 /** A new secret, and the hash to store. */
 export function newSecret(random: Random): { readonly secret: string; readonly hash: string } {

@@ -44,7 +44,7 @@ onBothDatabases('service keys', (open) => {
       'Basic Zm9v',
       basic('a:b'),
       basic(`${key}x`),
-      basic(`${key}\n`),
+      basic(key.replace('_', ' _')),
       basic(key.replace(':', '')),
       basic('%'),
       basic(`${idPrefix}${'A'.repeat(22)}:${tokens.access_token}`),
@@ -55,6 +55,18 @@ onBothDatabases('service keys', (open) => {
     for (const header of headers) await expectRefused(header === undefined ? {} : { Authorization: header });
     expect(app.statements.slice(before)).toEqual([]);
   });
+
+  test.each([' ', '\n', '\r\n', '\t'])(
+    'a key with %j around its id and secret is accepted',
+    async (blank) => {
+      const [id, secret] = key.split(':').map((part) => `${blank}${part}${blank}`);
+      expect((await introspect({ token: 'x' }, { Authorization: basic(`${id}:${secret}`) })).status).toBe(
+        200,
+      );
+      const form = { grant_type: 'client_credentials', client_id: id!, client_secret: secret! };
+      expect((await app.ask('POST', '/token', { form })).body.error).not.toBe('invalid_client');
+    },
+  );
 
   test('an unknown id and a wrong secret get the same error, before the body is read', async () => {
     const unknown = `${idPrefix}${'A'.repeat(22)}:${secretPrefix}${'A'.repeat(43)}`;
