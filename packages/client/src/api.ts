@@ -1,4 +1,7 @@
-import type { userHeader as contractUserHeader } from '@latchkey/contract/endpoint';
+import type {
+  pageHeader as contractPageHeader,
+  userHeader as contractUserHeader,
+} from '@latchkey/contract/endpoint';
 import {
   type Answer,
   type Body,
@@ -70,6 +73,10 @@ export interface Api {
 }
 
 const userHeader: typeof contractUserHeader = 'Latchkey-User';
+const pageHeader: typeof contractPageHeader = { name: 'Latchkey-Page', value: '1' };
+
+/** Whether a page of the service itself runs this. */
+const isOwnPage = (origin: string): boolean => origin === globalThis.location?.origin;
 
 export const requestTimeoutMilliseconds = 20_000;
 
@@ -96,6 +103,7 @@ export function createApi({
     within(limit, init.signal ?? undefined, origin, async (signal) => {
       const headers = new Headers(init.headers);
       if (userAgent !== undefined) headers.set('User-Agent', userAgent);
+      if (isOwnPage(origin)) headers.set(pageHeader.name, pageHeader.value);
       // As text, because a test environment with a URLSearchParams of its own has a fetch that does not recognize it.
       const isForm = init.body instanceof URLSearchParams;
       if (isForm) headers.set('Content-Type', 'application/x-www-form-urlencoded');
@@ -155,7 +163,7 @@ export const isLoopbackHost = (hostname: string): boolean =>
 /** @throws {TypeError} for plain http to another machine @internal */
 export function requireEncrypted(origin: string): void {
   const { protocol, hostname } = new URL(origin);
-  if (protocol !== 'http:' || isLoopbackHost(hostname) || origin === globalThis.location?.origin) return;
+  if (protocol !== 'http:' || isLoopbackHost(hostname) || isOwnPage(origin)) return;
   throw new TypeError(
     `Plain http to ${origin} would expose the tokens to the network. Use an https:// address, or allow it with insecureHttp.`,
   );

@@ -84,6 +84,9 @@ export interface Endpoint {
 /** Optional on every request with a user's credential: it is refused unless the credential belongs to this user id. */
 export const userHeader = 'Latchkey-User';
 
+/** On every request of our own pages: where a browser sends neither `Sec-Fetch-Site` nor `Origin`, it proves where they come from. */
+export const pageHeader = { name: 'Latchkey-Page', value: '1' } as const;
+
 /** An endpoint as it is declared: without its id, which is its name in the table of endpoints. Its status defaults to 200. */
 export type Declared = Omit<Endpoint, 'id' | 'status' | 'errors'> &
   Partial<Pick<Endpoint, 'status' | 'errors'>>;

@@ -28,12 +28,14 @@ export function rememberIdentity({ rp, user }: Identity): void {
 
 /**
  * Runs one at a time across all tabs: signalling a list that was fetched before a new passkey was registered would
- * make password managers delete the new one.
+ * make password managers delete the new one. Without a secure context there are neither passkeys nor locks.
  * @example
  * await inTurn(() => signalAccount(api));
  */
 export const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
-  navigator.locks.request('latchkey.passkeys', () => work()) as Promise<T>;
+  globalThis.isSecureContext
+    ? (navigator.locks.request('latchkey.passkeys', () => work()) as Promise<T>)
+    : work();
 
 /**
  * Signals the account's passkeys and name. Requests creation options if none have been seen yet, which requires a

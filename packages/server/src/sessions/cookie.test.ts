@@ -53,6 +53,8 @@ onBothDatabases('a browser session', (open) => {
     ['an allowed Origin', { Origin: allowed }, true],
     ['an allowed Origin on another site', { Origin: allowed, 'Sec-Fetch-Site': 'cross-site' }, true],
     ['neither header', {}, false],
+    ["neither header but that of the service's pages", { 'Latchkey-Page': '1' }, true],
+    ['neither header and another value in it', { 'Latchkey-Page': 'true' }, false],
     ['another Origin', { Origin: 'https://evil.example.com' }, false],
     [
       "an Origin that only starts with the service's own",
@@ -65,6 +67,12 @@ onBothDatabases('a browser session', (open) => {
     ['Sec-Fetch-Site: same-site', { 'Sec-Fetch-Site': 'same-site' }, false],
     ['Sec-Fetch-Site: cross-site', { 'Sec-Fetch-Site': 'cross-site' }, false],
     ['Sec-Fetch-Site: none', { 'Sec-Fetch-Site': 'none' }, false],
+    ['another Origin and a forged Latchkey-Page', { Origin: 'null', 'Latchkey-Page': '1' }, false],
+    [
+      'Sec-Fetch-Site: same-site and a forged Latchkey-Page',
+      { 'Sec-Fetch-Site': 'same-site', 'Latchkey-Page': '1' },
+      false,
+    ],
   ];
   test.each(rules)(
     'with %s, a session cookie counts only in requests from allowed origins',

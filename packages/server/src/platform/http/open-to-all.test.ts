@@ -36,12 +36,12 @@ for (const [name, ask] of Object.entries(open)) {
     expect(headers.get('Access-Control-Allow-Credentials')).toBe('true');
   });
 
-  test(`a preflight of ${name} allows the headers that it asks for`, async () => {
+  test(`a preflight of ${name} allows the headers that it asks for, but not the one of our pages`, async () => {
     const asked = 'authorization, x-anything, mcp-protocol-version';
     const headers = {
       Origin: other,
       'Access-Control-Request-Method': method,
-      'Access-Control-Request-Headers': asked,
+      'Access-Control-Request-Headers': `Latchkey-Page,${asked},latchkey-page, LATCHKEY-PAGE`,
     };
     const answer = await app.ask('OPTIONS', path, { headers });
     expect(answer.status).toBe(204);

@@ -1,4 +1,4 @@
-import { userHeader } from '@latchkey/contract/endpoint';
+import { pageHeader, userHeader } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { Config } from '../config/config.ts';
 import { AuthError } from '../errors.ts';
@@ -8,13 +8,29 @@ const isAllowedOrigin = (config: Config, origin: string | null): origin is strin
   origin !== null && (origin === config.baseUrl || config.allowedOrigins.includes(origin));
 
 /**
+ * Which page made a request, according to the browser: one of this service, of an allowed origin, or of any other. Undefined if
+ * nothing says so, as in requests of programs.
+ *
+ * Over plain http to another host, and in older versions of Safari, a page's requests to its own origin carry neither
+ * `Sec-Fetch-Site` nor `Origin`. Ours then carry a header that pages of other origins cannot send, because a preflight refuses it.
+ */
+function originOf(config: Config, headers: Headers): 'own' | 'allowed' | 'foreign' | undefined {
+  const site = headers.get('Sec-Fetch-Site');
+  const origin = headers.get('Origin');
+  if (site === 'same-origin' || origin === config.baseUrl) return 'own';
+  if (isAllowedOrigin(config, origin)) return 'allowed';
+  if (site !== null || origin !== null) return 'foreign';
+  return headers.get(pageHeader.name) === pageHeader.value ? 'own' : undefined;
+}
+
+/**
  * Requires that a page of this service, or of an allowed origin, made the request. Another site's page can send the
- * cookie, but only the browser writes these headers.
+ * cookie, but not what says where the request comes from.
  * @throws {AuthError} `origin_not_allowed`
  */
 export function requireAllowedOrigin(config: Config, headers: Headers): void {
-  if (headers.get('Sec-Fetch-Site') === 'same-origin' || isAllowedOrigin(config, headers.get('Origin')))
-    return;
+  const origin = originOf(config, headers);
+  if (origin === 'own' || origin === 'allowed') return;
   throw new AuthError('origin_not_allowed', 'Cookies are accepted only from pages of an allowed origin.');
 }
 
@@ -23,15 +39,13 @@ export function requireAllowedOrigin(config: Config, headers: Headers): void {
  * @throws {AuthError} `origin_not_allowed`
  */
 export function requireOwnOrigin(config: Config, headers: Headers): void {
-  if (headers.get('Sec-Fetch-Site') === 'same-origin' || headers.get('Origin') === config.baseUrl) return;
+  if (originOf(config, headers) === 'own') return;
   throw new AuthError('origin_not_allowed', 'Cookies are accepted here only from pages of this service.');
 }
 
 /** Whether, according to the browser, a page of an origin that is not allowed made the request. */
-export function isFromForeignPage(config: Config, headers: Headers): boolean {
-  const site = headers.get('Sec-Fetch-Site');
-  return site !== null && site !== 'same-origin' && !isAllowedOrigin(config, headers.get('Origin'));
-}
+export const isFromForeignPage = (config: Config, headers: Headers): boolean =>
+  originOf(config, headers) === 'foreign';
 
 const exposedHeaders =
   'ETag, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id';
@@ -82,10 +96,14 @@ export function preflightHeaders(
   if (!isAllowed && !isOpenToAll(request, path)) return undefined;
   return {
     'Access-Control-Allow-Methods': methods.join(', '),
-    // Of other origins no credentials come along, so they may send whatever they ask for.
-    'Access-Control-Allow-Headers': isAllowed
-      ? allowedHeaders
-      : (headers.get('Access-Control-Request-Headers') ?? ''),
+    'Access-Control-Allow-Headers': isAllowed ? allowedHeaders : requestedHeaders(headers),
     'Access-Control-Max-Age': String(preflightSeconds),
   };
 }
+
+/** Requests from other origins carry no credentials, so they may have every header but the one of our own pages. */
+const requestedHeaders = (headers: Headers): string =>
+  (headers.get('Access-Control-Request-Headers') ?? '')
+    .split(',')
+    .filter((name) => name.trim().toLowerCase() !== pageHeader.name.toLowerCase())
+    .join(',');

@@ -195,6 +195,7 @@ describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, e
       const headers = answer.headers.get('Access-Control-Allow-Headers')!.split(', ');
       expect(headers).toEqual(expect.arrayContaining(['Authorization', 'If-Match', 'Latchkey-User']));
       expect(headers).not.toContain('*');
+      expect(headers).not.toContain('Latchkey-Page');
       for (const from of [
         'https://evil.example',
         'null',
