@@ -6,6 +6,7 @@ import type { CDPSession, Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, mailTo } from '../support/http.ts';
+import { newAddress } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -258,6 +259,54 @@ test('the browser is told about a passkey that the service no longer knows, but 
   expect(await device.credentials()).toEqual([]);
 });
 
+test.each([
+  'whose toJSON throws, with a padded id and no rawId',
+  'without buffers, whose toJSON writes padded base64 and no rawId',
+])('a passkey of a password manager %s is added and signs in', async (manager) => {
+  const device = await newDevice();
+  const { page } = device;
+  await page.addInitScript((hasBuffers) => {
+    const padded = (text: string) =>
+      text
+        .replaceAll('-', '+')
+        .replaceAll('_', '/')
+        .padEnd(Math.ceil(text.length / 4) * 4, '=');
+    const imitated = (real: PublicKeyCredential) => {
+      const { id, type } = real;
+      if (hasBuffers)
+        return {
+          id: padded(id),
+          type,
+          response: real.response,
+          toJSON: () => {
+            throw new TypeError('Illegal invocation');
+          },
+        };
+      const { rawId: _, ...json } = JSON.parse(JSON.stringify(real)) as {
+        rawId: string;
+        response: Record<string, unknown>;
+      };
+      const response = Object.fromEntries(
+        Object.entries(json.response).map(([name, value]) => [
+          name,
+          typeof value === 'string' ? padded(value) : value,
+        ]),
+      );
+      return { id, type, response: {}, toJSON: () => ({ ...json, id: padded(id), response }) };
+    };
+    for (const name of ['create', 'get'] as const) {
+      const original = navigator.credentials[name].bind(navigator.credentials);
+      navigator.credentials[name] = async (options: object) =>
+        imitated((await original(options)) as PublicKeyCredential) as unknown as Credential;
+    }
+  }, manager.startsWith('whose'));
+  await signUpWithPasskey(device, newAddress());
+  await signOut(page);
+  await page.getByRole('button', { name: passkeyButton }).click();
+  await page.waitForURL(`${service.url}/account`);
+  await page.getByText('Signed in with a passkey').first().waitFor();
+});
+
 test('adding a second passkey on a device explains itself, and a cancelled sign-in can be repeated', async () => {
   const device = await newDevice();
   const { page } = device;
@@ -276,7 +325,7 @@ test('adding a second passkey on a device explains itself, and a cancelled sign-
   await page.waitForURL(`${service.url}/account`);
 });
 
-test('a browser without passkey support is offered only email, and a device without an authenticator says so', async () => {
+test('a browser without passkey support, or a page at an IP address, offers only email, and a device without an authenticator says so', async () => {
   const old = await newPage();
   await old.addInitScript(() => {
     Reflect.deleteProperty(window, 'PublicKeyCredential');
@@ -286,6 +335,11 @@ test('a browser without passkey support is offered only email, and a device with
   expect(await old.getByRole('button', { name: passkeyButton }).count()).toBe(0);
   await signInByMail(old, 'old@example.com');
   await old.getByText("This browser doesn't support passkeys.").waitFor();
+
+  const { page: unnamed } = await newDevice();
+  await unnamed.goto(`${service.url.replace('localhost', '127.0.0.1')}/login`);
+  await unnamed.getByRole('button', { name: emailButton }).waitFor();
+  expect(await unnamed.getByRole('button', { name: passkeyButton }).count()).toBe(0);
 
   const { page } = await newDevice({ screenLock: false });
   await signInByMail(page, 'bare@example.com');
@@ -309,16 +363,24 @@ test('adding a passkey without a recent sign-in asks to confirm with a passkey a
   await page.getByText('Signed in with a passkey').first().waitFor();
 });
 
-test('a passkey that is already registered is explained, and the browser discards it', async () => {
+test('the browser discards a passkey that the service refused to register', async () => {
   const device = await newDevice();
   const { page } = device;
-  await signInByMail(page, 'registered@example.com');
-  await page.route('**/passkey/register', (route) =>
-    route.fulfill({ status: 409, json: refusal('conflict') }),
+  await signInByMail(page, 'refused@example.com');
+  const add = async (error: string, status: number, message: string) => {
+    await page.route('**/passkey/register', (route) => route.fulfill({ status, json: refusal(error) }), {
+      times: 1,
+    });
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('alert').getByText(message).waitFor();
+    expect(await device.credentials()).toEqual([]);
+  };
+  await add('conflict', 409, "It's already registered");
+  // A session that has ended cannot list the passkeys of its account.
+  await page.route('**/auth/passkeys', (route) =>
+    route.fulfill({ status: 401, json: refusal('invalid_token') }),
   );
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('alert').getByText("It's already registered").waitFor();
-  expect(await device.credentials()).toEqual([]);
+  await add('invalid_grant', 400, "couldn't be added");
 });
 
 test('at the passkey limit adding one says so, and the browser keeps no orphaned passkey', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, model, readOnlyMembers, shown, text, time, visibleText } from './fields.ts';
+import { described, model, readOnlyMembers, shown, storable, text, time, visibleText } from './fields.ts';
 
 /** COSE algorithms in order of preference: EdDSA, ES256, RS256. */
 export const passkeyAlgorithms = [-8, -7, -257] as const;
@@ -81,15 +81,24 @@ export const requestOptions = model(
 );
 export type RequestOptions = z.infer<typeof requestOptions>;
 
+/**
+ * Bytes in base64url. Base64 and padding are accepted and turned into it, because password managers differ.
+ * @param max the number of characters
+ */
+const bytes = (max: number) => storable(z.string().overwrite(asBase64url).min(1).max(max));
+
+const asBase64url = (text: string): string =>
+  (text.length % 4 === 0 ? text.replace(/={1,2}$/, '') : text).replaceAll('+', '-').replaceAll('/', '_');
+
 const clientDataJSON = described(
-  text(fieldLimits.clientDataJson),
+  bytes(fieldLimits.clientDataJson),
   'What the browser says about the request, in base64url.',
   examples.clientDataJson,
 );
 
 const credential = {
-  id: described(text(fieldLimits.credentialId), 'The credential id, in base64url.', examples.credentialId),
-  rawId: described(text(fieldLimits.credentialId), 'The same as id.', examples.credentialId),
+  id: described(bytes(fieldLimits.credentialId), 'The credential id, in base64url.', examples.credentialId),
+  rawId: described(bytes(fieldLimits.credentialId).optional(), 'The same as id.', examples.credentialId),
   type: publicKey,
   authenticatorAttachment: described(
     text(fieldLimits.transport).nullable().optional(),
@@ -110,7 +119,7 @@ export const registrationResponse = model('RegistrationResponseJSON', 'WebAuthn 
     z.object({
       clientDataJSON,
       attestationObject: described(
-        text(fieldLimits.attestationObject),
+        bytes(fieldLimits.attestationObject),
         'The new public key and its attestation, in base64url.',
         'o2NmbXRkbm9uZWdhdHRTdG10oA',
       ),
@@ -137,17 +146,17 @@ export const authenticationResponse = model('AuthenticationResponseJSON', 'WebAu
     z.object({
       clientDataJSON,
       authenticatorData: described(
-        text(fieldLimits.authenticatorData),
+        bytes(fieldLimits.authenticatorData),
         'What the authenticator says about itself, in base64url.',
         'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ',
       ),
       signature: described(
-        text(fieldLimits.signature),
+        bytes(fieldLimits.signature),
         'The signature over both, in base64url.',
         'MEUCIQDx3vK8Wn0q',
       ),
       userHandle: described(
-        z.string().max(fieldLimits.userHandle).nullable().optional(),
+        z.string().overwrite(asBase64url).max(fieldLimits.userHandle).nullable().optional(),
         'The user id that the passkey was created with.',
         'dXNlci1oYW5kbGU',
       ),

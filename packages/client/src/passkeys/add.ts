@@ -1,6 +1,6 @@
 import type { Passkey } from '@latchkey/contract/passkeys';
 import type { Api } from '../api.ts';
-import { hasCode } from '../errors.ts';
+import { hasCode, LatchkeyError } from '../errors.ts';
 import { makeCredential } from './ceremony.ts';
 import { inTurn, rememberIdentity, signalAccount, signalUnknown } from './signal.ts';
 
@@ -21,10 +21,16 @@ async function create(api: Api): Promise<Passkey> {
     await signalAccount(api);
     return added;
   } catch (error) {
-    // The passkey that the browser has just created is useless, unless the response was lost: then nothing is
-    // signalled. If another user has signed in meanwhile, this account's passkeys cannot be listed.
-    if (hasCode(error, 'precondition_failed')) await signalUnknown(options.rp.id, body.id);
+    // The passkey that the browser has just created is useless. Unless the response was lost: then nothing is signalled.
+    if (isRefused(error)) await signalUnknown(options.rp.id, body.id);
     else if (!hasCode(error, 'unreachable', 'timeout', 'not_latchkey')) await signalAccount(api, body.id);
     throw error;
   }
 }
+
+/** Whether the service certainly did not register the passkey. With `conflict`, an earlier attempt may have. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof LatchkeyError &&
+  error.status !== undefined &&
+  error.status < 500 &&
+  error.code !== 'conflict';

@@ -7,11 +7,20 @@ import type {
 import { LatchkeyError, type PasskeyErrorCode } from '../errors.ts';
 
 /**
- * Whether this browser supports passkeys, with the JSON methods of WebAuthn Level 3.
+ * Whether pages at this address can use passkeys: they need a secure context and a domain name.
+ * @example
+ * hint.hidden = passkeysAvailable;
+ */
+export const passkeysAvailable =
+  globalThis.isSecureContext === true && !/^\[|^\d+(\.\d+){3}$/.test(globalThis.location.hostname);
+
+/**
+ * Whether this page can use passkeys in this browser, with the JSON methods of WebAuthn Level 3.
  * @example
  * button.hidden = !passkeysSupported;
  */
 export const passkeysSupported =
+  passkeysAvailable &&
   'PublicKeyCredential' in globalThis &&
   typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function' &&
   typeof PublicKeyCredential.parseCreationOptionsFromJSON === 'function';
@@ -30,7 +39,7 @@ export const autofillSupported = async (): Promise<boolean> =>
  * @internal
  */
 export const makeCredential = (options: CreationOptions) =>
-  ceremony<RegistrationResponse>(() =>
+  ceremony(registrationOf, () =>
     navigator.credentials.create({
       publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(
         options as PublicKeyCredentialCreationOptionsJSON,
@@ -44,7 +53,8 @@ export const makeCredential = (options: CreationOptions) =>
  * @internal
  */
 export const useCredential = (options: RequestOptions, autofillUntil?: AbortSignal) =>
-  ceremony<AuthenticationResponse>(
+  ceremony(
+    authenticationOf,
     () =>
       navigator.credentials.get({
         publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
@@ -53,18 +63,39 @@ export const useCredential = (options: RequestOptions, autofillUntil?: AbortSign
     autofillUntil,
   );
 
-async function ceremony<T>(start: () => Promise<Credential | null>, signal?: AbortSignal): Promise<T> {
+async function ceremony<T>(
+  responseOf: (credential: Received) => T,
+  start: () => Promise<Credential | null>,
+  signal?: AbortSignal,
+): Promise<T> {
   if (!passkeysSupported) throw failed('passkeys_unsupported');
+  let credential: Credential | null;
   try {
-    const credential = await start();
-    if (credential !== null) return (credential as PublicKeyCredential).toJSON() as T;
+    credential = await start();
   } catch (error) {
     throw failed(
       signal?.aborted ? 'passkey_aborted' : failureOf(error, await deviceHasAuthenticator()),
       error,
     );
   }
-  throw failed('passkey_failed');
+  if (credential === null) throw failed('passkey_failed');
+  return inJson(responseOf, credential as unknown as Received);
+}
+
+/**
+ * Password managers replace `navigator.credentials`. The `toJSON` of some throws, that of others writes standard base64, and some
+ * leave out `rawId`. So the JSON is built from the buffers, and `toJSON` only helps where there are none.
+ */
+function inJson<T>(responseOf: (credential: Received) => T, credential: Received): T {
+  try {
+    return responseOf(credential);
+  } catch {
+    try {
+      return responseOf(credential.toJSON());
+    } catch (error) {
+      throw failed('passkey_failed', error);
+    }
+  }
 }
 
 const failed = (code: PasskeyErrorCode, cause?: unknown) =>
@@ -93,4 +124,65 @@ export function failureOf(error: unknown, deviceHasAuthenticator: boolean): Pass
     default:
       return 'passkey_failed';
   }
+}
+
+/** A credential or its JSON form: bytes are buffers in the first, text in the second. */
+interface Received {
+  readonly id: string;
+  readonly rawId?: unknown;
+  readonly authenticatorAttachment?: string | null;
+  readonly response: Readonly<Record<string, unknown>> & {
+    readonly transports?: string[];
+    getTransports?(): string[];
+  };
+  toJSON(): Received;
+}
+
+const registrationOf = (credential: Received): RegistrationResponse => {
+  const { response } = credential;
+  return {
+    ...commonMembers(credential),
+    response: {
+      clientDataJSON: base64urlOf(response['clientDataJSON']),
+      attestationObject: base64urlOf(response['attestationObject']),
+      transports: response.transports ?? response.getTransports?.() ?? [],
+    },
+  };
+};
+
+const authenticationOf = (credential: Received): AuthenticationResponse => {
+  const { response } = credential;
+  const userHandle = response['userHandle'] ?? null;
+  return {
+    ...commonMembers(credential),
+    response: {
+      clientDataJSON: base64urlOf(response['clientDataJSON']),
+      authenticatorData: base64urlOf(response['authenticatorData']),
+      signature: base64urlOf(response['signature']),
+      userHandle: userHandle === null ? null : base64urlOf(userHandle),
+    },
+  };
+};
+
+const commonMembers = ({ id, rawId, authenticatorAttachment }: Received) => ({
+  id: base64urlOf(rawId ?? id),
+  rawId: base64urlOf(rawId ?? id),
+  type: 'public-key' as const,
+  authenticatorAttachment: authenticatorAttachment ?? null,
+  clientExtensionResults: {},
+});
+
+/** @throws {TypeError} for anything but bytes, of whatever realm, and base64 of either alphabet */
+function base64urlOf(bytes: unknown): string {
+  const text = typeof bytes === 'string' ? bytes : btoa(binaryOf(bytes));
+  return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+}
+
+function binaryOf(bytes: unknown): string {
+  if (!ArrayBuffer.isView(bytes) && Object.prototype.toString.call(bytes) !== '[object ArrayBuffer]')
+    throw new TypeError('not bytes');
+  const view = ArrayBuffer.isView(bytes)
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : new Uint8Array(bytes as ArrayBuffer);
+  return Array.from(view, (byte) => String.fromCharCode(byte)).join('');
 }

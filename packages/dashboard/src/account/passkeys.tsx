@@ -1,5 +1,5 @@
 import { addPasskey } from '@latchkey/client/passkeys/add';
-import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
+import { passkeysAvailable, passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { inTurn, signalAccount } from '@latchkey/client/passkeys/signal';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
@@ -37,6 +37,13 @@ const nameError = signal('');
 const isOffered = signal(passkeysSupported && emailSignInNote.read() !== null);
 const busy = busyState<'add'>();
 const { error } = busy;
+
+/** Why no passkey can be added here; undefined if one can. */
+const obstacle = passkeysSupported
+  ? undefined
+  : passkeysAvailable
+    ? texts.errors.passkeys.unsupported
+    : texts.errors.passkeys.unavailable;
 
 const messages = {
   invalid_grant: words.refused,
@@ -245,11 +252,14 @@ export const Passkeys = () => (
     entries={2}
   >
     {isOffered.value ? <Offer /> : null}
-    <List id="passkeys" none={isOffered.value ? undefined : { icon: passkeyIcon, text: words.none }}>
+    <List
+      id="passkeys"
+      none={isOffered.value ? undefined : { icon: passkeyIcon, text: obstacle ?? words.none }}
+    >
       {passkeys.value.map((passkey) => (
         <PasskeyRow key={passkey.id} passkey={passkey} />
       ))}
     </List>
-    {passkeysSupported ? null : <p class="quiet">{texts.errors.passkeys.unsupported}</p>}
+    {obstacle === undefined || passkeys.value.length === 0 ? null : <p class="quiet">{obstacle}</p>}
   </Section>
 );

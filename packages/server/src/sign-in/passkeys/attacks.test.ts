@@ -380,9 +380,10 @@ onBothDatabases('attacks on passkeys', (open) => {
         : { ...json, [outer]: { ...(json as Record<string, object>)[outer], [inner]: value } };
     };
     const commonMembers = ['id', 'rawId', 'type', 'response.clientDataJSON'];
-    const invalidValues: unknown[] = [undefined, null, 7, true, [], {}, '', 'x'.repeat(40_000)];
+    const invalidValues: unknown[] = [null, 7, true, [], {}, '', 'x'.repeat(40_000)];
+    const invalidFor = (path: string) => (path === 'rawId' ? invalidValues : [undefined, ...invalidValues]);
     for (const path of [...commonMembers, 'response.attestationObject']) {
-      for (const value of invalidValues) {
+      for (const value of invalidFor(path)) {
         const { status, body } = await postRegistration(app, tokens, withMember(creation, path, value));
         expect([status, body.error]).toEqual([400, 'invalid_request']);
         expect(body.error_description).toStartWith(`${path}:`);
@@ -398,7 +399,7 @@ onBothDatabases('attacks on passkeys', (open) => {
 
     const assertion = authenticator.get(await requestOptions(app));
     for (const path of [...commonMembers, 'response.authenticatorData', 'response.signature']) {
-      for (const value of invalidValues) {
+      for (const value of invalidFor(path)) {
         const { status, body } = await postSignIn(app, withMember(assertion, path, value));
         expect([status, body.error]).toEqual([400, 'invalid_request']);
         expect(body.error_description).toStartWith(`${path}:`);

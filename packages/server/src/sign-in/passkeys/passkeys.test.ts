@@ -81,6 +81,36 @@ onBothDatabases('passkeys', (open) => {
     });
   }
 
+  test('the members of a ceremony may be base64 or base64url, padded or not, without rawId; the answers are base64url', async () => {
+    const app = await open();
+    const tokens = await app.login();
+    const padded = (text: string) => text.padEnd(Math.ceil(text.length / 4) * 4, '=');
+    const standard = (text: string) => text.replaceAll('-', '+').replaceAll('_', '/');
+    const spellings = [padded, standard, (text: string) => padded(standard(text))];
+    for (const spell of spellings) {
+      const authenticator = authenticatorFor(app);
+      const respelled = ({ rawId, ...json }: ReturnType<Authenticator['create' | 'get']>) =>
+        JSON.parse(
+          JSON.stringify(spell === standard ? { ...json, rawId } : json, (name, value) =>
+            typeof value === 'string' && !/^(type|authenticatorAttachment|\d)$/.test(name)
+              ? spell(value)
+              : value,
+          ),
+        );
+      const created = authenticator.create(await creationOptions(app, tokens));
+      const { status, body } = await app.ask('POST', '/passkey/register', {
+        token: tokens.access_token,
+        json: respelled(created),
+      });
+      expect([status, body.credential_id]).toEqual([201, created.id]);
+      const signIn = respelled(authenticator.get(await requestOptions(app)));
+      expect((await app.ask('POST', '/passkey/login', { json: signIn })).status).toBe(200);
+      const tampered = authenticator.get(await requestOptions(app), { id: `${created.id}=` });
+      expect((await app.ask('POST', '/passkey/login', { json: tampered })).status).toBe(200);
+    }
+    await app.close();
+  });
+
   test('browsers ask for a passkey under the name of the product', async () => {
     const name = '<script>alert(1)</script>';
     const app = await open({ settings: { LATCHKEY_PRODUCT_NAME: name } });

@@ -63,7 +63,7 @@ async function refusingOnError<T>(verify: () => Promise<T>): Promise<T> {
  */
 export function verifyRegistration(
   config: Config,
-  { id, rawId, type, response }: RegistrationResponse,
+  { id, rawId = id, type, response }: RegistrationResponse,
   challenge: string,
 ) {
   return refusingOnError(async () => {
@@ -133,7 +133,7 @@ type StoredCredential = Pick<Tables['passkeys'], 'public_key' | 'device_type'> &
  */
 export function verifyAuthentication(
   config: Config,
-  { id, rawId, response }: AuthenticationResponse,
+  { id, rawId = id, response }: AuthenticationResponse,
   stored: StoredCredential,
 ): Promise<{ counter: number; backedUp: boolean }> {
   return refusingOnError(async () => {
