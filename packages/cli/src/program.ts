@@ -166,7 +166,7 @@ function addLoginCommands(program: Command, run: RunCommand): void {
     .option('--yes', 'do not ask before that')
     .action(run(async () => (await import('./commands/logout.ts')).logout));
   define(program, 'token', 'print a valid access token, for scripts; with --scope one that allows less', [
-    'curl -H "Authorization: Bearer $(latchkey token)" https://tickets.example',
+    'echo "Authorization: Bearer $(latchkey token)" | curl https://tickets.example -H @-',
     'latchkey token --scope profile email --expires 5m',
     'latchkey token --scope tickets:read --resource https://tickets.example',
     'latchkey token --federated key_… --scope tickets:read',
