@@ -46,9 +46,8 @@ describe('completion', () => {
     ['latchkey whoami --account ', ['']],
     ['latchkey s', ['status', 'switch', 'sessions']],
     ['latchkey profile set --t', ['--time-zone']],
-    ['latchkey credential k', ['kubernetes']],
+    ['latchkey credential g', ['git']],
     ['latchkey credential git --host git.example --sc', ['--scope']],
-    ['latchkey credential docker e', ['erase']],
     ['latchkey login --server ', ['']],
     ['latchkey --server login whoa', ['whoami']],
   ];

@@ -1,4 +1,4 @@
-// The credential helpers, run by the real programs.
+// How git, docker and kubectl are signed in, with what packages/cli/README.md says, run by the real programs.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
@@ -72,34 +72,45 @@ async function startCluster(home: Home) {
   return { host: `127.0.0.1:${server.port}`, tokens, stop: () => server.stop(true) };
 }
 
+/** A block of the README, with a scope that exists here. */
+async function recipe(language: string, content: string): Promise<string> {
+  const text = await Bun.file(join(import.meta.dir, '../../packages/cli/README.md')).text();
+  const blocks = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].filter(([, name]) => name === language);
+  const block = blocks.find(([, , code]) => code?.includes(content))?.[2] ?? '';
+  return block.replace('images:pull', 'profile').replace('cluster:admin', 'profile');
+}
+
+test('docker gets a limited token for the registry it asks for, and stores nothing', async () => {
+  const helper = join(home.path, 'docker-credential-latchkey');
+  writeFileSync(helper, await recipe('sh', 'ServerURL'), { mode: 0o700 });
+  const ask = (operation: string, env = '') =>
+    runIn(home, ['sh', '-c', `printf %s registry.example | ${env} "$0" ${operation}`, helper]);
+  const { code, stdout } = await ask('get');
+  const { ServerURL, Username, Secret } = JSON.parse(stdout);
+  expect([code, ServerURL, Username]).toEqual([0, 'registry.example', 'oauth2']);
+  expect(await profileStatus(Secret)).toBe('no address');
+  expect(await ask('store')).toMatchObject({ code: 0, stdout: '' });
+  expect(await ask('get', 'LATCHKEY_ACCOUNT=nobody')).toMatchObject({ code: 1, stdout: '' });
+});
+
 const canRunKubernetes = Bun.which('kubectl') && Bun.which('openssl');
 
-test.skipIf(!canRunKubernetes)('kubectl sends a limited token to the cluster that is named', async () => {
+test.skipIf(!canRunKubernetes)('kubectl sends a limited token to the cluster', async () => {
   const cluster = await startCluster(home);
   const config = join(home.path, 'kubeconfig');
-  const get = (named: string) => {
-    const exec = {
-      apiVersion: 'client.authentication.k8s.io/v1',
-      command: 'latchkey',
-      args: ['credential', 'kubernetes', '--host', named, '--scope', 'profile'],
-      interactiveMode: 'Never',
-      provideClusterInfo: true,
-    };
-    const server = { server: `https://${cluster.host}`, 'insecure-skip-tls-verify': true };
-    const kubeconfig = {
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'test',
-      clusters: [{ name: 'test', cluster: server }],
-      users: [{ name: 'ada', user: { exec } }],
-      contexts: [{ name: 'test', context: { cluster: 'test', user: 'ada' } }],
-    };
-    writeFileSync(config, JSON.stringify(kubeconfig), { mode: 0o600 });
-    return runIn(home, ['kubectl', '--kubeconfig', config, 'get', '--raw', '/version']);
+  const kubeconfig = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'test',
+    clusters: [
+      { name: 'test', cluster: { server: `https://${cluster.host}`, 'insecure-skip-tls-verify': true } },
+    ],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'latchkey' } }],
+    ...(Bun.YAML.parse(await recipe('yaml', 'ExecCredential')) as object),
   };
-  expect((await get('other.example')).code).not.toBe(0);
-  expect(cluster.tokens).toEqual([]);
-  expect((await get(cluster.host)).code).toBe(0);
+  writeFileSync(config, JSON.stringify(kubeconfig), { mode: 0o600 });
+  const get = ['kubectl', '--kubeconfig', config, 'get', '--raw', '/version'];
+  expect(await runIn(home, get)).toMatchObject({ code: 0 });
   await cluster.stop();
   expect(await profileStatus(cluster.tokens[0] ?? '')).toBe('no address');
 });

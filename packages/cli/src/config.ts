@@ -39,8 +39,6 @@ export function readConfig() {
     /** Where to ask for tokens, in the place of a stored login. */
     agent: value('LATCHKEY_AGENT'),
     credentials: value('LATCHKEY_CREDENTIALS'),
-    /** Kubernetes sets it for its credential helpers. */
-    kubernetesExecInfo: value('KUBERNETES_EXEC_INFO'),
     /** For the programs that this one starts: without the credentials that it was given. */
     programEnvironment,
     home,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { destinationOf, destinationsOf, isNamed, requireHosts } from './credential-hosts.ts';
+import { destinationOf, isNamed, requireHosts } from './credential-hosts.ts';
 import { UsageError } from './exit.ts';
 
 describe('a host gets a token only if it is named with its port', () => {
@@ -36,16 +36,6 @@ describe('a host gets a token only if it is named with its port', () => {
       const origin = destinationOf(protocol, host);
       expect(origin !== undefined && isNamed(origin, ['unrelated.example', named])).toBe(isAnswered);
     });
-  }
-});
-
-test('an address without a scheme means https, and http only on this machine', () => {
-  const origins = (address: string) => destinationsOf(address).map(({ origin }) => origin);
-  expect(origins('https://registry.example/v1/')).toEqual(['https://registry.example']);
-  expect(origins('registry.example:5000')).toEqual(['https://registry.example:5000']);
-  expect(origins('localhost:5000')).toEqual(['https://localhost:5000', 'http://localhost:5000']);
-  for (const address of ['http://registry.example', 'ftp://registry.example', 'a b', 'https://a@b', '']) {
-    expect(origins(address)).toEqual([]);
   }
 });
 

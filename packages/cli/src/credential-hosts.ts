@@ -5,7 +5,7 @@ import { UsageError } from './exit.ts';
 const hostAndPort = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
 
 /**
- * The origin that a program wants to sign in to. Undefined if it must not get a token: plain http to another machine,
+ * The origin that git wants to sign in to. Undefined if it must not get a token: plain http to another machine,
  * another protocol, or an address that is malformed.
  * @param host with a port, unless that is the default one of the protocol
  */
@@ -14,16 +14,6 @@ export function destinationOf(protocol: string, host: string): URL | undefined {
   if (!URL.canParse(`${protocol}://${host}`)) return undefined;
   const origin = new URL(`${protocol}://${host}`);
   return protocol === 'https' || isLoopbackHost(origin.hostname) ? origin : undefined;
-}
-
-/**
- * The origins that an address can mean. Without a scheme it means https, and on this machine also http.
- * @param address may have a path, which does not matter
- */
-export function destinationsOf(address: string): URL[] {
-  const [, scheme, host = ''] = /^(?:([a-z]+):\/\/)?([^/]+)(?:\/[\x21-\x7e]*)?$/i.exec(address) ?? [];
-  const protocols = scheme === undefined ? ['https', 'http'] : [scheme.toLowerCase()];
-  return protocols.flatMap((protocol) => destinationOf(protocol, host) ?? []);
 }
 
 /** Whether the origin is one of the hosts, with the same port. */

@@ -39,12 +39,12 @@ export async function readLine(input: TextSource, maxLength: number, signal: Abo
 }
 
 /**
- * The input until `end` matches, or to its end. May be longer than that, and is cut off somewhere after `maxLength`.
+ * The input until `end` matches, or all of it. May be longer than that, and is cut off somewhere after `maxLength`.
  * @throws {LatchkeyError} `aborted`
  */
 export async function readUntil(
   input: TextSource,
-  end: RegExp | undefined,
+  end: RegExp,
   maxLength: number,
   signal: AbortSignal,
 ): Promise<string> {
@@ -53,7 +53,7 @@ export async function readUntil(
     let text = '';
     for await (const chunk of input) {
       text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
-      if (end?.test(text) || text.length > maxLength) break;
+      if (end.test(text) || text.length > maxLength) break;
     }
     return text;
   };

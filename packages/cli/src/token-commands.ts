@@ -1,6 +1,6 @@
 // The commands that hand tokens to other programs.
 
-import { Argument, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { Context } from './context.ts';
 import { UsageError } from './exit.ts';
 import { withExamples } from './help.ts';
@@ -26,38 +26,21 @@ export function define(
 const repeated = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
 
 export function addCredentialCommands(program: Command, run: RunCommand): void {
-  const credential = define(
-    program,
-    'credential',
-    'sign git, docker or kubernetes in, as their credential helper',
-    ['latchkey help credential git'],
-  ).action(
+  const credential = define(program, 'credential', 'sign git in, as its credential helper', [
+    'latchkey help credential git',
+  ]).action(
     run(async () => {
-      throw new UsageError('Name the program to sign in: git, docker or kubernetes.');
+      throw new UsageError('Name the program to sign in: git.');
     }),
   );
-  const helper = (name: string, description: string, example: string): Command =>
-    define(credential, name, description, [example])
-      .option('--host <host>', 'a host to sign in to, with its port; can be repeated', repeated)
-      .option('--scope <scope>', 'what tokens for these hosts allow; can be repeated', repeated)
-      .option('--resource <uri>', 'the only service that accepts these tokens');
-  helper(
-    'git',
-    'sign git in',
+  define(credential, 'git', 'sign git in', [
     "git config --global credential.helper '!latchkey credential git --host git.example --scope code:write'",
-  )
+  ])
+    .option('--host <host>', 'a host to sign in to, with its port; can be repeated', repeated)
+    .option('--scope <scope>', 'what tokens for these hosts allow; can be repeated', repeated)
+    .option('--resource <uri>', 'the only service that accepts these tokens')
     .argument('<operation>', 'get, store or erase: git appends it')
     .action(run(async () => (await import('./commands/credential-git.ts')).gitCredential));
-  helper(
-    'docker',
-    'sign docker in',
-    'latchkey credential docker --host registry.example --scope images:pull "$@"',
-  )
-    .addArgument(new Argument('<operation>', 'docker appends it').choices(['get', 'store', 'erase', 'list']))
-    .action(run(async () => (await import('./commands/credential-docker.ts')).dockerCredential));
-  helper('kubernetes', 'sign kubectl in', 'latchkey credential kubernetes --scope cluster:admin').action(
-    run(async () => (await import('./commands/credential-kubernetes.ts')).kubernetesCredential),
-  );
 }
 
 export function addAgentCommands(program: Command, run: RunCommand): void {

@@ -1,7 +1,19 @@
-import { connect } from '../connection.ts';
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { checkedHelper, type HelperOptions, readRequest, tokenFor, username } from '../credential-helper.ts';
-import { destinationOf } from '../credential-hosts.ts';
+import { destinationOf, isNamed, requireHosts } from '../credential-hosts.ts';
+import { UsageError } from '../exit.ts';
+import { readUntil, requestedAccess } from '../text-input.ts';
+import { type DatedToken, issueDatedToken, ownToken } from '../tokens.ts';
+
+interface HelperOptions {
+  readonly host?: readonly string[];
+  readonly scope?: readonly string[];
+  readonly resource?: string;
+}
+
+/** The user name beside a token, which services ignore. It must not tell them who the user is. */
+const username = 'oauth2';
 
 /**
  * `latchkey credential git OPERATION`: a token for git. For another host it prints nothing, so that git asks its next
@@ -10,11 +22,11 @@ import { destinationOf } from '../credential-hosts.ts';
  */
 export async function gitCredential(ctx: Context, operation: string, options: HelperOptions): Promise<void> {
   const helper = checkedHelper(ctx, options);
-  const request = parseAttributes(await readRequest(ctx, /(^|\n)\n/));
+  const request = parseAttributes(await readRequest(ctx));
   if (operation !== 'get') return;
   const origin = destinationOf(request.get('protocol') ?? '', request.get('host') ?? '');
   if (!origin) return;
-  const found = await tokenFor(ctx, await connect(ctx), helper, [origin]);
+  const found = await tokenFor(ctx, await connect(ctx), helper, origin);
   if (!found) return;
   const { token, expiresAt } = found;
   ctx.output.result(undefined, () => [
@@ -22,6 +34,44 @@ export async function gitCredential(ctx: Context, operation: string, options: He
     `password=${token}`,
     ...(expiresAt === undefined ? [] : [`password_expiry_utc=${Math.floor(expiresAt / 1000)}`]),
   ]);
+}
+
+type Helper = ReturnType<typeof checkedHelper>;
+
+/** The hosts, and what tokens for them allow: undefined without a scope. @throws {UsageError} */
+function checkedHelper({ output }: Context, { host = [], scope, resource }: HelperOptions) {
+  if (output.json)
+    throw new UsageError('A credential helper answers in the format of git.', 'Leave out --json.');
+  requireHosts(host);
+  if (!scope && host.length > 0) throw scopeMissing('--host');
+  if (!scope && resource !== undefined) throw scopeMissing('--resource');
+  return { hosts: host, access: scope && requestedAccess(scope, resource) };
+}
+
+const scopeMissing = (option: string) =>
+  new UsageError(
+    `${option} needs a --scope: other services only get a token that is limited to one.`,
+    'Add --scope with what the service needs.',
+  );
+
+/** The request of git, up to an empty line. @throws {UsageError} in a terminal, which would have to type it */
+function readRequest({ stdin, signal }: Context): Promise<string> {
+  const input = stdin();
+  if (input.isTTY) throw new UsageError('git runs its credential helper, and sends it a request.');
+  return readUntil(input, /(^|\n)\n/, fieldLimits.bodyBytes, signal);
+}
+
+/** A token for this origin. Undefined if it may have none. */
+async function tokenFor(
+  { signal }: Context,
+  connection: Connection,
+  { hosts, access }: Helper,
+  origin: URL,
+): Promise<DatedToken | undefined> {
+  // A host that `--host` names gets a limited token, even if it is the login's own server.
+  if (access && isNamed(origin, hosts)) return issueDatedToken(connection, access, signal);
+  if (origin.origin === connection.server) return ownToken(connection, signal);
+  return undefined;
 }
 
 /** Lines of `name=value`, up to an empty one. Of equal names the last counts. */
