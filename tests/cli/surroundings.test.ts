@@ -1,7 +1,7 @@
 // What the command line sends and to whom, and that hostile servers and directories do no harm.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   expireAccessToken,
@@ -108,24 +108,52 @@ describe('a hostile server', () => {
     await hostile.stop();
   });
 
-  test('cannot damage the credentials of other servers with senseless responses', async () => {
+  test.each<[string, object]>([
+    ['no user', { id: null }],
+    ['a user of 900,000 characters', { id: 'usr_1', email: 'a'.repeat(900_000) }],
+  ])('cannot fill or damage the credentials with %s', async (_, user) => {
     const home = newHome();
     await storeLogin(home, service.url, 'beside@example.com');
     const headers = { 'X-Request-Id': 'x' };
     const hostile = listener(({ url }) => {
-      const token = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer', expires_in: 60 };
+      const token = {
+        access_token: 'a',
+        refresh_token: 'r',
+        token_type: 'Bearer',
+        expires_in: 60,
+      };
       if (url.endsWith('/token')) return Response.json(token, { headers });
-      if (url.endsWith('/me')) return Response.json({ id: null }, { headers });
+      if (url.endsWith('/me')) return Response.json(user, { headers });
       const verification_uri = new URL('/device', url).href;
       const codes = { device_code: 'd', user_code: 'c', verification_uri, expires_in: 60, interval: 0.1 };
       return Response.json({ ...codes, verification_uri_complete: verification_uri }, { headers });
     });
     const login = await latchkey(home, 'login', '--no-browser', '--server', hostile.url);
-    expect({ code: login.code, stdout: login.stdout }).toEqual({
-      code: 0,
-      stdout: `Signed in to ${hostile.url}.\n`,
-    });
+    expect([login.code, login.stdout]).toEqual([0, `Signed in to ${hostile.url}.\n`]);
+    expect(statSync(home.credentialsFile).size).toBeLessThan(4_096);
     expect((await latchkey(home, 'token', '--server', service.url)).code).toBe(0);
+    await hostile.stop();
+  });
+
+  test('cannot fill the terminal', async () => {
+    const long = 'x'.repeat(1_000_000);
+    const me = { id: 'usr_1', name: long, email: long, created_at: long };
+    const sessions = [
+      { ...me, kind: 'device', method: long, client_name: null, device_name: null, last_used_at: long },
+    ];
+    const refusal = { error: 'invalid_request', error_description: long, request_id: long };
+    const headers = { 'X-Request-Id': 'x' };
+    const hostile = listener(({ url }) => {
+      if (url.endsWith('/me')) return Response.json(me, { headers });
+      if (url.includes('/sessions')) return Response.json({ sessions, next_cursor: null }, { headers });
+      return Response.json(refusal, { status: 400, headers });
+    });
+    const home = newHome({ LATCHKEY_SERVER: hostile.url });
+    await storeLogin(home, service.url, 'long@example.com', hostile.url);
+    for (const command of ['whoami', 'profile', 'sessions', 'status', 'organizations']) {
+      const { stdout, stderr } = await latchkey(home, command);
+      expect([command, stdout.length + stderr.length < 50_000]).toEqual([command, true]);
+    }
     await hostile.stop();
   });
 });

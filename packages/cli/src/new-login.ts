@@ -8,7 +8,7 @@ import {
 } from '@latchkey/client/credentials';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import { revokeToken } from '@latchkey/client/internal/revoke-token';
-import type { Profile, ProfileView } from '@latchkey/contract/account';
+import { userOf } from '@latchkey/client/internal/user';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Connection, StoredConnection } from './connection.ts';
 import type { Context } from './context.ts';
@@ -43,22 +43,16 @@ export async function keepSession(
     await revokeToken(api, next.refresh_token).catch(() => {});
     throw error;
   }
-  const profile = await api
-    .call('getProfile', { accessToken: tokens.access_token })
-    .then(checkedProfile)
-    .catch((error: unknown) => (error instanceof LatchkeyError ? error : Promise.reject(error)));
-  const user = profile instanceof LatchkeyError ? undefined : { id: profile.id, email: profile.email };
-  const settled = await afterRefresh(connection, () => settleLogin(storage, next, added.name, user, account));
+  const user = await userOf(api, tokens.access_token).catch((error: unknown) =>
+    error instanceof LatchkeyError ? error : Promise.reject(error),
+  );
+  const known = user instanceof LatchkeyError ? undefined : user;
+  const settled = await afterRefresh(connection, () =>
+    settleLogin(storage, next, added.name, known, account),
+  );
   for (const { replaced } of [added, settled]) await endReplaced(ctx, connection, replaced);
-  print(ctx, server, settled.name, profile);
+  print(ctx, server, settled.name, user);
   await printOthers(ctx, connection, settled.name);
-}
-
-/** @throws {LatchkeyError} `not_latchkey` for a response that does not identify the user */
-function checkedProfile(profile: ProfileView): Profile {
-  const { id, email } = Object(profile) as Partial<Profile>;
-  if (typeof id === 'string' && typeof email === 'string') return profile as Profile;
-  throw new LatchkeyError('not_latchkey', 'The response contains no profile.');
 }
 
 /** Replaces a login once no other process is refreshing it, so that its newest tokens are known. */
@@ -95,15 +89,20 @@ export async function endReplaced(
   }
 }
 
-function print({ output }: Context, server: string, account: string, profile: Profile | LatchkeyError): void {
-  if (!(profile instanceof LatchkeyError)) {
-    const { id, email } = profile;
+function print(
+  { output }: Context,
+  server: string,
+  account: string,
+  user: StoredLogin['user'] | LatchkeyError,
+): void {
+  if (!(user instanceof LatchkeyError)) {
+    const { id, email } = user;
     output.result({ server, account, user: { id, email } }, () => [
       `Signed in to ${server} as ${email}${account === email ? '' : ` (account ${account})`}.`,
     ]);
     return;
   }
-  const description = `You are signed in, but the server did not return your profile: ${profile.message}`;
+  const description = `You are signed in, but the server did not return your profile: ${user.message}`;
   output.message({ warning: 'user_unknown', description }, () => [
     `latchkey: Warning: ${description}`,
     'Run `latchkey whoami` to ask again.',

@@ -12,6 +12,13 @@ export function visible(text: string): string {
     .replace(/[\p{C}\p{Zl}\p{Zp}\u{115F}\u{1160}\u{2800}\u{3164}\u{FFA0}]/gu, codePointOf);
 }
 
+/** In characters: more than any name, address or scope that the service allows. */
+const maxShownLength = 4_096;
+
+/** Text that a server says, cut where it is longer than a server of ours would say it. */
+export const shortened = (text: string): string =>
+  text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}…`;
+
 /** The columns that a text without control characters takes in a terminal. */
 function displayWidth(text: string): number {
   let width = 0;
@@ -21,9 +28,9 @@ function displayWidth(text: string): number {
   return width;
 }
 
-/** Rows in columns, as lines. Cells may contain untrusted text. */
+/** Rows in columns, as lines. Cells may contain untrusted text of any length. */
 export function table(rows: readonly (readonly string[])[]): string[] {
-  const safe = rows.map((row) => row.map(visible));
+  const safe = rows.map((row) => row.map((cell) => visible(shortened(cell))));
   const width = (column: number) => Math.max(...safe.map((row) => displayWidth(row[column] ?? '')));
   const widths = (safe[0] ?? []).map((_, column) => width(column));
   return safe.map((row) =>

@@ -3,6 +3,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { isAbsolute } from 'node:path';
 import type { IssuedToken } from '@latchkey/contract/tokens';
+import { serverOrigin } from './api.ts';
 import { unlessAborted } from './clock.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import { authorizedCalls, type CallOptions, type Session } from './session.ts';
@@ -32,8 +33,17 @@ const timeoutMilliseconds = 300_000;
 export async function connectAgent(address: string, signal?: AbortSignal): Promise<Agent> {
   const target = targetOf(address);
   const { server } = Object(await ask(target, 'GET', '/agent', undefined, signal)) as { server?: unknown };
-  if (typeof server !== 'string') throw new LatchkeyError('not_latchkey', notAgent(target.name));
+  if (!isServer(server)) throw new LatchkeyError('not_latchkey', notAgent(target.name));
   return { server, token: (wanted = {}) => requestToken(target, wanted) };
+}
+
+/** Whether it is the address of a server, in the form used throughout this package. */
+function isServer(address: unknown): address is string {
+  try {
+    return typeof address === 'string' && serverOrigin(address) === address;
+  } catch {
+    return false;
+  }
 }
 
 export interface AgentSessionOptions extends CallOptions, Omit<WantedToken, 'signal'> {

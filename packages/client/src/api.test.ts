@@ -94,6 +94,18 @@ test('a response longer than any of the service is not read to its end', async (
   expect([error.code, error.message]).toEqual(['not_latchkey', expect.stringContaining('too long')]);
 });
 
+test('a message and a request id of any length are cut', async () => {
+  const long = 'x'.repeat(1_000_000);
+  const body = { error: 'invalid_request', error_description: long, request_id: long };
+  const fetch = async () => Response.json(body, { status: 400 });
+  const error = await failing(createApi({ server: 'https://login.example', fetch }), '/');
+  expect([error.code, error.message.length, error.requestId?.length]).toEqual([
+    'invalid_request',
+    2_000,
+    128,
+  ]);
+});
+
 test('a form is sent as text, which every fetch understands, with its content type', async () => {
   const sent: RequestInit[] = [];
   const fetch = async (_: string, init: RequestInit) => {
@@ -127,7 +139,7 @@ test('a service cannot send error codes that are reserved for the client', async
       server: 'https://login.example',
       fetch: async () => Response.json({ error, error_description: '.', request_id: 'r' }, { status: 400 }),
     });
-  for (const code of ['aborted', 'login_over', 'passkey_failed'])
+  for (const code of ['aborted', 'login_over', 'passkey_failed', 'no\ncode', 'x'.repeat(65)])
     expect(await codeOf(sending(code).call('logout'))).toBe('not_latchkey');
   expect(await codeOf(sending('invalid_grant').call('logout'))).toBe('invalid_grant');
 });

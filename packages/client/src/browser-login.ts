@@ -44,6 +44,8 @@ const lifetimeSeconds = 300;
 const secretBytes = 32;
 /** Pauses between tries of one redemption, within the 60 s for which the service repeats its response. */
 const retryPausesMilliseconds: readonly number[] = [500, 1_000, 2_000, 4_000];
+/** The code has expired after a longer pause. */
+const maxPauseMilliseconds = 30_000;
 
 /**
  * Starts a login in a browser on this machine: open its address, then wait for its tokens. No code passes through the person's hands, so
@@ -186,7 +188,9 @@ async function redeem({ api, clock, listener, verifier }: Waiting, code: string)
       return checkedTokens(body);
     } catch (error) {
       if (pause === undefined || !(error instanceof LatchkeyError && error.retryable)) throw error;
-      await clock.sleep(Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000));
+      const milliseconds = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
+      if (milliseconds > maxPauseMilliseconds) throw error;
+      await clock.sleep(milliseconds);
     }
   }
   throw new Error('the last try has neither returned nor thrown');

@@ -264,6 +264,9 @@ export const newIdempotencyKey = (): string =>
 
 /** No access token lives this long, and any date computed from it is still valid. */
 const maxLifetimeSeconds = 2 ** 31;
+/** Whether it is a number of seconds that a token can live. @internal */
+export const isLifetime = (value: unknown): value is number =>
+  typeof value === 'number' && value >= 0 && value <= maxLifetimeSeconds;
 /** Several times the longest token of the service: a stored one must leave room for other logins. */
 const maxTokenLength = 1_024;
 /** Whether it is text that a header can carry, and no longer than a token. @see RFC 6749 appendix A @internal */
@@ -277,13 +280,8 @@ export const isToken = (value: unknown): value is string =>
  */
 export function checkedTokens(answer: unknown): TokenSet {
   const { access_token, refresh_token, expires_in } = Object(answer) as Partial<TokenSet>;
-  const isComplete =
-    isToken(access_token) &&
-    isToken(refresh_token) &&
-    typeof expires_in === 'number' &&
-    expires_in >= 0 &&
-    expires_in <= maxLifetimeSeconds;
-  if (!isComplete) throw new LatchkeyError('not_latchkey', 'The response contains no tokens.');
+  if (!isToken(access_token) || !isToken(refresh_token) || !isLifetime(expires_in))
+    throw new LatchkeyError('not_latchkey', 'The response contains no tokens.');
   return answer as TokenSet;
 }
 

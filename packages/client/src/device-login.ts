@@ -139,6 +139,7 @@ function checkedAuthorization(server: string, response: Answer<'startDeviceAutho
     isToken(user_code) &&
     user_code.length <= maxUserCodeLength &&
     isSeconds(expires_in) &&
+    expires_in > 0 &&
     (interval === undefined || isSeconds(interval));
   if (!isComplete) throw new LatchkeyError('not_latchkey', 'The response does not start a device login.');
   return {

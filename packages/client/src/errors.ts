@@ -57,7 +57,12 @@ const ownCodes: ReadonlySet<unknown> = new Set([...clientCodes, ...passkeyCodes]
 
 /** Whether a service may send this code: the client's own codes are reserved. @internal */
 export const isServerError = (code: unknown): code is ErrorCode =>
-  typeof code === 'string' && !ownCodes.has(code);
+  typeof code === 'string' && /^\w{1,64}$/.test(code) && !ownCodes.has(code);
+
+/** Messages may repeat what a server says. */
+const maxMessageLength = 2_000;
+/** The maximum of the service. */
+const maxRequestIdLength = 128;
 
 type ErrorDetails = Partial<Omit<LatchkeyError, 'code' | 'retryable' | keyof Error>> & {
   readonly cause?: unknown;
@@ -95,11 +100,14 @@ export class LatchkeyError extends Error {
   readonly body: Readonly<Record<string, unknown>>;
 
   constructor(code: LatchkeyErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(
+      message.slice(0, maxMessageLength),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     this.name = 'LatchkeyError';
     this.code = code;
     this.status = details.status;
-    this.requestId = details.requestId;
+    this.requestId = details.requestId?.slice(0, maxRequestIdLength);
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.intervalSeconds = details.intervalSeconds;
     this.obstacle = details.obstacle;

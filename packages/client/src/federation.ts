@@ -3,7 +3,7 @@ import type { federationGrantType as contractGrantType, IssuedToken } from '@lat
 import { type Api, isLoopbackHost } from './api.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 import { requestRun, type WantedToken } from './token-exchange.ts';
-import { within } from './transport.ts';
+import { boundedText, parseJson, within } from './transport.ts';
 
 const grantType: typeof contractGrantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
@@ -64,7 +64,8 @@ async function askGitHub(
   const headers = { Authorization: `Bearer ${requestToken}`, Accept: 'application/json' };
   const token = await within(timeoutMilliseconds, signal, url.origin, async (requestSignal) => {
     const response = await fetch(url.href, { headers, redirect: 'error', signal: requestSignal });
-    return response.ok ? (Object(await response.json()) as { value?: unknown }).value : undefined;
+    const answer = response.ok ? parseJson(await boundedText(response, url.origin)) : undefined;
+    return (Object(answer) as { value?: unknown }).value;
   }).catch((error: unknown) => {
     if (hasCode(error, 'aborted')) throw error;
   });

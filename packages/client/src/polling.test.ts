@@ -151,6 +151,7 @@ test('an incomplete response or a link that is not a web page is refused', async
     { ...started, device_code: 'x'.repeat(1_025) },
     { ...started, user_code: 'X'.repeat(65) },
     { ...started, user_code: 'BC\u001b[2J' },
+    { ...started, expires_in: 0 },
     { ...started, expires_in: 1e300 },
     { ...started, interval: 'often' },
     { ...started, verification_uri_complete: 'file:///etc/passwd' },

@@ -2,8 +2,8 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
 import { type CredentialStore, type StoredSession, tokenMembers } from './credentials.ts';
 import { type DeviceLogin, type DeviceLoginOptions, startDeviceLogin } from './device-login.ts';
-import { hasCode } from './errors.ts';
 import { revokeToken } from './revoke-token.ts';
+import { userOf } from './user.ts';
 
 export interface SignInOptions extends DeviceLoginOptions {
   readonly api: Api;
@@ -45,15 +45,4 @@ async function storeSession(api: Api, store: CredentialStore, tokens: TokenSet):
   // The new login is stored, so a failure here is no failure of the sign-in.
   if (replaced && replaced.kind !== 'key') await revokeToken(api, replaced.refresh_token).catch(() => {});
   return session;
-}
-
-/** Empty for a scope that does not allow the program to see whose login it is. */
-async function userOf(api: Api, accessToken: string): Promise<StoredSession['user']> {
-  try {
-    const { id, email = '' } = await api.call('getProfile', { accessToken });
-    return { id, email };
-  } catch (error) {
-    if (hasCode(error, 'insufficient_scope')) return { id: '', email: '' };
-    throw error;
-  }
 }

@@ -4,6 +4,7 @@ import type {
   IssuedToken,
 } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
+import { isLifetime, isToken } from './credentials.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 import { operations } from './operations.ts';
 import type { Session } from './session.ts';
@@ -91,7 +92,6 @@ async function acceptedToken(session: Session, signal: AbortSignal | undefined):
 /** @throws {LatchkeyError} `not_latchkey`, with this message @internal */
 export function checkedToken(answer: unknown, message: string): IssuedToken {
   const { access_token, expires_in } = Object(answer) as Partial<IssuedToken>;
-  if (typeof access_token === 'string' && /^[\x21-\x7e]+$/.test(access_token) && Number.isInteger(expires_in))
-    return answer as IssuedToken;
+  if (isToken(access_token) && isLifetime(expires_in)) return answer as IssuedToken;
   throw new LatchkeyError('not_latchkey', message);
 }

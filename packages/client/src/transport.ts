@@ -106,7 +106,8 @@ export async function receive(response: Response, origin: string): Promise<Recei
 const redirectOrigin = (location: string | null, base: string): string =>
   location !== null && URL.canParse(location, base) ? ` to ${new URL(location, base).origin}` : '';
 
-async function boundedText(response: Response, origin: string): Promise<string> {
+/** @throws {LatchkeyError} `not_latchkey` if it is too long @internal */
+export async function boundedText(response: Response, origin: string): Promise<string> {
   const reader = response.body?.getReader();
   if (!reader) return '';
   const decoder = new TextDecoder();

@@ -14,7 +14,7 @@ import {
 import type { Context } from '../context.ts';
 import { type Failure, failureOf, ReportedError } from '../exit.ts';
 import { openStorage } from '../storage.ts';
-import { duration, localTime, table } from '../text.ts';
+import { duration, localTime, shortened, table } from '../text.ts';
 
 type State = 'ok' | 'note' | 'warning' | 'problem';
 
@@ -140,7 +140,7 @@ async function checkServer(
   const clockDifferenceSeconds = Number.isNaN(difference) ? null : Math.round(difference);
   const document = await api.send('/openapi.json', { signal }).catch(() => undefined);
   const { info } = Object(document?.body) as { info?: { version?: unknown } };
-  const version = typeof info?.version === 'string' ? info.version : null;
+  const version = typeof info?.version === 'string' ? shortened(info.version) : null;
   const text = `${server} (${sources[source]}) answers in ${latency} ms${version === null ? '' : `, version ${version}`}`;
   return findings(
     { version, latency, clockDifferenceSeconds },

@@ -6,7 +6,7 @@ import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, orNotFound, UsageError } from '../exit.ts';
 import { allPages, printList } from '../pages.ts';
-import { localTime } from '../text.ts';
+import { localTime, shortened } from '../text.ts';
 import { parseDuration, requestedAccess, requireText } from '../text-input.ts';
 
 export interface NewKeyOptions {
@@ -55,7 +55,7 @@ export async function createKey(ctx: Context, options: NewKeyOptions): Promise<v
   const created = await cancellable('Cancelled, but the server may already have created the key.', () =>
     connection.session.call('createKey', { body: key, signal: ctx.signal }),
   );
-  ctx.output.result(created, () => [created.key ?? created.id]);
+  ctx.output.result(created, () => [shortened(created.key ?? created.id)]);
 }
 
 /** @throws {UsageError} */

@@ -1,5 +1,6 @@
 import { credentialStore, type StoredKey } from '@latchkey/client/credentials';
-import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import { hasCode } from '@latchkey/client/errors';
+import { userOf } from '@latchkey/client/internal/user';
 import { newAccountName } from '../account-name.ts';
 import { type Connection, connectStored } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -17,7 +18,7 @@ export async function loginWithKey(ctx: Context): Promise<void> {
   const { server, stored } = connection;
   const { key, user } = await cancellable('Login cancelled. Nothing was changed.', async () => {
     const read = await readKey(ctx);
-    return { key: read, user: await userOf(ctx, connection, read) };
+    return { key: read, user: await ownerOf(ctx, connection, read) };
   });
   const login: StoredKey = {
     kind: 'key',
@@ -48,19 +49,14 @@ async function readKey({ stdin, output, signal }: Context): Promise<string> {
 }
 
 /** Asks the server whose key it is. A key may be too narrow to say. */
-async function userOf(
+async function ownerOf(
   { signal }: Context,
   { api, server }: Connection,
   key: string,
 ): Promise<StoredKey['user']> {
   try {
-    const { id, email = '' } = await api.call('getProfile', { accessToken: key, signal });
-    if (typeof id === 'string' && typeof email === 'string') return { id, email };
-    throw new LatchkeyError('not_latchkey', 'The response contains no profile.');
+    return await userOf(api, key, signal);
   } catch (error) {
-    if (hasCode(error, 'invalid_token')) throw new KeyRefused(server, error.requestId);
-    // The server refuses a key that is not valid before it looks at what that allows.
-    if (hasCode(error, 'insufficient_scope')) return { id: '', email: '' };
-    throw error;
+    throw hasCode(error, 'invalid_token') ? new KeyRefused(server, error.requestId) : error;
   }
 }
