@@ -44,7 +44,7 @@ export async function startGallery(): Promise<Gallery> {
     hostname: '127.0.0.1',
     fetch: (request) => {
       const { pathname } = new URL(request.url);
-      if (pathname === '/') return new Response(html, { headers: pageHeaders({ https: false }) });
+      if (pathname === '/') return new Response(html, { headers: pageHeaders() });
       return new Response(files.get(pathname) ?? null, { status: files.has(pathname) ? 200 : 404 });
     },
   });

@@ -34,7 +34,7 @@ export function documentationRoutes(routes: Routes, ctx: Context, version: strin
     handler: ({ request }) => fileResponse(json(), request.headers, { 'Content-Type': type }),
   });
   const page = once(() => storeFile(withProduct(referencePage(referenceOf(api(), options)), product)));
-  const headers = pageHeaders(ctx.config);
+  const headers = pageHeaders();
   serveStaticPath(routes, {
     id: 'reference',
     title: 'Open the API reference',

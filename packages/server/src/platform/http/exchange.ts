@@ -25,6 +25,8 @@ const commonHeaders = {
 const emptyHeaders = new Headers(commonHeaders);
 const jsonHeaders = new Headers({ ...commonHeaders, 'Content-Type': 'application/json' });
 
+const hstsMaxAgeSeconds = 63_072_000;
+
 const noParams: Readonly<Record<string, string>> = {};
 
 /** One HTTP request, the response being built for it, and what the log will say about it. */
@@ -44,6 +46,7 @@ export class Exchange {
   /** Takes the place of the error object. */
   errorPage: ((error: AuthError) => Response) | undefined;
   readonly #cors: Readonly<Record<string, string>> | undefined;
+  readonly #https: boolean;
   #hasCommonHeaders = false;
 
   constructor(request: Request, connection: ConnectionInfo, config: Config, path: string) {
@@ -54,6 +57,7 @@ export class Exchange {
     this.requestId = isWellFormed ? sent : crypto.randomUUID();
     this.loggedId = isWellFormed ? redact(sent) : this.requestId;
     this.#cors = corsHeaders(config, request, path);
+    this.#https = config.https;
   }
 
   /** A JSON response, or one without a body if `body` is undefined. */
@@ -87,6 +91,7 @@ export class Exchange {
 
   #withOwnHeaders(response: Response): Response {
     response.headers.set('X-Request-Id', this.requestId);
+    if (this.#https) response.headers.set('Strict-Transport-Security', `max-age=${hstsMaxAgeSeconds}`);
     for (const name in this.#cors) response.headers.set(name, this.#cors[name]!);
     return response;
   }

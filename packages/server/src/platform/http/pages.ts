@@ -90,7 +90,6 @@ const permissionsPolicy = [
   'publickey-credentials-get=(self)',
 ].join(', ');
 
-const hstsMaxAgeSeconds = 63_072_000;
 const assetMaxAgeSeconds = 31_536_000;
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -98,18 +97,17 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
-const securityHeaders = ({ https }: Transport): Record<string, string> => ({
+const securityHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Resource-Policy': 'same-origin',
-  ...(https ? { 'Strict-Transport-Security': `max-age=${hstsMaxAgeSeconds}` } : {}),
-});
+};
 
 type PageOptions = Pick<Config, 'https' | 'product'>;
 
 /** The headers of every web page. @param formOrigin the other origin that the page may post a form to */
-export const pageHeaders = (options: Transport, formOrigin?: string): Record<string, string> => ({
-  ...securityHeaders(options),
+export const pageHeaders = (formOrigin?: string): Record<string, string> => ({
+  ...securityHeaders,
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': contentSecurityPolicy(formOrigin),
   'Permissions-Policy': permissionsPolicy,
@@ -137,7 +135,7 @@ const inEachLanguage = <T>(make: (language: Language) => T): Readonly<Record<Lan
  * leak anything (BREACH): pages hold neither secrets nor input from others.
  */
 export function pageRoutes(routes: Routes, options: PageOptions): void {
-  const headers = pageHeaders(options);
+  const headers = pageHeaders();
 
   routes.get('/', () => new Response(null, { status: 302, headers: { ...headers, Location: '/account' } }));
   for (const [name, page] of Object.entries(site.pages)) {
@@ -161,7 +159,7 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
     const file = files.get(name);
     if (file === undefined) throw pathNotFound();
     return fileResponse(file, request.headers, {
-      ...securityHeaders(options),
+      ...securityHeaders,
       'Content-Type': contentTypes[extname(name)] ?? 'application/octet-stream',
       'Cache-Control': `public, max-age=${assetMaxAgeSeconds}, immutable`,
     });
@@ -198,7 +196,7 @@ export function requestPage<Data>(name: RequestPage, options: PageOptions) {
       {
         status,
         headers: {
-          ...pageHeaders(options, formOrigin),
+          ...pageHeaders(formOrigin),
           'Content-Language': language,
           Vary: `Origin, ${languageHeaders}`,
         },
@@ -212,7 +210,7 @@ function logoRoute(routes: Routes, options: PageOptions): void {
   const { logo } = options.product;
   if (logo === undefined) return;
   const file = storeFile(logo.bytes);
-  const headers = { ...securityHeaders(options), ...logoHeaders(logo) };
+  const headers = { ...securityHeaders, ...logoHeaders(logo) };
   routes.get(logoPath, ({ request }) => fileResponse(file, request.headers, headers));
 }
 
@@ -221,7 +219,7 @@ const machinePath = /^\/(?:api|assets|\.well-known)(?:\/|$)|\.json$/;
 
 /** A 404 page for clients that prefer HTML, as browsers do on navigation. All others get the error object. */
 export function notFoundPage(options: PageOptions): (request: Request, path: string) => Response | undefined {
-  const headers = { ...pageHeaders(options), Vary: `Origin, Accept, ${languageHeaders}` };
+  const headers = { ...pageHeaders(), Vary: `Origin, Accept, ${languageHeaders}` };
   const pages = inEachLanguage((language) => withProduct(site.notFound[language], options.product));
   return (request, path) => {
     if (machinePath.test(path) || !prefersHtml(request.headers.get('Accept'))) return undefined;

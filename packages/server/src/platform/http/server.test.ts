@@ -386,3 +386,43 @@ onBothDatabases('conventions', (open, dialect) => {
     await app.close();
   });
 });
+
+test('with an https base URL, every response forbids plain http to browsers; with another, none does', async () => {
+  const secure = await openApp('sqlite', { settings: { LATCHKEY_BASE_URL: 'https://login.example' } });
+  const paths = [
+    ['GET', ''],
+    ['GET', 'login'],
+    ['GET', 'authorize'],
+    ['GET', 'nowhere'],
+    ['GET', 'docs'],
+    ['GET', 'openapi.json'],
+    ['HEAD', 'openapi.json'],
+    ['GET', '.well-known/jwks.json'],
+    ['GET', '.well-known/nothing'],
+    ['GET', 'healthz'],
+    ['GET', 'readyz'],
+    ['GET', 'metrics'],
+    ['GET', '/me'],
+    ['PUT', '/me'],
+    ['POST', '/device'],
+    ['POST', '/refresh'],
+    ['POST', '/end_session', { form: {} }],
+    ['POST', '/revoke', { raw: 'x' }],
+    ['OPTIONS', '/me'],
+  ] as const;
+  const statuses = new Set<number>();
+  for (const [method, path, body] of paths) {
+    const ask = { headers: { Accept: browserAccept }, ...body };
+    const answer = await secure.ask(method, path, ask);
+    statuses.add(answer.status);
+    expect([method, path, answer.headers.get('Strict-Transport-Security')]).toEqual([
+      method,
+      path,
+      'max-age=63072000',
+    ]);
+    const plain = await t.ask(method, path, ask);
+    expect([method, path, plain.headers.get('Strict-Transport-Security')]).toEqual([method, path, null]);
+  }
+  expect([...statuses].sort()).toEqual([200, 302, 303, 400, 401, 404, 405]);
+  await secure.close();
+});

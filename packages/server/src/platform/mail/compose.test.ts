@@ -17,6 +17,14 @@ test('untrusted text cannot close its quotes or become a link', () => {
   expect(quotedClaim('eve@evil.example')).toBe('eve@evil[.]example');
 });
 
+test('an email address that somebody chose cannot become a link', () => {
+  const fact = { label: 'New address', address: 'www.evil.example/now@a.5g.example' };
+  const { text, html } = composeMessage(inEnglish(latchkey), 'A', [{ facts: [fact] }]);
+  const written = 'www[.]evil[.]example/now@a[.]5g[.]example';
+  expect(text).toBe(`New address: ${written}\n`);
+  expect(html).toContain(`<bdi>${written}</bdi>`);
+});
+
 test.each([
   ['en', 'Name: "curl"', '&#34;<bdi>curl</bdi>&#34;'],
   ['de', 'Name: „curl“', '„<bdi>curl</bdi>“'],

@@ -8,9 +8,13 @@ import { htmlDocument, styles } from './layout.ts';
 import type { Message } from './message.ts';
 import { mailTexts } from './texts/texts.ts';
 
-/** A labelled line of a mail. `claimed` text comes from an unverified client and is shown in quotes. */
+/**
+ * A labelled line of a mail. `claimed` text comes from an unverified client and is shown in quotes. An email `address` may have been
+ * chosen by somebody else, so it does not become a link.
+ */
 export type Fact =
   | { readonly label: string; readonly value: string }
+  | { readonly label: string; readonly address: string }
   | { readonly label: string; readonly claimed: string };
 
 /** A part of a mail: a paragraph, a list of facts, a link or a code. In plain text, links and codes get their own line. */
@@ -29,6 +33,10 @@ export const quotedClaim = (text: string): string =>
     .replace(/\.(?=[^\s.\d])/gu, '[.]')
     .replaceAll('://', '[:]//');
 
+/** No mail program recognizes an address whose dots are in brackets. */
+const plainValue = (fact: Exclude<Fact, { claimed: string }>): string =>
+  'address' in fact ? fact.address.replaceAll('.', '[.]') : fact.value;
+
 /** The line width of plain text paragraphs. Facts and links are not wrapped. */
 const textColumns = 76;
 
@@ -44,7 +52,7 @@ const textOf = (part: Part, language: Language): string => {
   if ('code' in part) return part.code;
   const { labelled, quoted } = mailTexts[language];
   const written = (fact: Fact) =>
-    'claimed' in fact ? fillText(quoted, { text: quotedClaim(fact.claimed) }) : fact.value;
+    'claimed' in fact ? fillText(quoted, { text: quotedClaim(fact.claimed) }) : plainValue(fact);
   return part.facts.map((fact) => fillText(labelled, { label: fact.label, value: written(fact) })).join('\n');
 };
 
@@ -53,7 +61,7 @@ const htmlOfFact = (fact: Fact, language: Language): string =>
     ? fillText(escapeHtml(mailTexts[language].quoted), {
         text: `<bdi>${escapeHtml(quotedClaim(fact.claimed))}</bdi>`,
       })
-    : `<bdi>${escapeHtml(fact.value)}</bdi>`;
+    : `<bdi>${escapeHtml(plainValue(fact))}</bdi>`;
 
 const htmlOf = (part: Part, language: Language): string => {
   if (typeof part === 'string') return `<p style="${styles.paragraph}">${escapeHtml(part)}</p>`;

@@ -49,7 +49,7 @@ const claimsIn = ({ texts: { notice: texts } }: Writer, notice: NoticeRow): Fact
 function factsOf(writer: Writer, notice: NoticeRow): Fact[] {
   const { notice: texts, unknown } = writer.texts;
   return [
-    ...(notice.new_email === null ? [] : [{ label: texts.newAddress, value: notice.new_email }]),
+    ...(notice.new_email === null ? [] : [{ label: texts.newAddress, address: notice.new_email }]),
     { label: texts.when, value: writer.when(notice.created_at) },
     { label: texts.ipAddress, value: notice.ip_address ?? unknown },
     ...claimsIn(writer, notice),

@@ -72,7 +72,7 @@ onBothDatabases('notices', (open) => {
     expect(await count(app, subjects.emailChanged)).toBe(1);
     for (const [subject, words] of [
       [subjects.passkeyAdded, 'Passkey: "blue key"'],
-      [subjects.emailChanged, 'New address: ada@new.example'],
+      [subjects.emailChanged, 'New address: ada@new[.]example'],
     ] as const) {
       expect((await mailsTo(app, ada, subject))[0]?.text).toContain(words);
     }

@@ -85,7 +85,7 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
     if ('redirect' in response && client.kind !== 'external')
       return new Response(null, {
         status: 303,
-        headers: { ...pageHeaders(ctx.config), Location: response.redirect },
+        headers: { ...pageHeaders(), Location: response.redirect },
       });
     const data = { outcome: 'refused', message: error.message, response, ...source } as const;
     return pageFor(request, { status: 200, formOrigin, data });
