@@ -136,9 +136,12 @@ export async function verifyEmailChange(
 ): Promise<{ body: Profile; headers: Record<string, string> }> {
   const { id, headers } = await readLink(ctx, link.token, client);
   const result = await ctx.db.transaction(async (tx) => {
+    const [found] = await store.findChange(tx, { id });
+    if (!found) return 'ended';
+    const account = await lockAccount(tx, found.user_id);
+    // Under the lock, so that of concurrent addresses no more are compared than may be wrong.
     const [change] = await store.findChange(tx, { id });
     if (!change || !isPending(change, ctx.clock())) return 'ended';
-    const account = await lockAccount(tx, change.user_id);
     const refusal = await checkProof(ctx, tx, change, account, link, caller);
     if (refusal) return refusal;
     if (account.disabled_at !== null) throw accountDisabled();

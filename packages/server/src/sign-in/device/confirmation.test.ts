@@ -96,6 +96,12 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
       app.pass(5);
     }
     expect(outcome(await poll(device_code, code))).toBe('access_denied');
+    const second = await approved();
+    for (const given of [other(second.code), other(second.code), second.code]) {
+      app.pass(5);
+      const expected = given === second.code ? 200 : 'confirmation_required';
+      expect(outcome(await poll(second.device_code, given))).toBe(expected);
+    }
   });
 
   test('polls without a code are no tries', async () => {
@@ -129,9 +135,11 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
   test('a poll repeated with its idempotency key and the same code is one try', async () => {
     const { device_code, code } = await approved();
     const once = { 'Idempotency-Key': 'once' };
-    for (let n = 0; n < 5; n++)
-      expect(outcome(await poll(device_code, other(code), once))).toBe('confirmation_required');
-    app.pass(5);
+    for (let n = 0; n < 6; n++) {
+      const key = { 'Idempotency-Key': `${n % 2}` };
+      expect(outcome(await poll(device_code, other(code), key))).toBe('confirmation_required');
+      app.pass(5);
+    }
     const first = await poll(device_code, code, once);
     expect(outcome(first)).toBe(200);
     expect((await poll(device_code, code, once)).body.refresh_token).toBe(first.body.refresh_token);
@@ -147,6 +155,17 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
     app.pass(60);
     expect(outcome(await poll(device_code, code))).toBe(200);
   });
+
+  test.each([0, 11, 23])(
+    'of parallel codes one is looked at, wherever the right one is (%d)',
+    async (place) => {
+      const { device_code, code } = await approved();
+      const codes = Array.from({ length: 24 }, (_, index) => (index === place ? code : other(code)));
+      const answers = (await Promise.all(codes.map((given) => poll(device_code, given)))).map(outcome);
+      const lookedAt = answers.filter((answer) => answer === 200 || answer === 'confirmation_required');
+      expect(lookedAt).toHaveLength(1);
+    },
+  );
 
   test('parallel right codes start one session', async () => {
     const { device_code, code } = await approved();

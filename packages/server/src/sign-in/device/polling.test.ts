@@ -10,6 +10,8 @@ setDefaultTimeout(30_000);
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
 const hourMs = 3_600_000;
+/** A poll that repeats no other. */
+const first = { idempotencyHash: null, triedHash: null };
 const pending = '400 authorization_pending';
 const countOf = (answers: Answer[], expected: string) =>
   answers.filter((answer) => outcome(answer) === expected).length;
@@ -220,7 +222,7 @@ onBothDatabases('polling with a device code', (open, dialect) => {
     const earliest = last_poll_at + interval_seconds * 1000 - earlyPollToleranceMs;
     const moments = [earliest - 1, earliest, expires_at - 1, expires_at].map((now) => ({
       now,
-      decision: decidePoll(polled!, null, now),
+      decision: decidePoll(polled!, first, now),
     }));
     expect(moments.map(({ decision }) => decision)).toEqual([
       'slow_down',
@@ -248,29 +250,32 @@ describe('decidePoll', () => {
     redeemed_at: null,
     idempotency_hash: null,
     confirmation_hash: null,
+    confirmation_tried: null,
   };
   const redeemed = { ...polled, status: 'redeemed', redeemed_at: 100_000, idempotency_hash: 'key' } as const;
 
   test('interval, expiry and retry window hold to the millisecond', () => {
-    expect(decidePoll(polled, null, 103_999)).toBe('slow_down');
-    expect(decidePoll(polled, null, 104_000)).toBe('keep_waiting');
-    expect(decidePoll({ ...polled, interval_seconds: 15 }, null, 113_999)).toBe('slow_down');
-    expect(decidePoll({ ...polled, interval_seconds: 15 }, null, 114_000)).toBe('keep_waiting');
-    expect(decidePoll(polled, null, 599_999)).toBe('keep_waiting');
-    expect(decidePoll(polled, null, 600_000)).toBe('expired');
-    expect(decidePoll({ ...polled, status: 'approved' }, null, 599_999)).toBe('redeem');
-    expect(decidePoll({ ...polled, status: 'approved' }, null, 600_000)).toBe('expired');
-    expect(decidePoll(redeemed, 'key', 160_000)).toBe('repeat');
-    expect(decidePoll(redeemed, 'key', 160_001)).toBe('spent');
+    expect(decidePoll(polled, first, 103_999)).toBe('slow_down');
+    expect(decidePoll(polled, first, 104_000)).toBe('keep_waiting');
+    expect(decidePoll({ ...polled, interval_seconds: 15 }, first, 113_999)).toBe('slow_down');
+    expect(decidePoll({ ...polled, interval_seconds: 15 }, first, 114_000)).toBe('keep_waiting');
+    expect(decidePoll(polled, first, 599_999)).toBe('keep_waiting');
+    expect(decidePoll(polled, first, 600_000)).toBe('expired');
+    expect(decidePoll({ ...polled, status: 'approved' }, first, 599_999)).toBe('redeem');
+    expect(decidePoll({ ...polled, status: 'approved' }, first, 600_000)).toBe('expired');
+    expect(decidePoll(redeemed, { ...first, idempotencyHash: 'key' }, 160_000)).toBe('repeat');
+    expect(decidePoll(redeemed, { ...first, idempotencyHash: 'key' }, 160_001)).toBe('spent');
   });
 
   test('a redeemed code repeats its response only for the same idempotency key', () => {
-    expect(decidePoll(redeemed, 'other', 100_000)).toBe('spent');
-    expect(decidePoll(redeemed, null, 100_000)).toBe('spent');
-    expect(decidePoll({ ...redeemed, idempotency_hash: null }, null, 100_000)).toBe('spent');
+    expect(decidePoll(redeemed, { ...first, idempotencyHash: 'other' }, 100_000)).toBe('spent');
+    expect(decidePoll(redeemed, first, 100_000)).toBe('spent');
+    expect(decidePoll({ ...redeemed, idempotency_hash: null }, first, 100_000)).toBe('spent');
   });
 
   test('a response can be repeated after the code has expired', () => {
-    expect(decidePoll({ ...redeemed, expires_at: 110_000 }, 'key', 120_000)).toBe('repeat');
+    expect(
+      decidePoll({ ...redeemed, expires_at: 110_000 }, { ...first, idempotencyHash: 'key' }, 120_000),
+    ).toBe('repeat');
   });
 });

@@ -8,14 +8,24 @@ export interface PolledAuthorization {
   readonly idempotency_hash: string | null;
   /** The approval needs a confirmation code. */
   readonly confirmation_hash: string | null;
+  /** The hashes of the polls that brought a wrong one, separated by spaces. */
+  readonly confirmation_tried: string | null;
 }
 
-/** What to do about a poll. The first three need a write, which a concurrent poll may win. */
+/** What makes a poll a repetition of an earlier one. */
+interface RepeatedPoll {
+  readonly idempotencyHash: string | null;
+  /** Of the idempotency key and the confirmation code. */
+  readonly triedHash: string | null;
+}
+
+/** What to do about a poll. `keep_waiting`, `slow_down`, `redeem` and `confirm` need a write, which a concurrent poll may win. */
 export type PollDecision =
   | 'keep_waiting'
   | 'slow_down'
   | 'redeem'
   | 'confirm'
+  | 'refuse_again'
   | 'repeat'
   | 'denied'
   | 'expired'
@@ -36,7 +46,7 @@ const redeemRetryWindowSeconds = 60;
  */
 export function decidePoll(
   authorization: PolledAuthorization,
-  idempotencyHash: string | null,
+  { idempotencyHash, triedHash }: RepeatedPoll,
   now: number,
   isHeld = false,
 ): PollDecision {
@@ -52,6 +62,12 @@ export function decidePoll(
   if (status === 'approved' && authorization.confirmation_hash === null) return 'redeem';
   const earliest = authorization.last_poll_at + authorization.interval_seconds * 1000 - earlyPollToleranceMs;
   const isEarly = now < earliest;
+  if (
+    status === 'approved' &&
+    triedHash !== null &&
+    authorization.confirmation_tried?.split(' ').includes(triedHash)
+  )
+    return 'refuse_again';
   if (status === 'approved') return isEarly && !isHeld ? 'slow_down' : 'confirm';
   return isEarly ? 'slow_down' : 'keep_waiting';
 }

@@ -2,6 +2,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { idempotencyHash } from '../../platform/crypto/hash.ts';
+import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
 import type { WaitPreference } from '../../platform/values/wait-preference.ts';
@@ -178,7 +179,7 @@ async function checkRepeatedAccess(ctx: Context, poll: Poll, repeated: RepeatedA
   if (repeated.scope === undefined && repeated.resource === undefined) return;
   const [authorization] = await store.findAuthorization(ctx.db.read, { id: poll.authorizationId });
   if (!authorization) return;
-  const decision = decidePoll(authorization, poll.idempotencyHash, ctx.clock());
+  const decision = decidePoll(authorization, poll, ctx.clock());
   if (decision === 'denied' || decision === 'expired' || decision === 'spent') return;
   requireOwnAccess(repeated, authorization);
 }
@@ -209,9 +210,7 @@ async function attemptPoll(
   const [authorization] = await store.findAuthorization(ctx.db.read, { id });
   if (!authorization) return { outcome: poll.expiresAt <= now ? 'expired' : 'unknown' };
   if (isOff && authorization.status === 'pending') return { outcome: 'unknown' };
-  const isRepeatedTry = poll.triedHash !== null && poll.triedHash === authorization.confirmation_tried;
-  if (isRepeatedTry && authorization.status === 'approved') return { outcome: 'confirmation_required' };
-  const decision = decidePoll(authorization, poll.idempotencyHash, now, isHeld);
+  const decision = decidePoll(authorization, poll, now, isHeld);
   if (isHeld && (decision === 'keep_waiting' || decision === 'slow_down'))
     return { outcome: 'still_pending' };
   switch (decision) {
@@ -222,11 +221,11 @@ async function attemptPoll(
       return slowed ? { outcome: 'slow_down', intervalSeconds: slowed.interval_seconds } : 'lost_race';
     }
     case 'confirm':
-      return confirmOrRefuse(ctx, poll, authorization, isHeld);
-    case 'redeem': {
-      const tokens = await redeem(ctx, poll, authorization);
-      return tokens ? { outcome: 'redeemed', tokens } : 'lost_race';
-    }
+      return confirm(ctx, poll, authorization, isHeld);
+    case 'refuse_again':
+      return { outcome: 'confirmation_required' };
+    case 'redeem':
+      return ctx.db.transaction((tx) => redeem(ctx, tx, poll, authorization));
     case 'repeat':
       return {
         outcome: 'repeated',
@@ -239,29 +238,34 @@ async function attemptPoll(
   }
 }
 
-/** Redeems an approval that its poll confirms, and counts a wrong code. A held poll was sent before the code was shown. */
-async function confirmOrRefuse(
+/**
+ * Counts a confirmation code and only then compares it, in the transaction that redeems the approval if it is right. The last allowed
+ * wrong one denies the authorization. A held poll was sent before the code was shown.
+ */
+function confirm(
   ctx: Context,
   poll: Poll,
   authorization: Authorization,
   isHeld: boolean,
 ): Promise<PollResult | 'lost_race'> {
   const given = isHeld ? undefined : poll.confirmationCode;
-  const { id, confirmation_hash, last_poll_at } = authorization;
-  if (given !== undefined && confirmationHashes(ctx, id, given).includes(confirmation_hash!)) {
-    const tokens = await redeem(ctx, poll, authorization);
-    return tokens ? { outcome: 'redeemed', tokens } : 'lost_race';
-  }
-  const [refused] = await store.refuseUnconfirmed(ctx.db.single, {
-    id,
-    seen_poll_at: last_poll_at,
-    now: ctx.clock(),
-    wrong: given === undefined ? 0 : 1,
-    tried: given === undefined ? null : poll.triedHash,
-    max_tries: maxConfirmationTries,
+  const { id, user_id, confirmation_hash, last_poll_at } = authorization;
+  return ctx.db.transaction(async (tx) => {
+    await lockAccountRow(tx, { id: user_id! });
+    const [counted] = await store.countConfirmation(tx, {
+      id,
+      seen_poll_at: last_poll_at,
+      now: ctx.clock(),
+      tries: given === undefined ? 0 : 1,
+      tried: given === undefined ? null : poll.triedHash,
+    });
+    if (!counted) return 'lost_race';
+    if (given !== undefined && confirmationHashes(ctx, id, given).includes(confirmation_hash!))
+      return redeem(ctx, tx, poll, authorization);
+    if (counted.confirmation_tries < maxConfirmationTries) return { outcome: 'confirmation_required' };
+    await store.denyUnconfirmed(tx, { id });
+    return { outcome: 'denied' };
   });
-  if (!refused) return 'lost_race';
-  return { outcome: refused.status === 'denied' ? 'denied' : 'confirmation_required' };
 }
 
 /** Most polls are on time and find the user undecided, so that is tried first. Only the first attempt does not wait for a lock. */
@@ -284,14 +288,26 @@ async function acceptPoll(
 type Authorization = Awaited<ReturnType<typeof store.findAuthorization>>[number];
 
 /**
- * Spends an approved authorization and starts its session in one transaction; undefined when another poll won.
+ * Spends an approved authorization and starts its session; `lost_race` if another poll was first.
  * @throws {AuthError} `invalid_scope`, `invalid_target` if what the user approved is not declared any more
  */
-async function redeem(ctx: Context, poll: Poll, approved: Authorization): Promise<TokenSet | undefined> {
-  const { user_id, scope, resource, confirmation_hash } = approved;
+async function redeem(
+  ctx: Context,
+  tx: Executor,
+  poll: Poll,
+  approved: Authorization,
+): Promise<PollResult | 'lost_race'> {
+  const { scope, resource } = approved;
+  const userId = approved.user_id!;
+  if (scope !== null || resource !== null) {
+    await lockAccountRow(tx, { id: userId });
+    await holdAccess(tx, { scope, resource });
+  }
   const { authorizationId: id, idempotencyHash: idempotency_hash } = poll;
-  const session = {
-    userId: user_id!,
+  const [redeemed] = await store.redeem(tx, { id, now: ctx.clock(), idempotency_hash });
+  if (!redeemed) return 'lost_race';
+  const started = await startSession(ctx, tx, {
+    userId,
     sinceEpoch: approved.session_epoch!,
     kind: 'device',
     method: 'device_code',
@@ -302,19 +318,10 @@ async function redeem(ctx: Context, poll: Poll, approved: Authorization): Promis
     resource,
     client: { ipAddress: approved.ip_address, userAgent: approved.user_agent },
     secret: sessionSecretOf(poll.secret),
-  } as const;
-  return ctx.db.transaction(async (tx) => {
-    if (scope !== null || resource !== null) {
-      await lockAccountRow(tx, { id: user_id! });
-      await holdAccess(tx, { scope, resource });
-    }
-    const [redeemed] = await store.redeem(tx, { id, now: ctx.clock(), idempotency_hash, confirmation_hash });
-    if (!redeemed) return undefined;
-    const started = await startSession(ctx, tx, session);
-    // Rolls back: the tokens would be lost, and the device could not sign in with this code any more.
-    if (poll.wait?.clientGone.aborted) throw pendingAuthorization('client_gone');
-    return tokensOf(ctx, started);
   });
+  // Rolls back: the tokens would be lost, and the device could not sign in with this code any more.
+  if (poll.wait?.clientGone.aborted) throw pendingAuthorization('client_gone');
+  return { outcome: 'redeemed', tokens: tokensOf(ctx, started) };
 }
 
 /** The tokens of a poll, or the error that RFC 8628 names for its result. */

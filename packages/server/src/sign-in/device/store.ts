@@ -113,36 +113,35 @@ export const findDecided = statement<{ ids: string }>()((db, p, dialect) =>
 );
 
 /**
- * Answers a poll of an approved authorization without its right confirmation code; the last allowed wrong one denies it. A row for
- * one of the polls that saw the same last one.
+ * Accepts a poll of an approved authorization that has to be confirmed, and counts its code before that is compared. A row for one of
+ * the polls that saw the same last one. `tried` is added to the codes that a repeated poll is recognized by.
  */
-export const refuseUnconfirmed = statement<{
+export const countConfirmation = statement<{
   id: string;
   seen_poll_at: number;
   now: number;
-  wrong: number;
+  tries: number;
   tried: string | null;
-  max_tries: number;
-}>()((db, p) =>
-  db
+}>()((db, p) => {
+  const tried = sql<string | null>`cast(${p.tried} as text)`;
+  return db
     .updateTable('device_authorizations')
-    .set((e) => ({
+    .set({
       last_poll_at: p.now,
-      confirmation_tries: sql<number>`confirmation_tries + cast(${p.wrong} as integer)`,
-      confirmation_tried: sql<string | null>`coalesce(cast(${p.tried} as text), confirmation_tried)`,
-      status: e
-        .case()
-        .when(
-          sql<boolean>`confirmation_tries + cast(${p.wrong} as integer) >= cast(${p.max_tries} as integer)`,
-        )
-        .then('denied' as const)
-        .else('approved' as const)
-        .end(),
-    }))
+      confirmation_tries: sql<number>`confirmation_tries + cast(${p.tries} as integer)`,
+      confirmation_tried: sql<
+        string | null
+      >`coalesce(coalesce(confirmation_tried || ' ', '') || ${tried}, confirmation_tried)`,
+    })
     .where('id', '=', p.id)
     .where('status', '=', 'approved')
     .where('last_poll_at', '=', p.seen_poll_at)
-    .returning('status'),
+    .returning('confirmation_tries');
+});
+
+/** Approved becomes denied, in the transaction that counted the last allowed confirmation code. */
+export const denyUnconfirmed = statement<{ id: string }>()((db, p) =>
+  db.updateTable('device_authorizations').set({ status: 'denied' }).where('id', '=', p.id),
 );
 
 /** Lengthens the interval after an early poll and leaves the time of the last accepted poll alone. */
@@ -204,12 +203,11 @@ const approverOf = (db: Kysely<Tables>, id: Expression<string>) =>
     .where('approved.id', '=', id)
     .$asScalar();
 
-/** Locks the account and redeems an approved authorization; a row for exactly one of concurrent polls. */
+/** Locks the account and redeems an approved authorization, confirmed if it has to be; a row for exactly one of concurrent polls. */
 export const redeem = statement<{
   id: string;
   now: number;
   idempotency_hash: string | null;
-  confirmation_hash: string | null;
 }>()((db, p, dialect) =>
   db
     .updateTable('device_authorizations')
@@ -217,9 +215,6 @@ export const redeem = statement<{
     .where('id', '=', p.id)
     .where('user_id', '=', lockedAccountId(db, approverOf(db, p.id), dialect))
     .where('status', '=', 'approved')
-    .where((e) =>
-      e.or([e('confirmation_hash', 'is', null), e('confirmation_hash', '=', p.confirmation_hash)]),
-    )
     .where('expires_at', '>', p.now)
     .returning('id'),
 );
