@@ -20,34 +20,44 @@ import { requestedAccess, resourceText, scopeText } from './scopes.ts';
 const clientText = visibleText(fieldLimits.clientText).optional();
 
 /** How a program describes itself. The user sees it as unverified text before approving. */
+const requestMembers = {
+  client_id: described(
+    clientText,
+    'The client id of a standard OAuth client. Shown if there is no client_name. Not checked.',
+    'example-cli',
+  ),
+  client_name: described(
+    clientText,
+    'The name of the program. The user sees it before approving, marked as unverified.',
+    'Example CLI',
+  ),
+  device_name: described(
+    clientText,
+    'The name of the device. The user sees it before approving, marked as unverified.',
+    'den',
+  ),
+  scope: scopeText.optional(),
+  resource: resourceText.optional(),
+  authorization_details: notSupported,
+};
+
+const canConfirm = 'Whether the program can ask its user for a code that the page shows after the approval.';
+const deviceExample = { examples: [{ client_name: 'Example CLI', device_name: 'den' }] };
+
 export const deviceAuthorizationRequest = z
+  .object({ ...requestMembers, confirmation: described(z.boolean().optional(), canConfirm, true) })
+  .meta(deviceExample);
+
+/** A form has only text. */
+export const deviceAuthorizationForm = z
   .object({
-    client_id: described(
-      clientText,
-      'The client id of a standard OAuth client. Shown if there is no client_name. Not checked.',
-      'example-cli',
-    ),
-    client_name: described(
-      clientText,
-      'The name of the program. The user sees it before approving, marked as unverified.',
-      'Example CLI',
-    ),
-    device_name: described(
-      clientText,
-      'The name of the device. The user sees it before approving, marked as unverified.',
-      'den',
-    ),
-    scope: scopeText.optional(),
-    resource: resourceText.optional(),
-    authorization_details: notSupported,
-    confirmation: described(
-      z.union([z.boolean(), z.enum(['true', 'false'])]).optional(),
-      'Whether the program can ask its user for a code that the page shows after the approval.',
-      true,
-    ),
+    ...requestMembers,
+    confirmation: described(z.enum(['true', 'false']).optional(), canConfirm, 'true'),
   })
-  .meta({ examples: [{ client_name: 'Example CLI', device_name: 'den' }] });
-export type DeviceAuthorizationRequest = z.infer<typeof deviceAuthorizationRequest>;
+  .meta(deviceExample);
+export type DeviceAuthorizationRequest = z.infer<
+  typeof deviceAuthorizationRequest | typeof deviceAuthorizationForm
+>;
 
 export const deviceAuthorization = model('DeviceAuthorization', 'RFC 8628 section 3.2', {
   device_code: shown(

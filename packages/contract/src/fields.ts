@@ -49,8 +49,11 @@ export const readOnlyMembers = <Shape extends z.ZodRawShape>({ shape }: z.ZodObj
 /** An opaque string. Its content is checked by whatever uses it, not by the schema. */
 export const opaque = (max: number) => z.string().min(1).max(max);
 
+/** A secret. White space around it is ignored: variables and files often end with a line break. */
+export const secret = (max: number) => opaque(max).trim();
+
 /** An opaque token, checked by whatever redeems it. */
-export const token = opaque(fieldLimits.token);
+export const token = secret(fieldLimits.token);
 
 /** A parameter that is refused, although RFC 6749 section 3.2 says to ignore unknown ones. */
 export const notSupported = text(fieldLimits.bodyBytes)

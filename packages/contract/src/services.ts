@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, model, opaque, shown } from './fields.ts';
+import { described, model, secret, shown } from './fields.ts';
 import { organizationRoles } from './organizations.ts';
 import { sessionKinds } from './sessions.ts';
 import { tokenTypeHint } from './tokens.ts';
@@ -13,7 +13,7 @@ export const introspectionJwtType = 'application/token-introspection+jwt';
 /** Accepts any string as the token. The hint is accepted but not needed. @see RFC 7662 section 2.1 */
 export const introspectionRequest = z.object({
   token: described(
-    opaque(fieldLimits.bodyBytes),
+    secret(fieldLimits.bodyBytes),
     'The token that a request to your service came with.',
     examples.accessToken,
   ),

@@ -3,7 +3,7 @@ import { profile } from './account.ts';
 import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, expiresIn, notSupported, opaque, shown, text, token } from './fields.ts';
+import { absent, described, expiresIn, notSupported, opaque, secret, shown, text, token } from './fields.ts';
 import { resourceText, scopeText } from './scopes.ts';
 
 const accessToken = shown('Send it as `Authorization: Bearer …`. Treat it as opaque.', examples.accessToken);
@@ -84,10 +84,13 @@ const unchangedAccess = {
 const field = (description: string, example: string) =>
   described(opaque(fieldLimits.bodyBytes).optional(), description, example);
 
+const secretField = (description: string, example: string) =>
+  described(secret(fieldLimits.bodyBytes).optional(), description, example);
+
 /** How a client authenticates. Its key may also come by HTTP Basic. @see RFC 6749 section 2.3.1 */
 const clientFields = {
   client_id: field('The client_id. Required for public clients.', examples.serviceId),
-  client_secret: field('The secret of a service key, instead of HTTP Basic.', 'lk_sk_…'),
+  client_secret: secretField('The secret of a service key, instead of HTTP Basic.', 'lk_sk_…'),
 };
 
 /** What the user read on the page after approving. */
@@ -123,6 +126,11 @@ export const revokeScope = z.object({
     z.literal('session').optional(),
     "Set it to `session` to revoke only the current session. Default: all of the user's sessions.",
   ),
+});
+
+/** The JSON body of `POST /revoke`. To revoke a token that is in the body is another operation, so it must not be mistaken for this one. */
+export const revokeRequest = revokeScope.extend({
+  token: absent('must be sent as a form (Content-Type: application/x-www-form-urlencoded)'),
 });
 
 export const authorizationCodeGrantType = 'authorization_code';
@@ -171,13 +179,13 @@ export const grantForm = z
     confirmation_code: confirmationCode,
     device_code: described(token.optional(), 'The device code, to redeem it.', examples.deviceCode),
     refresh_token: spentToken.optional(),
-    subject_token: field(
+    subject_token: secretField(
       'The access token or key that the run is made within. Default: the session cookie.',
       examples.accessToken,
     ),
     subject_token_type: tokenType('Required with subject_token.'),
     assertion: described(
-      opaque(fieldLimits.assertion).optional(),
+      secret(fieldLimits.assertion).optional(),
       'The token of an issuer that the key trusts (RFC 7523).',
       examples.idToken,
     ),
@@ -241,7 +249,7 @@ export const tokenTypeHint = described(text(100).optional(), 'Accepted, but not 
 /** The form body of `POST /revoke`. @see RFC 7009 section 2.1 */
 export const revokeForm = z.object({
   token: described(
-    opaque(fieldLimits.bodyBytes),
+    secret(fieldLimits.bodyBytes),
     'An access or refresh token, whose session ends, or a device code, whose sign-in is cancelled. Any other string changes nothing.',
     examples.refreshToken,
   ),

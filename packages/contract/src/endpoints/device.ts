@@ -1,5 +1,6 @@
 import {
   deviceAuthorization,
+  deviceAuthorizationForm,
   deviceAuthorizationRequest,
   deviceConfirmation,
   pendingDevice,
@@ -23,7 +24,7 @@ export const deviceEndpoints = {
     access: 'anyone',
     body: deviceAuthorizationRequest,
     bodyOptional: true,
-    form: deviceAuthorizationRequest,
+    form: deviceAuthorizationForm,
     response: deviceAuthorization,
     errors: {
       invalid_scope: 'No service declares one of the scopes.',

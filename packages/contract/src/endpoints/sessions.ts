@@ -1,13 +1,13 @@
 import { at, define, ownList } from '../endpoint.ts';
 import { sessionId, sessionList } from '../sessions.ts';
-import { revokeForm, revokeScope } from '../tokens.ts';
+import { revokeForm, revokeRequest, revokeScope } from '../tokens.ts';
 
 const revoking = {
   summary: "Revokes all of the user's sessions, or with scope=session only the current one",
   access: 'bearer',
   endsOwnSession: true,
   query: revokeScope,
-  body: revokeScope,
+  body: revokeRequest,
   bodyOptional: true,
   status: 204,
 } as const;

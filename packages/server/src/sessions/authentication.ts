@@ -15,9 +15,12 @@ export interface Credential {
   readonly handle: ReadHandle;
 }
 
+const tokenOrForm =
+  'This endpoint requires an access token, or a form (Content-Type: application/x-www-form-urlencoded).';
+
 /** The error for a request without any credential. @see RFC 6750 section 3 */
-export const missingCredential = (): AuthError =>
-  new AuthError('invalid_token', 'This endpoint requires an access token.', {
+export const missingCredential = (takesForm: boolean): AuthError =>
+  new AuthError('invalid_token', takesForm ? tokenOrForm : 'This endpoint requires an access token.', {
     detail: 'no_credential',
     headers: { 'WWW-Authenticate': bearerChallenge },
   });

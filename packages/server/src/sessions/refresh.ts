@@ -160,7 +160,7 @@ const clientOrError = <Client>(authentication: Promise<Client>): Promise<Client 
 /**
  * Refuses the refresh token of a run without the key of the service that made it, and that of an application for every other
  * client, before anything else is decided.
- * @throws {AuthError} `invalid_grant`; for a run also `invalid_client`, `unauthorized_client`
+ * @throws {AuthError} `invalid_grant`, `invalid_client`; for a run also `unauthorized_client`
  */
 async function requireClient(
   ctx: Context,
@@ -173,7 +173,8 @@ async function requireClient(
     if (authenticated.id !== service_id) throw refused('another_service');
     requireDelegation(authenticated);
   }
-  if (client_id !== null && client_id !== clientId) throw refused('another_client');
+  if (client_id === null || client_id === clientId) return;
+  throw service instanceof AuthError ? service : refused('another_client');
 }
 
 /**
@@ -217,7 +218,7 @@ async function checkRepeatedAccess(
     generation === session.generation
       ? sessionStatus(session, now) === 'active'
       : classifyReuse(request, session, now, ctx.config.refreshReuseLeewaySeconds) === 'retry';
-  if (yieldsTokens) requireOwnAccess(repeated, session);
+  if (yieldsTokens) await requireOwnAccess(ctx.db.read, repeated, session);
 }
 
 const countOutcome = (ctx: Context, outcome: string): void => ctx.metrics.refreshes.inc({ outcome });

@@ -137,6 +137,23 @@ onBothDatabases('revoking sessions', (open, dialect) => {
     });
   }
 
+  test('a token in a form is revoked with white space around it, and in JSON refused with a word about the form', async () => {
+    const own = await app.login(someone());
+    const json = { token: own.access_token };
+    for (const [ask, expected] of [
+      [{ json }, '401 invalid_token'],
+      [{ json, token: own.access_token }, '400 invalid_request'],
+    ] as const) {
+      const answer = await app.ask('POST', '/revoke', ask);
+      expect(outcome(answer)).toBe(expected);
+      expect(answer.body.error_description).toContain('application/x-www-form-urlencoded');
+    }
+    await expectActive(own);
+    const form = { token: ` ${own.access_token}\r\n` };
+    expect(outcome(await app.ask('POST', '/revoke', { form }))).toBe('200');
+    await expectEnded(own);
+  });
+
   test('no session survives a refresh that races with revoking all sessions', async () => {
     for (let round = 0; round < 8; round++) {
       const { own, other } = await signInAll();

@@ -69,6 +69,8 @@ onBothDatabases('the scope and resource of a session', (open) => {
       const { refresh_token } = await app.login(someone());
       expect(outcome(await refresh({ refresh_token, scope: 'profile' }))).toBe('400 invalid_scope');
       expect(outcome(await refresh({ refresh_token, resource: tickets }))).toBe('400 invalid_target');
+      for (const scope of ['* nobody:declared', 'nobody:declared *'])
+        expect(outcome(await refresh({ refresh_token, scope }))).toBe('400 invalid_scope');
       const answer = await refresh({ refresh_token, scope: '*' });
       expect([answer.status, answer.body.scope]).toEqual([200, '*']);
     });

@@ -45,7 +45,8 @@ export interface Access<Credential> {
   authenticateService(authorization: string | null): Promise<CallingService>;
   /** @throws {AuthError} `unauthorized_client` */
   requireRight(service: CallingService, rights: readonly ServiceRight[]): void;
-  missingCredential(): AuthError;
+  /** @param takesForm whether the endpoint takes a form instead */
+  missingCredential(takesForm: boolean): AuthError;
   /** @throws {AuthError} `insufficient_user_authentication` */
   requireBrowserSession(caller: Caller): void;
   /** @throws {AuthError} `insufficient_user_authentication` */
@@ -190,7 +191,7 @@ function requireCredential<Credential>(
       if (endpoint.ownOriginOnly) requireOwnOrigin(config, headers);
       return undefined;
     }
-    throw access.missingCredential();
+    throw access.missingCredential(endpoint.form !== undefined);
   }
   if (endpoint.ownOriginOnly && presented.type === 'cookie') requireOwnOrigin(config, headers);
   const credential = access.readCredential(presented);

@@ -7,10 +7,10 @@ const formDecoded = (text: string): string | undefined => {
   }
 };
 
-/** `id:secret` of an `Authorization` header; undefined unless it is a well-formed one of HTTP Basic. */
+/** `id:secret` of an `Authorization` header, without white space around it; undefined unless it is a well-formed one of HTTP Basic. */
 export function readBasic(authorization: string | null): string | undefined {
   const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization ?? '') ?? [];
-  return encoded && formDecoded(Buffer.from(encoded, 'base64').toString('utf8'));
+  return encoded && formDecoded(Buffer.from(encoded, 'base64').toString('utf8'))?.trim();
 }
 
 /** The header of HTTP Basic for these credentials. */

@@ -31,6 +31,8 @@ test.each([
   'https://app.example\\@evil.example/',
   'https:/app.example/',
   'https://app.example/#',
+  'https://*.app.example/',
+  'https://*/',
   'https://app.example/#part',
   'https://user@app.example/',
   'https://user:password@app.example/',

@@ -55,6 +55,9 @@ describe('the document of an external client', () => {
       'myapp:/cb',
       'http://app.example/',
       'https://app.example/cb',
+      5,
+      null,
+      ['https://app.example/cb'],
     ];
     expect(readClientDocument(url, { ...good, redirect_uris, token_endpoint_auth_method: 'none' })).toEqual({
       name: 'App',
@@ -74,7 +77,6 @@ describe('the document of an external client', () => {
     { client_secret: null },
     { client_secret_expires_at: 0 },
     { redirect_uris: 'http://127.0.0.1/cb' },
-    { redirect_uris: [1] },
     { redirect_uris: undefined },
   ];
   for (const changed of wrong)

@@ -33,7 +33,7 @@ export function parseClientUrl(
 const clientDocument = z.object({
   client_id: z.string(),
   client_name: visibleText(fieldLimits.clientText).optional().catch(undefined),
-  redirect_uris: z.array(z.string()),
+  redirect_uris: z.array(z.unknown()),
   token_endpoint_auth_method: z.literal('none').optional(),
   client_secret: z.undefined().optional(),
   client_secret_expires_at: z.undefined().optional(),
@@ -48,7 +48,9 @@ export function readClientDocument(url: URL, json: unknown) {
   if (data?.client_id !== url.href) return undefined;
   return {
     name: data.client_name ?? url.host,
-    redirectUris: data.redirect_uris.filter((uri) => parseRedirectUri(uri) !== undefined),
+    redirectUris: data.redirect_uris.filter(
+      (uri): uri is string => typeof uri === 'string' && parseRedirectUri(uri) !== undefined,
+    ),
   };
 }
 

@@ -39,11 +39,16 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
       `scope: must be 1-${fieldLimits.scopes} scopes separated by single spaces, each a letter followed by up to 63 of a-z, 0-9 and _.:-`,
     );
   }
+  await requireDeclared(ctx.db.read, names);
+  return joinScope(names);
+}
+
+/** @throws {AuthError} `invalid_scope` if a name is neither ours nor declared */
+async function requireDeclared(on: Executor, names: readonly string[]): Promise<void> {
   const foreign = foreignNames(names.join(' '));
-  const declared = foreign.length > 0 ? await findScopes(ctx.db.read, foreign) : [];
+  const declared = foreign.length > 0 ? await findScopes(on, foreign) : [];
   const unknown = foreign.find((name) => !declared.some((scope) => scope.name === name));
   if (unknown !== undefined) throw undeclaredScope(unknown);
-  return joinScope(names);
 }
 
 const undeclaredScope = (name: string): AuthError => invalidScope(`scope: no service has declared ${name}`);
@@ -111,10 +116,16 @@ export interface RepeatedAccess {
  * Refuses a scope or resource other than the sign-in's: the client would get other tokens than it expects.
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
-export function requireOwnAccess({ scope, resource }: RepeatedAccess, own: RequestedAccess): void {
+export async function requireOwnAccess(
+  on: Executor,
+  { scope, resource }: RepeatedAccess,
+  own: RequestedAccess,
+): Promise<void> {
   const names = scope === undefined ? undefined : parseScope(scope);
   if (scope !== undefined && !(names && isSameScope(joinScope(names), own.scope ?? everything)))
     throw invalidScope('scope: must be the scope of the sign-in, in any order');
+  // Everything includes other scopes, as far as there are any of that name.
+  if (names?.includes(everything)) await requireDeclared(on, names);
   if (resource !== undefined && !isSameResource(resource, own.resource))
     throw invalidTarget('resource: must be the resource of the sign-in');
 }

@@ -109,6 +109,30 @@ onBothDatabases('the authorization code grant', (open) => {
     expect((await redeem(app, code, {}, asService())).status).toBe(200);
   });
 
+  test('a refresh with a wrong key is invalid_client, that of another client or of none invalid_grant; neither spends the token', async () => {
+    const { body } = await redeem(app, await newCode(), {}, asService());
+    const refresh = (authorization?: string, changed = {}) =>
+      app.ask('POST', '/refresh', {
+        ...(authorization === undefined ? {} : asService(authorization)),
+        form: { grant_type: 'refresh_token', refresh_token: body.refresh_token, ...changed },
+      });
+    const { id: client_id, secret } = service;
+    const wrong = `${secret.slice(0, -4)}AAAA`;
+    const answers = [
+      await refresh(`Basic ${btoa(`${client_id}:${wrong}`)}`),
+      await refresh(undefined, { client_id, client_secret: wrong }),
+      await refresh((await declareService(app.ctx)).authorization),
+      await refresh(),
+    ];
+    expect(answers.map(refusal)).toEqual([
+      [401, 'invalid_client'],
+      [400, 'invalid_client'],
+      [400, 'invalid_grant'],
+      [400, 'invalid_grant'],
+    ]);
+    expect((await refresh(service.authorization)).status).toBe(200);
+  });
+
   const wrong: Record<string, (code: string) => ReturnType<typeof redeem>> = {
     "another service's key": async (code) =>
       redeem(app, code, {}, asService((await declareService(app.ctx)).authorization)),

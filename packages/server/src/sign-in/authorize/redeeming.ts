@@ -72,7 +72,7 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
 
   if (!row) throw refused(code.handle.value <= ctx.clock() ? 'expired' : 'unknown');
   if (row.spent_at !== null) return repeat(ctx, code, row);
-  requireOwnAccess(body, row);
+  await requireOwnAccess(ctx.db.read, body, row);
   if (row.redirect_uri_named === 1) required(request, 'redirect_uri');
 
   const isRight =

@@ -61,6 +61,8 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
       form: { grant_type, device_code, confirmation_code: confirmation_code.replace(/^.../, '$& ') },
     });
     expect(answer.status).toBe(200);
+    for (const confirmation of ['true', 1, null])
+      expect(outcome(await app.ask('POST', '/device', { json: { confirmation } }))).toBe('invalid_request');
   });
 
   test("in the device's network there is nothing to confirm", async () => {

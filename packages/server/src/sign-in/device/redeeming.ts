@@ -181,7 +181,7 @@ async function checkRepeatedAccess(ctx: Context, poll: Poll, repeated: RepeatedA
   if (!authorization) return;
   const decision = decidePoll(authorization, poll, ctx.clock());
   if (decision === 'denied' || decision === 'expired' || decision === 'spent') return;
-  requireOwnAccess(repeated, authorization);
+  await requireOwnAccess(ctx.db.read, repeated, authorization);
 }
 
 /** Attempts the poll until its write succeeds: an attempt that loses a race sees the winner's change next time. */

@@ -1,3 +1,4 @@
+import type { DeviceAuthorizationRequest } from '@latchkey/contract/device';
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
@@ -31,7 +32,10 @@ export const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
 type Start = typeof endpoints.startDeviceAuthorization;
 
 export function deviceRoutes(api: Api, ctx: Context, heldPolls: HeldPolls): void {
-  const start = async ({ body, client }: Pick<Call<Start>, 'body' | 'client'>) => {
+  const start = async ({
+    body,
+    client,
+  }: Pick<Call<Start>, 'client'> & { body: DeviceAuthorizationRequest }) => {
     refuseAuthorizationDetails(body);
     const { headers } = await ctx.limiter.take(byClient('device_authorizations', client));
     return { body: await startDeviceAuthorization(ctx, body, client), headers };
