@@ -78,12 +78,37 @@ test('a terminal on a machine with a browser opens it, and takes the approval th
 });
 
 test('the opener of the system is used where the one of the library finds no browser', async () => {
-  const { home, login, opened } = machine({ BROWSER: 'no-such-browser' });
+  const { home, login, opened } = machine({ BROWSER: '' });
   addCommand(home, 'xdg-open', '#!/bin/sh\nexec test-browser "$1"\n');
   const terminal = login();
   const link = await linkOf(terminal);
   await terminal.shows(/Waiting for your browser/);
   expect(await opened.text()).toBe(`${link.href}\n`);
+  terminal.type(interrupt);
+  expect(await terminal.exited).toBe(130);
+});
+
+test('BROWSER opens the link with its arguments, also from a container without a screen', async () => {
+  const { home, login, opened } = machine({
+    BROWSER: `no-such-browser:test-browser --title 'a b'`,
+    DISPLAY: '',
+    REMOTE_CONTAINERS: 'true',
+  });
+  addCommand(home, 'test-browser', `#!/bin/sh\nprintf '%s|' "$@" >'${opened.name}'\n`);
+  const terminal = login();
+  const link = await linkOf(terminal);
+  await terminal.shows(/Waiting for your browser/);
+  expect(await opened.text()).toBe(`--title|a b|${link.href}|`);
+  terminal.type(interrupt);
+  expect(await terminal.exited).toBe(130);
+});
+
+test('over SSH, BROWSER opens the link with the code: the browser cannot come back', async () => {
+  const { login, opened } = machine({ SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22', DISPLAY: '' });
+  const terminal = login();
+  const [link] = await terminal.shows(/http\S+\/device\?user_code=[\w-]+/);
+  await terminal.shows(/Waiting for your approval/);
+  expect(await opened.text()).toBe(`${link}\n`);
   terminal.type(interrupt);
   expect(await terminal.exited).toBe(130);
 });
@@ -136,8 +161,8 @@ describe('a code is used instead', () => {
     ['with --device', {}, ['--device']],
     ['with --no-browser', {}, ['--no-browser']],
     ['over SSH', { SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' }, []],
-    ['without a screen', { DISPLAY: '' }, []],
-    ['in a container whose browser is elsewhere', { REMOTE_CONTAINERS: 'true' }, []],
+    ['without a screen', { DISPLAY: '', BROWSER: '' }, []],
+    ['in a container whose browser is elsewhere', { REMOTE_CONTAINERS: 'true', BROWSER: '' }, []],
   ])('%s', async (_, env, args) => {
     const screen = await codeOf(machine(env).login(...args));
     expect(screen).not.toContain('/authorize?');
@@ -169,7 +194,7 @@ describe('a code is used instead', () => {
   });
 
   test('if the browser cannot be opened', async () => {
-    const screen = await codeOf(machine({ BROWSER: 'no-such-browser', PATH: '/usr/bin:/bin' }).login());
+    const screen = await codeOf(machine({ BROWSER: 'no-such-browser' }).login());
     expect(screen).toContain('The browser could not be opened. Signing in with a code instead.\r\n');
     expect(screen).not.toContain('opened in your browser');
   });
@@ -179,7 +204,7 @@ test('with --port, a browser of another machine comes back over a forwarded port
   const free = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
   const port = String(free.port);
   await free.stop(true);
-  const { home, login, opened } = machine({ SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' });
+  const { home, login, opened } = machine({ SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22', BROWSER: '' });
   const terminal = login('--port', port);
   const link = await linkOf(terminal);
   expect(new URL(link.searchParams.get('redirect_uri') ?? '').port).toBe(port);

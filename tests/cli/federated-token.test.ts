@@ -53,6 +53,8 @@ test('the token of the job comes from the file, else from the variable, else fro
   const github = issuer.job((audience) => githubClaims(audience, { ref: 'refs/heads/other' }));
   const wrong = { LATCHKEY_ID_TOKEN: 'not.a.token' };
   expect((await tokenIn({ ...github, ...wrong, LATCHKEY_ID_TOKEN_FILE: file })).code).toBe(0);
+  const surrounded = { LATCHKEY_ID_TOKEN_FILE: `${file}\n`, LATCHKEY_SERVER: ` ${service.url}\r\n` };
+  expect((await tokenIn({ ...github, ...wrong, ...surrounded })).code).toBe(0);
   expect((await tokenIn({ ...github, LATCHKEY_ID_TOKEN: await assertion() })).code).toBe(0);
   expect((await tokenIn(github)).code).toBe(1);
 });

@@ -14,6 +14,7 @@ import {
   storeLogin,
   storeOf,
 } from '../support/cli.ts';
+import { loginByMail } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -169,6 +170,42 @@ test('neither .env nor any code in the current directory has any effect', async 
   expect(existsSync(join(home.path, 'ran'))).toBe(false);
   await counting.stop();
 });
+
+test('white space around settings does not count: a secret from a file often ends in a line break', async () => {
+  const home = newHome();
+  await storeLogin(home, service.url, 'spaces@example.com');
+  const token = (await latchkey(home, 'token', '--server', service.url)).stdout;
+  const env = { ...home.env, LATCHKEY_TOKEN: `\ufeff${token}\r\n`, LATCHKEY_SERVER: ` ${service.url}\n` };
+  const { code, stdout } = await runIn({ ...home, env }, [program, 'whoami']);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('spaces@example.com')]);
+});
+
+test.skipIf(process.getuid?.() !== 0)(
+  'without a home directory everything works that needs no login stored',
+  async () => {
+    const { env } = newHome({ LATCHKEY_SERVER: service.url });
+    const { HOME: _, ...homeless } = env;
+    const stranger = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups', program];
+    const home = { path: '/', credentialsFile: '', env: homeless };
+    const run = (extra: Record<string, string>, ...args: string[]) =>
+      runIn({ ...home, env: { ...homeless, ...extra } }, [...stranger, ...args]);
+    expect((await run({}, '--version')).code).toBe(0);
+    expect((await run({}, 'help', 'login')).code).toBe(0);
+    const { access_token } = await loginByMail(service.url, 'homeless@example.com');
+    const whoami = await run({ LATCHKEY_TOKEN: access_token }, 'whoami');
+    expect([whoami.code, whoami.stdout]).toEqual([0, expect.stringContaining('homeless@example.com')]);
+    expect((await run({ LATCHKEY_TOKEN: access_token }, 'doctor')).code).toBe(0);
+    const job = { LATCHKEY_SERVER: '', LATCHKEY_ID_TOKEN: 'not.a.token' };
+    expect((await run(job, 'token', '--federated', 'key_1')).stderr).toContain('http://localhost:8787');
+    for (const LATCHKEY_CREDENTIALS of ['file', 'keychain', ''])
+      for (const command of ['login', 'whoami']) {
+        const { code, stderr } = await run({ LATCHKEY_CREDENTIALS }, command);
+        expect([code, stderr]).toEqual([2, expect.stringMatching(/^latchkey: There is no home directory/)]);
+      }
+    const elsewhere = { XDG_CONFIG_HOME: '/dev/null/config' };
+    expect((await run(elsewhere, 'whoami')).stderr).not.toContain('home directory');
+  },
+);
 
 test('a proxy receives requests only with --insecure-http, and none for hosts in NO_PROXY', async () => {
   const proxy = listener((request) => {

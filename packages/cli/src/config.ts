@@ -16,11 +16,23 @@ const followsProxies = (setting: string | undefined): boolean =>
   process.versions.bun !== undefined ||
   (setting === '1' && process.allowedNodeEnvironmentFlags.has('--use-env-proxy'));
 
-/** Reads the environment, unchecked: each command checks the settings it uses. An empty variable counts as not set. */
+/** Empty without HOME for a user without an entry in the password file, as in a container: not every command needs it. */
+function homeDirectory(): string {
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Reads the environment, unchecked: each command checks the settings it uses. White space around a value does not count,
+ * because one that comes from a file often ends in a line break. An empty variable counts as not set.
+ */
 export function readConfig() {
-  const value = (name: string): string | undefined => process.env[name] || undefined;
+  const value = (name: string): string | undefined => process.env[name]?.trim() || undefined;
   const isSet = (...names: string[]): boolean => names.some((name) => value(name) !== undefined);
-  const home = homedir();
+  const home = homeDirectory();
   // The XDG Base Directory Specification says to ignore relative paths.
   const directory = (name: string, usual: string): string => {
     const configured = value(name);
@@ -52,8 +64,12 @@ export function readConfig() {
     noColor: isSet('NO_COLOR'),
     /** The terminal cannot rewrite a line. */
     dumbTerminal: value('TERM') === 'dumb',
-    /** The person sits at another machine: a browser opened here could not be seen, or not come back. */
-    isRemote: isSet('SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'REMOTE_CONTAINERS', 'CODESPACES'),
+    /** The program that opens links, with its arguments. */
+    browser: value('BROWSER'),
+    /** The person sits at another machine: a browser could not come back to this one. */
+    isOverSsh: isSet('SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY'),
+    /** The person's browser is outside: only a program in `BROWSER` can open it. */
+    isInContainer: isSet('REMOTE_CONTAINERS', 'CODESPACES'),
     /** There is a screen on which a browser can open. */
     hasScreen: process.platform !== 'linux' || isSet('DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME'),
     /** The proxy settings that `fetch` follows. */

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import type { Agent } from '@latchkey/client/agent';
 import { type Api, createApi, isLoopbackHost, serverOrigin } from '@latchkey/client/api';
 import {
@@ -14,7 +15,7 @@ import { openSession, type Session } from '@latchkey/client/session';
 import { openTokenSession } from '@latchkey/client/token-session';
 import manifest from '../package.json' with { type: 'json' };
 import { accountName } from './account-name.ts';
-import type { ProxySetting } from './config.ts';
+import type { Config, ProxySetting } from './config.ts';
 import type { Context, GlobalOptions } from './context.ts';
 import { type CredentialKind, UsageError } from './exit.ts';
 import { openStorage, type Place } from './storage.ts';
@@ -95,11 +96,17 @@ export async function connectWithoutCredential(ctx: Context): Promise<Api> {
   let target = configuredServer(ctx);
   if (!target) {
     if (config.token !== undefined || config.agent !== undefined) throw unnamedServer();
-    const place = await openStorage(config);
-    target = rememberedServer(await place.storage.read(), place);
+    target = await serverLastUsed(config);
   }
   ctx.onConnect({ server: target.server, credential: 'token' });
   return openApi(ctx, target.server);
+}
+
+async function serverLastUsed(config: Config): Promise<Target> {
+  // Without a home directory no login can have been stored.
+  if (config.home === '' && !isAbsolute(config.credentialsFile)) return fallback;
+  const place = await openStorage(config);
+  return rememberedServer(await place.storage.read(), place);
 }
 
 /** The same as if nothing were stored, for credentials that cannot be read. */
@@ -227,8 +234,10 @@ function serverAddress(address: string): string {
   return isLoopbackHost(new URL(encrypted).hostname) ? serverOrigin(`http://${address}`) : encrypted;
 }
 
+const fallback: Target = { server: defaultServer, source: 'default' };
+
 function rememberedServer({ current_server: current }: CredentialDocument, { storage }: Place): Target {
-  if (current === null) return { server: defaultServer, source: 'default' };
+  if (current === null) return fallback;
   try {
     return { server: serverOrigin(current), source: 'last_login' };
   } catch {

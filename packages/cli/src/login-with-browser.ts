@@ -24,7 +24,8 @@ export async function loginWithBrowser(
     const login = await startBrowserLogin(connection.api, { signal, deviceName, port });
     started = login;
     showLink(ctx, login, port);
-    const isOpened = opensBrowser && hasBrowser(config) && (await openBrowser(login.authorizationUrl));
+    const isOpened =
+      opensBrowser && hasBrowser(config) && (await openBrowser(config, login.authorizationUrl));
     if (port === undefined && !isOpened) {
       await login.cancel();
       return useCode(ctx, 'The browser could not be opened.');

@@ -24,7 +24,7 @@ export async function openStorage(config: Config): Promise<Place> {
   if (credentials === undefined && process.platform === 'linux' && !address && !runtimeDirectory) {
     return inFile(config, 'there is no keychain: no D-Bus session is running');
   }
-  requireAbsolute(config.home);
+  requireAbsolute(config, config.home);
   const { keychainStorage } = await import('@latchkey/client/keychain-storage');
   const storage = keychainStorage({
     load: () => import('@napi-rs/keyring'),
@@ -37,13 +37,17 @@ export async function openStorage(config: Config): Promise<Place> {
 }
 
 async function inFile(config: Config, why: string): Promise<Place> {
-  requireAbsolute(config.credentialsFile);
+  requireAbsolute(config, config.credentialsFile);
   const { fileStorage } = await import('@latchkey/client/file-storage');
   return { kind: 'file', storage: fileStorage(config.credentialsFile), why };
 }
 
 /** With a relative home, every directory would get credentials of its own. */
-function requireAbsolute(path: string): void {
-  if (!isAbsolute(path))
-    throw new UsageError('HOME must be an absolute path.', 'Set it to your home directory.');
+function requireAbsolute({ home }: Config, path: string): void {
+  if (isAbsolute(path)) return;
+  if (home !== '') throw new UsageError('HOME must be an absolute path.', 'Set it to your home directory.');
+  throw new UsageError(
+    'There is no home directory to store credentials in: HOME is not set, and this user has no entry in the password file.',
+    'Set HOME or XDG_CONFIG_HOME, or use LATCHKEY_TOKEN.',
+  );
 }

@@ -105,7 +105,8 @@ interface Target {
 }
 
 /** @throws {TypeError} */
-function targetOf(address: string): Target {
+function targetOf(given: string): Target {
+  const address = given.trim();
   if (isAbsolute(address)) {
     return { name: address, connection: { socketPath: address }, secret: undefined };
   }

@@ -17,15 +17,15 @@ export type EnvironmentSessionOptions = Partial<ApiOptions> &
  * const session = sessionFromEnvironment() ?? openSession({ api, store });
  */
 export function sessionFromEnvironment({
-  server = process.env['LATCHKEY_SERVER'] || undefined,
+  server = setting('LATCHKEY_SERVER'),
   origins,
   fetchTimeoutMilliseconds,
   scope,
   resource,
   ...apiOptions
 }: EnvironmentSessionOptions = {}): Session | undefined {
-  const token = process.env['LATCHKEY_TOKEN'];
-  const address = process.env['LATCHKEY_AGENT'];
+  const token = setting('LATCHKEY_TOKEN');
+  const address = setting('LATCHKEY_AGENT');
   if (!token && !address) return undefined;
   if (token && address) throw new TypeError('LATCHKEY_TOKEN and LATCHKEY_AGENT exclude each other.');
   if (server === undefined) {
@@ -37,3 +37,6 @@ export function sessionFromEnvironment({
     ? openTokenSession({ ...options, token })
     : openAgentSession({ ...options, address: address!, scope, resource });
 }
+
+/** White space around a value does not count: one that comes from a file often ends in a line break. */
+const setting = (name: string): string | undefined => process.env[name]?.trim() || undefined;

@@ -29,15 +29,15 @@ export async function federatedToken({ api, keyId, ...wanted }: FederationOption
 
 /** @throws {TypeError} */
 async function findAssertion(api: Api, signal: AbortSignal | undefined): Promise<string> {
-  const {
-    LATCHKEY_ID_TOKEN_FILE: file,
-    LATCHKEY_ID_TOKEN: token,
-    ACTIONS_ID_TOKEN_REQUEST_URL: url,
-    ACTIONS_ID_TOKEN_REQUEST_TOKEN: requestToken,
-  } = process.env;
-  if (file) return readAssertion(file);
   // Secrets that come from a file often end in a line break.
-  if (token?.trim()) return token.trim();
+  const [file, token, url, requestToken] = [
+    'LATCHKEY_ID_TOKEN_FILE',
+    'LATCHKEY_ID_TOKEN',
+    'ACTIONS_ID_TOKEN_REQUEST_URL',
+    'ACTIONS_ID_TOKEN_REQUEST_TOKEN',
+  ].map((name) => process.env[name]?.trim());
+  if (file) return readAssertion(file);
+  if (token) return token;
   if (url && requestToken) return askGitHub(api, url, requestToken, signal);
   throw new TypeError(
     'This job has no token: LATCHKEY_ID_TOKEN_FILE, LATCHKEY_ID_TOKEN and ACTIONS_ID_TOKEN_REQUEST_URL with its token are not set.',

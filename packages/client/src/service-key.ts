@@ -1,5 +1,9 @@
-/** The `Authorization` header of a service with its key. @throws {TypeError} for a malformed key */
-export function authorizationOf(serviceKey: string): string {
+/**
+ * The `Authorization` header of a service with its key. White space around the key does not count.
+ * @throws {TypeError} for a malformed key
+ */
+export function authorizationOf(given: string): string {
+  const serviceKey = given.trim();
   if (!/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(serviceKey))
     throw new TypeError('A service key looks like id:secret.');
   return `Basic ${btoa(serviceKey)}`;

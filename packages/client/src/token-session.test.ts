@@ -72,6 +72,13 @@ describe('a session for a given token', () => {
     await service.close();
   });
 
+  test('takes a token without the white space around it', async () => {
+    const { service, tokens, sessionFor } = await open();
+    const session = sessionFor(`\t${tokens.access_token}\r\n`);
+    expect(await session.accessToken()).toBe(tokens.access_token);
+    await service.close();
+  });
+
   test('refuses a token that no header can carry, without repeating it', async () => {
     const { service, sessionFor } = await open();
     for (const token of ['', 'secret one', 'secret\r\nX-Other: 1', 'secret\u00e9'])
@@ -91,10 +98,10 @@ describe('a session from the environment', () => {
     });
   });
 
-  test('uses LATCHKEY_TOKEN at LATCHKEY_SERVER', async () => {
+  test('uses LATCHKEY_TOKEN at LATCHKEY_SERVER, without the line breaks that files end in', async () => {
     const { service, tokens, wire } = await open();
-    process.env['LATCHKEY_TOKEN'] = tokens.access_token;
-    process.env['LATCHKEY_SERVER'] = service.ctx.config.baseUrl;
+    process.env['LATCHKEY_TOKEN'] = `\ufeff${tokens.access_token}\r\n`;
+    process.env['LATCHKEY_SERVER'] = ` ${service.ctx.config.baseUrl}\n`;
     const session = sessionFromEnvironment({ fetch: wire.fetch });
     expect((await session?.call('getProfile'))?.email).toBe(address);
     expect(session?.server).toBe(service.ctx.config.baseUrl);
@@ -102,7 +109,7 @@ describe('a session from the environment', () => {
   });
 
   test('is undefined without a token, and refused without a server that is named', () => {
-    process.env['LATCHKEY_TOKEN'] = '';
+    process.env['LATCHKEY_TOKEN'] = ' \n';
     process.env['LATCHKEY_SERVER'] = '';
     expect(sessionFromEnvironment()).toBeUndefined();
     process.env['LATCHKEY_TOKEN'] = 'lk_at_secret';

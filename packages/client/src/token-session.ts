@@ -3,7 +3,7 @@ import { authorizedCalls, type CallOptions, type Session } from './session.ts';
 
 /** How to open a session for a given token. */
 export interface TokenSessionOptions extends CallOptions {
-  /** An access token or a key. */
+  /** An access token or a key. White space around it does not count: a secret from a file often ends in a line break. */
   readonly token: string;
 }
 
@@ -14,8 +14,9 @@ export interface TokenSessionOptions extends CallOptions {
  * @example
  * const session = openTokenSession({ api, token: process.env.PROJECTS_TOKEN });
  */
-export function openTokenSession({ token, ...callOptions }: TokenSessionOptions): Session {
+export function openTokenSession({ token: given, ...callOptions }: TokenSessionOptions): Session {
   const { api } = callOptions;
+  const token = given.trim();
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new TypeError('The token is empty, or contains a space or a character outside ASCII.');
   }

@@ -3,7 +3,7 @@ import { loginNamed } from '@latchkey/client/credentials';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { newAccountName } from '../account-name.ts';
-import { hasBrowser } from '../browser.ts';
+import { canComeBack } from '../browser.ts';
 import { connectStored, type StoredConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../exit.ts';
@@ -60,8 +60,8 @@ async function obtainTokens(
   { browser, device, deviceName = ownName() }: LoginOptions,
   port: number | undefined,
 ): Promise<TokenSet> {
-  const isBrowserHere = browser && ctx.output.isTerminal && hasBrowser(ctx.config);
-  if (!device && (port !== undefined || isBrowserHere)) {
+  const comesBack = browser && ctx.output.isTerminal && canComeBack(ctx.config);
+  if (!device && (port !== undefined || comesBack)) {
     const { loginWithBrowser } = await import('../login-with-browser.ts');
     const tokens = await loginWithBrowser(ctx, connection, deviceName, { opensBrowser: browser, port });
     if (tokens) return tokens;
