@@ -1,11 +1,11 @@
 // `latchkey agent`: what it hands out and to whom, what it never does, and what ends with it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
-import { spawn } from 'bun';
+import { spawn, spawnSync } from 'bun';
 import { type RunningAgent, startAgent as startAgentIn } from '../support/agent.ts';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import {
@@ -20,8 +20,9 @@ import {
 } from '../support/cli.ts';
 import { codeOf } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
 import { openTerminal } from '../support/terminal.ts';
+import { until } from '../support/until.ts';
 import { runtimes, startWorker } from '../support/worker.ts';
 
 let service: TestService;
@@ -240,8 +241,15 @@ test('--ask without a terminal asks with a notification, which a program cannot 
   press('');
   expect(await codeOf(agent.token({ scope: 'email' }))).toBe('invalid_scope');
   press('deny\n');
-  for (let request = 0; request < 2; request++)
-    expect(await codeOf(agent.token({ scope: 'email' }))).toBe('invalid_scope');
+  const tickets = ['--resource', 'https://tickets.example', '--scope', 'tickets:read=See your tickets'];
+  expect((await runOperator(service.env, 'services', 'create', 'tickets', ...tickets)).code).toBe(0);
+  for (const scope of ['email', ' email  email', 'profile email', 'email profile'])
+    expect(await codeOf(agent.token({ scope }))).toBe('invalid_scope');
+  for (const resource of ['https://tickets.example/', 'https://tickets.example'])
+    expect(await codeOf(agent.token({ scope: 'tickets:read', resource }))).toBe('invalid_scope');
+  expect(await codeOf(agent.token({ scope: 'profile', resource: 'https://nobody.example' }))).toBe(
+    'invalid_target',
+  );
   for (const scope of ['<b>profile</b>', 'profile\u001b[2J', 'Profile'])
     expect(await codeOf(agent.token({ scope }))).toBe('invalid_scope');
   expect(await codeOf(agent.token({ scope: 'profile', resource: 'a wish' }))).toBe('invalid_target');
@@ -250,7 +258,10 @@ test('--ask without a terminal asks with a notification, which a program cannot 
     'A program wants profile.',
     'A program wants email.',
     'A program wants email.',
+    'A program wants tickets:read at https://tickets.example.',
   ]);
+  press('allow\n');
+  expect(await agent.token({ scope: 'profile' })).toMatchObject({ scope: 'profile' });
   await running.stop();
 });
 
@@ -279,6 +290,63 @@ test('a file may hold the options, and options take the place of what it says', 
     expect([wrong, (await latchkey(home, 'agent', '--policy', policy)).code]).toEqual([wrong, 2]);
   }
   expect((await latchkey(home, 'agent', '--policy', '/no/such/file')).code).toBe(2);
+});
+
+test.skipIf(process.platform === 'win32')(
+  'agent run --ask: its program can neither answer nor repaint a question, and what was typed before answers none',
+  async () => {
+    const fifo = join(home.path, 'commands');
+    spawnSync(['mkfifo', fifo]);
+    const script = `echo up; while read -r line; do eval "$line"; done <"$HOME/commands"; exit 5`;
+    addCommand(home, 'hostile', `#!/bin/sh\n${script}\n`);
+    const terminal = openTerminal(home, [program, 'agent', 'run', '--ask', '--', 'hostile']);
+    await terminal.shows(/^up/m);
+    const commands = openSync(fifo, 'w');
+    const run = (line: string) => writeSync(commands, `${line}\n`);
+
+    run('for fd in 0 1 2; do [ -t $fd ] && echo shared; done; (: </dev/tty) && echo shared; echo looked');
+    await terminal.shows(/^looked/m);
+    expect(terminal.screen()).not.toMatch(/^shared/m);
+
+    terminal.type('y\ny');
+    run(`printf '\\033[8m\\033]0;unfinished'; { latchkey token --scope email; echo refused=$?; } &`);
+    await terminal.shows(/^A program wants email\. Allow it\? \[y\/N\] $/m);
+    expect(terminal.screen()).not.toContain('\u001b');
+    run(`printf 'A program wants nothing.'; : >written`);
+    await until(() => existsSync(join(home.path, 'written')));
+    terminal.type('\n');
+    await terminal.shows(/^refused=1/m);
+    expect(terminal.screen()).toMatch(/Allow it\? \[y\/N\] \r\n[\s\S]*A program wants nothing\./);
+
+    run('{ latchkey token --scope profile; echo allowed=$?; } &');
+    await terminal.shows(/^A program wants profile\. Allow it\? \[y\/N\] $/m);
+    terminal.type('y\n');
+    await terminal.shows(/^lk_at_\S+\s+allowed=0/m);
+
+    run('trap "exit 3" INT; latchkey token --scope organizations & wait');
+    await terminal.shows(/^A program wants organizations\. Allow it\? \[y\/N\] $/m);
+    terminal.type('\u0003');
+    expect(await terminal.exited).toBe(3);
+    closeSync(commands);
+  },
+);
+
+test('agent run --ask answers the status of its program, and asks on no terminal that a reader of its output may share', async () => {
+  const ask = (...command: string[]) =>
+    openTerminal(home, [program, 'agent', 'run', '--ask', '--', ...command]);
+  expect(await ask('sh', '-c', 'exit 5').exited).toBe(5);
+  expect(await ask('sh', '-c', 'kill -9 $$').exited).toBe(137);
+  expect(await ask('no-such-program').exited).toBe(127);
+  const many = ask(
+    'sh',
+    '-c',
+    'i=0; while [ $i -lt 3000 ]; do echo line; i=$((i+1)); done; echo last; sleep 3 &',
+  );
+  expect(await many.exited).toBe(0);
+  expect(many.screen().match(/^line/gm)).toHaveLength(3000);
+  expect(many.screen()).toContain('last');
+  const shared = openTerminal(home, ['sh', '-c', `${program} agent run --ask -- true | cat; echo done`]);
+  await shared.shows(/--ask needs a terminal[\s\S]*done/);
 });
 
 describe('agent run', () => {

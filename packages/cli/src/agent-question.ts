@@ -1,48 +1,160 @@
 // The person's word before the first token of an agent with a scope.
 
 import { execFile } from 'node:child_process';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { LatchkeyError } from '@latchkey/client/errors';
+import type { AskedAccess } from '@latchkey/client/internal/agent-server';
+import { systemClock } from '@latchkey/client/internal/clock';
+import { systemCode } from '@latchkey/client/internal/storage/store-failure';
 import type { Context } from './context.ts';
 import { UsageError } from './exit.ts';
+import type { HeldOutput } from './held-output.ts';
+import type { TextSource } from './text-input.ts';
 
 /** The person's answer; undefined if there was none. */
-type Asker = (question: string) => Promise<boolean | undefined>;
+export type Asker = (question: string) => Promise<boolean | undefined>;
 
 const notifier = 'notify-send';
 
 /** Less than a program waits for its token. */
 const answerMilliseconds = 240_000;
+const pollMilliseconds = 50;
+const maxQuestionsPerMinute = 6;
+const minuteMilliseconds = 60_000;
 
-/** Asks on the terminal, else with a notification of the desktop. @throws {UsageError} if there is neither a terminal nor a desktop */
-export async function findAsker({ prompt, config, signal }: Context): Promise<Asker> {
-  if (prompt.isPossible) {
-    return async (question) => {
-      const typed = await prompt.ask(`${question} Allow it? [y/N]`);
-      return typed === undefined ? undefined : /^y(es)?$/i.test(typed);
-    };
+/**
+ * Asks on the terminal, else with a notification of the desktop.
+ * @param programOutput of the program that the agent runs, if it does
+ * @param signal ends a question without an answer
+ * @throws {UsageError} if there is neither a terminal nor a desktop
+ */
+export async function findAsker(
+  ctx: Context,
+  signal: AbortSignal,
+  programOutput?: HeldOutput,
+): Promise<Asker> {
+  // The reader of a pipe may write to the terminal, at any time.
+  const isOnTerminal = ctx.prompt.isPossible && hasTerminal() && !(programOutput && isPipe(1));
+  if (isOnTerminal || (ctx.config.hasScreen && (await notify(signal, '--version')) !== undefined)) {
+    const ask = (question: string) =>
+      isOnTerminal ? askOnTerminal(ctx, question, signal) : askOnDesktop(question, signal);
+    return (question) => (programOutput ? programOutput.hold(() => ask(question)) : ask(question));
   }
-  if (config.hasScreen && (await notify(signal, '--version')) !== undefined)
-    return (question) => askOnDesktop(question, signal);
-  throw new UsageError('--ask needs a terminal, or a desktop with notify-send.');
+  throw new UsageError(
+    '--ask needs a terminal, or a desktop with notify-send.',
+    programOutput &&
+      'Send the output of the program to a file instead of a pipe, or start `latchkey agent --ask` in another terminal.',
+  );
 }
 
-/** Asks before the first token with a scope and resource, one question at a time, and remembers the answer. */
-export function askOnce(ask: Asker) {
-  const answers = new Map<string, boolean>();
+/**
+ * Asks before the first token with a scope and resource, one question at a time, and remembers the answer. A refusal holds for
+ * each name of the scope.
+ * @param now in milliseconds, by a clock that is never set
+ */
+export function askOnce(ask: Asker, now: () => number = () => performance.now()) {
+  const allowed = new Set<string>();
+  const refused = new Set<string>();
+  let askedAt: readonly number[] = [];
   let last: Promise<unknown> = Promise.resolve();
-  return (scopes: readonly string[], resource: string | undefined): Promise<boolean> => {
+  return ({ scopes, resource, requirePossible }: AskedAccess): Promise<boolean> => {
     const where = resource === undefined ? '' : ` at ${resource}`;
+    const wanted = scopes.join(' ') + where;
     const turn = last.then(async () => {
-      const unknown = scopes.filter((scope) => !answers.has(scope + where));
-      if (scopes.some((scope) => answers.get(scope + where) === false)) return false;
-      if (unknown.length === 0) return true;
-      const answer = await ask(`A program wants ${unknown.join(' ')}${where}.`);
-      if (answer !== undefined) for (const scope of unknown) answers.set(scope + where, answer);
+      if (scopes.some((scope) => refused.has(scope + where))) return false;
+      if (allowed.has(wanted)) return true;
+      askedAt = askedAt.filter((time) => now() - time < minuteMilliseconds);
+      if (askedAt.length >= maxQuestionsPerMinute) {
+        const limit = `The agent asks its user at most ${maxQuestionsPerMinute} questions a minute.`;
+        throw new LatchkeyError('rate_limited', limit);
+      }
+      await requirePossible();
+      askedAt = [...askedAt, now()];
+      const answer = await ask(`A program wants ${wanted}.`);
+      if (answer === true) allowed.add(wanted);
+      if (answer === false) for (const scope of scopes) refused.add(scope + where);
       return answer === true;
     });
     last = turn.catch(() => {});
     return turn;
   };
+}
+
+function isPipe(descriptor: number): boolean {
+  const found = fstatSync(descriptor);
+  return found.isFIFO() || found.isSocket();
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openTerminal());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The terminal of this session, for reads that never wait: no read is left over that would take what is typed for somebody else, and
+ * what was typed before a question can be told from its answer.
+ */
+const openTerminal = (): number =>
+  openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+
+async function askOnTerminal(
+  { stdin, output }: Context,
+  question: string,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  const terminal = openTerminal();
+  try {
+    discardTyped(terminal, stdin());
+    output.question(`${question} Allow it? [y/N] `);
+    const line = await readTyped(terminal, signal);
+    if (line === undefined) output.question('\n');
+    return line === undefined ? undefined : /^y(es)?$/i.test(line.trim());
+  } finally {
+    closeSync(terminal);
+  }
+}
+
+/** Discards what was typed so far, also a line without its end, which the terminal hands out only in raw mode. */
+function discardTyped(terminal: number, stdin: TextSource): void {
+  stdin.setRawMode?.(true);
+  try {
+    let bytes = readAvailable(terminal);
+    while (bytes && bytes.length > 0) bytes = readAvailable(terminal);
+  } finally {
+    stdin.setRawMode?.(false);
+  }
+}
+
+/** The next line. Undefined at the end of the input, or if the signal or the time ends first. */
+async function readTyped(terminal: number, signal: AbortSignal): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let typed = '';
+  const deadline = performance.now() + answerMilliseconds;
+  while (!signal.aborted && performance.now() < deadline) {
+    const bytes = readAvailable(terminal);
+    if (bytes?.length === 0) return undefined;
+    typed += decoder.decode(bytes, { stream: true });
+    if (typed.includes('\n')) return typed.split('\n')[0];
+    await systemClock.sleep(pollMilliseconds, signal).catch(() => {});
+  }
+  return undefined;
+}
+
+/** Undefined if nothing is there; empty at the end of the input. */
+function readAvailable(terminal: number): Uint8Array | undefined {
+  const buffer = new Uint8Array(1024);
+  try {
+    return buffer.subarray(0, readSync(terminal, buffer));
+  } catch (error) {
+    if (systemCode(error) === 'EAGAIN') return undefined;
+    // The terminal is gone.
+    return buffer.subarray(0, 0);
+  }
 }
 
 async function askOnDesktop(question: string, signal: AbortSignal): Promise<boolean | undefined> {

@@ -20,5 +20,12 @@ const status = await run({
   takeSignals: (handler) => {
     handleSignal = handler;
   },
+  signalGroup: (leader, signal) => {
+    try {
+      process.kill(-leader, signal);
+    } catch {
+      // It has just ended.
+    }
+  },
 });
 process.exit(status);

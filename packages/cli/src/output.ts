@@ -6,13 +6,13 @@
 // - All text passes through `visible` before it reaches a terminal; control sequences are written only here.
 
 import { terminalJson } from '@latchkey/contract/untrusted-text';
-import { visible } from './text.ts';
+import { plainText, visible } from './text.ts';
 
 /** The part of a standard stream that is used. */
 export interface TextStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
-  write(text: string, done: (error?: Error | null) => void): unknown;
+  write(text: string | Uint8Array, done: (error?: Error | null) => void): unknown;
 }
 
 type Line = string | { readonly bold: string };
@@ -36,6 +36,8 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
   const render = (stream: TextStream, lines: readonly Line[]): string =>
     renderLines(lines, stream.isTTY === true && !noColor && !dumbTerminal);
   let shown: string | undefined;
+  /** Another program has left the cursor in the middle of a line. */
+  let isLineOpen = false;
 
   return {
     json,
@@ -65,7 +67,25 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
     /** Text without the end of a line, for terminals only. */
     question(text: string): void {
       this.progress();
-      if (this.isTerminal) write(stderr, text === '\n' ? text : visible(text));
+      if (!this.isTerminal) return;
+      write(stderr, (isLineOpen ? '\n' : '') + (text === '\n' ? text : visible(text)));
+      isLineOpen = false;
+    },
+    /**
+     * Passes on the output of another program: to a terminal only its text, so that it can neither hide nor repaint what stands there.
+     * The function resolves when a part is written, and rejects when it cannot be.
+     */
+    relay(name: 'stdout' | 'stderr'): (bytes: Uint8Array) => Promise<void> {
+      const stream = name === 'stdout' ? stdout : stderr;
+      const decoder = new TextDecoder();
+      return (bytes) => {
+        const isTerminal = stream.isTTY === true;
+        const part = isTerminal ? plainText(decoder.decode(bytes, { stream: true })) : bytes;
+        if (isTerminal && part.length > 0) isLineOpen = part.at(-1) !== '\n';
+        return new Promise((resolve, reject) => {
+          stream.write(part, (error) => (error ? reject(error) : resolve()));
+        });
+      };
     },
     /** Trusted text, for terminals only. */
     drawing(text: string): void {

@@ -19,7 +19,8 @@ import { createPrompt } from './prompt.ts';
 import { addAgentCommands, addCredentialCommands, define, type RunCommand } from './token-commands.ts';
 import { noticeNewerVersion } from './update-notice.ts';
 
-export interface Environment extends Pick<Context, 'config' | 'stdin' | 'signal' | 'takeSignals'> {
+export interface Environment
+  extends Pick<Context, 'config' | 'stdin' | 'signal' | 'takeSignals' | 'signalGroup'> {
   /** Without the program name. */
   readonly args: readonly string[];
   readonly stdout: TextStream;

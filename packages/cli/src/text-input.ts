@@ -26,6 +26,8 @@ export function requireLength(subject: string, value: string | undefined, maxLen
 /** A standard input that is read as text. */
 export interface TextSource extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean;
+  /** Only of a terminal. */
+  setRawMode?(isRaw: boolean): unknown;
 }
 
 /**

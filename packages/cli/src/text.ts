@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { codePointOf } from '@latchkey/contract/untrusted-text';
 import { eastAsianWidth } from 'get-east-asian-width';
 
@@ -18,6 +19,10 @@ const maxShownLength = 4_096;
 /** Text that a server says, cut where it is longer than a server of ours would say it. */
 export const shortened = (text: string): string =>
   text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}…`;
+
+/** The output of another program without what could control a terminal: text, tabs and ends of lines. */
+export const plainText = (text: string): string =>
+  stripVTControlCharacters(text).replace(/(?![\t\r\n])\p{Cc}/gu, '');
 
 /** The columns that a text without control characters takes in a terminal. */
 function displayWidth(text: string): number {

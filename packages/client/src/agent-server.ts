@@ -10,6 +10,7 @@ import type { Api } from './api.ts';
 import { inTime } from './clock.ts';
 import { LatchkeyError } from './errors.ts';
 import { readBody, requestTimeoutMilliseconds, startListening } from './loopback-listener.ts';
+import { canonicalResource, isSameResource } from './resource.ts';
 import { revokeToken } from './revoke-token.ts';
 import type { Session } from './session.ts';
 import { exchangeToken } from './token-exchange.ts';
@@ -22,10 +23,17 @@ export interface AgentPolicy {
   readonly resource: string | undefined;
   /** 60 to 900. */
   readonly maxLifetimeSeconds: number;
-  /** Asks the person before the first token with these scopes. Undefined: no question is asked. */
-  readonly isAllowed:
-    | ((scopes: readonly string[], resource: string | undefined) => Promise<boolean>)
-    | undefined;
+  /** Asks the person before the first token with this access. Undefined: no question is asked. */
+  readonly isAllowed: ((access: AskedAccess) => Promise<boolean>) | undefined;
+}
+
+/** What a program asks for, in one spelling. */
+export interface AskedAccess {
+  /** In alphabetical order, each once. */
+  readonly scopes: readonly string[];
+  readonly resource: string | undefined;
+  /** @throws {LatchkeyError} `invalid_scope`, `invalid_target` for what the service would refuse, so that nobody is asked about it */
+  requirePossible(): Promise<void>;
 }
 
 export interface RunningAgent {
@@ -63,8 +71,17 @@ export async function startAgent(
 
   const issue = async (wanted: unknown): Promise<IssuedToken> => {
     if (isStopping) throw new LatchkeyError('temporarily_unavailable', 'The agent is stopping.');
-    const access = await allowedAccess(policy, api.server, wanted);
-    const token = await exchangeToken({ api, session, ...access });
+    const { scopes, resource, expiresInSeconds } = allowedAccess(policy, api.server, wanted);
+    const scope = scopes.join(' ');
+    const requirePossible = async () => {
+      const expiresInSeconds = agentLifetimeSeconds.min;
+      const { access_token } = await exchangeToken({ api, session, scope, resource, expiresInSeconds });
+      await revokeToken(api, access_token, stopMilliseconds);
+    };
+    const asked = { scopes: [...new Set(scopes)].sort(), resource, requirePossible };
+    if (policy.isAllowed && !(await policy.isAllowed(asked)))
+      throw new LatchkeyError('invalid_scope', `The agent's user has not allowed ${scope}.`);
+    const token = await exchangeToken({ api, session, scope, resource, expiresInSeconds });
     for (const [one, expiresAt] of issued) if (expiresAt < Date.now()) issued.delete(one);
     issued.set(token.access_token, Date.now() + token.expires_in * 1000);
     return token;
@@ -160,7 +177,7 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 /** @throws {LatchkeyError} `invalid_request`, `invalid_scope`, `invalid_target` */
-async function allowedAccess(policy: AgentPolicy, server: string, wanted: unknown) {
+function allowedAccess(policy: AgentPolicy, server: string, wanted: unknown) {
   const asked = Object(wanted) as Record<string, unknown>;
   for (const name of ['server', 'scope', 'resource']) {
     if (asked[name] !== undefined && typeof asked[name] !== 'string')
@@ -180,10 +197,7 @@ async function allowedAccess(policy: AgentPolicy, server: string, wanted: unknow
   }
   const scopes = allowedScopes(policy, String(asked['scope'] ?? ''));
   const resource = allowedResource(policy, asked['resource'] as string | undefined);
-  if (policy.isAllowed && !(await policy.isAllowed(scopes, resource))) {
-    throw new LatchkeyError('invalid_scope', `The agent's user has not allowed ${scopes.join(' ')}.`);
-  }
-  return { scope: scopes.join(' '), resource, expiresInSeconds: Number(expiresInSeconds) };
+  return { scopes, resource, expiresInSeconds: Number(expiresInSeconds) };
 }
 
 function allowedScopes({ scopes }: AgentPolicy, text: string): readonly string[] {
@@ -200,8 +214,10 @@ function allowedScopes({ scopes }: AgentPolicy, text: string): readonly string[]
 function allowedResource(policy: AgentPolicy, wanted: string | undefined): string | undefined {
   if (wanted !== undefined && !URL.canParse(wanted))
     throw new LatchkeyError('invalid_target', 'A resource is a URI.');
-  if (policy.resource === undefined || wanted === undefined || wanted === policy.resource) {
-    return wanted ?? policy.resource;
+  const resource = wanted ?? policy.resource;
+  if (resource === undefined) return undefined;
+  if (policy.resource === undefined || isSameResource(resource, policy.resource)) {
+    return canonicalResource(resource);
   }
   throw new LatchkeyError('invalid_target', `The agent does not hand out tokens for ${wanted}.`);
 }

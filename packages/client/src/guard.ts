@@ -12,7 +12,8 @@ import {
   unavailable,
 } from './guard/refusal.ts';
 import { combine, type Requirements, refusalFor } from './guard/requirements.ts';
-import { isSameResource, resourceMetadata } from './guard/resource.ts';
+import { resourceMetadata } from './guard/resource.ts';
+import { isSameResource } from './resource.ts';
 import type { Verifier } from './verify.ts';
 
 export interface GuardOptions extends Requirements {

@@ -1,23 +1,30 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
 import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-server';
+import { inTime } from '@latchkey/client/internal/clock';
 import { systemCode, systemReason } from '@latchkey/client/internal/storage/store-failure';
 import { type AgentOptions, readPolicy } from '../agent-policy.ts';
-import { askOnce, findAsker } from '../agent-question.ts';
+import { type Asker, askOnce, findAsker } from '../agent-question.ts';
 import { connectStored } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { Cancelled, ReportedError, UsageError } from '../exit.ts';
+import { createHeldOutput, type HeldOutput } from '../held-output.ts';
 
 /** As shells report a program that cannot be started, or is not there. */
 const cannotStart = 126;
 const notFound = 127;
 
+/** A program may leave others behind that hold its output open. */
+const lastOutputMilliseconds = 1_000;
+
 /** `latchkey agent`: hands out tokens of this login until it is interrupted. */
 export async function agent(ctx: Context, options: AgentOptions): Promise<void> {
-  const { running } = await start(ctx, options);
+  const { ask, ...policy } = await readPolicy(options);
+  const asker = ask ? await findAsker(ctx, ctx.signal) : undefined;
+  const { running } = await start(ctx, policy, asker);
   ctx.output.result({ LATCHKEY_AGENT: running.address }, () => [`LATCHKEY_AGENT=${running.address}`]);
   if (!ctx.signal.aborted) await once(ctx.signal, 'abort');
   await stop(ctx, running);
@@ -30,10 +37,16 @@ export async function agentRun(
   [name = '', ...args]: readonly string[],
   options: AgentOptions,
 ): Promise<void> {
-  const started = await start(ctx, options);
+  const { ask, ...policy } = await readPolicy(options);
+  const held = ask ? createHeldOutput(ctx.output) : undefined;
+  const ended = new AbortController();
+  const asker = held && (await findAsker(ctx, ended.signal, held));
+  const { running, server } = await start(ctx, policy, asker);
+  const env = { ...ctx.config.programEnvironment, LATCHKEY_AGENT: running.address, LATCHKEY_SERVER: server };
+  const program = { name, args, env };
   let status: number;
   try {
-    status = await runProgram(ctx, name, args, started);
+    status = await (held ? runApart(ctx, program, held, ended) : runProgram(ctx, program));
   } catch (error) {
     const isMissing = systemCode(error) === 'ENOENT';
     const reason = isMissing ? 'there is no such program' : systemReason(error);
@@ -42,15 +55,18 @@ export async function agentRun(
     ]);
     status = isMissing ? notFound : cannotStart;
   } finally {
-    await stop(ctx, started.running);
+    ended.abort();
+    await stop(ctx, running);
   }
   if (status !== 0) throw new ReportedError(status);
 }
 
-async function start(ctx: Context, options: AgentOptions) {
-  const { ask, listen, ...policy } = await readPolicy(options);
+async function start(
+  ctx: Context,
+  { listen, ...policy }: Omit<Awaited<ReturnType<typeof readPolicy>>, 'ask'>,
+  asker: Asker | undefined,
+) {
   const port = listenPort(listen);
-  const asker = ask ? await findAsker(ctx) : undefined;
   const connection = await connectStored(ctx);
   // Fails at the start rather than at the first request.
   await connection.session.accessToken({ signal: ctx.signal });
@@ -65,7 +81,7 @@ async function start(ctx: Context, options: AgentOptions) {
   ).catch((error: unknown) => {
     throw new UsageError(`The agent cannot listen there: ${systemReason(error)}.`);
   });
-  return { running, server: connection.server, keepsInput: asker !== undefined && ctx.prompt.isPossible };
+  return { running, server: connection.server };
 }
 
 /** @throws {UsageError} */
@@ -83,24 +99,50 @@ async function stop({ output }: Context, running: RunningAgent): Promise<void> {
   output.message({ warning: 'runs_not_ended', description }, () => [`latchkey: Warning: ${description}`]);
 }
 
+interface Program {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
 /** Resolves with the status of the program, or 128 and the signal that ended it. */
-function runProgram(
-  { config, takeSignals }: Context,
-  name: string,
-  args: readonly string[],
-  { running, server, keepsInput }: Awaited<ReturnType<typeof start>>,
+function runProgram({ takeSignals }: Context, { name, args, env }: Program): Promise<number> {
+  const child = spawn(name, args, { stdio: 'inherit', env });
+  // The program decides what a signal does, and this one ends with it. A terminal sends Ctrl-C to both.
+  takeSignals((signal) => {
+    if (signal !== 'SIGINT' || !isatty(0)) child.kill(signal);
+  });
+  return statusOf(child);
+}
+
+/**
+ * The same for a program whose person is asked: in a session of its own, so that it has no terminal to answer on, or to write over
+ * the question.
+ */
+async function runApart(
+  { takeSignals, signalGroup }: Context,
+  { name, args, env }: Program,
+  output: HeldOutput,
+  ended: AbortController,
 ): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(name, args, {
-      // The agent reads the answers to its own questions.
-      stdio: [keepsInput ? 'ignore' : 'inherit', 'inherit', 'inherit'],
-      env: { ...config.programEnvironment, LATCHKEY_AGENT: running.address, LATCHKEY_SERVER: server },
-    });
-    // The program decides what a signal does, and this one ends with it. A terminal sends Ctrl-C to both.
-    takeSignals((signal) => {
-      if (signal !== 'SIGINT' || !isatty(0)) child.kill(signal);
-    });
+  const child = spawn(name, args, {
+    detached: true,
+    stdio: [isatty(0) ? 'ignore' : 'inherit', 'pipe', 'pipe'],
+    env,
+  });
+  // The terminal, which would send a signal to the whole group, does not know it.
+  takeSignals((signal) => {
+    if (child.pid !== undefined) signalGroup(child.pid, signal);
+  });
+  const relayed = Promise.all([output.relay(child.stdout, 'stdout'), output.relay(child.stderr, 'stderr')]);
+  const status = await statusOf(child);
+  ended.abort();
+  await inTime(relayed, lastOutputMilliseconds, () => new Error('held open')).catch(() => {});
+  return status;
+}
+
+const statusOf = (child: ChildProcess): Promise<number> =>
+  new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 0)));
   });
-}

@@ -15,12 +15,6 @@ export interface ResourceMetadata {
   respond(request: GuardedRequest): Promise<Response | undefined>;
 }
 
-/** One without a path may be written with or without its final slash. @see RFC 3986 section 6.2.3 */
-const withSlash = (uri: string): string => (/^\w+:\/\/[^/?#]+$/.test(uri) ? `${uri}/` : uri);
-
-/** Whether two texts name the same resource. */
-export const isSameResource = (one: string, other: string): boolean => withSlash(one) === withSlash(other);
-
 /** @throws {RangeError} for a resource that is no URL, or would break a challenge */
 export function resourceMetadata(resource: string, issuer: () => Promise<string>): ResourceMetadata {
   if (!/^https?:\/\/[\x21\x24-\x5b\x5d-\x7e]+$/.test(resource) || !URL.canParse(resource))
