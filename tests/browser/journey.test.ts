@@ -16,8 +16,12 @@ afterAll(async () => {
   await service.stop();
 });
 
+/** As Japanese keyboards write it. */
+const fullWidth = (text: string) =>
+  text.replace(/[A-Za-z0-9]/g, (character) => String.fromCharCode(character.charCodeAt(0) + 0xfee0));
+
 async function requestEmail(page: Page, email: string): Promise<void> {
-  await page.getByLabel('Email address').fill(email);
+  await page.getByLabel('Email address').fill(`\u200b${email}\u00a0`);
   await page.getByRole('button', { name: 'Email me a link' }).click();
   await page.getByRole('heading', { name: 'Check your email' }).waitFor();
 }
@@ -25,7 +29,8 @@ async function requestEmail(page: Page, email: string): Promise<void> {
 async function signInByCode(page: Page, email: string): Promise<void> {
   if (!page.url().includes('/login')) await page.goto(`${service.url}/login`);
   await requestEmail(page, email);
-  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email)).toLowerCase());
+  const code = codeIn(await mailTo(service.url, email));
+  await page.getByLabel('Code from the email').fill(fullWidth(code).replace('-', '\u2212'));
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
@@ -94,7 +99,9 @@ test('a typed device code is accepted in any format, and the sign-in can be deni
   await signInByCode(page, 'typed@example.com');
   await page.waitForURL(`${service.url}/account`);
   await page.goto(`${service.url}/device`);
-  await page.getByLabel('Code from your device').fill(device.user_code.replace('-', ' ').toLowerCase());
+  await page
+    .getByLabel('Code from your device')
+    .fill(`${fullWidth(device.user_code.toLowerCase()).replace('-', '\u30fc')}\u200b`);
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('button', { name: 'Deny' }).click();
   await page.getByText('You denied this request.').waitFor();

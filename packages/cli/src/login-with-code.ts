@@ -1,6 +1,7 @@
 import { isLoopbackHost } from '@latchkey/client/api';
 import { type DeviceLogin, startDeviceLogin, type Wait } from '@latchkey/client/device-login';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import { plainCode } from '@latchkey/contract/codes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { hasBrowser, showInBrowser } from './browser.ts';
 import { copyToClipboard } from './clipboard.ts';
@@ -56,7 +57,7 @@ async function askConfirmationCode(ctx: Context, question: Question, attempt: nu
     for (;;) {
       const typed = await ctx.prompt.ask('Enter the code that your browser shows now:');
       if (typed === undefined) throw new LatchkeyError('aborted', 'The input has ended.');
-      const code = typed.replace(/[\s-]/g, '');
+      const code = plainCode(typed);
       if (code !== '') return code;
     }
   } finally {

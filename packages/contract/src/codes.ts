@@ -13,10 +13,21 @@ export const codeLength = 8;
 /** Formats a code as two groups of four: `BCDF-GHJK`, `1234-5678`. */
 export const formatCode = (code: string): string => `${code.slice(0, 4)}-${code.slice(4)}`;
 
+/** Spaces, hyphens of any script and what else keyboards write for one, and characters that cannot be seen. */
+const separators =
+  /[\s\p{Dash}\u{2D7}\u{2043}\u{2796}\u{30FB}\u{30FC}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+
 /**
- * Normalizes a typed user code: ignores case, spaces and hyphens, including the dashes that phones substitute.
- * Undefined if the result is not a well-formed code.
+ * A code as it was issued, from what was typed or pasted: in upper case, without separators, with the usual letters and digits
+ * for full-width ones.
  */
+export const plainCode = (typed: string): string =>
+  typed
+    .normalize('NFKC')
+    .replace(separators, '')
+    .replace(/[a-z]/g, (letter) => letter.toUpperCase());
+
+/** Normalizes a typed user code. Undefined if the result is not a well-formed code. */
 export const normalizeUserCode = (typed: string): string | undefined =>
   normalizeCode(typed, userCodeAlphabet);
 
@@ -25,9 +36,7 @@ export const normalizeEmailCode = (typed: string): string | undefined =>
   normalizeCode(typed, emailCodeAlphabet);
 
 function normalizeCode(typed: string, alphabet: string): string | undefined {
-  const code = typed
-    .replace(/[\s\p{Dash_Punctuation}]/gu, '')
-    .replace(/[a-z]/g, (letter) => letter.toUpperCase());
+  const code = plainCode(typed);
   const wellFormed = code.length === codeLength && [...code].every((letter) => alphabet.includes(letter));
   return wellFormed ? code : undefined;
 }

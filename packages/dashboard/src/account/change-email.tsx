@@ -3,6 +3,7 @@ import { call } from '../api.ts';
 import { emailErrors, explain } from '../error-messages.ts';
 import { duration } from '../format.ts';
 import { fill, texts } from '../texts.ts';
+import { typedAddress } from '../typed-address.ts';
 import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { EmailField } from '../ui/field.tsx';
@@ -30,7 +31,7 @@ function close(): void {
 
 const send = () =>
   busy.run(async () => {
-    const address = email.value.trim();
+    const address = typedAddress(email.value);
     if (address === '') return texts.account.email.enter;
     const result = await runAction(() => call('requestEmailChange', { body: { email: address } }));
     if (!result.ok) return explain(result.problem, messages);

@@ -32,6 +32,7 @@ import {
 import { type SignOut, takeSignOut } from '../signed-out.ts';
 import { emailSignInNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
+import { typedAddress } from '../typed-address.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Countdown, useRemaining } from '../ui/countdown.tsx';
@@ -152,7 +153,7 @@ const PasskeyButton = () => (
 );
 
 const EmailForm = () => (
-  <Form onSubmit={() => requestEmail(email.value.trim())}>
+  <Form onSubmit={() => requestEmail(typedAddress(email.value))}>
     <EmailField
       id="email"
       label={texts.common.emailAddress}

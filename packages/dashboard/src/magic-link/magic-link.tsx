@@ -6,6 +6,7 @@ import { home, loginPath, safeNext } from '../next.ts';
 import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
 import { emailSignInNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
+import { typedAddress } from '../typed-address.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { EmailField } from '../ui/field.tsx';
@@ -127,7 +128,7 @@ const AddressStep = () => (
       </h2>
       <p class="quiet">{texts.magicLink.hereText}</p>
       <ErrorMessage text={error.value} />
-      <Form onSubmit={() => signIn(email.value.trim())}>
+      <Form onSubmit={() => signIn(typedAddress(email.value))}>
         <EmailField
           id="email"
           label={texts.common.emailAddress}

@@ -6,6 +6,7 @@ import { inUnits } from '../format.ts';
 import { home } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
+import { typedAddress } from '../typed-address.ts';
 import { mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { approvedIcon } from '../ui/icons.ts';
@@ -30,7 +31,7 @@ async function identifyVisitor(token: string): Promise<void> {
 
 /** Changes the email and returns the new one. */
 async function changeEmail(token: string): Promise<Result<string>> {
-  const entered = change.value === undefined ? currentEmail.value.trim() : undefined;
+  const entered = change.value === undefined ? typedAddress(currentEmail.value) : undefined;
   if (entered === '') return { ok: false, problem: { code: 'invalid_request' } };
   const result = await verifyEmailChange(token, entered);
   return result.ok ? { ok: true, value: result.value.email } : result;

@@ -58,7 +58,11 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
     const { confirmation_code } = (await decide('approve', user_code)).body;
     const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
     const answer = await app.ask('POST', '/token', {
-      form: { grant_type, device_code, confirmation_code: confirmation_code.replace(/^.../, '$& ') },
+      form: {
+        grant_type,
+        device_code,
+        confirmation_code: confirmation_code.replace(/^.../, '$&\u2212\u200b').replaceAll('1', '\uff11'),
+      },
     });
     expect(answer.status).toBe(200);
     for (const confirmation of ['true', 1, null])
