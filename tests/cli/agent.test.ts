@@ -229,6 +229,34 @@ test('--ask waits for a word on the terminal, once for each scope', async () => 
   expect(await terminal.exited).toBe(130);
 });
 
+test.skipIf(process.platform !== 'linux')(
+  '--ask asks on no terminal that another program can type on or write to',
+  async () => {
+    const agent = `${program} agent --ask`;
+    for (const sharer of ['sleep 5 &', 'setsid sleep 5 &', 'setsid sleep 5 </dev/null >/dev/null &']) {
+      const terminal = openTerminal(home, ['sh', '-c', `${sharer} exec ${agent}`]);
+      expect(await terminal.exited).toBe(2);
+      expect(terminal.screen()).toMatch(/Another program uses this terminal: sleep \(\d+\)\./);
+    }
+    const detached = openTerminal(home, ['sh', '-c', `setsid sleep 5 <&- >&- 2>&- & exec ${agent}`]);
+    await detached.shows(/^LATCHKEY_AGENT=/m);
+    detached.type('\u0003');
+    await detached.exited;
+
+    const script = `exec 3<&0; trap 'sleep 5 & echo joined' USR1; echo shell $$; ${agent} <&3 & while wait; [ $? -gt 128 ]; do :; done`;
+    const terminal = openTerminal(home, ['sh', '-c', script]);
+    const [, shell] = await terminal.shows(/^shell (\d+)/m);
+    const [, address = ''] = await terminal.shows(/^LATCHKEY_AGENT=(\S+)/m);
+    const client = await connectAgent(address);
+    process.kill(Number(shell), 'SIGUSR1');
+    await terminal.shows(/^joined/m);
+    expect(await codeOf(client.token({ scope: 'profile' }))).toBe('invalid_scope');
+    expect(terminal.screen()).not.toContain('Allow it?');
+    terminal.type('\u0003');
+    await terminal.exited;
+  },
+);
+
 test('--ask without a terminal asks with a notification, which a program cannot forge', async () => {
   const desktop = newHome({ LATCHKEY_SERVER: service.url, DISPLAY: ':0' });
   await storeLogin(desktop, service.url, 'desktop@agent.example');

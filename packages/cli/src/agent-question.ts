@@ -10,6 +10,7 @@ import { systemCode } from '@latchkey/client/internal/storage/store-failure';
 import type { Context } from './context.ts';
 import { UsageError } from './exit.ts';
 import type { HeldOutput } from './held-output.ts';
+import { findTerminalSharer } from './shared-terminal.ts';
 import type { TextSource } from './text-input.ts';
 
 /** The person's answer; undefined if there was none. */
@@ -27,25 +28,48 @@ const minuteMilliseconds = 60_000;
  * Asks on the terminal, else with a notification of the desktop.
  * @param programOutput of the program that the agent runs, if it does
  * @param signal ends a question without an answer
- * @throws {UsageError} if there is neither a terminal nor a desktop
+ * @throws {UsageError} if there is neither a terminal for it nor a desktop
  */
 export async function findAsker(
   ctx: Context,
   signal: AbortSignal,
   programOutput?: HeldOutput,
 ): Promise<Asker> {
-  // The reader of a pipe may write to the terminal, at any time.
-  const isOnTerminal = ctx.prompt.isPossible && hasTerminal() && !(programOutput && isPipe(1));
-  if (isOnTerminal || (ctx.config.hasScreen && (await notify(signal, '--version')) !== undefined)) {
-    const ask = (question: string) =>
-      isOnTerminal ? askOnTerminal(ctx, question, signal) : askOnDesktop(question, signal);
-    return (question) => (programOutput ? programOutput.hold(() => ask(question)) : ask(question));
-  }
-  throw new UsageError(
-    '--ask needs a terminal, or a desktop with notify-send.',
-    programOutput &&
-      'Send the output of the program to a file instead of a pipe, or start `latchkey agent --ask` in another terminal.',
-  );
+  const obstacle = terminalObstacle(ctx, programOutput);
+  if (obstacle === undefined && programOutput)
+    return (question) => programOutput.hold(() => askOnTerminal(ctx, question, signal));
+  if (obstacle === undefined) return (question) => askOnOwnTerminal(ctx, question, signal);
+  if (!ctx.config.hasScreen || (await notify(signal, '--version')) === undefined)
+    throw new UsageError('--ask needs a terminal of its own, or a desktop with notify-send.', obstacle);
+  const ask = (question: string) => askOnDesktop(question, signal);
+  return programOutput ? (question) => programOutput.hold(() => ask(question)) : ask;
+}
+
+/** Why a question on the terminal could be answered, or repainted, by the program that it is about. */
+function terminalObstacle({ prompt }: Context, programOutput: HeldOutput | undefined): string | undefined {
+  if (!prompt.isPossible || !hasTerminal()) return 'Standard input or standard error is no terminal.';
+  if (!programOutput) return sharedTerminal();
+  return isPipe(1)
+    ? 'The reader of a pipe could write to the terminal: send the output to a file.'
+    : undefined;
+}
+
+/** The program that asks an agent of its own could be any on the terminal. */
+function sharedTerminal(): string | undefined {
+  const sharer = findTerminalSharer();
+  return sharer && `Another program uses this terminal: ${sharer}.`;
+}
+
+async function askOnOwnTerminal(
+  ctx: Context,
+  question: string,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  const obstacle = sharedTerminal();
+  if (obstacle === undefined) return askOnTerminal(ctx, question, signal);
+  const warning = { warning: 'terminal_shared', description: obstacle };
+  ctx.output.message(warning, () => [`latchkey: ${question} It is refused. ${obstacle}`]);
+  return undefined;
 }
 
 /**

@@ -1,0 +1,63 @@
+// Who else could write to the terminal of this program, or type on it.
+
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/**
+ * A process on the terminal of this one that it was not started from, as `name (ID)`. One in another session counts if it has the terminal
+ * open. Undefined if there is none, or if the system does not tell: only Linux does.
+ */
+export function findTerminalSharer(): string | undefined {
+  const self = readProcess('self');
+  if (!self) return undefined;
+  const ancestors = new Set<string>();
+  for (let one: Process | undefined = self; one && !ancestors.has(one.id); one = readProcess(one.parent))
+    ancestors.add(one.id);
+  const path = linkOf('/proc/self/fd/0');
+  for (const id of readdirSync('/proc')) {
+    if (!/^\d+$/.test(id) || ancestors.has(id)) continue;
+    const other = readProcess(id);
+    if (other && other.state !== 'Z' && (other.terminal === self.terminal || hasOpen(id, path)))
+      return `${other.name} (${id})`;
+  }
+  return undefined;
+}
+
+interface Process {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+  readonly parent: string;
+  /** The number of the controlling terminal. */
+  readonly terminal: string;
+}
+
+/** Undefined if it has ended. @see proc_pid_stat(5) */
+function readProcess(id: string): Process | undefined {
+  try {
+    const [, pid, name, fields] =
+      /^(\d+) \((.*)\) (.*)$/s.exec(readFileSync(`/proc/${id}/stat`, 'utf8')) ?? [];
+    const [state, parent, , , terminal] = fields?.split(' ') ?? [];
+    if (!pid || name === undefined || !state || !parent || !terminal) return undefined;
+    return { id: pid, name, state, parent, terminal };
+  } catch {
+    return undefined;
+  }
+}
+
+function hasOpen(id: string, path: string | undefined): boolean {
+  try {
+    const directory = `/proc/${id}/fd`;
+    return readdirSync(directory).some((descriptor) => linkOf(`${directory}/${descriptor}`) === path);
+  } catch {
+    // It has ended, or belongs to somebody else.
+    return false;
+  }
+}
+
+function linkOf(link: string): string | undefined {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return undefined;
+  }
+}
