@@ -61,7 +61,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['failures'], ['authorize', 'device', 'magic-links', 'passkeys']],
-  programs: [['runs', 'taken-over'], ['federation'], ['access-keys']],
+  programs: [['runs'], ['federation'], ['access-keys']],
   trust: [['signing-keys'], ['discovery', 'feed', 'introspection', 'openid']],
   'whole-account': [['disowning', 'operators', 'personal-data']],
   'settings.ts': [['']],

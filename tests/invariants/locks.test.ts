@@ -462,19 +462,6 @@ const others: Record<string, Operation> = {
     status: 200,
     leaves: accountGone,
   },
-  'services create with a scope that another service had': {
-    run: async (node, { userId, key }, side) => {
-      const scopes = [{ name: `taken.${side}.${Bun.hash(userId)}`, sentence: 'Read' }];
-      const former = await declareService(node.ctx, { scopes });
-      await sql`UPDATE sessions SET scope = ${scopes[0]!.name} WHERE id = ${key.id} AND scope IS NULL`;
-      return operator(async () => {
-        await revokeService(node.ctx, former.id, endRunsOfService);
-        await declareService(node.ctx, { scopes });
-      });
-    },
-    status: 200,
-    leaves: event('key_removed', '%taken_over%'),
-  },
   'add-member': {
     run: (node, { userId }) => operator(() => addMember(node.ctx, 'team', userId, 'member')),
     status: 200,

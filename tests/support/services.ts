@@ -1,7 +1,6 @@
 // Services, registered as the operator registers them.
 
 import type { Context } from '../../packages/server/src/platform/context.ts';
-import { takenOver } from '../../packages/server/src/programs/taken-over/taken-over.ts';
 import {
   createService,
   emptyRegistration,
@@ -28,11 +27,11 @@ export async function declareService(
   { name = 'Tickets', ...registration }: Partial<Registration & { name: string }> = {},
 ): Promise<TestService> {
   const registered = { ...emptyRegistration, ...registration };
-  const { id, secret = '' } = await createService(ctx, name, registered, takenOver);
+  const { id, secret = '' } = await createService(ctx, name, registered);
   const key = `${id}:${secret}`;
   return { id, secret, key, authorization: basic(key) };
 }
 
 /** Replaces what a service declares and may do, as `services set` does. */
 export const changeService = (ctx: Context, id: string, changes: Partial<Registration>): Promise<void> =>
-  setService(ctx, id, changes, takenOver);
+  setService(ctx, id, changes);

@@ -16,7 +16,6 @@ const roles: Detail = texts.account.organizations.roles;
 const keyEndings: Detail = {
   logout: words.keyRemovedByProgram,
   token: words.keyRemovedByProgram,
-  taken_over: words.keyTakenOver,
 };
 
 /** The name in quotes, isolated so that right-to-left text doesn't reorder the words around it. */

@@ -1,5 +1,5 @@
 import { terminalJson } from '@latchkey/contract/untrusted-text';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
 import { AuthError, invalidRequest } from '../platform/errors.ts';
@@ -10,7 +10,6 @@ import {
   type PositionedEvent,
 } from '../security-log/events/reading.ts';
 import { counted, type Run } from './commands.ts';
-import { ocsfEvent } from './ocsf.ts';
 import { write, writeLines } from './output.ts';
 
 /** How many findings are printed for each account. */
@@ -49,21 +48,11 @@ export function eventCommands(program: Command, run: Run): void {
     .description(
       'print the events of all accounts as JSON lines, in the order of their positions, and wait for new ones',
     )
-    .addOption(
-      new Option(
-        '--format <format>',
-        'json, as export prints it, or ocsf, the Open Cybersecurity Schema Framework',
-      )
-        .choices(['json', 'ocsf'])
-        .default('json'),
-    )
-    .addOption(
-      new Option(
-        '--after <position>',
-        'begin after this position: the last one that was printed (position in json, metadata.sequence in ocsf)',
-      )
-        .default(0)
-        .argParser(parsePosition),
+    .option(
+      '--after <position>',
+      'begin after this position: the last one that was printed',
+      parsePosition,
+      0,
     )
     .option('--once', 'end when all events are printed')
     .action(run(followEvents));
@@ -125,20 +114,14 @@ const pollMs = 500;
 /** How long to wait before the next look at a database that is away. */
 const retryMs = 1_000;
 
-type EventFormat = 'json' | 'ocsf';
-
 interface FollowOptions {
-  readonly format: EventFormat;
   /** Begins with the first event after this position. */
   readonly after: number;
   /** Ends when all events are printed. */
   readonly once?: true;
 }
 
-const lineOf: Readonly<Record<EventFormat, (event: PositionedEvent) => string>> = {
-  json: ({ position, ...event }) => terminalJson({ position, ...event }),
-  ocsf: (event) => terminalJson(ocsfEvent(event)),
-};
+const lineOf = ({ position, ...event }: PositionedEvent): string => terminalJson({ position, ...event });
 
 /**
  * Prints each event of the security log as a JSON line, in the order of their positions, until SIGTERM, SIGINT or the first
@@ -150,14 +133,14 @@ async function followEvents(ctx: Context, options: FollowOptions): Promise<undef
   await Promise.race([printEvents(ctx, options), stopped.promise]);
 }
 
-async function printEvents(ctx: Context, { format, after, once }: FollowOptions): Promise<void> {
+async function printEvents(ctx: Context, { after, once }: FollowOptions): Promise<void> {
   for (let position = after; ; ) {
     const events = once
       ? await listEventsAfterPosition(ctx, position)
       : await untilReadable(() => listEventsAfterPosition(ctx, position));
     const last = events.at(-1);
     if (last) {
-      if (!(await write(events.map(lineOf[format]).join('\n')))) return;
+      if (!(await write(events.map(lineOf).join('\n')))) return;
       position = last.position;
     } else if (once) return;
     else await Bun.sleep(pollMs);

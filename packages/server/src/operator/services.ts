@@ -1,6 +1,5 @@
 import { type ServiceRight, serviceRights } from '@latchkey/contract/services';
 import { type Command, InvalidArgumentError } from 'commander';
-import { takenOver } from '../programs/taken-over/taken-over.ts';
 import {
   type CreatedService,
   createService,
@@ -119,7 +118,7 @@ function addRegistrationCommands(services: Command, run: Run): void {
           (other) => other.name === name && !other.revokedAt,
         );
         const registration = { ...emptyRegistration, ...namedBy(options) };
-        const created = await createService(ctx, name, registration, takenOver);
+        const created = await createService(ctx, name, registration);
         const others = namesakes.map(({ id }) => ` ${id} has the same name.`).join('');
         return shownOnce(`Created the service ${name}.${others}`, created);
       }),
@@ -139,7 +138,7 @@ function addRegistrationCommands(services: Command, run: Run): void {
       const changes = namedBy(options);
       if (Object.keys(changes).length === 0) command.error('error: name what to replace');
       return run(async (ctx) => {
-        await setService(ctx, id, changes, takenOver);
+        await setService(ctx, id, changes);
         return `Changed ${id}.`;
       })();
     });

@@ -2,7 +2,6 @@ import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { type ClientInfo, noClient } from '../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
-import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
 import { recordRemovedKey } from './access-keys.ts';
 import { announceEnd } from './announcements.ts';
 import * as store from './store.ts';
@@ -36,21 +35,6 @@ export async function announceEnded(
     // What is within another one that ended needs no announcement of its own.
     if (!ids.has(session.within_session_id ?? '')) await announceEnd(ctx, tx, userId, session);
   }
-}
-
-/** Up to `limit` accounts with active sessions and keys that have this access. */
-export const listAccessHolders = (ctx: Context, tx: Executor, access: InheritedAccess, limit: number) =>
-  store.listAccessHolders(tx, { ...access, now: ctx.clock(), limit });
-
-/** Ends every session and key of locked accounts that has this access. Each is recorded and announced to services, so call it last. */
-export async function endSessionsWithAccess(
-  ctx: Context,
-  tx: Executor,
-  access: InheritedAccess,
-  user_ids: string,
-): Promise<void> {
-  const ended = await store.endSessionsWithAccess(tx, { ...access, user_ids, now: ctx.clock() });
-  for (const row of ended) await recordEnd(ctx, tx, { userId: row.user_id }, row, { reason: 'taken_over' });
 }
 
 /** What the statements that end sessions return of each. */

@@ -4,7 +4,6 @@ import {
   type Expression,
   type ExpressionBuilder,
   expressionBuilder,
-  type Kysely,
   sql,
 } from 'kysely';
 import type { Dialect } from '../platform/database/executor.ts';
@@ -13,9 +12,8 @@ import type { PlaceInList } from '../platform/database/pagination.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { named, type Slots, statement } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
-import { listsAny, textsOf } from '../platform/database/texts.ts';
+import { textsOf } from '../platform/database/texts.ts';
 import { update } from '../platform/database/update.ts';
-import type { InheritedAccess } from '../services/service-keys/service-keys.ts';
 import { endedColumns, isPathActive, pathEndsAt } from './runs/store.ts';
 
 const bigint = <T extends number | null>(value: Expression<T>) => sql<T>`cast(${value} as bigint)`;
@@ -284,49 +282,6 @@ export const listActive = statement<{ user_id: string; ids: string; now: number 
     .where(isPathActive('sessions', p.now, dialect))
     .where(isUnrevoked)
     .orderBy('created_at'),
-);
-
-/** The sessions, ended ones included, whose tokens hold one of these scopes or are bound to one of these resources. */
-const withAccess = (db: Kysely<Tables>, p: Slots<InheritedAccess>, dialect: Dialect) =>
-  db
-    .selectFrom('sessions')
-    .select('id')
-    .where('scope', 'is not', null)
-    .where((e) => listsAny(e.ref('scope'), p.scopes, dialect))
-    // Each half uses its own index. Without `all`, SQLite would read every session in the order of ids.
-    .unionAll(
-      db
-        .selectFrom('sessions')
-        .select('id')
-        .where('resource', 'is not', null)
-        .where('resource', 'in', textsOf(p.resources, dialect)),
-    );
-
-/** The accounts with active sessions that have this access, by ascending id. */
-export const listAccessHolders = statement<InheritedAccess & { now: number; limit: number }>()(
-  (db, p, dialect) =>
-    db
-      .selectFrom('sessions')
-      .select('user_id')
-      .distinct()
-      .where('id', 'in', withAccess(db, p, dialect))
-      .where('expires_at', '>', p.now)
-      .where(isUnrevoked)
-      .orderBy('user_id')
-      .limit(p.limit),
-);
-
-/** Ends the active sessions of these users that have this access; a row for each. */
-export const endSessionsWithAccess = statement<InheritedAccess & { user_ids: string; now: number }>()(
-  (db, p, dialect) =>
-    db
-      .updateTable('sessions')
-      .set({ revoked_at: p.now, idle_expires_at: p.now })
-      .where('id', 'in', withAccess(db, p, dialect))
-      .where('user_id', 'in', textsOf(p.user_ids, dialect))
-      .where('expires_at', '>', p.now)
-      .where(isUnrevoked)
-      .returning(['user_id', ...endedColumns]),
 );
 
 /** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */

@@ -15,6 +15,7 @@ import {
 } from 'kysely';
 import type { Executor, Value } from './executor.ts';
 import { up as schema } from './migrations/0001-first.ts';
+import { up as noAccessIndexes } from './migrations/0002-no-access-indexes.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -24,6 +25,7 @@ export type Migrations = Readonly<Record<string, Migration>>;
  */
 export const migrations: Migrations = {
   '0001-first': { up: schema },
+  '0002-no-access-indexes-from-0001': { up: noAccessIndexes },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -7,9 +7,3 @@ export const textsOf = (json: Expression<string>, dialect: Dialect) =>
   dialect === 'postgres'
     ? sql<string>`(select jsonb_array_elements_text(cast(cast(${json} as text) as jsonb)))`
     : sql<string>`(select value from json_each(${json}))`;
-
-/** Whether a list of names separated by spaces, such as a scope, has one of the strings of a JSON array. */
-export const listsAny = (list: Expression<string | null>, json: Expression<string>, dialect: Dialect) =>
-  dialect === 'postgres'
-    ? sql<boolean>`string_to_array(${list}, ' ') && array${textsOf(json, dialect)}`
-    : sql<boolean>`exists (select 1 from json_each(${json}) as names where instr(' ' || ${list} || ' ', ' ' || names.value || ' ') > 0)`;

@@ -1,6 +1,6 @@
 // What an operator does with services, and what other capabilities learn about what services declare. The rest is in
-// the file named after its topic: authentication.ts (who calls), registration.ts (what is valid), takeover.ts (names that
-// another service had before).
+// the file named after its topic: authentication.ts (who calls), registration.ts (what is valid), declarations.ts (scopes
+// and resources).
 
 import type { ServiceRight } from '@latchkey/contract/services';
 import type { CallingService, Context } from '../../platform/context.ts';
@@ -10,6 +10,7 @@ import { AuthError, conflict } from '../../platform/errors.ts';
 import { spellingsOf } from '../../platform/values/resource.ts';
 import { feedStart } from '../../security-log/feed/feed.ts';
 import { authenticateService, newSecret, requireRight, type ServiceCredentials } from './authentication.ts';
+import { declareNames, withdrawAll } from './declarations.ts';
 import {
   type DeclaredScope,
   emptyRegistration,
@@ -21,9 +22,7 @@ import {
   requireValid,
 } from './registration.ts';
 import * as store from './store.ts';
-import { type AccessEnding, declaring, withdrawAll } from './takeover.ts';
 
-export type { AccessEnding, InheritedAccess } from './takeover.ts';
 export {
   authenticateService,
   type DeclaredScope,
@@ -62,23 +61,21 @@ const registrationOf = (row: ReturnType<typeof columnsOf>): Omit<Registration, '
 export type CreatedService = Pick<ServiceCredentials, 'id'> & Partial<ServiceCredentials>;
 
 /**
- * Registers a service with what it declares and may do. The result is the only time its secret is shown. What held a
- * name that another service had before ends.
- * @throws {AuthError} `invalid_request`; `conflict` if another service declares one of the names
+ * Registers a service with what it declares and may do. The result is the only time its secret is shown.
+ * @throws {AuthError} `invalid_request`; `conflict` if one of the names belongs to another service
  */
 export async function createService(
   ctx: Context,
   name: string,
   registration: Registration,
-  ending: AccessEnding,
 ): Promise<CreatedService> {
   requireName(name);
   requireValid(registration);
   requireClient(registration, ctx.config.isLocal);
-  const { resource, scopes, rights, isPublic } = registration;
+  const { rights, isPublic } = registration;
   const id = newId('svc_', ctx.random);
   const { secret, hash } = newSecret(ctx.random);
-  await declaring(ctx, id, { resource, scopes }, ending, async (tx) => {
+  await ctx.db.transaction(async (tx) => {
     await store.insertServiceKey(tx, {
       id,
       name,
@@ -87,23 +84,18 @@ export async function createService(
       now: ctx.clock(),
     });
     if (rights.includes('feed')) await startFeed(ctx, tx, id);
+    await declareNames(ctx, tx, id, registration);
   });
   return isPublic ? { id } : { id, secret };
 }
 
 /**
- * Replaces parts of what a service declares and may do; the other parts stay. What held a name that another service had
- * before ends.
- * @throws {AuthError} `invalid_request`; `not_found`; `conflict` if another service declares one of the names
+ * Replaces parts of what a service declares and may do; the other parts stay.
+ * @throws {AuthError} `invalid_request`; `not_found`; `conflict` if one of the names belongs to another service
  */
-export async function setService(
-  ctx: Context,
-  id: string,
-  changes: Partial<Registration>,
-  ending: AccessEnding,
-): Promise<void> {
+export async function setService(ctx: Context, id: string, changes: Partial<Registration>): Promise<void> {
   requireValid(changes);
-  await declaring(ctx, id, changes, ending, async (tx) => {
+  await ctx.db.transaction(async (tx) => {
     const [service] = await store.lockServiceKey(tx, { id });
     if (!service) throw noSuchService(id);
     const changed = { ...registrationOf(service), scopes: [], ...changes };
@@ -113,6 +105,7 @@ export async function setService(
     await store.updateServiceKey(tx, { id, ...columnsOf(changed) });
     const isNewReader = changed.rights.includes('feed') && !listOf(service.rights).includes('feed');
     if (isNewReader) await startFeed(ctx, tx, id);
+    await declareNames(ctx, tx, id, changes);
   });
 }
 
@@ -173,7 +166,7 @@ export type EndRunsOfService = (
 
 /**
  * Revokes a service at once, on every node, and ends the runs that it acts in. What it declared can no longer be asked
- * for, and is free for others.
+ * for, by no other service either.
  * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
  */
 export async function revokeService(ctx: Context, id: string, endRuns: EndRunsOfService): Promise<void> {

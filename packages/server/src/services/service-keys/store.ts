@@ -134,19 +134,21 @@ const isNamed = (e: ExpressionBuilder<Tables, 'declarations'>, p: Slots<Names>, 
     e.and([e('kind', '=', 'resource'), e('name', '=', p.resource)]),
   ]);
 
-/** The declarations with these names. */
-export const findDeclarations = statement<Names>()((db, p, dialect) =>
+/** The service that a scope or resource belongs to. */
+export const findOwner = statement<Pick<Tables['declarations'], 'kind' | 'name'>>()((db, p) =>
   db
-    .selectFrom('declarations')
-    .select(['kind', 'name', 'service_id', 'withdrawn_at'])
-    .where((e) => isNamed(e, p, dialect)),
+    .selectFrom('declarations as d')
+    .innerJoin('service_keys as s', 's.id', 'd.service_id')
+    .select(['s.id', 's.name', 's.revoked_at'])
+    .where('d.kind', '=', p.kind)
+    .where('d.name', '=', p.name),
 );
 
 /** Locks the declarations of a service and those with these names until the transaction ends. */
 export const lockDeclarations = statement<Names & { service_id: string }>()((db, p, dialect) =>
   db
     .selectFrom('declarations')
-    .select(['kind', 'name', 'service_id', 'withdrawn_at'])
+    .select('name')
     .where((e) => e.or([e('service_id', '=', p.service_id), isNamed(e, p, dialect)]))
     .orderBy('kind')
     .orderBy('name')
@@ -165,7 +167,7 @@ export const holdDeclarations = statement<Names>()((db, p, dialect) =>
     .$if(dialect === 'postgres', (q) => q.forShare()),
 );
 
-/** Declares a scope or resource, unless another service declares it now; of several at once, one gets a row. */
+/** Declares a scope or resource, unless it belongs to another service; of several at once, one gets a row. */
 export const declare = statement<Omit<Tables['declarations'], 'withdrawn_at'>>()((db, p) =>
   db
     .insertInto('declarations')
@@ -173,17 +175,8 @@ export const declare = statement<Omit<Tables['declarations'], 'withdrawn_at'>>()
     .onConflict((c) =>
       c
         .columns(['kind', 'name'])
-        .doUpdateSet((e) => ({
-          service_id: e.ref('excluded.service_id'),
-          sentence: e.ref('excluded.sentence'),
-          withdrawn_at: null,
-        }))
-        .where((e) =>
-          e.or([
-            e('declarations.withdrawn_at', 'is not', null),
-            e('declarations.service_id', '=', e.ref('excluded.service_id')),
-          ]),
-        ),
+        .doUpdateSet((e) => ({ sentence: e.ref('excluded.sentence'), withdrawn_at: null }))
+        .where((e) => e('declarations.service_id', '=', e.ref('excluded.service_id'))),
     )
     .returning('name'),
 );

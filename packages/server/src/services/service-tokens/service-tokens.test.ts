@@ -134,7 +134,7 @@ onBothDatabases('a token of a service that acts for no user', (open) => {
     expect(await facts(orphaned)).toEqual({ active: false });
   });
 
-  test('is not for a service that takes over the resource', async () => {
+  test('is only for the service that declared its resource when it was issued', async () => {
     const uri = 'https://moved.example/api';
     const scopes = [{ name: 'moved:read', sentence: 'Read' }];
     const former = await declareService(app.ctx, { name: 'Former', resource: uri, scopes });

@@ -24,7 +24,6 @@ import {
   resolveAccess,
   serviceOf,
 } from '../../services/scopes/scopes.ts';
-import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 import { isSignedInWithin, requireSignInWithin } from '../../sessions/policy.ts';
 import { requireActiveSession, sessionIdOf } from '../../sessions/sessions.ts';
 import { codeIdOf, sessionSecretOf } from './code.ts';
@@ -284,11 +283,3 @@ export async function denyRequest(
   const { target } = await checkFor(ctx, options, asked);
   return errorResponseTo(target, { code: 'access_denied', message: 'The user denied the request.' });
 }
-
-/** Up to `limit` accounts with unspent codes for this access. */
-export const listCodeHolders = (ctx: Context, tx: Executor, access: InheritedAccess, limit: number) =>
-  store.listCodeHolders(tx, { ...access, now: ctx.clock(), limit });
-
-/** Spends the unspent codes of these locked accounts for this access. */
-export const spendCodesWithAccess = (ctx: Context, tx: Executor, access: InheritedAccess, user_ids: string) =>
-  store.spendCodesWithAccess(tx, { ...access, user_ids, now: ctx.clock() });

@@ -295,15 +295,6 @@ onBothDatabases('the authorization code grant', (open) => {
     }
   });
 
-  test('a scope that another service takes over makes the code worthless', async () => {
-    const scopes = [{ name: 'charts:read', sentence: 'Read charts' }];
-    const former = await declareService(app.ctx, { scopes });
-    const code = await newCode({ scope: 'charts:read' });
-    await changeService(app.ctx, former.id, { scopes: [] });
-    await declareService(app.ctx, { scopes });
-    expect(refusal(await redeem(app, code, {}, asService()))).toEqual([400, 'invalid_grant']);
-  });
-
   test('a scope that is no longer declared voids the code', async () => {
     const scopes = [{ name: 'notes:read', sentence: 'Read notes' }];
     const former = await declareService(app.ctx, { scopes });

@@ -1,11 +1,8 @@
 import type { Expression, ExpressionBuilder, Kysely } from 'kysely';
-import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, type Slots, statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { listsAny, textsOf } from '../../platform/database/texts.ts';
-import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 
 /** The session is active, and its account enabled. */
 const isSessionActive = (
@@ -82,40 +79,6 @@ export const spend = statement<{ id: string; now: number }>()((db, p, dialect) =
     .where('user_id', '=', lockedAccountId(db, ownerOf(db, p.id), dialect))
     .where('spent_at', 'is', null)
     .returning('id'),
-);
-
-/** Holds one of these scopes, or is for one of these resources. */
-const unspentWithAccess = (
-  e: ExpressionBuilder<Tables, 'authorization_codes'>,
-  p: Slots<InheritedAccess>,
-  dialect: Dialect,
-) =>
-  e.and([
-    e('spent_at', 'is', null),
-    e.or([listsAny(e.ref('scope'), p.scopes, dialect), e('resource', 'in', textsOf(p.resources, dialect))]),
-  ]);
-
-/** The accounts with unspent codes for this access, by ascending id. */
-export const listCodeHolders = statement<InheritedAccess & { now: number; limit: number }>()(
-  (db, p, dialect) =>
-    db
-      .selectFrom('authorization_codes')
-      .select('user_id')
-      .distinct()
-      .where('expires_at', '>', p.now)
-      .where((e) => unspentWithAccess(e, p, dialect))
-      .orderBy('user_id')
-      .limit(p.limit),
-);
-
-/** Spends the codes of these locked accounts for this access. */
-export const spendCodesWithAccess = statement<InheritedAccess & { user_ids: string; now: number }>()(
-  (db, p, dialect) =>
-    db
-      .updateTable('authorization_codes')
-      .set({ spent_at: p.now })
-      .where('user_id', 'in', textsOf(p.user_ids, dialect))
-      .where((e) => unspentWithAccess(e, p, dialect)),
 );
 
 /** Deletes a batch of codes that expired before a moment. */

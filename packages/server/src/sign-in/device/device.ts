@@ -17,7 +17,6 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { expiresIn } from '../../platform/values/in-seconds.ts';
 import { type NewEvent, recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
-import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 import { sessionIdOf } from '../../sessions/sessions.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { confirmationHashes, newConfirmationCode } from './confirmation.ts';
@@ -284,29 +283,3 @@ export const denyApprovedBy = (
     session_ids: JSON.stringify(sessionIds),
     now: ctx.clock(),
   });
-
-/** Up to `limit` accounts that approved a device with this access that has not redeemed it. */
-export const listAccessApprovers = (ctx: Context, tx: Executor, access: InheritedAccess, limit: number) =>
-  store.listAccessApprovers(tx, { ...access, now: ctx.clock(), limit });
-
-/**
- * Denies every device authorization with this access that waits for approval, or that one of these locked accounts approved and
- * no device has redeemed. Each approval is recorded, so call it last.
- */
-export async function denyAccess(
-  ctx: Context,
-  tx: Executor,
-  access: InheritedAccess,
-  user_ids: string,
-): Promise<void> {
-  const denied = await store.denyAccess(tx, { ...access, user_ids, now: ctx.clock() });
-  for (const { user_id: userId, session_id: sessionId } of denied) {
-    if (userId === null) continue;
-    await recordEvent(ctx, tx, {
-      type: 'session_revoked',
-      userId,
-      sessionId,
-      detail: { reason: 'taken_over' },
-    });
-  }
-}

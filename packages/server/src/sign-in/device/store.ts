@@ -1,13 +1,11 @@
 import { type Expression, type ExpressionBuilder, type Kysely, sql } from 'kysely';
-import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, type Slots, statement } from '../../platform/database/statement.ts';
+import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { listsAny, textsOf } from '../../platform/database/texts.ts';
+import { textsOf } from '../../platform/database/texts.ts';
 import { update } from '../../platform/database/update.ts';
-import type { InheritedAccess } from '../../services/service-keys/service-keys.ts';
 
 /** True unless the session was revoked, on its own or with all sessions of its user. */
 const isSessionActive = (
@@ -262,45 +260,6 @@ export const denyApprovedBy = statement<{ user_id: string; session_ids: string; 
       .where('status', '=', 'approved')
       .where('expires_at', '>', p.now)
       .returning(['client_name', 'device_name']),
-);
-
-/** Asks for one of these scopes, or for one of these resources. */
-const asksFor = (
-  e: ExpressionBuilder<Tables, 'device_authorizations'>,
-  p: Slots<InheritedAccess>,
-  dialect: Dialect,
-) => e.or([listsAny(e.ref('scope'), p.scopes, dialect), e('resource', 'in', textsOf(p.resources, dialect))]);
-
-/** The accounts that approved a device with this access that has not redeemed it, by ascending id. */
-export const listAccessApprovers = statement<InheritedAccess & { now: number; limit: number }>()(
-  (db, p, dialect) =>
-    db
-      .selectFrom('device_authorizations')
-      .select('user_id')
-      .distinct()
-      .where('status', '=', 'approved')
-      .where('user_id', 'is not', null)
-      .$narrowType<{ user_id: string }>()
-      .where('expires_at', '>', p.now)
-      .where((e) => asksFor(e, p, dialect))
-      .orderBy('user_id')
-      .limit(p.limit),
-);
-
-/** Denies the requests for this access that are pending, or approved by these users and not redeemed; a row for each. */
-export const denyAccess = statement<InheritedAccess & { user_ids: string; now: number }>()((db, p, dialect) =>
-  db
-    .updateTable('device_authorizations')
-    .set({ status: 'denied' })
-    .where((e) =>
-      e.or([
-        e('status', '=', 'pending'),
-        e.and([e('status', '=', 'approved'), e('user_id', 'in', textsOf(p.user_ids, dialect))]),
-      ]),
-    )
-    .where('expires_at', '>', p.now)
-    .where((e) => asksFor(e, p, dialect))
-    .returning(['user_id', 'session_id']),
 );
 
 /** Deletes a batch of device authorizations that expired before a moment. */

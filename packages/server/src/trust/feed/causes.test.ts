@@ -22,7 +22,7 @@ import { type FeedService, feedService, type ReceivedEvent } from '../../../../.
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
 import { idOf, startedRun } from '../../../../../tests/support/runs.ts';
-import { changeService, declareService } from '../../../../../tests/support/services.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/revocation.ts';
@@ -404,14 +404,6 @@ const byOperator: Readonly<Record<string, Step>> = {
     async ({ t, userId }) =>
     () =>
       revokeAllSessions(t.ctx, userId, 'operator'),
-  // Takes over a scope that another service declared before.
-  'services create': async ({ t, tokens }) => {
-    const scopes = [{ name: 'boards:read', sentence: 'See your boards' }];
-    const { id } = await declareService(t.ctx, { scopes });
-    await createdKey(t, tokens, { scope: 'boards:read' });
-    await changeService(t.ctx, id, { scopes: [] });
-    return () => declareService(t.ctx, { name: 'Boards', scopes });
-  },
   // Ends the runs that the service acts in, each on its own.
   'services revoke': async ({ t, accessToken }) => {
     const { id, authorization } = await runService(t);

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { outcome } from '../../../../../tests/support/account.ts';
+import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { createdKey } from '../../../../../tests/support/keys.ts';
+import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { endRunsOfService } from '../../sessions/revocation.ts';
+import { listServices, revokeService } from './service-keys.ts';
+
+const uri = (name: string) => `https://${name}.example`;
+const scopeOf = (name: string) => ({ name: `${name}:read`, sentence: `Read your ${name}` });
+/** A service that declares one scope and its resource. */
+const offering = (name: string) => ({ name, resource: uri(name), scopes: [scopeOf(name)] });
+
+onBothDatabases('a scope or resource', (open) => {
+  let app: TestApp;
+  let browser: Tokens;
+  beforeAll(async () => {
+    app = await open();
+    browser = await app.login();
+  });
+  afterAll(() => app.close());
+
+  const isActive = async (token: string, by: TestService): Promise<boolean> => {
+    const headers = { Authorization: by.authorization };
+    return (await app.ask('POST', '/introspect', { form: { token }, headers })).body.active;
+  };
+  const startDevice = async (scope: string, resource?: string) =>
+    (await app.ask('POST', '/device', { json: { scope, ...(resource && { resource }) } })).body;
+  const decide = (decision: 'approve' | 'deny', { user_code }: { user_code: string }) =>
+    app.ask('POST', `/device/${decision}`, { token: browser.access_token, json: { user_code } });
+  const redeem = ({ device_code }: { device_code: string }): Promise<Answer> =>
+    app.ask('POST', '/token', { json: { device_code } });
+
+  test('that is withdrawn can be neither approved nor redeemed nor put into a key', async () => {
+    const service = await declareService(app.ctx, offering('wikis'));
+    const asked = [
+      [await startDevice('wikis:read'), 'invalid_scope'],
+      [await startDevice('profile', uri('wikis')), 'invalid_target'],
+    ] as const;
+    const approved = await startDevice('wikis:read');
+    expect(outcome(await decide('approve', approved))).toBe('204');
+    await changeService(app.ctx, service.id, { scopes: [], resource: null });
+    for (const [device, error] of asked) {
+      expect(outcome(await decide('approve', device))).toBe(`400 ${error}`);
+      expect(outcome(await decide('deny', device))).toBe('204');
+    }
+    expect(outcome(await redeem(approved))).toBe('400 invalid_scope');
+    const json = { name: 'x', scope: 'wikis:read', expires_in: 3600 };
+    expect(outcome(await app.ask('POST', '/keys', { token: browser.access_token, json }))).toBe(
+      '400 invalid_scope',
+    );
+  });
+
+  test('can be withdrawn and declared again by its service, and no token ends', async () => {
+    const service = await declareService(app.ctx, offering('pages'));
+    const { key } = await createdKey(app, browser, { scope: 'pages:read' });
+    const { key: bound } = await createdKey(app, browser, { scope: '*', resource: uri('pages') });
+    await changeService(app.ctx, service.id, { resource: `${uri('pages')}/` });
+    expect(await isActive(bound, service)).toBe(true);
+    await changeService(app.ctx, service.id, { scopes: [] });
+    await changeService(app.ctx, service.id, { scopes: [{ ...scopeOf('pages'), sentence: 'See pages' }] });
+    await changeService(app.ctx, service.id, { resource: null, rights: ['feed'] });
+    expect(await isActive(key, service)).toBe(true);
+    await changeService(app.ctx, service.id, { resource: uri('pages') });
+    expect((await listServices(app.ctx)).at(-1)).toMatchObject({
+      resource: uri('pages'),
+      scopes: [{ name: 'pages:read', sentence: 'See pages' }],
+    });
+  });
+
+  test('belongs to its service for ever: declaring it for another one names the owner and changes nothing', async () => {
+    const active = await declareService(app.ctx, offering('issues'));
+    const withdrawn = await declareService(app.ctx, offering('boards'));
+    await changeService(app.ctx, withdrawn.id, { scopes: [], resource: null });
+    const revoked = await declareService(app.ctx, offering('charts'));
+    await revokeService(app.ctx, revoked.id, endRunsOfService);
+    const other = await declareService(app.ctx, offering('labels'));
+    const before = await listServices(app.ctx);
+    for (const [name, owner] of [
+      ['issues', `issues (${active.id}).`],
+      ['boards', `boards (${withdrawn.id}).`],
+      ['charts', `charts (${revoked.id}), which is revoked.`],
+    ] as const) {
+      const wanted = { scopes: [scopeOf('free'), scopeOf(name)] };
+      const sentence = `The scope ${name}:read belongs to ${owner}`;
+      await expect(declareService(app.ctx, wanted)).rejects.toThrow(sentence);
+      const changes = { ...wanted, resource: null, rights: ['users'] } as const;
+      await expect(changeService(app.ctx, other.id, changes)).rejects.toThrow(sentence);
+      // Without a path, the final slash makes no other resource.
+      for (const resource of [uri(name), `${uri(name)}/`])
+        await expect(declareService(app.ctx, { resource })).rejects.toThrow(
+          `The resource ${uri(name)} belongs to ${owner}`,
+        );
+    }
+    expect(await listServices(app.ctx)).toEqual(before);
+  });
+
+  test('that several services declare at once belongs to exactly one, and the others do not exist', async () => {
+    const node = await open({ beside: app });
+    const racers = Array.from({ length: 8 }, (_, n) => (n % 2 ? app : node));
+    const contests: readonly ((n: number) => Parameters<typeof declareService>[1])[] = [
+      (n) => ({
+        name: 'racer',
+        resource: n < 4 ? uri('race') : null,
+        scopes: [scopeOf('race'), scopeOf(`race.${n}`)].toReversed(),
+      }),
+      (n) => ({ name: 'speller', resource: uri('spelling') + (n < 4 ? '/' : '') }),
+    ];
+    for (const contest of contests) {
+      const results = await Promise.allSettled(racers.map(({ ctx }, n) => declareService(ctx, contest(n))));
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      for (const result of results)
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'conflict' });
+      const made = (await listServices(app.ctx)).filter(({ name }) => name === contest(0)?.name);
+      expect(made).toHaveLength(1);
+    }
+    await node.close();
+  });
+});
