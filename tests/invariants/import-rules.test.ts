@@ -48,7 +48,7 @@ const programParts = [
 const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   platform: [
     ['errors.ts', 'values'],
-    ['crypto', 'outgoing', 'telemetry'],
+    ['crypto', 'outgoing', 'telemetry', 'timers.ts'],
     ['database'],
     ['rate-limits'],
     ['config'],
@@ -65,6 +65,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   trust: [['signing-keys'], ['discovery', 'feed', 'introspection', 'openid']],
   'whole-account': [['disowning', 'operators', 'personal-data']],
   'settings.ts': [['']],
+  'create-context.ts': [['']],
   'app.ts': [['']],
   operator: [['']],
   'main.ts': [['']],
@@ -279,7 +280,9 @@ const rules: Rule[] = [
       productOf(files, server)
         .filter(
           ({ path }) =>
-            !/^(platform\/context|main)\.ts$|^security-log\/events\//.test(path.slice(server.length)),
+            !/^(platform\/context|create-context|main)\.ts$|^security-log\/events\//.test(
+              path.slice(server.length),
+            ),
         )
         .filter(({ text }) => /\blogKeys\b/.test(withoutComments(text)))
         .map(({ path }) => `${path} uses the keys of the security log`),

@@ -7,11 +7,11 @@ import { type DeviceLoginOptions, startDeviceLogin } from '@latchkey/client/devi
 import type { ServiceRight } from '@latchkey/contract/services';
 import { tokenSet } from '@latchkey/contract/tokens';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
+import { createContext } from '../../packages/server/src/create-context.ts';
 import type { Config } from '../../packages/server/src/platform/config/config.ts';
 import { readLogKeys } from '../../packages/server/src/platform/config/server-keys.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { sweepOnce } from '../../packages/server/src/platform/database/sweep.ts';
@@ -19,15 +19,16 @@ import type { App, Lifecycle } from '../../packages/server/src/platform/http/ser
 import { readMailbox } from '../../packages/server/src/platform/mail/mailbox.ts';
 import type { Transport } from '../../packages/server/src/platform/mail/transport.ts';
 import { MailWorker } from '../../packages/server/src/platform/mail/worker.ts';
-import { createRateLimiter } from '../../packages/server/src/platform/rate-limits/limiter.ts';
 import { createLogger, createLoggerTo } from '../../packages/server/src/platform/telemetry/log.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
-import { rateLimitNames, rateLimitRules, readConfig } from '../../packages/server/src/settings.ts';
+import { rateLimitNames, readConfig } from '../../packages/server/src/settings.ts';
 import { signInFailureReasons } from '../../packages/server/src/sign-in/failures/failures.ts';
-import { type Document, requireConformance, requireNoMissedComplaints } from './conformance.ts';
+import { type Document, deviations, requireNone } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
 import { newDatabase } from './new-database.ts';
 import { declareService } from './services.ts';
+import { until } from './until.ts';
+import { VirtualTime } from './virtual-time.ts';
 
 export interface Answer {
   readonly status: number;
@@ -86,8 +87,10 @@ export interface TestApp {
   readonly statements: string[];
   /** The log so far, one line of JSON per entry. */
   readonly logs: string[];
-  /** Advances the clock, in seconds. */
+  /** Advances the clock, in seconds, and wakes what sleeps until then. */
   pass(seconds: number): void;
+  /** Resolves once so many waits of the service, each for at least that many seconds, have begun. */
+  untilWaiting(count: number, seconds: number): Promise<void>;
   /** Sends one raw request. A path with a leading slash is below /api/v1/auth; any other path starts at the root. */
   ask(method: string, path: string, ask?: Ask): Promise<Answer>;
   /** Delivers all mail that is due; returns the mails delivered so far, newest first. */
@@ -140,13 +143,20 @@ export async function openNodes(
   return { app, node, close };
 }
 
-/** What the nodes on one database share: how far the clock is ahead, and the mails delivered so far, by id. */
+/** What the nodes on one database share: the time, and the mails delivered so far, by id. */
 interface Shared {
-  aheadMs: number;
+  readonly time: VirtualTime;
   readonly mails: Map<string, Mail>;
 }
 
-const sharedBy = new WeakMap<TestApp, Shared>();
+/** By the address of the database. */
+const sharedBy = new Map<string, Shared>();
+
+/** The time at which a new database is opened: any, as long as it is always the same. */
+const startOfTime = Date.UTC(2026, 10, 20, 12, 34, 56, 789);
+
+/** How far each request advances the clock, so that what happens later has a later time. */
+const requestMs = 1;
 
 export async function openApp(
   dialect: Dialect,
@@ -158,48 +168,40 @@ export async function openApp(
   const statements: string[] = [];
   const logs: string[] = [];
   const log = createLoggerTo({ write: (line) => void logs.push(line) }, 'info');
+  const shared = sharedBy.get(databaseUrl) ?? { time: new VirtualTime(startOfTime), mails: new Map() };
+  sharedBy.set(databaseUrl, shared);
+  const { time } = shared;
   const lockOrder = withLockOrder(
-    await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) }),
+    time.of(await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) })),
   );
   const { db } = lockOrder;
-  const shared: Shared = (beside && sharedBy.get(beside)) ?? { aheadMs: 0, mails: new Map() };
   let worker: MailWorker | undefined;
   const stop = new AbortController();
-  const metrics = createMetrics(rateLimitNames, signInFailureReasons);
   const ring = parseKeyRing(keys);
-  const clock = () => Date.now() + shared.aheadMs;
+  const { clock, timers } = time;
   const ctx: Context = {
-    config,
-    db,
-    metrics,
-    limiter: createRateLimiter({
-      rules: rateLimitRules,
-      quotas: config.rateLimitsEnabled ? config.rateLimitQuotas : undefined,
-      db,
-      clock,
-      metrics,
-    }),
-    log,
-    keys: ring,
-    logKeys: readLogKeys(ring, settings),
-    clock,
-    random: systemRandom,
+    ...createContext({ config, db, log, keys: ring, logKeys: readLogKeys(ring, settings), clock, timers }),
     wakeMailWorker: () => worker?.wake(),
     stopping: stop.signal,
   };
   const lifecycle: Lifecycle = { draining: false, inFlight: 0 };
   const app = createApp(ctx, lifecycle);
 
+  /** Deviations from the OpenAPI document. A client under test may take their error for a failure of the network. */
+  const deviating: string[] = [];
   const fetch: TestApp['fetch'] = async (url, init, peer = '192.0.2.1') => {
+    time.advance(requestMs);
     const response = await app.fetch(new Request(url, init), { peer });
     const { status, headers } = response;
     const { method = 'GET', body = null } = init;
     const known = body === null || typeof body === 'string' ? body : undefined;
-    await requireConformance(
+    const found = await deviations(
       () => readDocument(ctx),
       { method, url, headers: new Headers(init.headers), body: known },
       { status, headers, text: await response.clone().text() },
     );
+    deviating.push(...found);
+    requireNone(found);
     return response;
   };
 
@@ -252,28 +254,27 @@ export async function openApp(
   /** The mail worker runs only here, so that tests which count statements count only their own. */
   const mails: TestApp['mails'] = async () => {
     worker = new MailWorker(ctx, templates, transport);
-    for (;;) {
-      // A digest stays in the outbox until the end of its hour.
+    // A digest stays in the outbox until the end of its hour.
+    const isDone = async () => {
       const waiting = await db.read.run(
         `SELECT id FROM outbox WHERE sent_at IS NULL AND dead_at IS NULL
          AND (attempts > 0 OR next_attempt_at <= ${ctx.clock()})`,
         [],
       );
-      if (waiting.length === 0) {
-        await worker.stop();
-        worker = undefined;
-        const sent = await db.read.run<{ id: string }>(
-          'SELECT id FROM outbox WHERE sent_at IS NOT NULL ORDER BY created_at DESC, id DESC',
-          [],
-        );
-        // A worker of the test itself may have delivered some.
-        const isComplete = sent.every(({ id }) => shared.mails.has(id));
-        return isComplete
-          ? sent.map(({ id }) => shared.mails.get(id)!)
-          : (await readMailbox(ctx, templates)).map(read);
-      }
-      await Bun.sleep(5);
-    }
+      return waiting.length === 0;
+    };
+    await until(isDone, 'the delivery of all mail that is due');
+    await worker.stop();
+    worker = undefined;
+    const sent = await db.read.run<{ id: string }>(
+      'SELECT id FROM outbox WHERE sent_at IS NOT NULL ORDER BY created_at DESC, id DESC',
+      [],
+    );
+    // A worker of the test itself may have delivered some.
+    const isComplete = sent.every(({ id }) => shared.mails.has(id));
+    return isComplete
+      ? sent.map(({ id }) => shared.mails.get(id)!)
+      : (await readMailbox(ctx, templates)).map(read);
   };
 
   const login: TestApp['login'] = async (email = 'ada@example.com') => {
@@ -304,9 +305,12 @@ export async function openApp(
     lifecycle,
     statements,
     logs,
-    pass: (seconds) => {
-      shared.aheadMs += seconds * 1000;
-    },
+    pass: (seconds) => time.advance(seconds * 1000),
+    untilWaiting: (count, seconds) =>
+      until(
+        () => time.sleeping(seconds * 1000) >= count,
+        () => `${count} waits of ${seconds} s, of which ${time.sleeping(seconds * 1000)} began`,
+      ),
     ask,
     mails,
     login,
@@ -314,17 +318,16 @@ export async function openApp(
     serviceAuthorization,
     stopWaiting: () => stop.abort(),
     sweep: async () => {
-      const { deleted, failed } = await sweepOnce(db, sweepsOf(ctx), ctx.clock());
+      const { deleted, failed } = await sweepOnce(ctx, sweepsOf(ctx));
       if (failed.length > 0) throw new Error(`the sweep failed: ${failed.join(', ')}`);
       return deleted;
     },
     close: async () => {
       await db.close();
       lockOrder.requireKept();
-      requireNoMissedComplaints();
+      requireNone(deviating);
     },
   };
-  sharedBy.set(test, shared);
   return test;
 }
 

@@ -203,31 +203,24 @@ export class Conformance {
 }
 
 let conformance: Conformance | undefined;
-/** Complaints that have not failed a test yet: a client under test may treat the error as a network failure. */
-const missed: string[] = [];
-
 /**
- * Throws if this request or its response deviates from the document. `read` is called until it returns the document;
- * while it finds none, because the service has ended, nothing is checked.
+ * How this request and its response deviate from the document. `read` is called until it returns the document; while it finds
+ * none, because the service has ended, nothing is checked.
  */
-export async function requireConformance(
+export async function deviations(
   read: () => Promise<Document | undefined>,
   sent: Sent,
   received: Received,
-): Promise<void> {
+): Promise<string[]> {
   if (!conformance) {
     const document = await read();
-    if (!document) return;
+    if (!document) return [];
     conformance ??= new Conformance(document);
   }
-  const complaints = conformance.complaints(sent, received);
-  if (complaints.length === 0) return;
-  missed.push(...complaints);
-  throw new Error(`not as the OpenAPI document says: ${complaints.join('; ')}`);
+  return conformance.complaints(sent, received);
 }
 
-/** Fails for complaints whose error was caught by other code. */
-export function requireNoMissedComplaints(): void {
-  const complaints = missed.splice(0);
-  if (complaints.length > 0) throw new Error(`not as the OpenAPI document says: ${complaints.join('; ')}`);
+/** @throws {Error} if there are deviations */
+export function requireNone(deviations: readonly string[]): void {
+  if (deviations.length > 0) throw new Error(`not as the OpenAPI document says: ${deviations.join('; ')}`);
 }

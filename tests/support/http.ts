@@ -3,7 +3,8 @@
 
 import { type Api, createApi } from '@latchkey/client/api';
 import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
-import { type Document, requireConformance } from './conformance.ts';
+import { type Document, deviations, requireNone } from './conformance.ts';
+import { until } from './until.ts';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -41,11 +42,12 @@ async function checkedFetch(url: string, target: string, init: RequestInit): Pro
   const response = await fetch(target, init);
   const { status, headers } = response;
   const { method = 'GET', body = null } = init;
-  await requireConformance(
+  const found = await deviations(
     () => readDocument(url),
     { method, url: target, headers: new Headers(init.headers), body: body as string | null },
     { status, headers, text: await response.clone().text() },
   );
+  requireNone(found);
   return response;
 }
 
@@ -68,13 +70,12 @@ async function mailsTo(url: string, address: string): Promise<MailboxMail[]> {
 
 /** Waits until the development mailbox holds more than `seen` sign-in mails to an address; returns the newest. */
 export async function mailTo(url: string, address: string, seen = 0): Promise<MailboxMail> {
-  const deadline = Date.now() + 10_000;
-  while (Date.now() < deadline) {
-    const mails = await mailsTo(url, address);
-    if (mails.length > seen) return mails[0]!;
-    await Bun.sleep(20);
-  }
-  throw new Error(`no mail to ${address}`);
+  let mails: MailboxMail[] = [];
+  await until(async () => {
+    mails = await mailsTo(url, address);
+    return mails.length > seen;
+  }, `a mail to ${address}`);
+  return mails[0]!;
 }
 
 /** The address of the link in a mail, or `''`. */

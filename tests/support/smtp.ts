@@ -2,6 +2,7 @@
 
 import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
+import { until } from './until.ts';
 
 export interface ReceivedMail {
   readonly from: string;
@@ -32,8 +33,8 @@ export interface TestSmtp {
   readonly messages: readonly ReceivedMail[];
   /** The number of connections accepted so far. */
   connections(): number;
-  /** Resolves with all messages once there are at least `count`, rejects after `timeoutMs`. */
-  received(count: number, timeoutMs?: number): Promise<readonly ReceivedMail[]>;
+  /** Resolves with all messages once there are at least `count`. */
+  received(count: number): Promise<readonly ReceivedMail[]>;
   /** Answers the next `count` attempts with this code, at RCPT or after DATA. */
   failNext(count: number, code: 451 | 550, message: string, at?: 'rcpt' | 'data'): void;
   /** Answers every attempt for a recipient with this code, including those that hang; `'hang'` sends no reply. */
@@ -45,7 +46,6 @@ export interface TestSmtp {
   close(): Promise<void>;
 }
 
-const pollMs = 10;
 const slowMs = 800;
 
 /**
@@ -118,14 +118,11 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
     url: `smtp://127.0.0.1:${port}`,
     messages,
     connections: () => connections,
-    received: async (count, timeoutMs = 5000) => {
-      const deadline = Date.now() + timeoutMs;
-      while (messages.length < count) {
-        if (Date.now() > deadline) {
-          throw new Error(`${messages.length} of ${count} mails arrived within ${timeoutMs} ms`);
-        }
-        await Bun.sleep(pollMs);
-      }
+    received: async (count) => {
+      await until(
+        () => messages.length >= count,
+        () => `${count} mails, of which ${messages.length} arrived`,
+      );
       return messages;
     },
     failNext: (count, code, message, at = 'rcpt') => {

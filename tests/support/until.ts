@@ -1,13 +1,18 @@
-/** Far longer than anything takes on a busy machine, and shorter than the time limit of a test. */
+/** How long anything may take on a busy machine: less than the time limit of a test, so that a wait can say what it waited for. */
 const waitTimeoutMs = 45_000;
 const pollMs = 5;
 
 /**
  * Waits until a condition holds.
- * @throws {Error} with the source text of a condition that did not hold in time
+ * @throws {Error} with what it waited for, if the condition did not hold in time
  */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: string | (() => string) = `${holds}`,
+): Promise<void> {
   for (const deadline = performance.now() + waitTimeoutMs; !(await holds()); await Bun.sleep(pollMs)) {
-    if (performance.now() > deadline) throw new Error(`waited ${waitTimeoutMs / 1000} s until ${holds}`);
+    if (performance.now() > deadline) {
+      throw new Error(`waited ${waitTimeoutMs / 1000} s for ${typeof what === 'string' ? what : what()}`);
+    }
   }
 }

@@ -155,7 +155,7 @@ export const sweepsOf = (ctx: Context): Sweeps => ({
 
 /** Deletes rows that are no longer needed, and counts for the metrics, until it is stopped. */
 export function startUpkeep(ctx: Context): { stop(): Promise<void> } {
-  const jobs = [startSweeper(ctx.db, sweepsOf(ctx), ctx.clock, ctx.log), startCensus(ctx)];
+  const jobs = [startSweeper(ctx, sweepsOf(ctx)), startCensus(ctx)];
   return {
     stop: async () => {
       await Promise.all(jobs.map((job) => job.stop()));

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { createContext } from './create-context.ts';
 import type { Work } from './operator/commands.ts';
 import { claimPort } from './operator/listener.ts';
 import { write } from './operator/output.ts';
@@ -10,18 +11,15 @@ import { ConfigError } from './platform/config/config-error.ts';
 import { processEnvironment, readEnvFile } from './platform/config/environment.ts';
 import { readKeys, readLogKeys } from './platform/config/server-keys.ts';
 import type { Context } from './platform/context.ts';
-import { systemRandom } from './platform/crypto/random.ts';
 import { type Restored, restoreBackup } from './platform/database/backup/restore.ts';
 import { openClock } from './platform/database/clock.ts';
 import { openDatabase, openExistingDatabase } from './platform/database/database.ts';
 import type { Database, DatabaseOptions } from './platform/database/executor.ts';
 import { AuthError } from './platform/errors.ts';
-import { createRateLimiter } from './platform/rate-limits/limiter.ts';
 import { createLogger, type Log, written } from './platform/telemetry/log.ts';
-import { createMetrics } from './platform/telemetry/metrics.ts';
 import { redact } from './platform/telemetry/redact.ts';
-import { rateLimitNames, rateLimitRules, readConfig } from './settings.ts';
-import { signInFailureReasons } from './sign-in/failures/failures.ts';
+import { systemTimers } from './platform/timers.ts';
+import { readConfig } from './settings.ts';
 
 /** The exit status of wrong usage. A command that fails exits with 1. */
 const usageExitStatus = 2;
@@ -66,7 +64,7 @@ async function runService(): Promise<void> {
     await claimPort(config);
     const keys = loadKeys(config, { create: true });
     const db = await opened(openDatabase(config.databaseUrl, databaseOptions(config, log)));
-    await serve(await createContext(config, log, db, keys), configAtPort);
+    await serve(await openContext(config, log, db, keys), configAtPort);
   } finally {
     await written(log);
   }
@@ -95,7 +93,7 @@ function runOnStore<Received extends unknown[]>(work: Work<Received>) {
     const options = { ...databaseOptions(config, log), statementTimeoutMs: operatorStatementTimeoutMs };
     const db = await opened(openExistingDatabase(config.databaseUrl, options));
     try {
-      const ctx = await createContext(config, log, db, loadKeys(config, { create: false }));
+      const ctx = await openContext(config, log, db, loadKeys(config, { create: false }));
       await print(await work(ctx, ...received));
     } finally {
       await db.close();
@@ -116,7 +114,7 @@ async function runWithRestored(
   const keys = loadKeys(config, { create: false });
   const seal = { keys: keys.keys, anyKeys };
   return restoreBackup({ url: config.databaseUrl, file, seal }, async (db) =>
-    finish(await createContext(config, createLogger('silent'), db, keys)),
+    finish(await openContext(config, createLogger('silent'), db, keys)),
   );
 }
 
@@ -138,22 +136,9 @@ function opened(db: Promise<Database>): Promise<Database> {
   });
 }
 
-async function createContext(config: Config, log: Log, db: Database, keys: Keys): Promise<Context> {
-  const clock = await openClock(db);
-  const metrics = createMetrics(rateLimitNames, signInFailureReasons);
-  const quotas = config.rateLimitsEnabled ? config.rateLimitQuotas : undefined;
-  return {
-    config,
-    ...keys,
-    db,
-    log,
-    metrics,
-    limiter: createRateLimiter({ rules: rateLimitRules, quotas, db, clock, metrics }),
-    clock,
-    random: systemRandom,
-    wakeMailWorker: () => undefined,
-    stopping: new AbortController().signal,
-  };
+async function openContext(config: Config, log: Log, db: Database, keys: Keys): Promise<Context> {
+  const timers = systemTimers;
+  return createContext({ config, log, db, ...keys, timers, clock: await openClock(db, timers) });
 }
 
 async function print(text: string | undefined): Promise<void> {

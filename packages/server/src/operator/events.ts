@@ -137,18 +137,18 @@ async function printEvents(ctx: Context, { after, once }: FollowOptions): Promis
   for (let position = after; ; ) {
     const events = once
       ? await listEventsAfterPosition(ctx, position)
-      : await untilReadable(() => listEventsAfterPosition(ctx, position));
+      : await untilReadable(ctx, () => listEventsAfterPosition(ctx, position));
     const last = events.at(-1);
     if (last) {
       if (!(await write(events.map(lineOf).join('\n')))) return;
       position = last.position;
     } else if (once) return;
-    else await Bun.sleep(pollMs);
+    else await ctx.timers.sleep(pollMs);
   }
 }
 
 /** Repeats a read while the database is away, and says on standard error when that begins and ends. */
-async function untilReadable<Result>(read: () => Promise<Result>): Promise<Result> {
+async function untilReadable<Result>({ timers }: Context, read: () => Promise<Result>): Promise<Result> {
   for (let failures = 0; ; failures++) {
     try {
       const result = await read();
@@ -157,7 +157,7 @@ async function untilReadable<Result>(read: () => Promise<Result>): Promise<Resul
     } catch (error) {
       if (!(error instanceof AuthError) || error.code !== 'temporarily_unavailable') throw error;
       if (failures === 0) process.stderr.write('The database cannot be read. Trying again until it can.\n');
-      await Bun.sleep(retryMs);
+      await timers.sleep(retryMs);
     }
   }
 }

@@ -60,9 +60,9 @@ export function keyCommands(program: Command, run: Run): void {
           process.stderr.write(
             `Waiting ${(3 * everyNodeFollowsMs) / 1000} s until all nodes publish only the new key.\n`,
           );
-          await Bun.sleep(2 * everyNodeFollowsMs);
+          await ctx.timers.sleep(2 * everyNodeFollowsMs);
           await deleteReplacedKeys(ctx);
-          await Bun.sleep(everyNodeFollowsMs);
+          await ctx.timers.sleep(everyNodeFollowsMs);
         }
         return `Created a signing key; it signs from ${new Date(signsFrom).toISOString()}.`;
       }),

@@ -7,6 +7,7 @@ import type { Tables } from './database/schema.ts';
 import type { RateLimiter } from './rate-limits/limiter.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
+import type { Timers } from './timers.ts';
 import type { ClientInfo } from './values/client-info.ts';
 
 /** Milliseconds since 1970. */
@@ -20,6 +21,8 @@ export interface Context {
   /** The key ring and its retired keys, for the security log only. */
   readonly logKeys: LogKeys;
   readonly clock: Clock;
+  /** For waiting, and for how long something takes: `clock` may jump. */
+  readonly timers: Timers;
   readonly random: Random;
   readonly limiter: RateLimiter;
   readonly metrics: Metrics;

@@ -1,6 +1,5 @@
 // Counts accounts and sessions for the metrics.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../../platform/context.ts';
 import * as store from './store.ts';
 
@@ -21,20 +20,16 @@ export async function countAccounts(
 ): Promise<{ accounts: number; sessions: number } | undefined> {
   let [accounts, sessions] = [0, 0];
   for (let after = ''; ; ) {
-    const startedAt = performance.now();
+    const startedAt = ctx.timers.monotonic();
     const [page] = await store.countPage(ctx.db.read, { after, now: ctx.clock(), limit });
     accounts += Number(page?.accounts ?? 0);
     sessions += Number(page?.sessions ?? 0);
     if (!page?.last_id || Number(page.accounts) < limit) return { accounts, sessions };
     after = page.last_id;
-    await rest((performance.now() - startedAt) * restFactor, signal);
+    await ctx.timers.sleep((ctx.timers.monotonic() - startedAt) * restFactor, signal);
     if (signal?.aborted) return undefined;
   }
 }
-
-/** Ends early when it is aborted. */
-const rest = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
-  sleep(ms, undefined, { ref: false, ...(signal ? { signal } : {}) }).catch(() => undefined);
 
 /**
  * Counts again and again, so that reading the metrics costs nothing. The gauges are NaN until the first census has ended, and while the
@@ -51,7 +46,7 @@ export function startCensus(ctx: Context): { stop(): Promise<void> } {
         accounts.set(counted.accounts);
         activeSessions.set(counted.sessions);
       }
-      await rest(pauseMs, stopping.signal);
+      await ctx.timers.sleep(pauseMs, stopping.signal);
     }
   })();
   return {

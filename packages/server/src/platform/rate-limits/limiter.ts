@@ -74,7 +74,7 @@ export function createRateLimiter({
       name,
       rules[name].shared && db.dialect === 'postgres'
         ? sharedCounter({ db, clock }, name, quotas[name])
-        : memoryCounter(quotas[name]),
+        : memoryCounter(clock, quotas[name]),
     ]),
   ) as Record<RateLimitName, Counter>;
 

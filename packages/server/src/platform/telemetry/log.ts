@@ -59,7 +59,7 @@ export function createLoggerTo(destination: pino.DestinationStream, level: strin
  */
 function batchedStdout() {
   // If the reader goes away, the service carries on without its log.
-  process.stdout.on('error', () => undefined);
+  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined);
   let allWritten = Promise.resolve();
   let lines = '';
   let writtenAt = Number.NEGATIVE_INFINITY;

@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import type { NoticeKind } from '@latchkey/contract/notices';
 import { addPasskey, newAuthenticator, subjects } from '../../../../../tests/support/account.ts';
 import { type Mail, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { until } from '../../../../../tests/support/until.ts';
 import { templates } from '../../app.ts';
 import { lockAccount } from '../../identity/account/account.ts';
 import { MailWorker } from '../../platform/mail/worker.ts';
@@ -126,14 +127,14 @@ onBothDatabases('the limit for notices', (open) => {
     const delivered: string[] = [];
     const transport = {
       deliver: async (_id: string, _to: string, { subject }: { subject: string }) => {
-        await Bun.sleep(5);
+        // The other workers get a turn.
+        await new Promise(setImmediate);
         delivered.push(subject);
       },
       close: () => undefined,
     };
     const workers = [app, other, app].map((node) => new MailWorker(node.ctx, templates, transport));
-    for (let n = 0; n < 500 && delivered.length === 0; n++) await Bun.sleep(10);
-    await Bun.sleep(200);
+    await until(() => delivered.length > 0, 'the digest');
     for (const worker of workers) await worker.stop();
     expect(delivered).toEqual([digestSubject]);
     const [digest] = (await app.mails()).filter(({ subject }) => subject === digestSubject);

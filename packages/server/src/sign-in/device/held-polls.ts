@@ -1,4 +1,5 @@
 import type { Context } from '../../platform/context.ts';
+import { repeat } from '../../platform/timers.ts';
 import * as store from './store.ts';
 
 /** The channel on which a node tells the others that the user has approved or denied a device, by authorization id. */
@@ -29,7 +30,8 @@ export function openHeldPolls(ctx: Context): HeldPolls {
   const { notifications, dialect, read } = ctx.db;
   const watched = new Map<string, Set<PollWatch>>();
   let isListening = false;
-  let lookups: Timer | undefined;
+  /** Aborted when no poll waits any more. */
+  let lookups: AbortController | undefined;
 
   const wake = (id: string) => {
     for (const watch of watched.get(id) ?? []) watch.wake('decided');
@@ -39,18 +41,20 @@ export function openHeldPolls(ctx: Context): HeldPolls {
     const decided = await store.findDecided(read, { ids: JSON.stringify([...watched.keys()]) });
     for (const { id } of decided) wake(id);
   };
-  const lookUpSafely = () => void lookUp().catch(() => ctx.log.warn('the lookup of decisions failed'));
+  const lookUpSafely = () => lookUp().catch(() => ctx.log.warn('the lookup of decisions failed'));
 
   const start = () => {
     if (!isListening) {
       isListening = true;
-      notifications.listen(decisionsChannel, (id) => (id === undefined ? lookUpSafely() : wake(id)));
+      notifications.listen(decisionsChannel, (id) => void (id === undefined ? lookUpSafely() : wake(id)));
       ctx.stopping.addEventListener('abort', () => {
         for (const watches of watched.values()) for (const watch of watches) watch.wake('stopping');
       });
     }
     // On SQLite every decision is made in this process, so no notification can be lost.
-    if (dialect === 'postgres') lookups ??= setInterval(lookUpSafely, lookupIntervalMs).unref();
+    if (dialect === 'sqlite' || lookups) return;
+    lookups = new AbortController();
+    void repeat(ctx.timers, lookupIntervalMs, lookups.signal, lookUpSafely);
   };
 
   const end = (id: string, watch: PollWatch) => {
@@ -58,14 +62,14 @@ export function openHeldPolls(ctx: Context): HeldPolls {
     watches?.delete(watch);
     if (watches?.size === 0) watched.delete(id);
     if (watched.size > 0) return;
-    clearInterval(lookups);
+    lookups?.abort();
     lookups = undefined;
   };
 
   return {
     announce: (id) => notifications.publish(decisionsChannel, id),
     watch: (id) => {
-      const watch = new PollWatch(ctx.stopping.aborted, () => end(id, watch));
+      const watch = new PollWatch(ctx, () => end(id, watch));
       watched.set(id, (watched.get(id) ?? new Set()).add(watch));
       start();
       return watch;
@@ -74,13 +78,15 @@ export function openHeldPolls(ctx: Context): HeldPolls {
 }
 
 class PollWatch implements Watch {
+  readonly #timers: Context['timers'];
   readonly end: () => void;
   #missed: Wakening | undefined;
   #resolve: ((wakening: Wakening) => void) | undefined;
 
-  constructor(isStopping: boolean, end: () => void) {
+  constructor({ stopping, timers }: Context, end: () => void) {
+    this.#timers = timers;
     this.end = end;
-    if (isStopping) this.#missed = 'stopping';
+    if (stopping.aborted) this.#missed = 'stopping';
   }
 
   wake(wakening: Wakening): void {
@@ -93,15 +99,18 @@ class PollWatch implements Watch {
     this.#missed = undefined;
     if (missed) return Promise.resolve(missed);
     return new Promise((resolve) => {
+      const woken = new AbortController();
       const leave = () => this.#resolve?.('client_gone');
-      const timer = setTimeout(() => this.#resolve?.('elapsed'), milliseconds);
       clientGone.addEventListener('abort', leave, { once: true });
       this.#resolve = (wakening) => {
         this.#resolve = undefined;
-        clearTimeout(timer);
+        woken.abort();
         clientGone.removeEventListener('abort', leave);
         resolve(wakening);
       };
+      void this.#timers.sleep(milliseconds, woken.signal).then(() => {
+        if (!woken.signal.aborted) this.#resolve?.('elapsed');
+      });
     });
   }
 }

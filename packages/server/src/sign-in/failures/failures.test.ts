@@ -127,9 +127,9 @@ onBothDatabases('failed sign-ins', (open) => {
     const ada = await t.login();
     const answers = [];
     for (const email of ['ada@example.com', 'nobody@example.com']) {
-      const started = performance.now();
+      const startedAt = t.ctx.clock();
       const { status, body } = await enterCode(t, await requestCode(t, email));
-      expect(performance.now() - started).toBeGreaterThan(49);
+      expect(t.ctx.clock() - startedAt).toBeGreaterThanOrEqual(50);
       const { request_id, ...rest } = body;
       answers.push({ status, rest });
     }

@@ -149,7 +149,7 @@ export async function signInWithCode(
   const session = await countingFailures(ctx, 'email_code', async () => {
     const handle = readHandle(ctx.keys, 'magicLinkRequest', request);
     if (!handle || normalizeUserCode(typed) !== undefined) throw refused('malformed');
-    const refusalTime = Bun.sleep(codeRefusalMs);
+    const refusalTime = ctx.timers.sleep(codeRefusalMs);
     const attempt = await ctx.limiter.take(byClient('email_codes_by_client', origin.client));
     const id = handle.subject.toString('base64url');
     const result = await ctx.db.transaction(async (tx) => {

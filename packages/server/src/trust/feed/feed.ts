@@ -41,7 +41,7 @@ export async function readFeed(
             limit: maxEvents + 1,
           })
         : [];
-    const waitMs = deadline - performance.now();
+    const waitMs = deadline - ctx.timers.monotonic();
     if (rows.length > 0 || !waits || waitMs <= 0 || ctx.stopping.aborted) {
       const begun = reader.begun ? ({ begun: true } as const) : {};
       return { ...(await answerOf(ctx, sign, service, rows, view, { maxEvents, arrivedAt })), ...begun };

@@ -48,7 +48,7 @@ export class FeedWatch {
 
   /** The last look if it is as recent as polling makes it, else a new one. */
   async recent(): Promise<FeedView> {
-    const isRecent = this.#last && performance.now() - this.#last.lookedAt < 2 * pollMs;
+    const isRecent = this.#last && this.#ctx.timers.monotonic() - this.#last.lookedAt < 2 * pollMs;
     return isRecent ? this.#last! : this.fresh();
   }
 
@@ -58,21 +58,19 @@ export class FeedWatch {
    */
   async changed({ newest }: FeedView, ms: number): Promise<void> {
     if (this.#ctx.stopping.aborted || (this.#last && this.#last.newest > newest)) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const waiter: Waiter = { newest, release: resolve };
-    const timer = setTimeout(resolve, ms);
+    const released = new AbortController();
+    const waiter: Waiter = { newest, release: () => released.abort() };
     this.#waiters.add(waiter);
     this.#ctx.metrics.feedWaiting.set(this.#waiters.size);
     this.#listen();
     void this.#poll();
-    await promise;
-    clearTimeout(timer);
+    await this.#ctx.timers.sleep(ms, released.signal);
     this.#waiters.delete(waiter);
     this.#ctx.metrics.feedWaiting.set(this.#waiters.size);
   }
 
   #look(): Promise<FeedView> {
-    const lookedAt = performance.now();
+    const lookedAt = this.#ctx.timers.monotonic();
     const looking = readExtent({ clock: this.#ctx.clock, on: this.#ctx.db.read }, this.#last)
       .then((extent) => {
         const view = { ...extent, lookedAt };
@@ -101,11 +99,9 @@ export class FeedWatch {
   /** Until the next poll, or until the database wakes this process; not at all if it did since the last pause. */
   async #pause(): Promise<void> {
     if (!this.#isWoken) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, pollMs);
-      this.#wake = resolve;
-      await promise;
-      clearTimeout(timer);
+      const woken = new AbortController();
+      this.#wake = () => woken.abort();
+      await this.#ctx.timers.sleep(pollMs, woken.signal);
     }
     this.#isWoken = false;
   }

@@ -1,0 +1,37 @@
+/** Elapsed time and waiting. Tests replace them. */
+export interface Timers {
+  /** Milliseconds on a clock that is never set. Only differences mean anything. */
+  monotonic(): number;
+  /** Resolves after that many milliseconds, or as soon as the signal is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemTimers: Timers = {
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) => {
+    if (signal?.aborted) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
+    return promise;
+  },
+};
+
+/** Runs some work again and again, with a pause before each run, until the signal is aborted. */
+export async function repeat(
+  timers: Timers,
+  pauseMs: number,
+  signal: AbortSignal,
+  work: () => unknown,
+): Promise<void> {
+  for (;;) {
+    await timers.sleep(pauseMs, signal);
+    if (signal.aborted) return;
+    await work();
+  }
+}
