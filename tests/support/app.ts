@@ -91,6 +91,8 @@ export interface TestApp {
   pass(seconds: number): void;
   /** Resolves once so many waits of the service, each for at least that many seconds, have begun. */
   untilWaiting(count: number, seconds: number): Promise<void>;
+  /** Advances the clock by so many seconds whenever something waits, until a condition holds. */
+  passUntil(holds: () => boolean | Promise<boolean>, what: string, seconds?: number): Promise<void>;
   /** Sends one raw request. A path with a leading slash is below /api/v1/auth; any other path starts at the root. */
   ask(method: string, path: string, ask?: Ask): Promise<Answer>;
   /** Delivers all mail that is due; returns the mails delivered so far, newest first. */
@@ -306,6 +308,12 @@ export async function openApp(
     statements,
     logs,
     pass: (seconds) => time.advance(seconds * 1000),
+    passUntil: (holds, what, seconds = 0.1) =>
+      until(async () => {
+        if (await holds()) return true;
+        if (time.sleeping(0) > 0) time.advance(seconds * 1000);
+        return false;
+      }, what),
     untilWaiting: (count, seconds) =>
       until(
         () => time.sleeping(seconds * 1000) >= count,

@@ -38,7 +38,8 @@ export async function newSigningKey(alg = 'RS256', kid = `key-${keys++}`): Promi
   return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }
 
-export async function startIssuer(): Promise<TestIssuer> {
+/** @param clock of its tokens; that of a service in this process is virtual */
+export async function startIssuer(clock: () => number = Date.now): Promise<TestIssuer> {
   const requestToken = crypto.randomUUID();
   let claimsOfJob: (audience: string) => TestClaims = githubClaims;
   const server = Bun.serve({
@@ -67,7 +68,7 @@ export async function startIssuer(): Promise<TestIssuer> {
       issuer.keys.unshift(key);
       return key;
     },
-    sign: (claims, { now = Date.now(), key = issuer.keys[0]!, header = {} } = {}) => {
+    sign: (claims, { now = clock(), key = issuer.keys[0]!, header = {} } = {}) => {
       const iat = Math.floor(now / 1000);
       const payload = JSON.stringify({ iss: issuer.url, iat, exp: iat + 300, ...claims });
       return new CompactSign(new TextEncoder().encode(payload))

@@ -26,7 +26,7 @@ export class VirtualTime {
     monotonic: this.clock,
     sleep: (ms, signal) => {
       if (!signal) this.advance(ms);
-      if (!signal || signal.aborted) return Promise.resolve();
+      if (!signal || signal.aborted || ms <= 0) return Promise.resolve();
       const { promise, resolve } = Promise.withResolvers<void>();
       const sleeper = { dueAt: this.#now + ms, wake: resolve };
       this.#sleepers = [...this.#sleepers, sleeper];

@@ -27,7 +27,7 @@ const clearEnvironment = () => {
 
 beforeAll(async () => {
   clearEnvironment();
-  issuer = await startIssuer();
+  issuer = await startIssuer(() => service.ctx.clock());
   service = await openApp('sqlite', { settings: { LATCHKEY_TRUSTED_ISSUERS: issuer.url } });
   const trust = { issuer: issuer.url, claims: { sub: String(githubClaims('')['sub']) } };
   const owner = await service.login('ada@example.com');

@@ -8,7 +8,7 @@ import { startedRun } from '../../../tests/support/runs.ts';
 import { changeService, declareService } from '../../../tests/support/services.ts';
 import { until } from '../../../tests/support/until.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
-import { systemClock } from './clock.ts';
+import { aborted } from './clock.ts';
 import { createVerifier, type Verifier, type VerifierOptions } from './verify.ts';
 
 const email = 'ada@example.com';
@@ -27,11 +27,17 @@ interface Rig {
   hold(path: string): { open(): void; reached: Promise<void> };
   /** Requests of this path fail until it is undefined again. */
   cut: string | undefined;
-  /** Advances both clocks of the verifier. */
+  /** Advances both clocks of the verifier, and not that of the service. */
   pass(milliseconds: number): void;
   active(token: string): Promise<boolean>;
   /** Resolves when the verifier has handled what happened so far. */
   caughtUp(): Promise<void>;
+}
+
+/** A pause of the verifier, which lasts until the clock of the service has advanced. */
+async function sleepOn({ ctx }: TestApp, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  await ctx.timers.sleep(milliseconds, signal);
+  if (signal?.aborted) throw aborted(signal);
 }
 
 async function rig(
@@ -51,8 +57,8 @@ async function rig(
       server: t.ctx.config.baseUrl,
       serviceKey: key,
       feed: true,
-      clock: { ...systemClock, now: () => Date.now() + passed },
-      monotonic: () => performance.now() + passed,
+      clock: { now: () => t.ctx.clock() + passed, sleep: (ms, signal) => sleepOn(t, ms, signal) },
+      monotonic: () => t.ctx.clock() + passed,
       fetch: async (url, init) => {
         const path = new URL(url).pathname.split('/').at(-1)!;
         counts.set(path, (counts.get(path) ?? 0) + 1);
@@ -84,7 +90,7 @@ async function rig(
     active: async (token) => (await made.verifier.verify(token)).active,
     caughtUp: async () => {
       const from = made.sent('feed');
-      await until(() => made.sent('feed') >= from + 2);
+      await t.passUntil(() => made.sent('feed') >= from + 2, 'two requests for the feed');
     },
   };
   closing.push(
@@ -105,8 +111,8 @@ async function following(options: Partial<VerifierOptions> = {}) {
   return { ...r, r, tokens, token: tokens.access_token };
 }
 
-/** A verifier that follows the feed drops a revoked token within 2 s. The rest is for a busy machine. */
-const droppedWithinMs = 5_000;
+/** A verifier that follows the feed drops a revoked token within 2 s. */
+const droppedWithinMs = 2_000;
 
 describe('a verifier with a feed', () => {
   test('keeps an answer without asking again, and drops it as soon as its session ends', async () => {
@@ -115,9 +121,7 @@ describe('a verifier with a feed', () => {
     for (let n = 0; n < 10; n++) expect(await r.active(token)).toBe(true);
     expect(r.sent('introspect')).toBe(asked);
     await t.api.call('logout', { accessToken: token, query: { scope: 'session' } });
-    const endedAt = performance.now();
-    await until(async () => !(await r.active(token)));
-    expect(performance.now() - endedAt).toBeLessThan(droppedWithinMs);
+    await t.passUntil(async () => !(await r.active(token)), 'the end of the token');
     expect(verifier.metrics()).toMatchObject({ feed: 'following', dropped: 1, size: 0 });
   });
 
@@ -164,8 +168,9 @@ describe('a verifier with a feed', () => {
     await held.reached;
     await t.api.call('logout', { accessToken: fresh, query: { scope: 'session' } });
     await r.caughtUp();
+    const asked = r.sent('introspect');
     const late = r.active(fresh);
-    await Bun.sleep(20);
+    await until(() => r.sent('introspect') > asked, 'the later request');
     held.open();
     // It was asked before the end, and answered after it.
     expect(await early).toBe(true);
@@ -201,7 +206,7 @@ describe('a verifier with a feed', () => {
       expect(r.sent('introspect')).toBe(asked + n);
     }
     r.cut = undefined;
-    await until(() => r.verifier.metrics().feedAgeMilliseconds! <= 2_000);
+    await r.t.passUntil(() => r.verifier.metrics().feedAgeMilliseconds! <= 2_000, 'a fresh feed');
     const before = r.sent('introspect');
     expect(await r.active(token)).toBe(true);
     expect(r.sent('introspect')).toBe(before);
@@ -211,11 +216,12 @@ describe('a verifier with a feed', () => {
     const { r, t, token } = await following();
     r.cut = 'feed';
     const read = r.sent('feed');
-    await until(() => r.sent('feed') > read);
+    await t.passUntil(() => r.sent('feed') > read, 'a request for the feed');
     await t.api.call('revoke', { accessToken: token });
-    const endedAt = performance.now();
-    await until(async () => !(await r.active(token)));
-    expect(performance.now() - endedAt).toBeLessThan(droppedWithinMs);
+    const endedAt = t.ctx.clock();
+    await t.passUntil(async () => !(await r.active(token)), 'the end of the token');
+    // And one step of the clock.
+    expect(t.ctx.clock() - endedAt).toBeLessThan(droppedWithinMs + 200);
   });
 
   test('drops everything when its reader begins anew', async () => {
@@ -230,14 +236,14 @@ describe('a verifier with a feed', () => {
 
   test('without the right it says so once on standard error if there is no onFeedError', async () => {
     const written = spyOn(console, 'error').mockImplementation(() => {});
-    const clock = {
-      ...systemClock,
-      sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal),
-    };
-    const r = await rig({ clock }, []);
+    const r = await rig({}, []);
     const { access_token: token } = await r.t.login(email);
-    expect(await r.active(token)).toBe(true);
-    while (r.sent('feed') < 3) await Bun.sleep(5);
+    for (let n = 1; n <= 3; n++) {
+      expect(await r.active(token)).toBe(true);
+      await until(() => r.sent('feed') === n, 'a request for the feed');
+      await r.t.untilWaiting(1, 59);
+      r.t.pass(60);
+    }
     expect(written.mock.calls.map(([text]) => text)).toEqual([
       expect.stringContaining("Latchkey's feed cannot be read, so tokens are introspected more often: "),
     ]);
@@ -246,20 +252,7 @@ describe('a verifier with a feed', () => {
 
   test('without the right it caches for seconds, and follows the feed once it has the right', async () => {
     const errors: string[] = [];
-    const slept: number[] = [];
-    const r = await rig(
-      {
-        onFeedError: ({ code }) => void errors.push(code),
-        clock: {
-          ...systemClock,
-          sleep: (ms, signal) => {
-            slept.push(ms);
-            return systemClock.sleep(Math.min(ms, 50), signal);
-          },
-        },
-      },
-      [],
-    );
+    const r = await rig({ onFeedError: ({ code }) => void errors.push(code) }, []);
     const { access_token: token } = await r.t.login(email);
     expect(await r.active(token)).toBe(true);
     await until(() => r.verifier.metrics().feed === 'refused');
@@ -268,9 +261,13 @@ describe('a verifier with a feed', () => {
     for (let n = 0; n < 5; n++) expect(await r.active(token)).toBe(true);
     expect(r.sent('introspect')).toBe(asked);
     expect(errors[0]).toBe('unauthorized_client');
-    expect(slept[0]).toBe(60_000);
     await changeService(r.t.ctx, r.serviceId, { rights: ['feed'] });
-    await until(() => r.verifier.metrics().feed === 'following');
+    await r.t.untilWaiting(1, 59);
+    r.t.pass(60);
+    await until(async () => {
+      await r.active(token);
+      return r.verifier.metrics().feed === 'following';
+    }, 'a verifier that follows the feed');
     expect(await r.active(token)).toBe(true);
     expect(r.verifier.metrics().kept).toBe(1);
   });
@@ -307,16 +304,16 @@ describe('a verifier with a feed', () => {
 
   test('reads nothing before the first token and stops when closed', async () => {
     const r = await rig();
-    await Bun.sleep(50);
-    expect(r.sent('feed')).toBe(0);
     const { access_token: token } = await r.t.login(email);
+    r.t.pass(5);
+    expect(r.sent('feed')).toBe(0);
     await r.active(token);
     await r.caughtUp();
     r.verifier.close();
-    await Bun.sleep(50);
     const read = r.sent('feed');
     expect(await r.active(token)).toBe(true);
-    await Bun.sleep(1_200);
+    r.t.pass(5);
+    expect(await r.active(token)).toBe(true);
     expect(r.sent('feed')).toBe(read);
     expect(r.verifier.metrics().size).toBe(0);
   });
