@@ -115,7 +115,7 @@ test('the SDK keeps its promises on Bun', async () => {
 test.skipIf(!node)(
   node
     ? 'the SDK keeps its promises on Node'
-    : 'the SDK on Node: skipped, because Node 22 or later was not found',
+    : 'the SDK on Node: skipped, because Node 22.13 or later was not found',
   async () => {
     const program = join(temporaryDirectory(), 'suite.mjs');
     await Bun.write(program, await bundled('node'));

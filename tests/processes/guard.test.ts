@@ -222,7 +222,7 @@ describe('a service as in the guide: 200, 401, 403, step-up and 503', () => {
     test(`${name}, on Bun`, () => expectGuarded([process.execPath, program]), 30_000);
     if (onlyOnBun.includes(name)) continue;
     test.skipIf(!node)(
-      `${name}, on Node${node ? '' : ': skipped, because Node 22 or later was not found'}`,
+      `${name}, on Node${node ? '' : ': skipped, because Node 22.13 or later was not found'}`,
       () => expectGuarded([node!, program]),
       30_000,
     );

@@ -1,13 +1,11 @@
 // What a release publishes besides the packages for npm, built for this machine.
 
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import cli from '../../packages/cli/package.json' with { type: 'json' };
 import { buildRelease } from '../../tools/release/build.ts';
-import { formulaOf } from '../../tools/release/homebrew.ts';
-import { programFiles } from '../../tools/release/program-files.ts';
 import { programs } from '../../tools/release/programs.ts';
 import { withRelease, withVersion } from '../../tools/release/release.ts';
 import { withKeychain } from '../../tools/release/single-file.ts';
@@ -107,30 +105,6 @@ describe.skipIf(!host)(
       const printed = await followInstalling({ ...home, env }, /^for archive/, { 'linux-x64': host!.name });
       expect(printed).toMatch(/^new <new@example\.com> at http:\/\/localhost:\d+\n$/m);
     }, 60_000);
-
-    test.skipIf(!Bun.which('dpkg-deb') || host?.debian === undefined)(
-      'has Debian packages that dpkg installs, and that start',
-      async () => {
-        const system = temporaryDirectory();
-        mkdirSync(join(system, 'var/lib/dpkg/updates'), { recursive: true });
-        mkdirSync(join(system, 'var/lib/dpkg/info'));
-        writeFileSync(join(system, 'var/lib/dpkg/status'), '');
-        const files = programs.map(({ name }) => join(directory, `${name}_${version}_${host?.debian}.deb`));
-        // Into a system of its own, which has no other packages.
-        const force = '--force-script-chrootless,depends,not-root';
-        await $`dpkg --root=${system} ${force} --log=/dev/null --install ${files}`.quiet();
-        for (const { name, section } of programs) {
-          expect(await $`${join(system, 'usr/bin', name)} --version`.text()).toBe(`${version}\n`);
-          expect(
-            statSync(join(system, `usr/share/man/man${section}/${name}.${section}.gz`)).size,
-          ).toBeGreaterThan(0);
-        }
-        const unit = await Bun.file(join(system, 'usr/lib/systemd/system/latchkey-server.service')).text();
-        expect(unit).toContain('ExecStart=/usr/bin/latchkey-server ');
-        expect(statSync(join(system, 'etc/latchkey/env')).mode & 0o777).toBe(0o640);
-      },
-      60_000,
-    );
   },
 );
 
@@ -146,27 +120,6 @@ test('a single file contains the keychain of its own platform, and no other one 
   });
   const libraries = outputs.map(({ path }) => path).filter((path) => path.endsWith('.node'));
   expect(libraries).toEqual([expect.stringContaining('keyring.linux-x64-musl')]);
-});
-
-test('a Homebrew formula names the archive of each platform with its checksum', async () => {
-  const download = (name: string) => ({
-    url: `https://files.example/${name}.tar.gz`,
-    sha256: name.repeat(8),
-  });
-  const downloads = {
-    macArm: download('macarm00'),
-    macIntel: download('macintel'),
-    linuxArm: download('linuxarm'),
-    linuxIntel: download('linuxint'),
-  };
-  for (const program of programs) {
-    const formula = formulaOf(await programFiles(program, []), 'https://latchkey.example', downloads);
-    for (const { url, sha256 } of Object.values(downloads))
-      expect(formula).toContain(`url "${url}"\n      sha256 "${sha256}"`);
-    if (!Bun.which('ruby')) continue;
-    const checked = await $`echo ${formula} | ruby -c`.nothrow().quiet();
-    expect(checked.exitCode).toBe(0);
-  }
 });
 
 test('a release sets the version of each package and of what it needs from this repository', () => {

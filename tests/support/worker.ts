@@ -21,7 +21,7 @@ const bundles = join(import.meta.dir, '../../artifacts', `workers-${process.pid}
 
 const built = new Set<string>();
 
-/** The script for this runtime: Node 20 runs no TypeScript, and later ones start faster without. Built once, since workers that have started still read it. */
+/** The script for this runtime: Node starts faster without TypeScript, and its early versions run none. Built once, since workers that have started still read it. */
 function runnable(command: readonly string[], script: string): string {
   const source = join(import.meta.dir, script);
   if (!nodes.some(({ path }) => command.includes(path))) return source;

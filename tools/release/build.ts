@@ -7,8 +7,6 @@ import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { $ } from 'bun';
 import { billOfMaterials } from './bill-of-materials.ts';
-import { buildDebianPackage } from './debian.ts';
-import { type Download, formulaOf } from './homebrew.ts';
 import { buildPackages } from './packages.ts';
 import { type ProgramFiles, programFiles } from './program-files.ts';
 import { type Program, programs, server } from './programs.ts';
@@ -26,8 +24,6 @@ export interface ReleaseOptions {
   readonly directory: string;
   /** Default: all. */
   readonly targets?: readonly Target[];
-  /** Where the archives will be downloaded from. Default: the directory, for a trial on this machine. */
-  readonly downloadUrl?: string;
   /** Of gzip, from 1 to 9. */
   readonly compression?: number;
   readonly say: (line: string) => void;
@@ -35,17 +31,14 @@ export interface ReleaseOptions {
 
 /** Builds the release into the directory. */
 export async function buildRelease(options: ReleaseOptions): Promise<void> {
-  const { directory, targets: chosen = targets, downloadUrl = `file://${directory}`, say } = options;
+  const { directory, targets: chosen = targets, say } = options;
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
   for (const program of programs) {
-    const built = new Map<string, ProgramFiles>();
     for (const target of chosen) {
       say(`${program.name} for ${target.name}`);
-      built.set(target.name, await buildForTarget(program, target, options));
+      await buildForTarget(program, target, options);
     }
-    const files = [...built.values()][0]!;
-    await writeFormula(files, directory, chosen, downloadUrl, say);
   }
   say('packages for npm');
   const packages = join(directory, '.packages');
@@ -56,12 +49,12 @@ export async function buildRelease(options: ReleaseOptions): Promise<void> {
   await writeChecksums(directory);
 }
 
-/** The archive, the bill of materials and the Debian package of a program for one platform. */
+/** The archive and the bill of materials of a program for one platform. */
 async function buildForTarget(
   program: Program,
   target: Target,
   { directory, compression = 6, say }: ReleaseOptions,
-): Promise<ProgramFiles> {
+): Promise<void> {
   const executable = join(directory, `.${program.name}-${target.name}`);
   const packages = await buildSingleFile(program, executable, target);
   await chmod(executable, 0o755);
@@ -79,13 +72,7 @@ async function buildForTarget(
   say(`  ${megabytes} MB, compressed ${compressed} MB`);
   const bill = await billOfMaterials(program, files.version, packages);
   await Bun.write(join(directory, `${name}.cdx.json`), bill);
-  if (target.debian !== undefined) {
-    if (Bun.which('dpkg-deb'))
-      await buildDebianPackage(files, executable, target.debian, directory, compression);
-    else say('  no Debian package: dpkg-deb is not installed');
-  }
   await rm(executable);
-  return files;
 }
 
 /** The size of a file in megabytes. @throws {Error} if it is larger than released files may be */
@@ -114,36 +101,12 @@ async function writeArchive(
   await write('NOTICES.txt', files.notices);
   await copyFile(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   if (program === server) {
-    const unit = 'latchkey-server.service';
+    const unit = 'latchkey-server@.service';
     await copyFile(join(root, 'deploy', unit), join(folder, unit));
   }
   const name = basename(folder);
   await $`tar -cf - ${name} | gzip -${compression} > ${name}.tar.gz`.cwd(dirname(folder));
   await rm(folder, { recursive: true });
-}
-
-async function writeFormula(
-  files: ProgramFiles,
-  directory: string,
-  chosen: readonly Target[],
-  downloadUrl: string,
-  say: ReleaseOptions['say'],
-): Promise<void> {
-  const download = async (name: string): Promise<Download | undefined> => {
-    const target = chosen.find((one) => one.name === name);
-    if (!target) return undefined;
-    const archive = `${archiveName(files, target)}.tar.gz`;
-    return { url: `${downloadUrl}/${archive}`, sha256: await sha256(join(directory, archive)) };
-  };
-  const [macArm, macIntel, linuxArm, linuxIntel] = await Promise.all(
-    ['macos-arm64', 'macos-x64', 'linux-arm64', 'linux-x64'].map(download),
-  );
-  if (!macArm || !macIntel || !linuxArm || !linuxIntel) {
-    say(`no Homebrew formula for ${files.program.name}: it needs the archives of all its platforms`);
-    return;
-  }
-  const formula = formulaOf(files, downloadUrl, { macArm, macIntel, linuxArm, linuxIntel });
-  await Bun.write(join(directory, `${files.program.name}.rb`), formula);
 }
 
 async function writeChecksums(directory: string): Promise<void> {
@@ -162,7 +125,7 @@ async function sha256(file: string): Promise<string> {
 
 if (import.meta.main) {
   const { values } = parseArgs({
-    options: { target: { type: 'string', multiple: true }, 'download-url': { type: 'string' } },
+    options: { target: { type: 'string', multiple: true } },
   });
   const unknown = values.target?.find((name) => !targets.some((target) => target.name === name));
   if (unknown !== undefined) {
@@ -174,7 +137,6 @@ if (import.meta.main) {
   await buildRelease({
     directory: join(root, 'dist/release'),
     ...(values.target ? { targets: targets.filter(({ name }) => values.target?.includes(name)) } : {}),
-    ...(values['download-url'] === undefined ? {} : { downloadUrl: values['download-url'] }),
     say: (line) => process.stdout.write(`${line}\n`),
   });
 }

@@ -23,7 +23,7 @@ export function publishedManifest({ name, version, type, license, description }:
     license,
     description,
     ...repository(),
-    engines: { node: '>=20' },
+    engines: { node: '>=22.13' },
     files: ['dist'],
     publishConfig: { access: 'public', provenance: true },
   };

@@ -6,32 +6,23 @@ export interface Target {
   readonly runtime: string;
   /** The npm package with the keychain's library. */
   readonly keychain: string;
-  /** Debian's name of the processor, where Debian packages are built. */
-  readonly debian?: string;
 }
 
 export const targets: readonly Target[] = [
-  target('linux-x64', 'bun-linux-x64', 'linux-x64', 'linux-x64-gnu', 'amd64'),
-  target('linux-arm64', 'bun-linux-arm64', 'linux-aarch64', 'linux-arm64-gnu', 'arm64'),
+  target('linux-x64', 'bun-linux-x64', 'linux-x64', 'linux-x64-gnu'),
+  target('linux-arm64', 'bun-linux-arm64', 'linux-aarch64', 'linux-arm64-gnu'),
   target('linux-x64-musl', 'bun-linux-x64-musl', 'linux-x64-musl', 'linux-x64-musl'),
   target('linux-arm64-musl', 'bun-linux-arm64-musl', 'linux-aarch64-musl', 'linux-arm64-musl'),
   target('macos-arm64', 'bun-darwin-arm64', 'darwin-aarch64', 'darwin-arm64'),
   target('macos-x64', 'bun-darwin-x64', 'darwin-x64', 'darwin-x64'),
 ];
 
-function target(
-  name: string,
-  bun: Bun.Build.CompileTarget,
-  runtime: string,
-  keychain: string,
-  debian?: string,
-): Target {
+function target(name: string, bun: Bun.Build.CompileTarget, runtime: string, keychain: string): Target {
   return {
     name,
     bun,
     runtime: `@oven/bun-${runtime}`,
     keychain: `@napi-rs/keyring-${keychain}`,
-    ...(debian === undefined ? {} : { debian }),
   };
 }
 

@@ -1,13 +1,12 @@
 // A lock across processes that the kernel releases when its owner dies, however it dies. It is the lock of an
 // SQLite database in which nothing is ever stored: SQLite can lock a file on every system, also between two parts
-// of one process, and comes with Bun and Node 22. Node 20 claims an address instead, which only other processes on Node 20 see.
+// of one process, and comes with Bun and Node.
 
 import { accessSync, constants, lstatSync, truncateSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { aborted, systemClock } from '../clock.ts';
 import type { LockOptions } from '../credentials.ts';
 import { LatchkeyError } from '../errors.ts';
-import { claimFile, type Held } from './lock-claim.ts';
 import { storageFailed, systemCode } from './store-failure.ts';
 
 /** Default for the wait for a lock. */
@@ -34,14 +33,14 @@ export async function withProcessLock<T>(
 ): Promise<T> {
   if (signal?.aborted) throw aborted(signal);
   const deadline = performance.now() + timeoutMilliseconds;
-  let held = await tryLock(file);
+  let held = tryLock(file);
   for (let pause = firstPauseMilliseconds; !held; pause = Math.min(pause * 2, maxPauseMilliseconds)) {
     if (performance.now() >= deadline) {
       const waited = `${timeoutMilliseconds / 1000} s`;
       throw new LatchkeyError('lock_timeout', `Another process has held ${file} for more than ${waited}.`);
     }
     await systemClock.sleep(pause * (0.5 + Math.random() / 2), signal);
-    held = await tryLock(file);
+    held = tryLock(file);
   }
   try {
     return await work();
@@ -50,20 +49,14 @@ export async function withProcessLock<T>(
   }
 }
 
-/** The lock, or undefined if it is taken. */
-async function tryLock(file: string): Promise<Held | undefined> {
-  const sqlite = loadSqlite();
+/** The connection that holds SQLite's lock until it is closed, or undefined if that is taken. */
+function tryLock(file: string): DatabaseSync | undefined {
+  const { DatabaseSync } = loadSqlite();
   try {
     ensureLockFile(file);
-    if (!sqlite) return await claimFile(file);
   } catch (error) {
     throw storageFailed(`The lock file ${file} cannot be used`, error);
   }
-  return lockDatabase(sqlite, file);
-}
-
-/** The connection that holds SQLite's lock until it is closed, or undefined if that is taken. */
-function lockDatabase({ DatabaseSync }: Sqlite, file: string): DatabaseSync | undefined {
   let connection: DatabaseSync | undefined;
   try {
     connection = new DatabaseSync(file);
@@ -118,16 +111,25 @@ type Sqlite = typeof import('node:sqlite');
 
 let loaded: Sqlite | undefined;
 
-/** Undefined on Node 20. Suppresses the warning that Node 22 prints: standard error belongs to the program. */
-function loadSqlite(): Sqlite | undefined {
+/**
+ * Suppresses the warning that Node 22 prints: standard error belongs to the program.
+ * @throws {LatchkeyError} `store_failed` on Node.js before 22.13
+ */
+function loadSqlite(): Sqlite {
   if (loaded) return loaded;
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
-    // Synchronous, so that no other warning is suppressed. Early versions of Node 20 lack the function, too.
+    // Synchronous, so that no other warning is suppressed. Earlier versions may lack the function, too.
     loaded = process.getBuiltinModule?.('node:sqlite');
   } finally {
     process.emitWarning = emitWarning;
+  }
+  if (!loaded) {
+    throw new LatchkeyError(
+      'store_failed',
+      `Stored credentials need Node.js 22.13 or later. This is ${process.version}.`,
+    );
   }
   return loaded;
 }
