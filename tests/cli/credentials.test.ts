@@ -13,7 +13,7 @@ import {
   storeLogin,
   storeOf,
 } from '../support/cli.ts';
-import { hasSecretService, startSecretService } from '../support/secret-service.ts';
+import { hasSecretService, startFakeSecretService, startSecretService } from '../support/secret-service.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
 
 let service: TestService;
@@ -34,7 +34,7 @@ describe('credentials', () => {
     expect(JSON.parse(stdout).credentials).toMatchObject({
       kind: 'file',
       path: home.credentialsFile,
-      why: expect.stringContaining('the keychain cannot be used'),
+      why: expect.stringContaining('there is no keychain'),
     });
   });
 
@@ -49,6 +49,36 @@ describe('credentials', () => {
     },
   );
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a keychain that is locked is never taken for an absent login',
+  async () => {
+    const hello = { Hello: ['s', ':1.1'] } as const;
+    const locked = await startFakeSecretService({ ...hello, SearchItems: ['aoao', [], ['/login/1']] });
+    for (const LATCHKEY_CREDENTIALS of ['', 'keychain']) {
+      const home = newHome({
+        LATCHKEY_SERVER: service.url,
+        LATCHKEY_CREDENTIALS,
+        DBUS_SESSION_BUS_ADDRESS: locked.address,
+      });
+      for (const command of ['token', 'login', 'doctor']) {
+        const { code, stdout, stderr } = await latchkey(home, command);
+        expect([code, stdout + stderr]).toEqual([
+          4,
+          expect.stringContaining('The keychain cannot be read: it is locked.'),
+        ]);
+        expect(stdout + stderr).toContain('Start or unlock the keychain and try again');
+      }
+      expect(existsSync(home.credentialsFile)).toBe(false);
+    }
+    locked.stop();
+    const silent = await startFakeSecretService(hello);
+    const home = newHome({ LATCHKEY_CREDENTIALS: '', DBUS_SESSION_BUS_ADDRESS: silent.address });
+    const { code, stderr } = await latchkey(home, 'whoami');
+    expect([code, stderr]).toEqual([4, expect.stringContaining('it did not respond within 3 s.')]);
+    silent.stop();
+  },
+);
 
 describe('a single executable', () => {
   let file: string;

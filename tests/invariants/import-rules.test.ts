@@ -38,6 +38,7 @@ const programParts = [
   'storage/lock-claim.ts',
   'loopback-listener.ts',
   'storage/process-lock.ts',
+  'storage/secret-service.ts',
   'storage/session-bus.ts',
 ].map((name) => client + name);
 

@@ -2,8 +2,10 @@
 // prompts: unlocking by a prompt fails.
 
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type BusValue, encodeMessage, incoming } from '@latchkey/client/internal/storage/session-bus';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
 
@@ -60,6 +62,65 @@ export async function startSecretService(home: string, password?: string): Promi
         child.kill('SIGKILL');
         await child.exited;
       }
+    },
+  };
+}
+
+/** What a fake Secret Service answers to a method: a signature and its values, an error, or nothing. */
+type FakeAnswer = readonly [signature: string, ...values: readonly BusValue[]] | string;
+
+export interface FakeSecretService {
+  /** For DBUS_SESSION_BUS_ADDRESS. */
+  readonly address: string;
+  /** The methods that were called so far. */
+  readonly called: readonly string[];
+  stop(): void;
+}
+
+/**
+ * A bus whose Secret Service does what a real one does not do on demand: it never answers the methods that are left out. `silent` does not even
+ * answer the authentication, `refused` refuses it.
+ */
+export async function startFakeSecretService(
+  answers: Readonly<Record<string, FakeAnswer>> | 'silent' | 'refused',
+): Promise<FakeSecretService> {
+  const directory = mkdtempSync(join(tmpdir(), 'latchkey-bus-'));
+  removeAtExit(directory);
+  const path = join(directory, 'bus');
+  const called: string[] = [];
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    const received = incoming(socket);
+    const respond = async () => {
+      await received.line();
+      if (answers === 'silent') return;
+      socket.write(answers === 'refused' ? 'REJECTED EXTERNAL\r\n' : 'OK 0123456789abcdef\r\n');
+      if (answers === 'refused') return;
+      await received.line();
+      for (;;) {
+        const { serial, member } = await received.message();
+        called.push(member);
+        const answer = answers[member];
+        if (answer === undefined) continue;
+        const replyTo: BusValue = [5, ['u', serial]];
+        if (typeof answer === 'string') {
+          socket.write(encodeMessage(3, serial, [replyTo, [4, ['s', answer]]], '', []));
+          continue;
+        }
+        const [signature, ...values] = answer;
+        socket.write(encodeMessage(2, serial, [replyTo, [8, ['g', signature]]], signature, values));
+      }
+    };
+    respond().catch(() => {});
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  return {
+    address: `unix:path=${path}`,
+    called,
+    stop: () => {
+      server.close();
+      for (const socket of open) socket.destroy();
     },
   };
 }

@@ -72,7 +72,7 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
       return 'released';
     }),
   check: (path: string) => fileStorage(path).check(),
-  whyUnavailable: (...place: Parameters<typeof keychain>) => keychain(...place).whyUnavailable(),
+  whyAbsent: (...place: Parameters<typeof keychain>) => keychain(...place).whyAbsent(),
   readKeychain: (...place: Parameters<typeof keychain>) => keychain(...place).read(),
   writeKeychain: (bus: SessionBus, locks: string, document) => keychain(bus, locks).write(document),
   /** Writes text to the keychain as another program might. */

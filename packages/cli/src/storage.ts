@@ -31,8 +31,8 @@ export async function openStorage(config: Config): Promise<Place> {
     sessionBus: config.sessionBus,
   });
   if (credentials === 'keychain') return { kind: 'keychain', storage, why: 'LATCHKEY_CREDENTIALS says so' };
-  const obstacle = await storage.whyUnavailable();
-  if (obstacle !== undefined) return inFile(config, `the keychain cannot be used: ${obstacle}`);
+  const absence = await storage.whyAbsent();
+  if (absence !== undefined) return inFile(config, `there is no keychain: ${absence}`);
   return { kind: 'keychain', storage, why: 'there is one' };
 }
 

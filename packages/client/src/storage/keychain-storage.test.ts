@@ -3,7 +3,11 @@ import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { removeAtExit } from '../../../../tests/support/cleanup.ts';
-import { hasSecretService, startSecretService } from '../../../../tests/support/secret-service.ts';
+import {
+  hasSecretService,
+  startFakeSecretService,
+  startSecretService,
+} from '../../../../tests/support/secret-service.ts';
 import { runtimes, startWorker } from '../../../../tests/support/worker.ts';
 import { type Keyring, keychainStorage } from './keychain-storage.ts';
 import { socketsOf } from './session-bus.ts';
@@ -25,7 +29,6 @@ const empty = { version: 1, current_server: null, servers: {} } as const;
 const base = mkdtempSync(join(tmpdir(), 'latchkey-keychain-'));
 removeAtExit(base);
 const fresh = (name: string) => mkdtempSync(join(base, `${name}-`));
-const deadline = () => Date.now() + 10_000;
 
 describe.skipIf(!hasSecretService).each(runtimes)(
   'credentials in a real Secret Service (needs gnome-keyring and dbus-daemon), on $name',
@@ -43,37 +46,26 @@ describe.skipIf(!hasSecretService).each(runtimes)(
         finish: worker.finish,
       };
     };
-    /** Resolves once the service has registered its name on the bus. */
-    const ready = async (address: string) => {
-      const { ask } = client(address);
-      for (const end = deadline(); (await ask('whyUnavailable')) !== null; await Bun.sleep(20)) {
-        if (Date.now() > end) throw new Error(await ask('whyUnavailable'));
-      }
-    };
-
     test('survive a restart of the keychain, and have a lock of their own', async () => {
       const home = fresh('home');
       const first = await startSecretService(home, 'password');
-      await ready(first.address);
       const one = client(first.address);
       expect(await one.ask('readKeychain')).toEqual(empty);
       await one.ask('writeKeychain', document);
       expect(await one.ask('readKeychain')).toEqual(document);
-      expect(await one.ask('whyUnavailable')).toBeNull();
+      expect(await one.ask('whyAbsent')).toBeNull();
       expect(await one.ask('lockKeychain', 0)).toBe('had');
       expect(readdirSync(one.locks)).toEqual([expect.stringMatching(/^keychain\.[0-9a-f]{16}\.lock$/)]);
       expect(await one.finish()).toBe('');
       await first.stop();
 
       const second = await startSecretService(home, 'password');
-      await ready(second.address);
       expect(await client(second.address).ask('readKeychain')).toEqual(document);
       await second.stop();
     });
 
     test('that are damaged cause store_corrupt, and are left unchanged', async () => {
       const service = await startSecretService(fresh('home'), 'password');
-      await ready(service.address);
       const one = client(service.address);
       await one.plant('{"lk_rt_secret');
       for (const verb of ['writeKeychain', 'readKeychain']) {
@@ -87,64 +79,127 @@ describe.skipIf(!hasSecretService).each(runtimes)(
     test('cause store_failed while the keychain is locked', async () => {
       const home = fresh('home');
       const first = await startSecretService(home, 'password');
-      await ready(first.address);
       await client(first.address).ask('writeKeychain', document);
       await first.stop();
 
       const locked = await startSecretService(home);
       const one = client(locked.address);
-      let answer = await one.ask('readKeychain');
-      // There is nothing to unlock until the service has registered its name.
-      for (const end = deadline(); /ServiceUnknown|not provided/.test(answer.message); ) {
-        if (Date.now() > end) break;
-        await Bun.sleep(20);
-        answer = await one.ask('readKeychain');
-      }
-      expect(answer.code).toBe('store_failed');
-      expect(answer.message).toStartWith('The keychain cannot be read (is it unlocked?): ');
-      expect(await one.ask('whyUnavailable')).toBeString();
+      for (const [verb, done] of [
+        ['readKeychain', 'read'],
+        ['writeKeychain', 'read'],
+      ] as const)
+        expect(await one.ask(verb, document)).toEqual({
+          code: 'store_failed',
+          message: `The keychain cannot be ${done}: it is locked.`,
+        });
+      expect(await one.ask('whyAbsent')).toBeNull();
       await locked.stop();
     });
+  },
+);
 
-    test('are reported as unavailable when the bus or the service hangs', async () => {
-      const service = await startSecretService(fresh('home'), 'password');
-      await ready(service.address);
-      const one = client(service.address);
-      service.signalService('SIGSTOP');
-      expect(await one.ask('whyUnavailable')).toBeString();
-      service.signalService('SIGCONT');
-      expect(await one.ask('whyUnavailable')).toBeNull();
-      service.signalBus('SIGSTOP');
-      expect(await one.ask('whyUnavailable')).toBe('no D-Bus session bus responds');
-      expect(await one.ask('readKeychain')).toEqual({
-        code: 'store_failed',
-        message: 'The keychain cannot be read (is it unlocked?): no D-Bus session bus responds.',
-      });
-      service.signalBus('SIGCONT');
-      expect(await one.ask('whyUnavailable')).toBeNull();
-      await service.stop();
+describe.skipIf(process.platform !== 'linux')('a keychain', () => {
+  type Answers = Parameters<typeof startFakeSecretService>[0];
+  const load = async (): Promise<Keyring> => Promise.reject(new Error('loaded'));
+  const hello = { Hello: ['s', ':1.1'] } as const;
+  const session = { OpenSession: ['vo', ['s', ''], '/session'] } as const;
+  const unlocked = { ReadAlias: ['o', '/login'], Get: ['v', ['b', false]] } as const;
+  const noItem = { SearchItems: ['aoao', [], []] } as const;
+  const anItem = { SearchItems: ['aoao', ['/login/1'], []] } as const;
+  const storageAt = async (answers: Answers) => {
+    const fake = await startFakeSecretService(answers);
+    const sessionBus = { address: fake.address };
+    return { fake, storage: keychainStorage({ load, sessionBus, lockDirectory: fresh('locks') }) };
+  };
+  const failure = (why: string) => ({
+    code: 'store_failed',
+    obstacle: 'keychain',
+    message: `The keychain cannot be ${why}.`,
+  });
+  const never = ['Unlock', 'Prompt'];
+
+  test('that does not respond, at whatever step, is there, and fails in time', async () => {
+    const steps: Answers[] = [
+      'silent',
+      {},
+      hello,
+      { ...hello, ...noItem },
+      { ...hello, ...noItem, ReadAlias: ['o', '/login'] },
+      { ...hello, ...anItem },
+      { ...hello, ...anItem, ...session },
+    ];
+    const outcomes = steps.map(async (answers) => {
+      const { fake, storage } = await storageAt(answers);
+      expect(await storage.whyAbsent()).toBeUndefined();
+      const error = await storage.read().catch((error) => error);
+      expect(error).toMatchObject(failure('read: it did not respond within 3 s'));
+      fake.stop();
     });
-  },
-);
+    await Promise.all(outcomes);
+  });
 
-test.skipIf(process.platform !== 'linux')(
-  'the native module is not loaded without a session bus',
-  async () => {
-    let loaded = 0;
-    const load = async (): Promise<Keyring> => {
-      loaded++;
-      throw new Error('unreachable');
-    };
-    const nowhere = join(base, 'nowhere');
-    for (const sessionBus of [{}, { address: `unix:path=${nowhere}` }, { runtimeDirectory: nowhere }]) {
-      const storage = keychainStorage({ load, sessionBus });
-      expect(await storage.whyUnavailable()).toBe('no D-Bus session bus responds');
-      expect(await storage.available()).toBe(false);
-      expect(storage.read()).rejects.toMatchObject({ code: 'store_failed' });
-    }
-    expect(loaded).toBe(0);
-  },
-);
+  test('that does not respond holds no process', async () => {
+    const { fake } = await storageAt(hello);
+    const outcomes = runtimes.map(async ({ command }) => {
+      const worker = startWorker(command, 'store-worker.ts');
+      const answer = await worker.ask(['readKeychain', { address: fake.address }, fresh('locks')]);
+      expect(answer.message).toBe('The keychain cannot be read: it did not respond within 3 s.');
+      expect(await worker.finish()).toBe('');
+    });
+    await Promise.all(outcomes);
+    fake.stop();
+  });
+
+  test.each<[string, Answers]>([
+    ['with an item', { ...hello, SearchItems: ['aoao', [], ['/login/1']] }],
+    ['without an item', { ...hello, ...noItem, ...unlocked, Get: ['v', ['b', true]] }],
+  ])('that is locked, %s, is there, and is not unlocked', async (_, answers) => {
+    const { fake, storage } = await storageAt(answers);
+    expect(await storage.whyAbsent()).toBeUndefined();
+    expect(await storage.read().catch((error) => error)).toMatchObject(failure('read: it is locked'));
+    expect(await storage.write(document).catch((error) => error)).toMatchObject(
+      failure('read: it is locked'),
+    );
+    expect(fake.called.filter((method) => never.includes(method))).toEqual([]);
+    fake.stop();
+  });
+
+  test('that would ask before it stores an item is locked', async () => {
+    const CreateItem = ['oo', '/', '/prompt'] as const;
+    const { fake, storage } = await storageAt({ ...hello, ...noItem, ...unlocked, ...session, CreateItem });
+    expect(await storage.write(document).catch((error) => error)).toMatchObject(
+      failure('written: it is locked'),
+    );
+    expect(fake.called.filter((method) => never.includes(method))).toEqual([]);
+    fake.stop();
+  });
+
+  test.each<[string, Answers, string]>([
+    ['whose bus refuses this process', 'refused', 'the D-Bus session bus does not accept this process'],
+    [
+      'that nobody provides',
+      { ...hello, SearchItems: 'org.freedesktop.DBus.Error.ServiceUnknown' },
+      'no Secret Service runs',
+    ],
+    ['without a collection', { ...hello, ...noItem, ReadAlias: ['o', '/'] }, 'it has no default collection'],
+  ])('%s is absent', async (_, answers, why) => {
+    const { fake, storage } = await storageAt(answers);
+    expect(await storage.whyAbsent()).toBe(why);
+    expect(await storage.available()).toBe(false);
+    fake.stop();
+  });
+});
+
+test.skipIf(process.platform !== 'linux')('without a session bus there is no keychain', async () => {
+  const load = async (): Promise<Keyring> => Promise.reject(new Error('loaded'));
+  const nowhere = join(base, 'nowhere');
+  for (const sessionBus of [{}, { address: `unix:path=${nowhere}` }, { runtimeDirectory: nowhere }]) {
+    const storage = keychainStorage({ load, sessionBus });
+    expect(await storage.whyAbsent()).toBe('no D-Bus session bus responds');
+    expect(await storage.available()).toBe(false);
+    expect(storage.read()).rejects.toMatchObject({ code: 'store_failed' });
+  }
+});
 
 test('session bus addresses are parsed into socket paths', () => {
   expect(socketsOf({})).toEqual([]);

@@ -4,27 +4,24 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { inTime } from '../clock.ts';
 import { type CredentialDocument, emptyDocument, type Storage } from '../credentials.ts';
+import type { LatchkeyError } from '../errors.ts';
 import { formatDocument, parseDocument } from './document.ts';
 import { withProcessLock } from './process-lock.ts';
-import { busAnswers, type SessionBus } from './session-bus.ts';
-import { storageFailed } from './store-failure.ts';
+import { KeychainAbsent, type SecretItem, secretItem } from './secret-service.ts';
+import { LateError, type SessionBus } from './session-bus.ts';
+import { storageFailed, systemReason } from './store-failure.ts';
 
 /** The part of `@napi-rs/keyring` that is used. */
 export interface Keyring {
-  readonly AsyncEntry: new (
-    service: string,
-    account: string,
-    options?: { linux?: { store?: 'secret-service' } },
-  ) => KeyringEntry;
+  readonly AsyncEntry: new (service: string, account: string) => KeyringEntry;
 }
 interface KeyringEntry {
-  getPassword(): Promise<string | null>;
+  getPassword(): Promise<string | null | undefined>;
   setPassword(password: string): Promise<void>;
-  deleteCredential(): Promise<boolean>;
 }
 
 export interface KeychainOptions {
-  /** `() => import('@napi-rs/keyring')`. Called when the keychain is first used. */
+  /** `() => import('@napi-rs/keyring')`. Not called on Linux, nor before the keychain is first used. */
   readonly load: () => Promise<Keyring>;
   /** Used on Linux only. */
   readonly sessionBus?: SessionBus;
@@ -35,23 +32,25 @@ export interface KeychainOptions {
 }
 
 export interface KeychainStorage extends Storage {
-  /** Why the keychain cannot be used, or undefined if it can. Decided within seconds; never throws. */
-  whyUnavailable(): Promise<string | undefined>;
-  /** Whether the keychain can be used. */
+  /**
+   * Why there is no keychain, or undefined if there is one. One that is locked or does not respond is there: reading it is
+   * `store_failed`. Decided within 3 s; never throws.
+   */
+  whyAbsent(): Promise<string | undefined>;
+  /** Whether there is a keychain. */
   available(): Promise<boolean>;
 }
 
-/** Maximum time for a person to unlock the keychain. */
-export const keychainTimeLimitMilliseconds = 60_000;
-/** Maximum time to find out whether there is a keychain. */
-export const availabilityTimeLimitMilliseconds = 3_000;
+/** Maximum time for the keychain to respond. */
+export const keychainTimeLimitMilliseconds = 3_000;
+/** A keychain that has just not responded is not asked again so soon. */
+const pauseMilliseconds = 5_000;
 
 const account = 'credentials';
-const probeAccount = 'probe';
 
 /**
  * Keeps the credentials in the operating system's keychain, all logins in one entry. On Linux that is the Secret
- * Service only: the kernel's keyring would lose them at the next restart.
+ * Service only: the kernel's keyring would lose them at the next restart. Nothing is unlocked: a locked keychain is `store_failed`.
  * @example
  * const storage = keychainStorage({ load: () => import('@napi-rs/keyring') });
  */
@@ -59,33 +58,34 @@ export function keychainStorage({
   load,
   sessionBus = {},
   service = 'latchkey',
-  lockDirectory = defaultLockDirectory(),
+  lockDirectory,
 }: KeychainOptions): KeychainStorage {
-  const entry = async (name: string): Promise<KeyringEntry> => {
-    if (process.platform === 'linux' && !(await busAnswers(sessionBus))) {
-      throw new Error('no D-Bus session bus responds');
+  const item =
+    process.platform === 'linux'
+      ? secretItem(sessionBus, keychainTimeLimitMilliseconds, service, { service, username: account })
+      : nativeItem(load, service);
+  let failed: { readonly error: LatchkeyError; readonly at: number } | undefined;
+
+  const attempt = async <T>(verb: 'read' | 'written', work: () => Promise<T>): Promise<T> => {
+    if (failed && performance.now() - failed.at < pauseMilliseconds) throw failed.error;
+    try {
+      return await work();
+    } catch (cause) {
+      const error = storageFailed(`The keychain cannot be ${verb}`, cause, 'keychain');
+      if (cause instanceof LateError) failed = { error, at: performance.now() };
+      throw error;
     }
-    const { AsyncEntry } = await load();
-    return new AsyncEntry(service, name, { linux: { store: 'secret-service' } });
   };
 
   const read = async (): Promise<CredentialDocument> => {
-    const text = await attempt('read', async () => (await entry(account)).getPassword());
+    const text = await attempt('read', item.read);
     return text?.trim() ? parseDocument(text, 'the keychain') : emptyDocument;
   };
 
-  /** Some keychains fail only on writing, like one without a collection. */
-  const probe = async (): Promise<void> => {
-    if ((await (await entry(account)).getPassword()) !== null) return;
-    const probeEntry = await entry(probeAccount);
-    await probeEntry.setPassword('probe');
-    await probeEntry.deleteCredential();
-  };
-
-  const whyUnavailable = () =>
-    withinLimit(probe(), availabilityTimeLimitMilliseconds).then(
+  const whyAbsent = () =>
+    attempt('read', item.read).then(
       () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      ({ cause }: LatchkeyError) => (cause instanceof KeychainAbsent ? cause.message : undefined),
     );
 
   return {
@@ -95,33 +95,40 @@ export function keychainStorage({
       const text = formatDocument(document);
       // Throws if the stored document is damaged, so that it is not overwritten.
       await read();
-      await attempt('written', async () => (await entry(account)).setPassword(text));
+      await attempt('written', () => item.write(text));
     },
     lock: async (name, work, options) => {
-      try {
-        await mkdir(lockDirectory, { recursive: true, mode: 0o700 });
-      } catch (error) {
-        throw storageFailed(`The directory ${lockDirectory} cannot be created`, error);
-      }
       const hash = createHash('sha256').update(`${service}\n${name}`).digest('hex').slice(0, 16);
-      return withProcessLock(join(lockDirectory, `keychain.${hash}.lock`), work, options);
+      let directory = lockDirectory;
+      try {
+        directory ??= defaultLockDirectory();
+        await mkdir(directory, { recursive: true, mode: 0o700 });
+      } catch (error) {
+        throw storageFailed(`The directory ${directory ?? 'of the locks'} cannot be created`, error);
+      }
+      return withProcessLock(join(directory, `keychain.${hash}.lock`), work, options);
     },
-    whyUnavailable,
-    available: async () => (await whyUnavailable()) === undefined,
+    whyAbsent,
+    available: async () => (await whyAbsent()) === undefined,
   };
 }
 
-async function attempt<T>(verb: 'read' | 'written', work: () => Promise<T>): Promise<T> {
-  try {
-    return await withinLimit(work(), keychainTimeLimitMilliseconds);
-  } catch (error) {
-    throw storageFailed(`The keychain cannot be ${verb} (is it unlocked?)`, error, 'keychain');
-  }
+/** The keychain of macOS and Windows. */
+function nativeItem(load: KeychainOptions['load'], service: string): SecretItem {
+  const inEntry = <T>(work: (entry: KeyringEntry) => Promise<T>): Promise<T> => {
+    const done = load()
+      .catch((error: unknown) => {
+        throw new KeychainAbsent(systemReason(error));
+      })
+      .then(({ AsyncEntry }) => work(new AsyncEntry(service, account)));
+    // The underlying call cannot be cancelled; it is only no longer waited for.
+    return inTime(done, keychainTimeLimitMilliseconds, () => new LateError(keychainTimeLimitMilliseconds));
+  };
+  return {
+    read: async () => (await inEntry((entry) => entry.getPassword())) ?? null,
+    write: (text) => inEntry((entry) => entry.setPassword(text)),
+  };
 }
-
-/** The underlying call cannot be cancelled; it is only no longer waited for. */
-const withinLimit = <T>(promise: Promise<T>, milliseconds: number): Promise<T> =>
-  inTime(promise, milliseconds, () => new Error(`it did not respond within ${milliseconds / 1000} s`));
 
 /** Shared by all processes of the user, like the keychain itself, whatever their XDG_CONFIG_HOME. */
 function defaultLockDirectory(): string {
