@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { followsProxySettings } from '@latchkey/client/internal/loopback';
 import type { SessionBus } from '@latchkey/client/internal/storage/session-bus';
 
 export interface ProxySetting {
@@ -9,12 +10,13 @@ export interface ProxySetting {
 
 export type Config = Readonly<ReturnType<typeof readConfig>>;
 
+/** That Bun follows, and Node if it was told to. */
 const proxyNames = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'NO_PROXY', 'no_proxy'];
+/** That only Bun follows. */
+const bunProxyNames = ['ALL_PROXY', 'all_proxy'];
 
-/** Bun follows proxy settings. Node follows them only with this flag, in versions that support it. */
-const followsProxies = (setting: string | undefined): boolean =>
-  process.versions.bun !== undefined ||
-  (setting === '1' && process.allowedNodeEnvironmentFlags.has('--use-env-proxy'));
+const isProxyFollowed = (name: string): boolean =>
+  process.versions.bun !== undefined || (followsProxySettings() && proxyNames.includes(name));
 
 /** Empty without HOME for a user without an entry in the password file, as in a container: not every command needs it. */
 function homeDirectory(): string {
@@ -43,6 +45,10 @@ export function readConfig() {
     address: value('DBUS_SESSION_BUS_ADDRESS'),
     runtimeDirectory: value('XDG_RUNTIME_DIR'),
   };
+  const settings = [...proxyNames, ...bunProxyNames].flatMap((name): ProxySetting[] => {
+    const setting = value(name);
+    return setting === undefined ? [] : [{ name, value: setting }];
+  });
   return {
     server: value('LATCHKEY_SERVER'),
     account: value('LATCHKEY_ACCOUNT'),
@@ -72,12 +78,8 @@ export function readConfig() {
     isInContainer: isSet('REMOTE_CONTAINERS', 'CODESPACES'),
     /** There is a screen on which a browser can open. */
     hasScreen: process.platform !== 'linux' || isSet('DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME'),
-    /** The proxy settings that `fetch` follows. */
-    proxies: (followsProxies(value('NODE_USE_ENV_PROXY')) ? proxyNames : []).flatMap(
-      (name): ProxySetting[] => {
-        const setting = value(name);
-        return setting === undefined ? [] : [{ name, value: setting }];
-      },
-    ),
+    /** The proxy settings that requests follow, except those to this machine. */
+    proxies: settings.filter(({ name }) => isProxyFollowed(name)),
+    ignoredProxies: settings.filter(({ name }) => !isProxyFollowed(name)),
   };
 }

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { Agent } from '@latchkey/client/agent';
-import { type Api, createApi, isLoopbackHost, serverOrigin } from '@latchkey/client/api';
+import { type Api, createApi, serverOrigin } from '@latchkey/client/api';
 import {
   type CredentialDocument,
   type CredentialStore,
@@ -11,11 +11,12 @@ import {
   type ServerLogins,
 } from '@latchkey/client/credentials';
 import { LatchkeyError } from '@latchkey/client/errors';
+import { isLoopbackHost } from '@latchkey/client/internal/loopback';
 import { openSession, type Session } from '@latchkey/client/session';
 import { openTokenSession } from '@latchkey/client/token-session';
 import manifest from '../package.json' with { type: 'json' };
 import { accountName } from './account-name.ts';
-import type { Config, ProxySetting } from './config.ts';
+import type { Config } from './config.ts';
 import type { Context, GlobalOptions } from './context.ts';
 import { type CredentialKind, UsageError } from './exit.ts';
 import { openStorage, type Place } from './storage.ts';
@@ -184,9 +185,9 @@ function tokenSession(api: Api, token: string): Session {
 
 /** @throws {UsageError} for plain http to another machine */
 function openApi(ctx: Context, server: string): Api {
-  if (isExposed(server, ctx.config.proxies)) {
+  if (isExposed(server)) {
     const description = `The connection to ${server} is not encrypted: others on the network can read your credentials.`;
-    if (!ctx.insecureHttp && !isLoopbackHost(new URL(server).hostname)) {
+    if (!ctx.insecureHttp) {
       throw new UsageError(description, 'Use its https:// address, or allow this with --insecure-http.');
     }
     ctx.output.message({ warning: 'insecure_server', description }, () => [
@@ -246,17 +247,8 @@ function rememberedServer({ current_server: current }: CredentialDocument, { sto
   }
 }
 
-/** Whether plain http would go to another machine, or through a proxy on one. */
-function isExposed(server: string, proxies: readonly ProxySetting[]): boolean {
+/** Whether what is sent to it crosses the network unencrypted. */
+function isExposed(server: string): boolean {
   const { protocol, hostname } = new URL(server);
-  if (protocol !== 'http:') return false;
-  return !isLoopbackHost(hostname) || usesRemoteProxy(hostname, proxies);
-}
-
-function usesRemoteProxy(hostname: string, proxies: readonly ProxySetting[]): boolean {
-  const setting = (name: string) => proxies.find((proxy) => proxy.name.toUpperCase() === name)?.value;
-  const proxy = setting('HTTP_PROXY');
-  const direct = (setting('NO_PROXY') ?? '').split(',').map((name) => name.trim());
-  if (proxy === undefined || direct.includes(hostname) || direct.includes('*')) return false;
-  return !(URL.canParse(proxy) && isLoopbackHost(new URL(proxy).hostname));
+  return protocol === 'http:' && !isLoopbackHost(hostname);
 }

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '@latchkey/client/api';
+import { isLoopbackHost } from '@latchkey/client/internal/loopback';
 import { UsageError } from './exit.ts';
 
 // Stricter than a URL parser, which accepts other spellings and takes `git.example@other.example` for another host.

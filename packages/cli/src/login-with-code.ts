@@ -1,6 +1,6 @@
-import { isLoopbackHost } from '@latchkey/client/api';
 import { type DeviceLogin, startDeviceLogin, type Wait } from '@latchkey/client/device-login';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import { isLoopbackHost } from '@latchkey/client/internal/loopback';
 import { plainCode } from '@latchkey/contract/codes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { hasBrowser, showInBrowser } from './browser.ts';

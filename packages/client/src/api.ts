@@ -2,6 +2,7 @@ import type {
   pageHeader as contractPageHeader,
   userHeader as contractUserHeader,
 } from '@latchkey/contract/endpoint';
+import { isLoopbackHost, runtimeFetch } from './loopback.ts';
 import {
   type Answer,
   type Body,
@@ -88,7 +89,7 @@ export const requestTimeoutMilliseconds = 20_000;
  */
 export function createApi({
   server,
-  fetch = (url, init) => globalThis.fetch(url, init),
+  fetch = runtimeFetch,
   timeoutMilliseconds = requestTimeoutMilliseconds,
   userAgent,
   userId,
@@ -155,10 +156,6 @@ const fillPath = (path: string, params: unknown = {}): string =>
   path.replace(/{(\w+)}/g, (_, name: string) =>
     encodeURIComponent((params as Record<string, string>)[name] ?? ''),
   );
-
-/** Whether a `URL` hostname is this machine, so that nothing crosses the network. @internal */
-export const isLoopbackHost = (hostname: string): boolean =>
-  /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
 /** @throws {TypeError} for plain http to another machine @internal */
 export function requireEncrypted(origin: string): void {

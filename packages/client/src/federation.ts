@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { federationGrantType as contractGrantType, IssuedToken } from '@latchkey/contract/tokens';
-import { type Api, isLoopbackHost } from './api.ts';
+import type { Api } from './api.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
+import { isLoopbackHost } from './loopback.ts';
 import { requestRun, type WantedToken } from './token-exchange.ts';
 import { boundedText, parseJson, within } from './transport.ts';
 

@@ -1,6 +1,7 @@
 import { createApi } from '@latchkey/client/api';
 import { hasCode } from '@latchkey/client/errors';
 import type { FileCheck } from '@latchkey/client/file-storage';
+import { isLoopbackHost } from '@latchkey/client/internal/loopback';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ProxySetting } from '../config.ts';
 import {
@@ -57,6 +58,7 @@ export async function doctor(ctx: Context): Promise<void> {
   const [login, ...sessionChecks] =
     server && credentials ? await attempt('Session', () => checkSession(ctx, connection)) : [null];
   const proxies = ctx.config.proxies.map(withoutPassword);
+  const ignoredProxies = ctx.config.ignoredProxies.map(withoutPassword);
 
   const { bun, node } = process.versions;
   const place = connection.stored?.place;
@@ -83,9 +85,15 @@ export async function doctor(ctx: Context): Promise<void> {
     },
     login,
     proxies,
+    ignored_proxies: ignoredProxies,
     problems: failures.map(({ code, message, hint }) => ({ error: code, error_description: message, hint })),
   };
-  const checks = [...serverChecks, ...credentialChecks, ...sessionChecks, proxyCheck(proxies)];
+  const checks = [
+    ...serverChecks,
+    ...credentialChecks,
+    ...sessionChecks,
+    ...proxyChecks(connection.server, proxies, ignoredProxies),
+  ];
   ctx.output.result(report, () => [
     `latchkey ${manifest.version}, ${bun === undefined ? `Node.js ${node}` : `Bun ${bun}`}, ${report.versions.platform}`,
     '',
@@ -237,11 +245,28 @@ async function checkSession(ctx: Context, { session, stored }: Connection) {
   }
 }
 
-const proxyCheck = (proxies: readonly ProxySetting[]): Check => ({
-  name: 'Proxies',
-  state: 'note',
-  text: proxies.map(({ name, value }) => `${name}=${value}`).join(' ') || 'none in use',
-});
+/** Which proxy settings requests to the server follow, and which ones this runtime ignores. */
+function proxyChecks(
+  server: string,
+  used: readonly ProxySetting[],
+  ignored: readonly ProxySetting[],
+): Check[] {
+  const name = 'Proxies';
+  const list = used.map((setting) => `${setting.name}=${setting.value}`).join(' ');
+  const isLocal = isLoopbackHost(new URL(server).hostname);
+  const text = list && isLocal ? `${list}; not used for a server on this machine` : list || 'none in use';
+  const names = ignored.map((setting) => setting.name).filter((name) => !/^no_proxy$/i.test(name));
+  if (names.length === 0) return [{ name, state: 'note', text }];
+  return [
+    { name, state: 'note', text },
+    {
+      name,
+      state: isLocal ? 'note' : 'warning',
+      text: `Node.js ignores ${names.join(', ')}`,
+      hint: isLocal ? undefined : 'Node.js uses HTTPS_PROXY and HTTP_PROXY if NODE_USE_ENV_PROXY=1 is set.',
+    },
+  ];
+}
 
 const withoutPassword = ({ name, value }: ProxySetting): ProxySetting => ({
   name,
