@@ -1,7 +1,7 @@
 // Who may call what: every endpoint with every kind of credential, against the real service. An endpoint that is added to
 // the contract needs a row in the table.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { serviceRights } from '@latchkey/contract/services';
@@ -12,8 +12,6 @@ import { type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
 import { createdKey } from '../support/keys.ts';
 import { createOrganization } from '../support/organizations.ts';
 import { declareService } from '../support/services.ts';
-
-setDefaultTimeout(60_000);
 
 /** One word for each error that refuses a credential. `in` is a call that gets past them all. */
 const refusals: Readonly<Record<string, string>> = {

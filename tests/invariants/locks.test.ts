@@ -550,7 +550,7 @@ beforeAll(async () => {
   await createOrganization(first.ctx, 'team', 'Team');
   service = await first.serviceAuthorization('organizations', 'operate');
   application = await declareService(first.ctx, { redirectUris: [redirectUri] });
-}, 30_000);
+});
 
 afterAll(async () => {
   await sql.end();
@@ -640,7 +640,7 @@ describe('two writes to one account at once', () => {
       await forEachOf(raced, ([otherName, other]) =>
         requireCleanRace(`${name} and ${otherName}`, [operation, other]),
       );
-    }, 60_000);
+    });
   }
 
   test('the sweep never deadlocks with a write to an account', async () => {
@@ -648,7 +648,7 @@ describe('two writes to one account at once', () => {
     await sweep.run(nodes[0], await prepareAccount(nodes[0], sql, application), 0);
     for (const [name, operation] of operations.filter((_, index) => isRaced(index, 0)))
       await requireCleanRace(`sweep and ${name}`, [sweep, operation]);
-  }, 60_000);
+  });
 
   test('PostgreSQL resolved no deadlock in any of the races', requireNoDeadlock);
 });
@@ -668,7 +668,7 @@ test('the deletion of an account waits for a sweep of its log, without a deadloc
   await deletion;
   expect(await hasWritten(userId, accountGone)).toBe(true);
   await requireNoDeadlock();
-}, 30_000);
+});
 
 test('of the links and codes of one address used in parallel on three nodes, exactly one signs in', async () => {
   for (let round = 0; round < 6; round++) {
@@ -695,4 +695,4 @@ test('of the links and codes of one address used in parallel on three nodes, exa
     expect(accounts[0]).toEqual({ n: round < 3 ? round + 1 : 1, users: 1 });
   }
   await requireNoDeadlock();
-}, 30_000);
+});

@@ -1,6 +1,6 @@
 // Handles are authenticated by their MAC: forged, truncated and foreign ones are refused without a database query.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
   type HandleKind,
   handlePrefix,
@@ -11,8 +11,6 @@ import { generateKey, parseKeyRing } from '../../packages/server/src/platform/cr
 import { cookieByMail, sameOrigin } from '../support/account.ts';
 import { type Answer, type Ask, openApp, type TestApp, type Tokens } from '../support/app.ts';
 import { createdKey } from '../support/keys.ts';
-
-setDefaultTimeout(30_000);
 
 let app: TestApp;
 let tokens: Tokens;

@@ -1,13 +1,11 @@
 // Random sequences of commands, checked against a small model: the guarantees of the service hold in any order, with
 // any repetition, at any time. Only commands advance the clock.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../support/app.ts';
 import { isLong } from '../support/long.ts';
-
-setDefaultTimeout(120_000);
 
 const runs = isLong ? 120 : 40;
 const maxLength = 40;

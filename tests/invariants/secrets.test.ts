@@ -218,7 +218,7 @@ onBothDatabases('secrets', (open, dialect) => {
     if (dialect === 'sqlite')
       expectNoSecretsInStore(fileBytes(t.databaseUrl.slice('sqlite:'.length)), secrets);
     await t.close();
-  }, 20_000);
+  });
 
   test('an unexpected error is logged with its origin, but without secrets of the request', async () => {
     const t = await open();
@@ -287,7 +287,7 @@ onBothDatabases('secrets', (open, dialect) => {
       );
       await sql.end();
     }
-  }, 40_000);
+  });
 });
 
 const isReady = (base: string): Promise<boolean> =>

@@ -1,15 +1,13 @@
 // Random sequences of sign-ins, device sign-ins, refreshes and keys, checked against a small model: no token ever does what its scope, or
 // that of the token that made it, does not hold.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { deviceCodeGrantType, type TokenSet } from '@latchkey/contract/tokens';
 import fc from 'fast-check';
 import { outcome } from '../support/account.ts';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
 import { isLong } from '../support/long.ts';
 import { declareService } from '../support/services.ts';
-
-setDefaultTimeout(120_000);
 
 const runs = isLong ? 60 : 20;
 const maxLength = 40;

@@ -7,6 +7,8 @@ import {
   type Registration,
   setService,
 } from '../../packages/server/src/services/service-keys/service-keys.ts';
+import type { TestApp } from './app.ts';
+import { until } from './until.ts';
 
 export interface TestService {
   readonly id: string;
@@ -35,3 +37,10 @@ export async function declareService(
 /** Replaces what a service declares and may do, as `services set` does. */
 export const changeService = (ctx: Context, id: string, changes: Partial<Registration>): Promise<void> =>
   setService(ctx, id, changes);
+
+/** Resolves once the use of a service key was recorded, which nothing waits for: it is one more statement. */
+export const untilServiceUsed = (app: Pick<TestApp, 'statements'>): Promise<void> =>
+  until(
+    () => app.statements.some((text) => /^update "service_keys" set "last_used_at"/.test(text)),
+    'the use of the service key to be recorded',
+  );

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '../../../tests/support/app.ts';
 import { apiOf, codeOf, fetchOf } from '../../../tests/support/client.ts';
+import { turns } from '../../../tests/support/turns.ts';
 import { type Api, createApi, serverOrigin } from './api.ts';
 import { credentialStore } from './credentials.ts';
 import type { LatchkeyError } from './errors.ts';
@@ -28,7 +29,7 @@ const otherServer = Bun.serve({
         return new Response(
           new ReadableStream({
             pull: async (controller) => {
-              await Bun.sleep(1);
+              await turns(1);
               controller.enqueue(new Uint8Array(16));
             },
           }),
@@ -52,10 +53,8 @@ const failing = (api: Api, path: string, signal: AbortSignal | null = null) =>
 
 test('a server that never responds, stops after its headers or streams forever ends in a timeout', async () => {
   for (const path of ['/never', '/headers-only', '/endless']) {
-    const started = performance.now();
     const error = await failing(otherApi(), path);
     expect([path, error.code, error.retryable]).toEqual([path, 'timeout', true]);
-    expect(performance.now() - started).toBeLessThan(15_000);
   }
 });
 

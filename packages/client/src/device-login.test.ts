@@ -32,7 +32,7 @@ onBothDatabases('device login by the SDK', (open) => {
     const waits: Wait[] = [];
     const login = await startDeviceLogin(apiOf(service));
     const waiting = login.tokens({ onWait: (wait) => waits.push(wait) });
-    await Bun.sleep(300);
+    await service.untilWaiting(1, 15);
     await decide(service, login.userCode, 'approve');
     expect(outcomesOf(service).filter((outcome) => outcome !== 'ok')).toEqual([]);
     expect((await waiting).access_token).toStartWith('lk_at_');

@@ -11,6 +11,7 @@ import {
   lossy,
   storedSession,
 } from '../../../tests/support/client.ts';
+import { turns } from '../../../tests/support/turns.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 import { openSession } from './session.ts';
@@ -142,7 +143,7 @@ test('new tokens are stored before they are used', async () => {
   const slow: Storage = {
     ...storage,
     write: async (document) => {
-      await Bun.sleep(20);
+      await turns(20);
       await storage.write(document);
       events.push('written');
     },

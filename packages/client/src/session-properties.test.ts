@@ -146,5 +146,5 @@ onBothDatabases('processes that share a stored login', (open, dialect) => {
       { numRuns: dialect === 'sqlite' ? 80 : 20 },
     );
     await service.close();
-  }, 60_000);
+  });
 });

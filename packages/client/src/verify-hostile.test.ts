@@ -2,12 +2,14 @@
 // than 2 s and one request.
 
 import { afterEach, describe, expect, test } from 'bun:test';
+import { turns } from '../../../tests/support/turns.ts';
 import { until } from '../../../tests/support/until.ts';
 import { createVerifier, type Verifier } from './verify.ts';
 
 const token = `lk_at_${'A'.repeat(80)}`;
 const user = 'usr_1';
 const session = 'ses_1';
+const start = Date.UTC(2026, 10, 20);
 
 const closing: Verifier[] = [];
 afterEach(() => {
@@ -40,10 +42,10 @@ function openRig() {
   const rig = {
     /** What introspection says about every token. */
     claims: { active: true, token_use: 'access_token', sub: user, sid: session } as Body,
-    expiresAt: Date.now() + 3_600_000,
+    expiresAt: start + 3_600_000,
     asked: 0,
     monotonic: 0,
-    clock: Date.now(),
+    clock: start,
     requests,
     errors,
     /** Advances both clocks. */
@@ -76,7 +78,7 @@ function openRig() {
     serviceKey: 'svc_1:secret',
     feed: true,
     onFeedError: ({ code }) => void errors.push(code),
-    clock: { now: () => rig.clock, sleep: () => Bun.sleep(1) },
+    clock: { now: () => rig.clock, sleep: () => turns(1) },
     monotonic: () => rig.monotonic,
     fetch: async (url, init) => {
       if (!url.endsWith('/feed')) {
@@ -267,7 +269,7 @@ test('an answer of the feed that arrives while the verifier is closed makes noth
   await rig.answer(promise);
   resolve(nothing);
   rig.verifier.close();
-  await Bun.sleep(5);
+  await turns(5);
   expect(rig.verifier.metrics().feed).toBe('starting');
   expect(await rig.isKept()).toBe(false);
 });

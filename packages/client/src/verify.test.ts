@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import { onBothDatabases } from '../../../tests/support/app.ts';
 import { codeOf, fetchOf } from '../../../tests/support/client.ts';
+import { turns } from '../../../tests/support/turns.ts';
 import { createVerifier, type VerifierOptions } from './verify.ts';
 
 /** A real server with RFC 7662 introspection of the tokens that a test adds. */
@@ -20,7 +21,7 @@ function introspection() {
       if (request.headers.get('Authorization') !== `Basic ${btoa('svc_a:secret')}`)
         return refuse('invalid_client', 401);
       if (fails-- > 0) return refuse('temporarily_unavailable', 503);
-      await Bun.sleep(5);
+      await turns(5);
       const found = active.get(token);
       return Response.json(
         found ? { active: true, token_type: 'Bearer', sid: 'ses_a', iat: 0, ...found } : { active: false },

@@ -1,8 +1,6 @@
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
-
-setDefaultTimeout(30_000);
 
 /** The scheme and the parameters of a WWW-Authenticate header. @see RFC 9110 section 11.6.1 */
 function challengeOf({ headers }: Answer) {

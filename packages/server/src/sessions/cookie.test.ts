@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cookieByMail, outcome, sameOrigin } from '../../../../tests/support/account.ts';
 import { onBothDatabases, openApp, type TestApp } from '../../../../tests/support/app.ts';
 import { until } from '../../../../tests/support/until.ts';
-
-setDefaultTimeout(30_000);
 
 const day = 86_400;
 const allowed = 'https://dashboard.example.com';

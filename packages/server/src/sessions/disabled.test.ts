@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import {
   addPasskey,
   askForAddress,
@@ -12,8 +12,6 @@ import {
 } from '../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
 import { setDisabled } from '../identity/account/account.ts';
-
-setDefaultTimeout(30_000);
 
 let people = 0;
 const someone = () => `person-${people++}@example.com`;

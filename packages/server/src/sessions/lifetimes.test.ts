@@ -1,8 +1,6 @@
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
-
-setDefaultTimeout(30_000);
 
 const hour = 3600;
 const day = 24 * hour;

@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
-
-setDefaultTimeout(30_000);
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
 let people = 0;

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cookieByMail, outcome, sameOrigin } from '../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import { createdKey } from '../../../../tests/support/keys.ts';
 import { declareService } from '../../../../tests/support/services.ts';
-
-setDefaultTimeout(30_000);
 
 const tickets = 'https://tickets.example/api';
 const builds = 'https://builds.example/api';

@@ -1,9 +1,7 @@
 // Requests that arrive in one turn share statements on PostgreSQL, and nothing else.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
-
-setDefaultTimeout(60_000);
 
 const people = 40;
 

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { listUsers } from './users.ts';
-
-setDefaultTimeout(30_000);
 
 const typed = 'Ada@B\u00fccher.example';
 const ascii = 'ada@xn--bcher-kva.example';

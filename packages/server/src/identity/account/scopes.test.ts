@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-
-setDefaultTimeout(30_000);
 
 const always = ['id', 'created_at', 'updated_at'];
 const ofEmail = ['email', 'email_verified'];

@@ -104,7 +104,7 @@ onBothDatabases('deleting an organization', (open, dialect) => {
     expect(await count(t, 'organizations')).toBe(0);
     expect(new Set(await lastChanges(t, members))).toEqual(new Set(['organization_deleted']));
     await t.close();
-  }, 30_000);
+  });
 
   test('members may join, change or leave meanwhile: the organization goes, and each log ends with what is true', async () => {
     const t = await open();
@@ -136,7 +136,7 @@ onBothDatabases('deleting an organization', (open, dialect) => {
     expect(await count(t, 'memberships')).toBe(0);
     await other.close();
     await t.close();
-  }, 60_000);
+  });
 
   // SQLite runs one transaction after the other.
   test.skipIf(dialect === 'sqlite')(

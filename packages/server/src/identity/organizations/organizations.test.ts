@@ -54,7 +54,7 @@ onBothDatabases('organizations', (open) => {
     const { body } = await list(t, access_token);
     expect(body.organizations).toEqual(whole.slice(0, 50));
     await t.close();
-  }, 20_000);
+  });
 
   test('an organization has exactly the documented members', async () => {
     const t = await open();

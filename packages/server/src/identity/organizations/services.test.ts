@@ -283,7 +283,7 @@ onBothDatabases('organizations for services', (open) => {
     }
     await other.close();
     await t.close();
-  }, 60_000);
+  });
 
   test('an unknown account or organization is 404, and a disabled user can be a member', async () => {
     const t = await open();

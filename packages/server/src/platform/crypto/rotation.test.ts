@@ -1,11 +1,9 @@
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { cookieByMail, sameOrigin } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { auditLogs } from '../../security-log/events/auditing.ts';
 import { handlePrefix, readHandle } from './handle.ts';
 import { generateKey, type KeyRing, parseKeyRing } from './key-ring.ts';
-
-setDefaultTimeout(30_000);
 
 const [older, newer] = [generateKey(), generateKey()];
 

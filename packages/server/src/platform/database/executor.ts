@@ -1,5 +1,6 @@
 import type { Migration } from 'kysely';
 import type { Logger } from 'pino';
+import type { Timers } from '../timers.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
 export type Value = string | number | null;
@@ -63,6 +64,8 @@ export interface DatabaseOptions {
   readonly prepare?: boolean;
   /** Connections to PostgreSQL, besides one that listens. */
   readonly poolSize?: number;
+  /** For the pauses between attempts. */
+  readonly timers?: Timers;
   /** How long PostgreSQL may work on a statement. Default: 10 seconds. */
   readonly statementTimeoutMs?: number;
   /** Default: those of this program. */

@@ -41,7 +41,7 @@ onBothDatabases('migrations', (open, dialect) => {
     const names = await db.read.run<{ name: string }>('SELECT name FROM kysely_migration', []);
     expect(new Set(names.map((row) => row.name)).size).toBe(names.length);
     await db.close();
-  }, 20_000);
+  });
 
   test('a database of a newer release is refused and not changed', async () => {
     const t = await open();

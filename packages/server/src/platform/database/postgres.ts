@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/trace.ts';
+import { systemTimers, type Timers } from '../timers.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { gathered } from './gather.ts';
 import { migrate } from './migrate.ts';
@@ -82,11 +83,10 @@ async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
  * time limits attempts that end with one.
  */
 async function withRetries<T>(
-  pool: PrimaryPool,
-  timeoutMs: number,
+  { pool, timeoutMs, timers }: { pool: PrimaryPool; timeoutMs: number; timers: Timers },
   attempt: (sql: postgres.Sql) => Promise<T>,
 ): Promise<T> {
-  const startedAt = performance.now();
+  const startedAt = timers.monotonic();
   for (let attempts = 1; ; attempts++) {
     const { sql } = pool;
     try {
@@ -96,8 +96,8 @@ async function withRetries<T>(
       const isRetryable = isOutdated(error) || (retryable.has(codeOf(error)) && attempts < maxAttempts);
       if (!isRetryable) throw asStoreError(error);
       const pauseMs = isOutdated(error) ? 0 : Math.random() * retryPauseMs * attempts;
-      if (performance.now() - startedAt + pauseMs > maxRetryMs) throw temporarilyUnavailable(error);
-      await Bun.sleep(pauseMs);
+      if (timers.monotonic() - startedAt + pauseMs > maxRetryMs) throw temporarilyUnavailable(error);
+      await timers.sleep(pauseMs);
     }
   }
 }
@@ -180,13 +180,15 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   if (!options.asIs) await migrateOnce(directUrl, options);
   const pool = new PrimaryPool(url, await findPrimary(url), connect, () => notifications.reconnect());
 
+  const retried = { pool, timeoutMs, timers: options.timers ?? systemTimers };
+
   const executor = (on: postgres.Sql | postgres.TransactionSql) =>
     executorOn(on, prepare, options.onStatement);
   const single: Executor = {
     dialect: 'postgres',
     gathers: true,
     run: <Row>(text: string, values: readonly Value[]) =>
-      withRetries(pool, timeoutMs, (sql) => executor(sql).run<Row>(text, values)),
+      withRetries(retried, (sql) => executor(sql).run<Row>(text, values)),
   };
 
   const notifications = new PostgresNotifications(directUrl, options.log, (channel, payload) =>
@@ -199,7 +201,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     single,
     transaction: <T>(work: (tx: Executor) => Promise<T>) => {
       const traced = keepTrace(work);
-      return withRetries(pool, timeoutMs, async (sql) => {
+      return withRetries(retried, async (sql) => {
         const writes: Promise<unknown>[] = [];
         const result = await sql.begin((tx) => {
           const { run } = executor(tx);

@@ -92,7 +92,6 @@ onBothDatabases('updates', (open, dialect) => {
         return rows;
       });
       await until(() => ended.length >= 2);
-      await Bun.sleep(100);
       expect(ended.toSorted()).toEqual(['a', 'c']);
       return { waiting };
     });

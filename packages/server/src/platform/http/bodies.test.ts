@@ -400,5 +400,5 @@ onBothDatabases('fuzz', (open) => {
       { numRuns: 400 },
     );
     await t.close();
-  }, 30_000);
+  });
 });

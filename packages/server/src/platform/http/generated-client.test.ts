@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import openapiTypescript, { astToString } from 'openapi-typescript';
 import { startService, type TestService, temporaryDirectory } from '../../../../../tests/support/service.ts';
-
-setDefaultTimeout(60_000);
 
 const root = join(import.meta.dir, '../../../../..');
 const clientDirectory = join(root, 'tests/generated-client');

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { turns } from '../../../../../tests/support/turns.ts';
 import { fetchDocument } from './fetch-document.ts';
-
-setDefaultTimeout(20_000);
 
 const json = { 'Content-Type': 'application/json' };
 const document = JSON.stringify({ name: 'a document' });
@@ -12,6 +11,10 @@ const maxBytes = 16 * 1024;
 
 /** Unbounded for the client: a few bytes that become many. */
 const bomb = Buffer.alloc(50 * 1024 * 1024, ' ');
+
+async function writeAgainAndAgain(response: ServerResponse, text: string, pauseTurns: number): Promise<void> {
+  for (; !response.destroyed; await turns(pauseTurns)) response.write(text);
+}
 
 const answers: Record<string, RequestListener> = {
   '/good': (_, response) => response.writeHead(200, json).end(document),
@@ -28,8 +31,7 @@ const answers: Record<string, RequestListener> = {
   '/too-large': (_, response) => response.writeHead(200, json).end(`"${'x'.repeat(maxBytes - 1)}"`),
   '/endless': (_, response) => {
     response.writeHead(200, json);
-    const more = setInterval(() => response.write('x'.repeat(8_192)), 5);
-    response.on('close', () => clearInterval(more));
+    void writeAgainAndAgain(response, 'x'.repeat(8_192), 1);
   },
   '/gzip-bomb': (_, response) =>
     response.writeHead(200, { ...json, 'Content-Encoding': 'gzip' }).end(gzipSync(bomb)),
@@ -43,8 +45,7 @@ const answers: Record<string, RequestListener> = {
   '/slow-body': (_, response) => {
     response.writeHead(200, json);
     response.write('{');
-    const more = setInterval(() => response.write(' '), 50);
-    response.on('close', () => clearInterval(more));
+    void writeAgainAndAgain(response, ' ', 100);
   },
   '/redirect': (_, response) => response.writeHead(302, { ...json, Location: '/good' }).end(document),
   '/permanent-redirect': (_, response) => response.writeHead(308, { Location: '/good' }).end(),
@@ -81,9 +82,7 @@ describe('a document that others choose', () => {
 
   for (const path of Object.keys(answers).slice(6))
     test(`${path} is refused, in time`, async () => {
-      const startedAt = performance.now();
       await expect(fetched(path)).rejects.toThrow();
-      expect(performance.now() - startedAt).toBeLessThan(10_000);
     });
 
   test('a loopback address is asked only where it is allowed, and only by http', async () => {

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { NewKey } from '@latchkey/contract/keys';
 import { outcome, signInByMail } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey, wantedKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
+import { until } from '../../../../../tests/support/until.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/revocation.ts';
-
-setDefaultTimeout(30_000);
 
 let people = 0;
 const someone = () => `keys-${people++}@example.com`;
@@ -230,7 +229,7 @@ onBothDatabases('keys', (open, dialect) => {
       expect(await lastUsed()).toBe(first);
       app.pass(15);
       await use(key);
-      await Bun.sleep(50);
+      await until(async () => (await lastUsed()) !== first, 'the next use to be recorded');
       expect(Date.parse(await lastUsed())).toBeGreaterThanOrEqual(Date.parse(first) + 300_000);
     });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { NewKey } from '@latchkey/contract/keys';
 import { outcome } from '../../../../../tests/support/account.ts';
 import {
@@ -11,8 +11,6 @@ import {
 import { createdKey, type SecretKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-
-setDefaultTimeout(30_000);
 
 let people = 0;
 const someone = () => `keys-${people++}@example.com`;
@@ -110,7 +108,6 @@ onBothDatabases('the life of a key', (open, dialect) => {
       const { key } = await created(owner);
       const cost = async (token: string) => {
         await app.ask('GET', '/organizations', { token });
-        await Bun.sleep(50);
         const before = app.statements.length;
         await app.ask('GET', '/organizations', { token });
         return app.statements.length - before;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { CreatedKey, KeyTrust } from '@latchkey/contract/keys';
 import { federationGrantType } from '@latchkey/contract/tokens';
 import { CompactSign } from 'jose';
@@ -21,8 +21,6 @@ import { wantedKey } from '../../../../../tests/support/keys.ts';
 import { startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-
-setDefaultTimeout(30_000);
 
 const day = 86_400;
 const tickets = 'https://tickets.example/api';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import {
   githubClaims,
@@ -7,8 +7,6 @@ import {
   type TestIssuer,
 } from '../../../../../tests/support/issuer.ts';
 import { type Issuers, openIssuers } from './issuers.ts';
-
-setDefaultTimeout(30_000);
 
 const day = 86_400;
 const discoveryPath = '/.well-known/openid-configuration';
@@ -174,9 +172,7 @@ describe('the keys of an issuer', () => {
 
   test('are not waited for longer than 5 seconds', async () => {
     issuer.answer = () => new Promise(() => {});
-    const before = performance.now();
     expect(await verify()).toBe('unavailable');
-    expect(performance.now() - before).toBeLessThan(20_000);
   });
 
   test('verify nothing of another kind: secrets, weak keys, two keys of one kid', async () => {

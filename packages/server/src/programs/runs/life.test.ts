@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
@@ -8,8 +8,6 @@ import { setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/revocation.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
-
-setDefaultTimeout(60_000);
 
 let people = 0;
 const someone = () => `lives-${people++}@example.com`;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
   disown,
   outcome,
@@ -9,8 +9,7 @@ import {
 import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
-
-setDefaultTimeout(30_000);
+import { turns } from '../../../../../tests/support/turns.ts';
 
 let people = 0;
 const someone = () => `pages-${people++}@example.com`;
@@ -258,7 +257,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
         const [renewed, ...answers] = await Promise.all([
           browserLogin(email, cookie),
           ...Array.from({ length: 12 }, async (_, n) => {
-            await Bun.sleep(n * 3);
+            await turns(n * 5);
             return exchange(n % 2 ? app : node, undefined, { cookie, ...wants });
           }),
         ]);

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { turns } from '../../../../../tests/support/turns.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/revocation.ts';
-
-setDefaultTimeout(120_000);
 
 let people = 0;
 const someone = () => `races-${people++}@example.com`;
@@ -50,13 +49,13 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
     const parents = [login.access_token, first.access_token, second.access_token];
     const made: string[] = [];
     const making = Array.from({ length: 12 }, async (_, n) => {
-      await Bun.sleep(n * 2);
+      await turns(n * 4);
       const token = parents[n % 3]!;
       const answer = await exchange(n % 2 ? app : node, token, wants);
       if (answer.status === 200) made.push(answer.body.access_token);
       else expect(['400 invalid_request', '401 invalid_client']).toContain(outcome(answer));
     });
-    await Promise.all([Bun.sleep(10).then(end), ...making]);
+    await Promise.all([turns(20).then(end), ...making]);
     return [first.access_token, second.access_token, ...made];
   }
 
@@ -93,7 +92,6 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
        FROM sessions s, n WHERE s.id = '${id}'`,
       [],
     );
-    await Bun.sleep(50);
     const before = app.statements.length;
     await app.ask('DELETE', '/logout?scope=session', { token: login.access_token });
     const writes = app.statements
@@ -125,7 +123,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
       for (let index = n; !ended; index++) {
         await at.ask('GET', '/me', { token: runs[index % runs.length]! });
         expect(outcome(await at.ask('GET', '/me', { token: other }))).toBe('200');
-        await Bun.sleep(1);
+        await turns(1);
       }
     });
     const accepted = async () =>
@@ -147,7 +145,6 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
     const { access_token } = await startedRun(app, login.access_token, { scope: 'organizations' });
     const costOf = async (token: string) => {
       await app.ask('GET', '/organizations', { token });
-      await Bun.sleep(50);
       const before = app.statements.length;
       await app.ask('GET', '/organizations', { token });
       return app.statements.length - before;

@@ -423,7 +423,7 @@ onBothDatabases('the security log', (open) => {
     expect((await audit(t)).problems).toEqual(['removed: event 603']);
     await other.close();
     await t.close();
-  }, 30_000);
+  });
 
   test('a sweep does not delete events whose age was forged, and logs a warning', async () => {
     const t = await open({ settings: { LATCHKEY_EVENT_RETENTION: '86400' } });
@@ -464,7 +464,7 @@ onBothDatabases('the security log', (open) => {
     expect(await audit(t)).toEqual({ problems: [], events: 0 });
     await other.close();
     await t.close();
-  }, 30_000);
+  });
 
   test('deleting an account deletes its log', async () => {
     const t = await open();

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { basic, changeService, declareService } from '../../../../../tests/support/services.ts';
+import { until } from '../../../../../tests/support/until.ts';
 import { endRunsOfService } from '../../sessions/revocation.ts';
 import {
   findResource,
@@ -11,8 +12,6 @@ import {
   revokeService,
   rotateServiceKey,
 } from './service-keys.ts';
-
-setDefaultTimeout(30_000);
 
 onBothDatabases('service keys', (open) => {
   let app: TestApp;
@@ -124,16 +123,15 @@ onBothDatabases('service keys', (open) => {
       (await listServices(app.ctx)).find((row) => row.id === made.id)?.lastUsedAt;
     expect(await lastUsedAt()).toBeNull();
     await introspect({ token: 'x' }, headers);
-    for (let n = 0; n < 100 && (await lastUsedAt()) === null; n++) await Bun.sleep(5);
+    await until(async () => (await lastUsedAt()) !== null, 'the first use to be recorded');
     const firstUse = await lastUsedAt();
     expect(firstUse).toBeNumber();
     app.pass(299);
     await introspect({ token: 'x' }, headers);
-    await Bun.sleep(20);
     expect(await lastUsedAt()).toBe(firstUse!);
     app.pass(2);
     await introspect({ token: 'x' }, headers);
-    for (let n = 0; n < 100 && (await lastUsedAt()) === firstUse; n++) await Bun.sleep(5);
+    await until(async () => (await lastUsedAt()) !== firstUse, 'the next use to be recorded');
     expect(await lastUsedAt()).toBeGreaterThan(firstUse!);
   });
 

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { exchange, introspected } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { endRunsOfService } from '../../sessions/revocation.ts';
 import { revokeService } from '../service-keys/service-keys.ts';
-
-setDefaultTimeout(30_000);
 
 const ticketsUri = 'https://tickets.example/api';
 const filesUri = 'https://files.example/api';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { cookieByMail } from '../../../../../tests/support/account.ts';
@@ -16,8 +16,6 @@ import {
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/revocation.ts';
-
-setDefaultTimeout(60_000);
 
 const allowedOrigin = 'https://dashboard.example';
 

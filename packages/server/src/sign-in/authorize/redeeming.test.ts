@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import {
   asBrowser,
@@ -10,11 +10,10 @@ import {
   verifier,
 } from '../../../../../tests/support/authorize.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { turns } from '../../../../../tests/support/turns.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/revocation.ts';
-
-setDefaultTimeout(60_000);
 
 onBothDatabases('the authorization code grant', (open) => {
   let app: TestApp;
@@ -215,11 +214,11 @@ onBothDatabases('the authorization code grant', (open) => {
     });
 
   test('a wrong use that races the right one spends the code or ends the session', async () => {
-    for (let milliseconds = 0; milliseconds < 24; milliseconds += 0.5) {
+    for (let later = 0; later < 48; later++) {
       const code = await publicCode();
       const [right, wrong] = await Promise.all([
         redeem(app, code, asPublic),
-        Bun.sleep(milliseconds).then(() => redeem(app, code, { ...asPublic, code_verifier: 'wrong' })),
+        turns(later).then(() => redeem(app, code, { ...asPublic, code_verifier: 'wrong' })),
       ]);
       expect(refusal(wrong)).toEqual([400, 'invalid_grant']);
       if (right.status === 200) expect(await isActive(right.body.access_token)).toBe(false);

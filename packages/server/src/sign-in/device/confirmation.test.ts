@@ -1,7 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-
-setDefaultTimeout(60_000);
 
 /** The device, a browser in its network, and one in another. */
 const [device, near, far] = ['192.0.2.1', '192.0.2.77', '198.51.100.9'];
@@ -182,11 +180,9 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
   test('a held poll is answered at once, and the next may come after the interval', async () => {
     const { device_code, user_code } = await start();
     const held = poll(device_code, undefined, { Prefer: 'wait=25' });
-    await Bun.sleep(50);
+    await app.untilWaiting(1, 20);
     const { confirmation_code } = (await decide('approve', user_code)).body;
-    const startedAt = performance.now();
     expect(outcome(await held)).toBe('confirmation_required');
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
     app.pass(5);
     expect(outcome(await poll(device_code, confirmation_code))).toBe(200);
   });

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { deviceAuthorization, pendingDevice } from '@latchkey/contract/device';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { turns } from '../../../../../tests/support/turns.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
-
-setDefaultTimeout(30_000);
 
 let users = 0;
 const newEmail = () => `user-${users++}@example.com`;
@@ -127,7 +126,7 @@ onBothDatabases('device authorization', (open) => {
       const owner = await app.login(newEmail());
       const poll = () => app.ask('POST', '/token', { json: { device_code: codes.device_code } });
       const approval = call('approve', codes, owner);
-      const cancelled = Bun.sleep(round % 3).then(() => cancel(codes));
+      const cancelled = turns(round).then(() => cancel(codes));
       const answers = await Promise.all([approval, poll(), poll(), poll()]);
       await cancelled;
       expect(answers.map(({ status }) => status).every((status) => status < 500)).toBe(true);

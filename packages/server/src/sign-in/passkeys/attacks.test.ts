@@ -17,7 +17,6 @@ import {
 } from '../../../../../tests/support/authenticator.ts';
 
 const verified = flag.up | flag.uv;
-const maxRefusalMs = 10_000;
 
 const authenticatorFor = (app: TestApp, options: Partial<AuthenticatorOptions> = {}): Authenticator =>
   createAuthenticator({ origin: app.ctx.config.baseUrl, ...options });
@@ -201,10 +200,8 @@ onBothDatabases('attacks on passkeys', (open) => {
     const authenticator = authenticatorFor(app);
     for (const [field, [forgery, detail]] of Object.entries(registrationForgeries)) {
       const options = await creationOptions(app, tokens);
-      const started = performance.now();
       const answer = await postRegistration(app, tokens, authenticator.create(options, forgery));
       expect(`${field}: ${verdict(app, answer)}`).toBe(`${field}: 400 invalid_grant ${detail}`);
-      expect(performance.now() - started).toBeLessThan(maxRefusalMs);
       const retry = await postRegistration(app, tokens, authenticator.create(options));
       expect(`${field}: ${verdict(app, retry)}`).toBe(`${field}: 400 invalid_grant replay`);
     }

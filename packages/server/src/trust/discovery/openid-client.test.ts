@@ -1,12 +1,10 @@
 // The two standard clients of JavaScript with scopes and resources, configured by nothing but the issuer.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
-
-setDefaultTimeout(30_000);
 
 const tickets = 'https://tickets.example/api';
 const builds = 'https://builds.example/api';

@@ -1,12 +1,10 @@
 // A standard OAuth client, configured by nothing but the issuer, against the real process.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import { loginByMail, request } from '../../../../../tests/support/http.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { runOperator, startService, type TestService } from '../../../../../tests/support/service.ts';
-
-setDefaultTimeout(30_000);
 
 const insecure = { [oauth.allowInsecureRequests]: true };
 const client: oauth.Client = { client_id: 'a-standard-client' };

@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { introspection, introspectionJwtType } from '@latchkey/contract/services';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
-import { basic, declareService } from '../../../../../tests/support/services.ts';
+import { basic, declareService, untilServiceUsed } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { type HandleKind, handlePrefix, mintHandle } from '../../platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
-
-setDefaultTimeout(30_000);
 
 const inactive = { active: false };
 let users = 0;
@@ -145,7 +143,7 @@ onBothDatabases('introspection', (open) => {
   test('a forged, foreign or malformed token costs no query besides the one for the service key', async () => {
     const { access_token } = await app.login(newEmail());
     await introspect(access_token);
-    await Bun.sleep(20);
+    await untilServiceUsed(app);
     const handle = { subject: Buffer.alloc(16, 7), value: app.ctx.clock() + 1_000_000 };
     const foreign = parseKeyRing(generateKey());
     const others = (Object.keys(handlePrefix) as HandleKind[]).filter(
@@ -304,7 +302,7 @@ onBothDatabases('introspection', (open) => {
         const ask = () =>
           app.ask('POST', '/introspect', { form: { token }, headers: { Authorization: authorization } });
         await ask();
-        await Bun.sleep(20);
+        await untilServiceUsed(app);
         const before = app.statements.length;
         await ask();
         expect([scope, app.statements.length - before]).toEqual([scope, statements]);

@@ -1,8 +1,8 @@
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { introspectionJwtType } from '@latchkey/contract/services';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
+import { declareService, untilServiceUsed } from '../../../../../tests/support/services.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
 import { overlapSeconds } from '../signing-keys/rotation.ts';
 import {
@@ -11,8 +11,6 @@ import {
   leadSeconds,
   rotateSigningKey,
 } from '../signing-keys/signing-keys.ts';
-
-setDefaultTimeout(30_000);
 
 const keySet = '.well-known/jwks.json';
 /** Longer than a node uses the keys it has read. */
@@ -119,7 +117,7 @@ onBothDatabases('signed introspection', (open) => {
     const { app, signed } = await start();
     const { access_token } = await app.login();
     await signed(app, access_token);
-    await Bun.sleep(20);
+    await untilServiceUsed(app);
     const before = app.statements.length;
     await signed(app, access_token);
     expect(app.statements.slice(before)).toHaveLength(3);

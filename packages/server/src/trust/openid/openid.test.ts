@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import {
@@ -20,8 +20,6 @@ import {
 } from '../../../../../tests/support/authorize.ts';
 import { eventsOf } from '../../../../../tests/support/feed.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
-
-setDefaultTimeout(60_000);
 
 const signedOutUri = 'https://app.example/bye';
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, openNodes, type TestApp } from '../../../../../tests/support/app.ts';
@@ -7,8 +7,6 @@ import { createdKey } from '../../../../../tests/support/keys.ts';
 import { exchange, idOf, introspected, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { readConfig } from '../../settings.ts';
-
-setDefaultTimeout(30_000);
 
 const cloud = 'sts.cloud.example';
 const tickets = 'https://tickets.example/api';

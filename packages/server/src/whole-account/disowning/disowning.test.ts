@@ -265,5 +265,5 @@ onBothDatabases('disowning', (open) => {
       if (link) expect(outcome(await verifyAddress(app, tokenIn(link)))).toBe('400 invalid_grant');
     }
     await app.close();
-  }, 60_000);
+  });
 });

@@ -222,7 +222,7 @@ onBothDatabases('undoing what a disowned session added', (open) => {
     expect(await isLive(app, own)).toBe(true);
     expect(await passkeysOf(app, own)).toEqual([]);
     await app.close();
-  }, 60_000);
+  });
 
   test('passkeys removed along the way do not break the chain of sessions', async () => {
     const app = await open();
@@ -347,7 +347,7 @@ onBothDatabases('undoing what a disowned session added', (open) => {
       expect(me.body.id).not.toBe(id);
     }
     await app.close();
-  }, 60_000);
+  });
 });
 
 onBothDatabases('after disowning', (open) => {

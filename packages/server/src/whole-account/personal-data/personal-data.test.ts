@@ -243,7 +243,7 @@ onBothDatabases('deleting an account', (open, dialect) => {
       }
     }
     await app.close();
-  }, 60_000);
+  });
 
   test('parallel deletions delete once and send one mail', async () => {
     const app = await open();

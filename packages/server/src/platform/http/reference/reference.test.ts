@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Endpoint } from '@latchkey/contract/endpoint';
@@ -11,8 +11,6 @@ import { spawn } from 'bun';
 import { openApp, type TestApp } from '../../../../../../tests/support/app.ts';
 import { isLong } from '../../../../../../tests/support/long.ts';
 import { temporaryDirectory } from '../../../../../../tests/support/service.ts';
-
-setDefaultTimeout(60_000);
 
 const root = join(import.meta.dir, '../../../../../..');
 const all: readonly Endpoint[] = Object.values(endpoints);
