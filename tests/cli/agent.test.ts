@@ -1,7 +1,16 @@
 // `latchkey agent`: what it hands out and to whom, what it never does, and what ends with it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
@@ -58,6 +67,21 @@ test('its socket is 0600 in a directory 0700, and is gone with it', async () => 
   expect(statSync(dirname(address)).mode & 0o777).toBe(0o700);
   expect(await stop()).toBe(130);
   expect(existsSync(dirname(address))).toBe(false);
+});
+
+test('its socket is elsewhere where its path would be too long, and a path that is too long is status 2', async () => {
+  const long = join(home.path, 'x'.repeat(100));
+  mkdirSync(long);
+  const settings = [{ XDG_RUNTIME_DIR: long }, { XDG_RUNTIME_DIR: long, TMPDIR: long }];
+  for (const env of settings) {
+    const { address, stop } = await startAgentIn({ ...home, env: { ...home.env, ...env } });
+    expect(Buffer.byteLength(address)).toBeLessThanOrEqual(107);
+    expect(statSync(address).isSocket()).toBe(true);
+    expect((await tokenIn({ LATCHKEY_AGENT: address }, '--scope', 'profile')).code).toBe(0);
+    await stop();
+  }
+  const { code, stderr } = await tokenIn({ LATCHKEY_AGENT: join(long, 'socket') });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('longer than that of a socket')]);
 });
 
 test('`latchkey token` gets a run from it, and nothing stored is read or written', async () => {

@@ -48,6 +48,10 @@ export const agentLifetimeSeconds = { min: 60, max: 900 };
 /** For the server to end one run. */
 const stopMilliseconds = 5_000;
 const secretBytes = 32;
+const directoryPrefix = 'latchkey-agent-';
+const socketName = 'socket';
+/** On macOS; Linux takes 107. @see unix(4) */
+const maxSocketPathBytes = 103;
 /** Names are shown to the person who is asked. */
 const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
 
@@ -111,15 +115,22 @@ export async function startAgent(
   };
 }
 
-async function listen(server: Server, port: number | undefined, runtimeDirectory = tmpdir()) {
+/** The first of the usual places where the path of a socket is not too long: Node would cut it off and listen elsewhere. */
+function socketParent(runtimeDirectory = tmpdir()): string {
+  const isShort = (parent: string) =>
+    Buffer.byteLength(join(parent, `${directoryPrefix}XXXXXX`, socketName)) <= maxSocketPathBytes;
+  return [runtimeDirectory, tmpdir()].find(isShort) ?? '/tmp';
+}
+
+async function listen(server: Server, port: number | undefined, runtimeDirectory: string | undefined) {
   if (port !== undefined) {
     const bound = await startListening(server, { host: '127.0.0.1', port, exclusive: true });
     return { name: `127.0.0.1:${bound}`, remove: () => {} };
   }
   // 0700, whatever the umask says.
-  const directory = mkdtempSync(join(runtimeDirectory, 'latchkey-agent-'));
+  const directory = mkdtempSync(join(socketParent(runtimeDirectory), directoryPrefix));
   const remove = () => rmSync(directory, { recursive: true, force: true });
-  const path = join(directory, 'socket');
+  const path = join(directory, socketName);
   try {
     await startListening(server, { path });
     chmodSync(path, 0o600);

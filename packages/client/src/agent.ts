@@ -97,6 +97,9 @@ export function openAgentSession({ address, ...options }: AgentSessionOptions): 
   };
 }
 
+/** Node would cut a longer one off, and connect to another socket. @see unix(7) */
+const maxSocketPathBytes = 107;
+
 interface Target {
   /** For messages, without the secret. */
   readonly name: string;
@@ -108,6 +111,10 @@ interface Target {
 function targetOf(given: string): Target {
   const address = given.trim();
   if (isAbsolute(address)) {
+    if (new TextEncoder().encode(address).length > maxSocketPathBytes) {
+      const limit = `The path in LATCHKEY_AGENT is longer than that of a socket can be: ${maxSocketPathBytes} bytes.`;
+      throw new TypeError(limit);
+    }
     return { name: address, connection: { socketPath: address }, secret: undefined };
   }
   const [, port, secret] = /^http:\/\/127\.0\.0\.1:(\d{1,5})\/?#([\w-]{20,})$/.exec(address) ?? [];
