@@ -55,11 +55,16 @@ const remove = (removed: Key) =>
 /** What a job needs to use a key without a secret. */
 const Trust = ({ id, trust: { issuer, claims } }: { id: string; trust: KeyTrust }) => (
   <>
-    <p>{fillParts(words.trusts, { id: <code>{id}</code>, issuer: <bdi>{escapeInvisible(issuer)}</bdi> })}</p>
+    <p>
+      {fillParts(words.trusts, {
+        id: <code translate={false}>{id}</code>,
+        issuer: <bdi>{escapeInvisible(issuer)}</bdi>,
+      })}
+    </p>
     <ul>
       {Object.entries(claims).map(([name, value]) => (
         <li key={name}>
-          <code>
+          <code translate={false}>
             <bdi>{escapeInvisible(`${name}=${value}`)}</bdi>
           </code>
         </li>

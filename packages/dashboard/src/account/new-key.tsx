@@ -168,7 +168,7 @@ function ScopeOptions({ opened, scopes }: KeyForm) {
         option(
           scope,
           <>
-            <code>
+            <code translate={false}>
               <bdi>{escapeInvisible(scope)}</bdi>
             </code>{' '}
             <span class="caution">{words.unknownScope}</span>

@@ -214,7 +214,7 @@ function ReviewStep({ review }: { review: Review }) {
     >
       <p class="quiet">{texts.device.compare}</p>
       <p class="code-box">
-        <output id="shown-code" class="big-code">
+        <output id="shown-code" class="big-code" translate={false}>
           {device.user_code}
         </output>
         <span id="expires" class="quiet">

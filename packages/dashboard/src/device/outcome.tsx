@@ -50,7 +50,7 @@ export function Approved({ status, confirmationCode, busy, onWithdraw }: Approve
         <>
           <div class="code-box">
             <p>{texts.device.confirm}</p>
-            <output id="confirmation-code" class="big-code">
+            <output id="confirmation-code" class="big-code" translate={false}>
               {confirmationCode}
             </output>
           </div>

@@ -184,7 +184,9 @@ function Waiting() {
   return (
     <div id="waiting" class="code-box">
       <p class="quiet">{texts.login.deviceWaiting}</p>
-      <output class="big-code">{formatCode(userCode)}</output>
+      <output class="big-code" translate={false}>
+        {formatCode(userCode)}
+      </output>
     </div>
   );
 }

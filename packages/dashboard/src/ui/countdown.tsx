@@ -16,6 +16,7 @@ export const Countdown = ({ until }: { until: number }) => (
   <time
     role="timer"
     class="countdown"
+    translate={false}
     dateTime={new Date(until).toISOString()}
     title={clock(new Date(until))}
   >

@@ -1,5 +1,6 @@
 import { type ComponentType, render } from 'preact';
 import { LoadingMessage } from './loading.tsx';
+import { renderTextsAsElements } from './text-elements.ts';
 
 /**
  * Renders a page in place of the no-script fallback.
@@ -9,6 +10,7 @@ export function mount(Page: ComponentType, isLoading?: () => boolean): void {
   const root = document.querySelector('main');
   if (root === null) throw new Error('the page has no main element');
   root.replaceChildren();
+  renderTextsAsElements();
   render(
     <>
       {isLoading && <LoadingMessage isLoading={isLoading} />}

@@ -31,7 +31,9 @@ export const Outcome = ({ tone, icon, heading, takesFocus = false, children }: O
 export const Reason = ({ message }: { message: string }) => (
   <Details summary={texts.common.forDevelopers}>
     <p>
-      <code id="reason">{message}</code>
+      <code id="reason" translate={false}>
+        {message}
+      </code>
     </p>
   </Details>
 );
