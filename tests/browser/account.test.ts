@@ -159,7 +159,7 @@ test('the session that approved a device can be ended too, and after a reload th
   await mailAbout(email, 'What was undone in your Latchkey account');
 });
 
-test('an incomplete or forged link is reported as such', async () => {
+test('an incomplete or forged link is reported as such, and one for signing in names the code that works without it', async () => {
   const page = await newPage();
   for (const path of ['/not-me', '/not-me#token=lk_ml_x', '/verify-email', '/verify-email#token=']) {
     await page.goto('about:blank');
@@ -169,6 +169,8 @@ test('an incomplete or forged link is reported as such', async () => {
   await page.goto(`${service.url}/not-me#token=lk_nm_nobody`);
   await page.getByRole('button', { name: "This wasn't me" }).click();
   await page.getByText('This link has expired or is incomplete').waitFor();
+  await page.goto(`${service.url}/magic-link`);
+  await page.getByText('You can use the code in the same email instead.').waitFor();
 });
 
 test('a user deletes the account after a confirmation and is signed out', async () => {

@@ -154,7 +154,7 @@ const AddressStep = () => (
 
 const Incomplete = () => (
   <Outcome key="incomplete" tone="caution" icon={linkIcon} heading={texts.emailLink.incomplete}>
-    <p>{texts.emailLink.incompleteText}</p>
+    <p>{texts.magicLink.incompleteText}</p>
     <RequestNewLink isPrimary />
   </Outcome>
 );
