@@ -54,6 +54,24 @@ test('git gets the token of the login for its own server, a limited one for a na
   }
 });
 
+test('git erases the token of the login that a server has refused, and gets another one', async () => {
+  const git = async (operation: string, password = '') => {
+    const { host } = new URL(service.url);
+    const input = `protocol=http\nhost=${host}\n${password && `username=oauth2\npassword=${password}\n`}\n`;
+    const command = ['bash', '-c', `printf %s "$1" | latchkey credential git ${operation}`, '-', input];
+    const { code, stdout } = await runIn(home, command);
+    expect(code).toBe(0);
+    return /^password=(.*)$/m.exec(stdout)?.[1] ?? '';
+  };
+  const first = await git('get');
+  expect(await git('erase', `${first}x`)).toBe('');
+  expect(await git('get')).toBe(first);
+  expect(await git('erase', first)).toBe('');
+  const second = await git('get');
+  expect(second).not.toBe(first);
+  expect(await profileStatus(second)).toBe('ada@helpers.example');
+});
+
 /** A cluster that records what it is sent. Kubernetes asks no helper for plain http. */
 async function startCluster(home: Home) {
   const [key, cert] = [join(home.path, 'key.pem'), join(home.path, 'cert.pem')];

@@ -33,7 +33,7 @@ export async function keepSession(
     server,
     user: { id: '', email: '' },
     logged_in_at: new Date().toISOString(),
-    ...tokenMembers(tokens, Date.now()),
+    ...tokenMembers(tokens, Date.now(), api.serverTime()),
   };
   let added: PlacedLogin;
   try {

@@ -65,6 +65,8 @@ export interface Api {
   callWithHeaders<Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<AnswerWithHeaders<Id>>;
   /** Any request, under the same rules: limited in time and size, no redirects, errors by code. */
   send(path: string, init: RequestInit, timeoutMilliseconds?: number): Promise<ReceivedAnswer>;
+  /** The time of the service at its last response, in milliseconds since 1970. Undefined if it does not say. */
+  serverTime(): number | undefined;
   /** The `fetch` that sends the requests. */
   readonly fetch: Fetch;
   /** Whether plain http to another machine is allowed. */
@@ -99,6 +101,7 @@ export function createApi({
 }: ApiOptions): Api {
   const origin = serverOrigin(server);
   if (!insecureHttp) requireEncrypted(origin);
+  let serverTime: number | undefined;
 
   const send: Api['send'] = (path, init, limit = timeoutMilliseconds) =>
     within(limit, init.signal ?? undefined, origin, async (signal) => {
@@ -118,6 +121,7 @@ export function createApi({
       });
       const version = response.headers.get('Latchkey-Version');
       if (version !== null) onServerVersion(version);
+      serverTime = timeOf(response) ?? serverTime;
       return receive(response, origin);
     });
 
@@ -146,10 +150,17 @@ export function createApi({
     call: async (id, input) => (await callWithHeaders(id, input)).body,
     callWithHeaders,
     send,
+    serverTime: () => serverTime,
     fetch,
     insecureHttp,
     timeoutMilliseconds,
   };
+}
+
+/** Proxies and captive portals answer with times of their own, but without a request id. */
+function timeOf({ headers }: Response): number | undefined {
+  const time = headers.has('X-Request-Id') ? Date.parse(headers.get('Date') ?? '') : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
 }
 
 const fillPath = (path: string, params: unknown = {}): string =>

@@ -18,6 +18,8 @@ export interface StoredSession extends StoredMembers {
   /** Milliseconds since 1970. */
   readonly access_token_expires_at: number;
   readonly access_token_lifetime_seconds: number;
+  /** How far the service's clock was ahead of this machine's at its last response that changed this, in milliseconds. */
+  readonly clock_offset_milliseconds?: number;
   readonly refresh_token: string;
   /**
    * Sent with every request that spends this refresh token, so that all of them get the same successor. Random for
@@ -289,13 +291,27 @@ export function checkedTokens(answer: unknown): TokenSet {
  * The members of a stored login that a token response brings, with a new idempotency key. Store them in one write,
  * and discard them if another process has already stored the same token.
  * @param requestedAt this machine's clock when the request was sent
+ * @param serverTime `api.serverTime()` after the response. With it, a session notices when this machine's clock is set later
  * @example
- * await store.put({ server: api.server, user, logged_in_at, ...tokenMembers(tokens, Date.now()) });
+ * await store.put({ server: api.server, user, logged_in_at, ...tokenMembers(tokens, Date.now(), api.serverTime()) });
  */
-export const tokenMembers = (tokens: TokenSet, requestedAt: number) => ({
+export const tokenMembers = (tokens: TokenSet, requestedAt: number, serverTime?: number) => ({
   access_token: tokens.access_token,
   access_token_expires_at: requestedAt + tokens.expires_in * 1000,
   access_token_lifetime_seconds: tokens.expires_in,
+  ...(serverTime === undefined ? {} : { clock_offset_milliseconds: serverTime - requestedAt }),
   refresh_token: tokens.refresh_token,
   idempotency_key: newIdempotencyKey(),
 });
+
+/**
+ * Makes the next access token of a session a new one, if the stored one is exactly this, which a service does not accept. False
+ * if it is not.
+ * @example
+ * await expireAccessToken(store, rejected);
+ */
+export async function expireAccessToken(store: CredentialStore, accessToken: string): Promise<boolean> {
+  const stored = await store.read();
+  if (!stored || stored.kind === 'key' || stored.access_token !== accessToken) return false;
+  return store.replace(stored, { ...stored, access_token_expires_at: 0 });
+}

@@ -108,7 +108,7 @@ async function refreshOnce(
     throw error;
   }
   if (!successor) return requireStoredLogin(store);
-  const { refresh_started_at: _, ...lasting } = stored;
+  const { refresh_started_at: _, clock_offset_milliseconds: __, ...lasting } = stored;
   const next: StoredSession = { ...lasting, ...successor };
   return (await store.replace(stored, next)) ? next : requireStoredLogin(store);
 }
@@ -136,7 +136,7 @@ async function requestSuccessor(
         signal,
         timeoutMilliseconds,
       });
-      return tokenMembers(checkedTokens(answer), requestedAt);
+      return tokenMembers(checkedTokens(answer), requestedAt, api.serverTime());
     } catch (error) {
       const pause = pausesMilliseconds[tries];
       if (pause === undefined || !(error instanceof LatchkeyError) || !error.retryable) throw error;

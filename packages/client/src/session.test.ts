@@ -11,7 +11,8 @@ import {
   storeWith,
 } from '../../../tests/support/client.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
-import { credentialStore } from './credentials.ts';
+import { createApi } from './api.ts';
+import { credentialStore, expireAccessToken, tokenMembers } from './credentials.ts';
 import { freshness, openSession } from './session.ts';
 import { memoryStorage } from './storage/memory-storage.ts';
 
@@ -334,3 +335,59 @@ const refusal = () =>
     { error: 'invalid_token', error_description: '.', request_id: 'r' },
     { status: 401, headers: { 'X-Request-Id': 'r' } },
   );
+
+/** A login whose service has this time, on a machine with this clock. A refresh brings `lk_at_2`. */
+async function clocks(lifetimeSeconds = fourHours) {
+  const time = { service: Date.UTC(2026, 0, 1), machine: Date.UTC(2026, 0, 1) };
+  const clock = { now: () => time.machine, sleep: async () => {} };
+  const fetch = async (url: string) => {
+    const headers = { 'X-Request-Id': 'one', Date: new Date(time.service).toUTCString() };
+    const tokens = { access_token: 'lk_at_2', refresh_token: 'lk_rt_2', expires_in: lifetimeSeconds };
+    return Response.json(url.endsWith('/refresh') ? tokens : { id: 'usr_1' }, { headers });
+  };
+  const api = createApi({ server: 'https://login.example', fetch });
+  const store = credentialStore(memoryStorage(), api.server);
+  const tokens = { access_token: 'lk_at_1', refresh_token: 'lk_rt_1', expires_in: lifetimeSeconds } as const;
+  const user = { id: 'usr_1', email: 'ada@example.com' };
+  const logged_in_at = '2026-01-01T00:00:00.000Z';
+  const members = tokenMembers({ ...tokens, token_type: 'Bearer' }, time.machine, time.service);
+  await store.put({ server: api.server, user, logged_in_at, ...members });
+  return { time, store, session: openSession({ api, store, clock }) };
+}
+
+test('the time in a response corrects a clock that has stood still or was set: the next token is a new one', async () => {
+  const { time, store, session } = await clocks();
+  expect(await session.accessToken()).toBe('lk_at_1');
+  time.service += (fourHours - 100) * 1000;
+  expect(await session.accessToken()).toBe('lk_at_1');
+  await session.call('getProfile');
+  expect(await session.accessToken()).toBe('lk_at_2');
+  // Now the machine is set right, and the token is as valid as it was.
+  time.machine = time.service;
+  await session.call('getProfile');
+  expect(freshness(await storedSession(store), time.machine)).toBe('fresh');
+  const { access_token_expires_at } = await storedSession(store);
+  expect(access_token_expires_at).toBe(time.service + fourHours * 1000);
+});
+
+test('a clock that is always wrong by the same amount changes nothing, and small corrections are not stored', async () => {
+  const { time, store, session } = await clocks();
+  const stored = await store.read();
+  for (const seconds of [3_600, 59]) {
+    time.service += seconds * 1000;
+    time.machine += 3_600 * 1000;
+    if (seconds === 59) time.machine -= 3_600 * 1000;
+    await session.call('getProfile');
+    expect(await store.read()).toEqual(stored);
+  }
+});
+
+test('a token that a service refuses is replaced by the next one, and no other token is', async () => {
+  const { store, session } = await clocks();
+  for (const other of ['', 'lk_at_2', 'lk_rt_1', 'lk_at_1 '])
+    expect(await expireAccessToken(store, other)).toBe(false);
+  expect(await session.accessToken()).toBe('lk_at_1');
+  expect(await expireAccessToken(store, 'lk_at_1')).toBe(true);
+  expect(await session.accessToken()).toBe('lk_at_2');
+  expect(await expireAccessToken(store, 'lk_at_1')).toBe(false);
+});

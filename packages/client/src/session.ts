@@ -96,10 +96,13 @@ export function freshness(stored: StoredSession, now: number): 'fresh' | 'due' |
  */
 export function openSession({ api, store, clock = systemClock, ...callOptions }: SessionOptions): Session {
   const renewLoginOnce = sharedRenewals({ api, store, clock });
+  /** The login whose token was sent last. */
+  let sent: StoredSession | undefined;
 
   const accessToken: Session['accessToken'] = async ({ signal } = {}) => {
     const stored = await unlessAborted(requireStoredLogin(store), signal);
     if (stored.kind === 'key') return stored.access_token;
+    sent = stored;
     const state = freshness(stored, clock.now());
     if (state === 'fresh') return stored.access_token;
     const effort = state === 'due' ? earlyEffort : fullEffort;
@@ -115,10 +118,29 @@ export function openSession({ api, store, clock = systemClock, ...callOptions }:
   const renew: Session['renew'] = async (rejectedAccessToken, { signal } = {}) =>
     (await renewLoginOnce(rejectedAccessToken, fullEffort, signal)).access_token;
 
+  /** Corrects the stored expiry if this machine's clock has been set, or stood still, since it was stored. */
+  const correctExpiry = async (): Promise<void> => {
+    const serverTime = api.serverTime();
+    if (serverTime === undefined || sent?.clock_offset_milliseconds === undefined) return;
+    const offset = serverTime - clock.now();
+    const lost = offset - sent.clock_offset_milliseconds;
+    if (Math.abs(lost) <= clockToleranceMilliseconds) return;
+    const access_token_expires_at = sent.access_token_expires_at - lost;
+    await store.replace(sent, { ...sent, access_token_expires_at, clock_offset_milliseconds: offset });
+    sent = undefined;
+  };
+
   const calls = authorizedCalls({ api, ...callOptions }, { accessToken, renew });
-  const { callWithHeaders } = calls;
+  const callWithHeaders: Session['callWithHeaders'] = async (id, input) => {
+    const answer = await calls.callWithHeaders(id, input);
+    // The call has succeeded, whatever becomes of this.
+    await correctExpiry().catch(() => {});
+    return answer;
+  };
   return {
     ...calls,
+    call: async (id, input) => (await callWithHeaders(id, input)).body,
+    callWithHeaders,
     logout: async ({ everywhere = false, signal } = {}) => {
       const ending = await requireStoredLogin(store);
       if (ending.kind === 'key' && !everywhere) return removeStoredLogin(store, ending, signal);

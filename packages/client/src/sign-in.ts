@@ -38,7 +38,7 @@ export async function signIn({ api, store, onStart, ...options }: SignInOptions)
 }
 
 async function storeSession(api: Api, store: CredentialStore, tokens: TokenSet): Promise<StoredSession> {
-  const received = tokenMembers(tokens, Date.now());
+  const received = tokenMembers(tokens, Date.now(), api.serverTime());
   const user = await userOf(api, tokens.access_token);
   const session = { server: api.server, user, logged_in_at: new Date().toISOString(), ...received };
   const { replaced } = await store.put(session);

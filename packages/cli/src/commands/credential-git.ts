@@ -1,5 +1,6 @@
+import { expireAccessToken } from '@latchkey/client/credentials';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import { type Connection, connect } from '../connection.ts';
+import { type Connection, connect, connectStored } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { destinationOf, isNamed, requireHosts } from '../credential-hosts.ts';
 import { UsageError } from '../exit.ts';
@@ -17,12 +18,13 @@ const username = 'oauth2';
 
 /**
  * `latchkey credential git OPERATION`: a token for git. For another host it prints nothing, so that git asks its next
- * helper. Nothing is stored or erased, and later operations of git are ignored.
+ * helper. Nothing is stored. Erasing the token at hand makes the next one a new one. Later operations of git are ignored.
  * @see https://git-scm.com/docs/gitcredentials#_custom_helpers
  */
 export async function gitCredential(ctx: Context, operation: string, options: HelperOptions): Promise<void> {
   const helper = checkedHelper(ctx, options);
   const request = parseAttributes(await readRequest(ctx));
+  if (operation === 'erase') return erase(ctx, request.get('password') ?? '');
   if (operation !== 'get') return;
   const origin = destinationOf(request.get('protocol') ?? '', request.get('host') ?? '');
   if (!origin) return;
@@ -34,6 +36,13 @@ export async function gitCredential(ctx: Context, operation: string, options: He
     `password=${token}`,
     ...(expiresAt === undefined ? [] : [`password_expiry_utc=${Math.floor(expiresAt / 1000)}`]),
   ]);
+}
+
+/** A server has refused this token: by this machine's clock it may seem to be valid for long. */
+async function erase(ctx: Context, token: string): Promise<void> {
+  if ((ctx.config.token ?? ctx.config.agent) !== undefined) return;
+  const { stored } = await connectStored(ctx);
+  await expireAccessToken(stored.store, token);
 }
 
 type Helper = ReturnType<typeof checkedHelper>;

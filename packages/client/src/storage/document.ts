@@ -68,6 +68,8 @@ const sharedMembers = ['server', 'logged_in_at', 'access_token'] as const;
 const sessionMembers = ['refresh_token', 'idempotency_key'] as const;
 const numberMembers = ['access_token_expires_at', 'access_token_lifetime_seconds'] as const;
 
+const optionalNumberMembers = ['clock_offset_milliseconds', 'refresh_started_at'] as const;
+
 const isLogin = (value: unknown): value is StoredLogin =>
   isObject(value) && value['kind'] === 'key' ? hasSharedMembers(value) : isSession(value);
 
@@ -77,7 +79,7 @@ const isSession = (value: unknown): value is StoredSession =>
   hasSharedMembers(value) &&
   sessionMembers.every((name) => typeof value[name] === 'string') &&
   numberMembers.every((name) => Number.isFinite(value[name])) &&
-  (value['refresh_started_at'] === undefined || Number.isFinite(value['refresh_started_at']));
+  optionalNumberMembers.every((name) => value[name] === undefined || Number.isFinite(value[name]));
 
 const hasSharedMembers = (value: Record<string, unknown>): boolean =>
   sharedMembers.every((name) => typeof value[name] === 'string') &&
