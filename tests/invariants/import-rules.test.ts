@@ -281,7 +281,7 @@ const rules: Rule[] = [
       productOf(files, server)
         .filter(
           ({ path }) =>
-            !/^(platform\/context|create-context|main)\.ts$|^security-log\/events\//.test(
+            !/^(platform\/context|create-context|operator\/open-store)\.ts$|^security-log\/events\//.test(
               path.slice(server.length),
             ),
         )

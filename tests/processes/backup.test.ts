@@ -64,8 +64,12 @@ for (const [from, to] of [
         json: { returnImmediately: true },
       });
     /** Starts a service on a restored database, for the time of some work. */
-    const serving = async (databaseUrl: string, work: (restored: TestService) => Promise<void>) => {
-      const restored = await startService({ databaseUrl, env: { LATCHKEY_KEYS: keys } });
+    const serving = async (
+      databaseUrl: string,
+      work: (restored: TestService) => Promise<void>,
+      ring: string = keys,
+    ) => {
+      const restored = await startService({ databaseUrl, env: { LATCHKEY_KEYS: ring } });
       try {
         await work(restored);
       } finally {
@@ -171,14 +175,20 @@ for (const [from, to] of [
           expect({ what, code, stdout }).toEqual({ what, code: 1, stdout: '' });
           expect(stderr).toMatch(reason);
         }
-        const others = envOf(databaseUrl, { LATCHKEY_KEYS: generateKey() });
+        const otherKeys = generateKey();
+        const others = envOf(databaseUrl, { LATCHKEY_KEYS: otherKeys });
         const { code, stderr } = await runOperator(others, 'restore', file);
         expect([code, stderr]).toEqual([1, expect.stringContaining('are not in the key ring')]);
         expect(await holdsTables(databaseUrl)).toBe(false);
-        expect(await runOperator(others, 'restore', file, '--any-keys')).toMatchObject({
+        expect(await runOperator(others, 'restore', file, '--any-keys', '--keep-sessions')).toMatchObject({
           code: 0,
           stdout: expect.stringContaining('its seal is under another key and was not verified'),
         });
+        await serving(
+          databaseUrl,
+          async (at) => void (await loginByMail(at.url, 'ada@example.com')),
+          otherKeys,
+        );
       },
       testTimeoutMs,
     );

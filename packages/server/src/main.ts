@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { createContext } from './create-context.ts';
 import type { Work } from './operator/commands.ts';
 import { claimPort } from './operator/listener.ts';
+import { loadKeys, migrateStore, openForCommand, openForService, type Store } from './operator/open-store.ts';
 import { write } from './operator/output.ts';
 import { createProgram } from './operator/program.ts';
 import { serve } from './operator/serve.ts';
@@ -9,12 +10,10 @@ import { withKeyIds } from './operator/server-keys.ts';
 import { type Config, storeNameOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import { processEnvironment, readEnvFile } from './platform/config/environment.ts';
-import { readKeys, readLogKeys } from './platform/config/server-keys.ts';
 import type { Context } from './platform/context.ts';
 import { type Restored, restoreBackup } from './platform/database/backup/restore.ts';
 import { openClock } from './platform/database/clock.ts';
-import { openDatabase, openExistingDatabase } from './platform/database/database.ts';
-import type { Database, DatabaseOptions } from './platform/database/executor.ts';
+import type { Database } from './platform/database/executor.ts';
 import { AuthError } from './platform/errors.ts';
 import { createLogger, type Log, written } from './platform/telemetry/log.ts';
 import { redact } from './platform/telemetry/redact.ts';
@@ -24,16 +23,13 @@ import { readConfig } from './settings.ts';
 /** The exit status of wrong usage. A command that fails exits with 1. */
 const usageExitStatus = 2;
 
-/** How long PostgreSQL may work on a statement of an operator's command: `keys list` reads the whole security log. */
-const operatorStatementTimeoutMs = 10 * 60_000;
-
 // Files that this process creates are readable by its own user only: the database holds email addresses.
 process.umask(0o077);
 
 const program = createProgram({
   readEnvFile,
   serve: runService,
-  migrate: migrateStore,
+  migrate: runMigrations,
   runOnStore,
   runWithRestored,
   print,
@@ -62,8 +58,7 @@ async function runService(): Promise<void> {
   const log = createLogger(config.logLevel);
   try {
     await claimPort(config);
-    const keys = loadKeys(config, { create: true });
-    const db = await opened(openDatabase(config.databaseUrl, databaseOptions(config, log)));
+    const { db, keys } = await openForService(config, log);
     await serve(await openContext(config, log, db, keys), configAtPort);
   } finally {
     await written(log);
@@ -75,12 +70,10 @@ function configAtPort(port: number): Config {
   return readConfig({ ...processEnvironment, PORT: String(port) });
 }
 
-/** `migrate`: creates the database or brings it up to date. On SQLite the key file belongs to it. */
-async function migrateStore(): Promise<void> {
+/** `migrate`: creates the database or brings it up to date. */
+async function runMigrations(): Promise<void> {
   const config = readConfig();
-  if (config.databaseUrl.startsWith('sqlite:')) readKeys(config, { create: true });
-  const db = await opened(openDatabase(config.databaseUrl, databaseOptions(config, createLogger('silent'))));
-  await db.close();
+  await migrateStore(config, createLogger('silent'));
   await print(`${storeNameOf(config)} is up to date.`);
 }
 
@@ -90,11 +83,9 @@ function runOnStore<Received extends unknown[]>(work: Work<Received>) {
     const config = readConfig();
     process.stderr.write(`Store: ${storeNameOf(config)}\n`);
     const log = createLogger('silent');
-    const options = { ...databaseOptions(config, log), statementTimeoutMs: operatorStatementTimeoutMs };
-    const db = await opened(openExistingDatabase(config.databaseUrl, options));
+    const { db, keys } = await openForCommand(config, log);
     try {
-      const ctx = await openContext(config, log, db, loadKeys(config, { create: false }));
-      await print(await work(ctx, ...received));
+      await print(await work(await openContext(config, log, db, keys), ...received));
     } finally {
       await db.close();
     }
@@ -111,32 +102,14 @@ async function runWithRestored(
 ): Promise<Restored> {
   const config = readConfig();
   process.stderr.write(`Store: ${storeNameOf(config)}\n`);
-  const keys = loadKeys(config, { create: false });
+  const keys = loadKeys(config);
   const seal = { keys: keys.keys, anyKeys };
   return restoreBackup({ url: config.databaseUrl, file, seal }, async (db) =>
     finish(await openContext(config, createLogger('silent'), db, keys)),
   );
 }
 
-type Keys = Pick<Context, 'keys' | 'logKeys'>;
-
-function loadKeys(config: Config, options: { create: boolean }): Keys {
-  const keys = readKeys(config, options);
-  return { keys, logKeys: readLogKeys(keys) };
-}
-
-function databaseOptions(config: Config, log: Log): DatabaseOptions {
-  const { databaseDirectUrl: directUrl, databasePrepare: prepare, databasePool: poolSize } = config;
-  return { log, directUrl, prepare, poolSize };
-}
-
-function opened(db: Promise<Database>): Promise<Database> {
-  return db.catch((error: Error) => {
-    throw new ConfigError(`DATABASE_URL cannot be opened: ${redact(error.message)}.`);
-  });
-}
-
-async function openContext(config: Config, log: Log, db: Database, keys: Keys): Promise<Context> {
+async function openContext(config: Config, log: Log, db: Database, keys: Store['keys']): Promise<Context> {
   const timers = systemTimers;
   return createContext({ config, log, db, ...keys, timers, clock: await openClock(db, timers) });
 }

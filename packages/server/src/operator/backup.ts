@@ -5,6 +5,7 @@ import { ConfigError } from '../platform/config/config-error.ts';
 import type { Context } from '../platform/context.ts';
 import { writeBackup } from '../platform/database/backup/backup.ts';
 import { BackupError, type RowCounts } from '../platform/database/backup/format.ts';
+import { findMissingSealKey } from '../security-log/events/auditing.ts';
 import { accounts } from '../security-log/events/reading.ts';
 import { restartFeeds } from '../services/service-keys/service-keys.ts';
 import { hasSessions } from '../sessions/sessions.ts';
@@ -82,6 +83,9 @@ async function restore(
   const { header, counts, isSealed } = await runWithRestored({ file, anyKeys }, async (ctx) => {
     await restartFeeds(ctx);
     if (!keepSessions) await endAll(ctx);
+    // Under keys that this store has not had, the service starts only once one of them has sealed something.
+    const missing = await findMissingSealKey(ctx.db.read, ctx);
+    if (missing) await revokeAllSessions(ctx, missing.userId, 'operator');
   }).catch(namingFile(file));
   const time = `${shortTime(header.created_at)} UTC`;
   return [

@@ -1,15 +1,22 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, storeNameOf } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
-import { hasConfiguredKeys, keyFilePath } from '../platform/config/server-keys.ts';
-import { type Inspection, inspectDatabase } from '../platform/database/inspect.ts';
+import { hasConfiguredKeys, keyFilePath, lacksKeys } from '../platform/config/server-keys.ts';
+import {
+  type Condition,
+  examineDatabase,
+  type Inspection,
+  inspectDatabase,
+  withReader,
+} from '../platform/database/inspect.ts';
 import { canWorkWith } from '../platform/database/migrate.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { readConfig, unknownSettings } from '../settings.ts';
 import { settingsWarnings } from './announcement.ts';
 import { counted } from './commands.ts';
+import { loadKeys, missingKeyText } from './open-store.ts';
 
 /** One thing that `doctor` looked at, with its result. */
 interface Check {
@@ -36,12 +43,23 @@ async function checkStore(config: Config, nodes: number): Promise<Check[]> {
       ok('the database can be reached'),
       checkSchema(inspection),
       ...(clockAheadMs === null ? [] : [checkClock(clockAheadMs)]),
+      checkCondition(await examineDatabase(config.databaseUrl)),
       ...(openToPublic === null ? [] : [checkAccess(openToPublic)]),
       ...(maxConnections === null ? [] : [checkConnections(config, nodes, maxConnections)]),
     ];
   } catch (error) {
     return [failed(`the database cannot be read: ${reason(error)}`)];
   }
+}
+
+function checkCondition({ damage, unwritable }: Condition): Check {
+  if (damage.length > 0)
+    return failed(
+      `the database is damaged (${damage.join('; ')}): stop the service, keep a copy of the files, and restore a backup`,
+    );
+  return unwritable === undefined
+    ? ok('the database is not damaged and takes writes')
+    : failed(`the database takes no writes: ${unwritable}`);
 }
 
 function checkSchema({ pending, later }: Inspection): Check {
@@ -79,11 +97,26 @@ function checkClock(aheadMs: number): Check {
   return differenceMs > maxClockDifferenceMs ? failed(text) : ok(text);
 }
 
-function checkKeys(config: Config): Check {
+async function checkKeys(config: Config): Promise<Check> {
+  try {
+    const isNew = lacksKeys(config);
+    const keys = isNew ? undefined : loadKeys(config);
+    const missing = await withReader(config.databaseUrl, (read) => missingKeyText(config, read, keys)).catch(
+      // Without a database, which has a check of its own, nothing is sealed.
+      () => undefined,
+    );
+    if (missing !== undefined) return failed(`${missing}; until then the service does not start`);
+    return isNew
+      ? warning(`the key file ${keyFilePath(config)} does not exist; the next start creates it`)
+      : checkKeyFile(config);
+  } catch (error) {
+    return failed(reason(error));
+  }
+}
+
+function checkKeyFile(config: Config): Check {
   if (hasConfiguredKeys()) return ok('LATCHKEY_KEYS is set');
-  if (!config.databaseUrl.startsWith('sqlite:')) return failed('LATCHKEY_KEYS must be set with PostgreSQL');
   const path = keyFilePath(config);
-  if (!existsSync(path)) return warning(`the key file ${path} does not exist; the next start creates it`);
   const mode = statSync(path).mode & 0o777;
   return (mode & 0o077) === 0
     ? ok(`the key file ${path} is readable by its owner only`)
@@ -100,24 +133,38 @@ async function checkMail(config: Config): Promise<Check[]> {
   }
 }
 
-/** Reads the metrics of the running service, which show what only it can see. */
+/** Asks the running service whether it is ready, and reads its metrics, which show what only it can see. */
 async function checkService(config: Config): Promise<Check[]> {
-  const url = `${ownServiceUrl(config)}/metrics`;
+  const url = ownServiceUrl(config);
   try {
-    const headers = config.metricsToken ? { Authorization: `Bearer ${config.metricsToken}` } : {};
-    const response = await fetch(url, { headers, signal: AbortSignal.timeout(serviceTimeoutMs) });
-    if (!response.ok) return [warning(`${url} answers ${response.status}`)];
-    const count = /^latchkey_untrusted_forwards_total (\d+)$/m.exec(await response.text())?.[1] ?? '0';
-    const forwards =
-      count === '0'
-        ? ok('no forwarding headers from untrusted proxies')
-        : warning(
-            `${counted(Number(count), 'request')} had forwarding headers from a proxy that is not in LATCHKEY_TRUSTED_PROXIES: its clients share one address and its rate limits`,
-          );
-    return [ok('the service is running'), forwards];
+    const readiness = await askService(`${url}/readyz`);
+    return [
+      readiness.ok
+        ? ok('the service is running and ready')
+        : failed(
+            `a service is running, but ${url}/readyz answers ${readiness.status}: it cannot use its database, or it is stopping`,
+          ),
+      ...(await checkMetrics(config, `${url}/metrics`)),
+    ];
   } catch {
     return [warning(`no service is running at ${url}`)];
   }
+}
+
+const askService = (url: string, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(url, { headers, signal: AbortSignal.timeout(serviceTimeoutMs) });
+
+async function checkMetrics({ metricsToken }: Config, url: string): Promise<Check[]> {
+  const response = await askService(url, metricsToken ? { Authorization: `Bearer ${metricsToken}` } : {});
+  if (!response.ok) return [warning(`${url} answers ${response.status}`)];
+  const count = /^latchkey_untrusted_forwards_total (\d+)$/m.exec(await response.text())?.[1] ?? '0';
+  return [
+    count === '0'
+      ? ok('no forwarding headers from untrusted proxies')
+      : warning(
+          `${counted(Number(count), 'request')} had forwarding headers from a proxy that is not in LATCHKEY_TRUSTED_PROXIES: its clients share one address and its rate limits`,
+        ),
+  ];
 }
 
 async function runChecks(nodes: number): Promise<Check[]> {
@@ -132,7 +179,7 @@ async function runChecks(nodes: number): Promise<Check[]> {
     ok('the settings are valid'),
     ...settingsWarnings(config, unknownSettings()).map(warning),
     ...(await checkStore(config, nodes)),
-    checkKeys(config),
+    await checkKeys(config),
     ...(await checkMail(config)),
     ...(await checkService(config)),
   ];

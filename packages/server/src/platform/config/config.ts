@@ -80,10 +80,15 @@ function quotasOf(
   return Object.fromEntries(quotas);
 }
 
+/** The absolute path of the database file; undefined with PostgreSQL. */
+export const sqliteFileOf = ({ databaseUrl }: Pick<Config, 'databaseUrl'>): string | undefined =>
+  databaseUrl.startsWith('sqlite:') ? resolve(databaseUrl.slice('sqlite:'.length)) : undefined;
+
 /** The database URL without user and password: `sqlite:` with the absolute path, or `postgres://…`. */
-export function storeNameOf({ databaseUrl }: Config): string {
-  if (databaseUrl.startsWith('sqlite:')) return `sqlite:${resolve(databaseUrl.slice('sqlite:'.length))}`;
-  const urls = postgresServers(databaseUrl).map((url) => URL.parse(url));
+export function storeNameOf(config: Config): string {
+  const file = sqliteFileOf(config);
+  if (file !== undefined) return `sqlite:${file}`;
+  const urls = postgresServers(config.databaseUrl).map((url) => URL.parse(url));
   const hosts = urls.map((url) => url?.host ?? '').filter(Boolean);
   return hosts.length > 0 ? `postgres://${hosts.join(',')}${urls[0]?.pathname ?? ''}` : 'PostgreSQL';
 }

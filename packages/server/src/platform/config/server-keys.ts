@@ -13,7 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, isAbsolute, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import {
   generateKey,
   type KeyRing,
@@ -21,7 +21,7 @@ import {
   parseKeyRing,
   withRetiredKeys,
 } from '../crypto/key-ring.ts';
-import type { Config } from './config.ts';
+import { type Config, sqliteFileOf } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, processEnvironment } from './environment.ts';
 
@@ -30,8 +30,19 @@ export const hasConfiguredKeys = (): boolean => !!processEnvironment['LATCHKEY_K
 
 /** The key file of a service on SQLite that does not set `LATCHKEY_KEYS`: next to the database. */
 export function keyFilePath(config: Config): string {
-  const database = config.databaseUrl.slice('sqlite:'.length);
-  return `${(isAbsolute(database) ? database : resolve(database)).replace(/\.db$/, '')}.keys`;
+  return `${sqliteFileOf(config)!.replace(/\.db$/, '')}.keys`;
+}
+
+/**
+ * Whether there are no keys yet, as before the first start on SQLite. With PostgreSQL they must be set.
+ * @throws {ConfigError} when retired keys are not valid, which must leave no new files behind
+ */
+export function lacksKeys(config: Config): boolean {
+  if (hasConfiguredKeys() || sqliteFileOf(config) === undefined || existsSync(keyFilePath(config)))
+    return false;
+  const retired = readRetiredKeyList();
+  if (retired) checkedKeys('LATCHKEY_RETIRED_KEYS', () => parseKeyRing(retired));
+  return true;
 }
 
 /**
@@ -45,7 +56,7 @@ export function readKeys(
 ): KeyRing {
   const list = env['LATCHKEY_KEYS']?.trim();
   if (list) return checkedKeys('LATCHKEY_KEYS', () => parseKeyRing(list));
-  if (config.databaseUrl.startsWith('sqlite:')) return readKeyFile(keyFilePath(config), create, env);
+  if (sqliteFileOf(config) !== undefined) return readKeyFile(keyFilePath(config), create);
   throw new ConfigError(
     'LATCHKEY_KEYS must be set with PostgreSQL: 32 random bytes in base64url, the same on every node.',
   );
@@ -60,13 +71,10 @@ export function readLogKeys(ring: KeyRing, env: Environment = processEnvironment
   return retired ? checkedKeys('LATCHKEY_RETIRED_KEYS', () => withRetiredKeys(ring, retired)) : ring;
 }
 
-function readKeyFile(path: string, create: boolean, env: Environment): KeyRing {
+function readKeyFile(path: string, create: boolean): KeyRing {
   try {
     if (!existsSync(path)) {
       if (!create) throw new ConfigError(`LATCHKEY_KEYS is not set, and there is no key file ${path}.`);
-      // Malformed retired keys must not leave a key file behind.
-      const retired = readRetiredKeyList(env);
-      if (retired) checkedKeys('LATCHKEY_RETIRED_KEYS', () => parseKeyRing(retired));
       createKeyFile(path);
     }
     const list = readFileSync(path, 'utf8').trim();

@@ -2,14 +2,19 @@
 
 import { Database as Connection } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import postgres from 'postgres';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { mountDisk } from '../../../../../tests/support/disk.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
+import { temporaryDirectory } from '../../../../../tests/support/service.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { VirtualTime } from '../../../../../tests/support/virtual-time.ts';
 import { openDatabase } from './database.ts';
 import type { Executor } from './executor.ts';
+import { examineDatabase } from './inspect.ts';
 import { maxRetryMs } from './postgres.ts';
 
 /** A table of the service that a test may write to freely. */
@@ -194,6 +199,67 @@ test('/readyz answers 503 when the schema is gone', async () => {
   const answer = await t.ask('GET', 'readyz');
   expect([answer.status, answer.body.error]).toEqual([503, 'temporarily_unavailable']);
   await t.close();
+});
+
+test('/readyz answers 503 while the disk of a SQLite file is full, and doctor says so', async () => {
+  const directory = temporaryDirectory();
+  const disk = mountDisk(directory, '32m');
+  // Only root can mount one.
+  if (!disk) return;
+  const databaseUrl = `sqlite:${join(directory, 'latchkey.db')}`;
+  const t = await openApp('sqlite', { databaseUrl });
+  const readiness = async () => (await t.ask('GET', 'readyz')).status;
+  expect(await readiness()).toBe(200);
+  disk.fill();
+  // Until the space that the log of the database already has is used up.
+  await until(async () => (await readiness()) === 503);
+  expect((await t.ask('POST', '/device')).status).toBe(503);
+  expect(await examineDatabase(databaseUrl)).toEqual({
+    damage: [],
+    unwritable: expect.stringMatching(/KiB are free/),
+  });
+  disk.free();
+  await until(async () => (await readiness()) === 200);
+  await t.close();
+});
+
+test('/readyz answers 503 while PostgreSQL accepts reads only, and doctor says so', async () => {
+  const server = await startPostgres();
+  const databaseUrl = await server.createDatabase();
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const admin = postgres(server.url('postgres'), { max: 1, onnotice: () => undefined });
+  const reconnectAs = async (readOnly: 'on' | 'off') => {
+    await admin.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = ${readOnly}`);
+    await admin`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${name}`;
+  };
+  const t = await openApp('postgres', { databaseUrl });
+  const readiness = async () => (await t.ask('GET', 'readyz')).status;
+  expect(await readiness()).toBe(200);
+  await reconnectAs('on');
+  expect((await t.ask('POST', '/device')).status).toBe(503);
+  expect(await readiness()).toBe(503);
+  expect(await examineDatabase(databaseUrl)).toEqual({ damage: [], unwritable: 'it accepts reads only' });
+  await reconnectAs('off');
+  await until(async () => (await readiness()) === 200);
+  expect(await examineDatabase(databaseUrl)).toEqual({ damage: [], unwritable: undefined });
+  await t.close();
+  await admin.end();
+});
+
+test('damaged pages of a SQLite file are found', async () => {
+  const t = await openApp('sqlite');
+  await t.login();
+  await t.close();
+  const path = t.databaseUrl.slice('sqlite:'.length);
+  expect((await examineDatabase(t.databaseUrl)).damage).toEqual([]);
+  const outside = new Connection(path);
+  outside.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  outside.close();
+  const file = await open(path, 'r+');
+  const [pageBytes, page] = [4096, 20];
+  await file.write(Buffer.alloc(pageBytes, 0x5a), 0, pageBytes, page * pageBytes);
+  await file.close();
+  expect((await examineDatabase(t.databaseUrl)).damage).not.toEqual([]);
 });
 
 test('a write of a transaction that fails unawaited fails the transaction on PostgreSQL', async () => {

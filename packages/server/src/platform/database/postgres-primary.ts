@@ -58,7 +58,9 @@ export async function findPrimary(url: string): Promise<string> {
   if (servers.length === 1) return url;
   return Promise.any(servers.map(requirePrimary)).catch(({ errors }: AggregateError) => {
     const reasons = errors.map((error: Error) => error.message).join(', ');
-    throw new Error(`none of the servers accepts writes (${reasons})`);
+    throw Object.assign(new Error(`none of the servers accepts writes (${reasons})`), {
+      code: 'CONNECTION_WITHOUT_PRIMARY',
+    });
   });
 }
 

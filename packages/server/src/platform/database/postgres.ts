@@ -46,6 +46,10 @@ const isUnavailable = (code: string): boolean =>
   ['25006', '3D000', '55000', '55P03', '58030'].includes(code) ||
   /^(CONNECTION_|CONNECT_|ECONN|EPIPE|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT|EAI_AGAIN)/.test(code);
 
+/** Whether PostgreSQL cannot be reached or does not accept connections yet. A refused password or a missing database stays so. */
+export const isOutOfReach = (error: unknown): boolean =>
+  isUnavailable(codeOf(error)) && !/^(28|3D000)/.test(codeOf(error));
+
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 

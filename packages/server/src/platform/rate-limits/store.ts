@@ -1,3 +1,4 @@
+import type { Executor } from '../database/executor.ts';
 import { statement } from '../database/statement.ts';
 import { sweepStatement } from '../database/sweep.ts';
 
@@ -22,6 +23,12 @@ export const countPoint = statement<{ key: string; now: number; ends_at: number 
     )
     .returning(['points', (e) => e.fn.coalesce('expire', p.ends_at).as('expire')]),
 );
+
+const probeKey = 'readiness';
+
+/** Fails unless the database takes a write. It counts in a window that limits nothing. */
+export const probeWrite = (on: Executor, now: number): Promise<unknown> =>
+  countPoint(on, { key: probeKey, now, ends_at: now });
 
 /** Subtracts one point from the window that ends in this span. Other windows of the key are not changed. */
 export const refundPoint = statement<{ key: string; ends_after: number; ends_before: number }>()((db, p) =>

@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { type Audit, Auditor, macBeforeNext, sealChain } from './chain.ts';
+import { type Audit, Auditor, macBeforeNext, sealChain, sealingKeyOf } from './chain.ts';
 import { accounts, batchSize, eventsOf } from './reading.ts';
 import * as store from './store.ts';
 
@@ -98,6 +98,21 @@ export async function lastSeals(ctx: Context): Promise<ReadonlyMap<string, numbe
   const rows = [...(await store.lastEventSeals(on, {})), ...(await store.lastChainSeals(on, {}))];
   for (const { key_id, sealed_at } of rows) last.set(key_id, Math.max(last.get(key_id) ?? 0, sealed_at));
   return last;
+}
+
+/**
+ * The server key of the newest seal in the security log, and the account whose log has it, if that key is not among these; undefined
+ * if it is, or if nothing is sealed.
+ */
+export async function findMissingSealKey(
+  on: Executor,
+  { logKeys }: Partial<Pick<Context, 'logKeys'>>,
+): Promise<{ readonly keyId: string; readonly userId: string } | undefined> {
+  // Its events may all be older than what is kept.
+  const [newest] = [...(await store.newestSeal(on, {})), ...(await store.anyChainSeal(on, {}))];
+  if (!newest) return undefined;
+  const keyId = sealingKeyOf(newest.mac);
+  return logKeys?.find(Buffer.from(keyId, 'base64url')) ? undefined : { keyId, userId: newest.user_id };
 }
 
 /** When another server key sealed its first event after this one had sealed its last; undefined if none has. */

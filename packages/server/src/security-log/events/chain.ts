@@ -47,6 +47,9 @@ export const sealEvent = (keys: LogKeys, event: Omit<EventRow, 'mac'>, macBefore
 export const sealChain = (keys: LogKeys, chain: Omit<ChainRow, 'seal'>): string =>
   signed(keys.signing, chainLabel, chainBytes(chain));
 
+/** The id of the server key that made a MAC. */
+export const sealingKeyOf = (mac: string): string => mac.split('.')[0]!;
+
 /** `retired`: made with a key that is not configured, so it cannot be verified. */
 type Check = 'good' | 'changed' | 'retired';
 
@@ -195,6 +198,6 @@ export class Auditor {
 
   #retired(mac: string): void {
     this.audit.retired += 1;
-    this.audit.retiredKeys.add(mac.split('.')[0]!);
+    this.audit.retiredKeys.add(sealingKeyOf(mac));
   }
 }

@@ -194,6 +194,21 @@ export const listEventsByPosition = statement<{ after: number; up_to: number; li
 /** The length of the id of a server key at the beginning of a MAC, before the dot. */
 const keyIdLength = 7;
 
+/** The newest event with a seal. */
+export const newestSeal = statement()((db) =>
+  db
+    .selectFrom('events')
+    .select(['user_id', 'mac'])
+    .where('mac', '<>', '')
+    .orderBy('position', 'desc')
+    .limit(1),
+);
+
+/** The seal of some log. */
+export const anyChainSeal = statement()((db) =>
+  db.selectFrom('event_chains').select(['user_id', 'seal as mac']).where('seal', '<>', '').limit(1),
+);
+
 /** When each server key last sealed an event that is kept. Reads the whole log. */
 export const lastEventSeals = statement()((db) =>
   db

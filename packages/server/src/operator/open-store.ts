@@ -1,0 +1,159 @@
+// How commands open the store: its database, and the keys that belong to it.
+
+import { dirname } from 'node:path';
+import { type Config, sqliteFileOf, storeNameOf } from '../platform/config/config.ts';
+import { ConfigError } from '../platform/config/config-error.ts';
+import { keyFilePath, lacksKeys, readKeys, readLogKeys } from '../platform/config/server-keys.ts';
+import type { Context } from '../platform/context.ts';
+import { openDatabase, openExistingDatabase } from '../platform/database/database.ts';
+import type { Database, DatabaseOptions, Executor } from '../platform/database/executor.ts';
+import { isOutOfReach } from '../platform/database/postgres.ts';
+import { reachDeadlineMs, whenReachable } from '../platform/database/reachable.ts';
+import { lockStore } from '../platform/database/store-lock.ts';
+import type { Log } from '../platform/telemetry/log.ts';
+import { redact } from '../platform/telemetry/redact.ts';
+import { systemTimers } from '../platform/timers.ts';
+import { findMissingSealKey } from '../security-log/events/auditing.ts';
+
+type Keys = Pick<Context, 'keys' | 'logKeys'>;
+
+export interface Store {
+  readonly db: Database;
+  readonly keys: Keys;
+}
+
+/** How long PostgreSQL may work on a statement of an operator's command: `keys list` reads the whole security log. */
+const operatorStatementTimeoutMs = 10 * 60_000;
+
+/**
+ * For `serve`: opens the database with its keys, and brings it up to date. Creates both if they are missing, but no keys for a database
+ * that had others. Holds the lock of a SQLite file.
+ * @throws {ConfigError}
+ */
+export async function openForService(config: Config, log: Log): Promise<Store> {
+  const existing = lacksKeys(config) ? undefined : loadKeys(config);
+  claimFile(config);
+  return withKeys(config, await openMigrated(config, log), existing);
+}
+
+/**
+ * For `migrate`: creates the database or brings it up to date. On SQLite the key file belongs to it.
+ * @throws {ConfigError}
+ */
+export async function migrateStore(config: Config, log: Log): Promise<void> {
+  const isSqlite = sqliteFileOf(config) !== undefined;
+  const existing = isSqlite && !lacksKeys(config) ? loadKeys(config) : undefined;
+  const db = await openMigrated(config, log);
+  if (isSqlite) await withKeys(config, db, existing);
+  await db.close();
+}
+
+/**
+ * For other commands: opens an existing database with its keys, whether or not the service is running.
+ * @throws {ConfigError}
+ */
+export async function openForCommand(config: Config, log: Log): Promise<Store> {
+  const options = { ...optionsOf(config, log), statementTimeoutMs: operatorStatementTimeoutMs };
+  const db = await openExistingDatabase(config.databaseUrl, options).catch((error: Error) => {
+    throw unopened(config, error);
+  });
+  try {
+    const keys = loadKeys(config);
+    await requireSealingKeys(config, db.read, keys);
+    return { db, keys };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** @throws {ConfigError} when there are no keys or they are not valid */
+export function loadKeys(config: Config, { create = false }: { create?: boolean } = {}): Keys {
+  const keys = readKeys(config, { create });
+  return { keys, logKeys: readLogKeys(keys) };
+}
+
+async function withKeys(config: Config, db: Database, existing: Keys | undefined): Promise<Store> {
+  try {
+    await requireSealingKeys(config, db.read, existing);
+    return { db, keys: existing ?? loadKeys(config, { create: true }) };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** Waits for a database that is out of reach, for example because it is starting as well, and says once why. */
+const openMigrated = (config: Config, log: Log): Promise<Database> =>
+  whenReachable(
+    systemTimers,
+    () => openDatabase(config.databaseUrl, optionsOf(config, log)),
+    isOutOfReach,
+    (error) =>
+      process.stderr.write(
+        `latchkey-server: The database cannot be reached yet: ${reasonOf(error)}. Trying for ${reachDeadlineMs / 1000} s.\n`,
+      ),
+  ).catch((error: Error) => {
+    throw unopened(config, error);
+  });
+
+function optionsOf(config: Config, log: Log): DatabaseOptions {
+  const { databaseDirectUrl: directUrl, databasePrepare: prepare, databasePool: poolSize } = config;
+  return { log, directUrl, prepare, poolSize };
+}
+
+const reasonOf = (error: unknown): string => redact(error instanceof Error ? error.message : String(error));
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : '';
+
+/** The directory or the file cannot be written by this process. */
+const isUnwritable = (error: unknown): boolean =>
+  /^(SQLITE_(CANTOPEN|READONLY|PERM)|EACCES|EPERM|EROFS|ENOTDIR)/.test(codeOf(error));
+
+function unopened(config: Config, error: unknown): ConfigError {
+  const file = sqliteFileOf(config);
+  const remedy =
+    file !== undefined && isUnwritable(error)
+      ? ` The user of this process must be able to write to ${dirname(file)} and to the files in it. Change their owner or permissions, or set DATABASE_URL to a file elsewhere.`
+      : '';
+  return new ConfigError(`DATABASE_URL cannot be opened: ${reasonOf(error)}.${remedy}`);
+}
+
+/** @throws {ConfigError} if another process serves the SQLite file */
+function claimFile(config: Config): void {
+  const file = sqliteFileOf(config);
+  if (file === undefined) return;
+  let isFree: boolean;
+  try {
+    isFree = lockStore(file);
+  } catch (error) {
+    throw unopened(config, error);
+  }
+  if (!isFree)
+    throw new ConfigError(
+      `DATABASE_URL: another latchkey-server serves the file ${file}. End it, or use PostgreSQL, which any number of processes can share.`,
+    );
+}
+
+/**
+ * What an operator reads about a store whose security log was sealed under keys that are not here; undefined if they are, or if nothing
+ * is sealed.
+ */
+export async function missingKeyText(
+  config: Config,
+  on: Executor,
+  keys: Keys | undefined,
+): Promise<string | undefined> {
+  const missing = await findMissingSealKey(on, keys ?? {});
+  if (!missing) return undefined;
+  const keyFile =
+    sqliteFileOf(config) === undefined ? '' : `, or put its key file back: ${keyFilePath(config)}`;
+  return `the security log of ${storeNameOf(config)} was sealed under the server key ${missing.keyId}, which is not here. Set LATCHKEY_KEYS to the keys of this store${keyFile}. A key that left the ring belongs in LATCHKEY_RETIRED_KEYS`;
+}
+
+/** @throws {ConfigError} for a store whose security log was sealed under keys that are not here */
+async function requireSealingKeys(config: Config, on: Executor, keys: Keys | undefined): Promise<void> {
+  const text = await missingKeyText(config, on, keys);
+  if (text !== undefined) throw new ConfigError(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
+}

@@ -1,0 +1,100 @@
+// What stops a start, and what it waits for.
+
+import { expect, test } from 'bun:test';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { startFaultProxy } from '../support/fault-proxy.ts';
+import { freePort } from '../support/free-port.ts';
+import { loginByMail } from '../support/http.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { runOperator, startOperator, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+test('no keys are made beside a store that had others, and none but its own are used with it', async () => {
+  const service = await startService();
+  await loginByMail(service.url, 'ada@example.com');
+  await service.stop();
+  const keyFile = join(service.directory, 'latchkey.keys');
+  const own = readFileSync(keyFile, 'utf8');
+  rmSync(keyFile);
+  const refusal = expect.stringMatching(
+    /^latchkey-server: .*sealed under the server key [\w-]{7}.* LATCHKEY_KEYS .*latchkey\.keys.*\.$/m,
+  );
+  const refused = { code: 1, stdout: '', stderr: refusal };
+  const other = generateKey();
+  for (const [settings, ...command] of [
+    [{}, 'serve'],
+    [{}, 'migrate'],
+    [{ LATCHKEY_KEYS: other }, 'serve'],
+    // It would seal with them.
+    [{ LATCHKEY_KEYS: other }, 'users', 'disable', 'ada@example.com'],
+  ] as const) {
+    expect(await runOperator({ ...service.env, ...settings }, ...command)).toEqual(refused);
+    expect(existsSync(keyFile)).toBe(false);
+  }
+  const doctor = await runOperator(service.env, 'doctor');
+  expect(doctor.stdout).toMatch(/^failed .*sealed under the server key .*LATCHKEY_KEYS.*latchkey\.keys/m);
+
+  const env = { LATCHKEY_KEYS: other, LATCHKEY_RETIRED_KEYS: own };
+  const again = await startService({ directory: service.directory, env });
+  await loginByMail(again.url, 'bob@example.com');
+  await again.stop();
+  expect((await runOperator({ ...again.env, LATCHKEY_RETIRED_KEYS: '' }, 'services', 'list')).code).toBe(0);
+});
+
+test('a second process does not serve the same SQLite file, until the first has ended, however it ended', async () => {
+  const service = await startService();
+  const second = { ...service.env, PORT: String(freePort()) };
+  const { code, stderr } = await runOperator(second, 'serve');
+  expect([code, stderr]).toEqual([1, expect.stringContaining(join(service.directory, 'latchkey.db'))]);
+  expect((await runOperator(second, 'services', 'list')).code).toBe(0);
+  await service.kill();
+  const next = await startService({ directory: service.directory });
+  expect(await next.stop()).toBe(0);
+});
+
+test('a database out of reach is waited for, and the reason is said once', async () => {
+  const address = new URL(await (await startPostgres()).createDatabase());
+  const proxy = await startFaultProxy(Number(address.port));
+  proxy.disturb('cut');
+  address.port = String(proxy.port);
+  const env = { DATABASE_URL: address.href, LATCHKEY_KEYS: generateKey(), PORT: String(freePort()) };
+  const service = startOperator(env, 'serve');
+  await until(() => proxy.connections() > 2);
+  proxy.disturb(undefined);
+  await until(() => service.stderr().includes('Latchkey is ready'));
+  expect(service.stderr().match(/cannot be reached/g)).toHaveLength(1);
+  service.kill('SIGTERM');
+  expect(await service.exited).toBe(0);
+  proxy.close();
+});
+
+test('a database that does not exist stops the start', async () => {
+  const url = (await startPostgres()).url('nowhere');
+  const env = { DATABASE_URL: url, LATCHKEY_KEYS: generateKey(), PORT: String(freePort()) };
+  const { code, stderr } = await runOperator(env, 'serve');
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^latchkey-server: DATABASE_URL [^\n]*nowhere[^\n]*\n$/),
+  ]);
+});
+
+test('doctor does not call a service ready whose database is down', async () => {
+  const address = new URL(await (await startPostgres()).createDatabase());
+  const proxy = await startFaultProxy(Number(address.port));
+  address.port = String(proxy.port);
+  const service = await startService({ databaseUrl: address.href });
+  expect((await runOperator(service.env, 'doctor')).stdout).toMatch(
+    /^ok +the service is running and ready$/m,
+  );
+  proxy.disturb('cut');
+  const { code, stdout } = await runOperator(service.env, 'doctor');
+  expect([code, stdout]).toEqual([
+    1,
+    expect.stringMatching(/^failed +a service is running, but .*\/readyz answers 503/m),
+  ]);
+  proxy.disturb(undefined);
+  await service.stop();
+  proxy.close();
+});
