@@ -11,8 +11,8 @@ const maxAddressLength = 2_048;
  * @throws {LatchkeyError} `wrong_address` unless the issuer is the server's own address, a final slash aside
  * @see RFC 8414 section 3.3
  */
-export function requireOwnIssuer(server: string, issuer: string): void {
-  if (issuer.replace(/\/$/, '') !== server) throw wrongAddress(server, issuer);
+export function requireOwnIssuer(server: string, issuer: string, advice?: string): void {
+  if (issuer.replace(/\/$/, '') !== server) throw wrongAddress(server, issuer, advice);
 }
 
 /**
@@ -34,9 +34,13 @@ function webAddress(address: unknown): URL | undefined {
   return isWeb && url.username + url.password === '' ? url : undefined;
 }
 
-function wrongAddress(server: string, address: string): LatchkeyError {
+function wrongAddress(
+  server: string,
+  address: string,
+  advice = "Sign in only at a server's own address.",
+): LatchkeyError {
   const named = originOf(address);
-  const message = `${server} says that its address is ${named ?? 'another one'}. Sign in only at a server's own address.`;
+  const message = `${server} says that its address is ${named ?? 'another one'}. ${advice}`;
   return new LatchkeyError('wrong_address', message, { namedServer: named });
 }
 

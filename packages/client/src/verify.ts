@@ -1,9 +1,10 @@
 import { inactive, parseVerification, type Verification } from './active-token.ts';
 import { type Api, createApi, serverOrigin } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
-import { LatchkeyError } from './errors.ts';
+import type { LatchkeyError } from './errors.ts';
 import { readMetadata } from './metadata.ts';
 import { operations } from './operations.ts';
+import { requireOwnIssuer } from './own-address.ts';
 import { authorizationOf } from './service-key.ts';
 import type { Fetch } from './transport.ts';
 import { Feed } from './verify/feed.ts';
@@ -68,7 +69,7 @@ export interface Verifier {
   /**
    * The public address of the service, which issues the tokens. It is asked once, and must say `issuer`, or `server` without
    * that: nobody is sent to an address that only a response names.
-   * @throws {LatchkeyError} `not_latchkey` for another one; `unreachable`, `timeout` and the like
+   * @throws {LatchkeyError} `wrong_address` for another one; `not_latchkey`, `unreachable`, `timeout` and the like
    */
   issuer(): Promise<string>;
   metrics(): VerifierMetrics;
@@ -81,7 +82,6 @@ const maxCacheSeconds = 60;
 const defaultMaxEntries = 10_000;
 const defaultTimeoutMilliseconds = 5_000;
 const maxTokenLength = 1024;
-const maxQuotedLength = 200;
 
 /**
  * A verifier with a cache and connection settings of its own: create one per process. With `feed` it reads the feed from
@@ -115,8 +115,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const pending = new Map<string, Pending>();
   let asked = 0;
   let reused = 0;
-  const expectedIssuer = serverOrigin(options.issuer ?? server);
-  let issuer: string | undefined;
+  const issuer = serverOrigin(options.issuer ?? server);
+  let isIssuerConfirmed = false;
 
   /** Whether results are cached for some seconds: with a feed only if the service may not read it. */
   const isTimed = () => feed === undefined || feed.state === 'refused';
@@ -155,7 +155,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
       return unlessAborted(result, signal);
     },
     issuer: async () => {
-      issuer ??= await confirmIssuer(api, expectedIssuer);
+      if (isIssuerConfirmed) return issuer;
+      const metadata = await readMetadata(api);
+      requireOwnIssuer(issuer, metadata.issuer, 'If that is right, set the issuer of the verifier.');
+      isIssuerConfirmed = true;
       return issuer;
     },
     metrics: () => ({
@@ -183,15 +186,6 @@ const warnOnce = (): ((error: LatchkeyError) => void) => {
     console.error(`Latchkey's feed cannot be read, so tokens are introspected more often: ${message}`);
   };
 };
-
-/** @throws {LatchkeyError} */
-async function confirmIssuer(api: Api, expected: string): Promise<string> {
-  const { issuer } = await readMetadata(api);
-  if (issuer === expected) return issuer;
-  const found = JSON.stringify(issuer.slice(0, maxQuotedLength));
-  const problem = `The metadata of ${api.server} name the issuer ${found}, not ${expected}.`;
-  throw new LatchkeyError('not_latchkey', `${problem} If it is right, set the issuer of the verifier.`);
-}
 
 async function introspect(api: Api, authorization: string, token: string): Promise<Verification> {
   const { body } = await api.send(operations.introspect.path, {
