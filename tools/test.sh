@@ -45,6 +45,11 @@ export CHROMIUM_PATH
 # The tests through a pooler are skipped without it. Debian keeps it outside the PATH of users.
 { command -v pgbouncer || [ -x /usr/sbin/pgbouncer ]; } >/dev/null || install_debian pgbouncer
 
+# What the tests draw. Set it to repeat a run that failed.
+LATCHKEY_TEST_SEED=${LATCHKEY_TEST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+export LATCHKEY_TEST_SEED
+echo "LATCHKEY_TEST_SEED=$LATCHKEY_TEST_SEED"
+
 [ ! -t 2 ] || { FORCE_COLOR=1 && export FORCE_COLOR; }
 mkdir -p artifacts
 

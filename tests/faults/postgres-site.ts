@@ -3,8 +3,8 @@
 
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
-import type { Random } from '../hostile/random.ts';
 import { type Disturbance, startFaultProxy } from '../support/fault-proxy.ts';
+import type { Random } from '../support/random.ts';
 import {
   type ReplicatedPostgres,
   type Role,

@@ -1,6 +1,6 @@
 // Lets a crowd use a service while one fault after another happens to it, and checks what they saw.
 
-import { type Random, randomFrom } from '../hostile/random.ts';
+import { type Random, randomFrom } from '../support/random.ts';
 import { excusedMails, lostMails, violationsIn } from './checker.ts';
 import { liveIn, verify } from './crowd.ts';
 import type { Outcome } from './history.ts';

@@ -1,7 +1,7 @@
 // The requests of clients to random nodes, each from an address of its own choice.
 
 import { type Api, createApi } from '@latchkey/client/api';
-import type { Random } from '../hostile/random.ts';
+import type { Random } from '../support/random.ts';
 import type { FaultRecorder } from './recorder.ts';
 import type { FaultNode, Site } from './site.ts';
 

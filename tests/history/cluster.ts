@@ -3,10 +3,10 @@
 
 import { type Api, createApi } from '@latchkey/client/api';
 import { LatchkeyError } from '@latchkey/client/errors';
-import type { Random } from '../hostile/random.ts';
 import { openApp, type TestApp } from '../support/app.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { startPostgres } from '../support/postgres.ts';
+import type { Random } from '../support/random.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { declareService } from '../support/services.ts';
 import { startWorker, type Worker } from '../support/worker.ts';

@@ -1,6 +1,6 @@
 // Records the history while it happens, and knows which tokens are worth verifying at the moment.
 
-import type { Random } from '../hostile/random.ts';
+import type { Random } from '../support/random.ts';
 import type {
   End,
   Ending,

@@ -3,7 +3,7 @@
 import { operations } from '@latchkey/client/operations';
 import type { FeedAnswer } from '@latchkey/contract/feed';
 import { writeFeedEvent } from '../../packages/server/src/security-log/feed/feed.ts';
-import { randomFrom } from '../hostile/random.ts';
+import { randomFrom } from '../support/random.ts';
 import { basic } from '../support/services.ts';
 import { type Delays, delaysIn, violationsIn } from './checker.ts';
 import { isRefusal, type ServiceProcess, startCluster } from './cluster.ts';

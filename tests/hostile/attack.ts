@@ -2,9 +2,9 @@
 
 import { errorStatus } from '@latchkey/contract/errors';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { randomFrom } from '../support/random.ts';
 import { runOperator, type TestService } from '../support/service.ts';
 import { type Exchange, openConnection, type RawResponse } from './connection.ts';
-import { randomFrom } from './random.ts';
 import {
   applicationUri,
   type Credentials,

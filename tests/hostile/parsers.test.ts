@@ -6,7 +6,6 @@ import { formatCode, normalizeEmailCode, normalizeUserCode } from '@latchkey/con
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { emailAddress } from '@latchkey/contract/fields';
 import { scopeName } from '@latchkey/contract/scopes';
-import fc from 'fast-check';
 import { addressRanges } from '../../packages/server/src/platform/config/formats.ts';
 import {
   type HandleKind,
@@ -24,6 +23,7 @@ import { allowsRedirect, parseRedirectUri } from '../../packages/server/src/plat
 import { parseScope } from '../../packages/server/src/platform/values/scope.ts';
 import { parseClientUrl, readClientDocument } from '../../packages/server/src/services/clients/document.ts';
 import { readServiceKey } from '../../packages/server/src/services/service-keys/authentication.ts';
+import fc from '../support/fc.ts';
 
 const runs = { numRuns: 2_000 };
 

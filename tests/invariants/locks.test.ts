@@ -22,15 +22,11 @@ import { type Ask, openApp, type TestApp } from '../support/app.ts';
 import { base64url, coseKey } from '../support/authenticator.ts';
 import { redeem, redirectUri, requestOf } from '../support/authorize.ts';
 import { isLong } from '../support/long.ts';
+import { newDatabase } from '../support/new-database.ts';
 import { addMember, createOrganization } from '../support/organizations.ts';
 import { declareService, type TestService } from '../support/services.ts';
+import { turns } from '../support/turns.ts';
 import { until } from '../support/until.ts';
-
-/** The time limit for a pair. A deadlock alone takes a second, and a lock wait times out after five. */
-const maxPairMs = 5_000;
-
-/** The time limit for each of several parallel sign-ins with one address. */
-const maxSignInMs = 10_000;
 
 type Side = 0 | 1;
 
@@ -418,11 +414,7 @@ const others: Record<string, Operation> = {
   },
   'use of a session': {
     // The request does not await this write.
-    run: async (node, { tokens, userId }) => {
-      const answer = await node.ask('GET', '/me', { token: tokens.access_token });
-      await written(userId, others['use of a session']!.leaves);
-      return answer;
-    },
+    run: asOwner('GET', '/me'),
     status: 200,
     leaves: `SELECT 1 FROM sessions WHERE user_id = $1 AND kind = 'browser' AND last_used_at > 0`,
   },
@@ -498,8 +490,12 @@ const mailWorker: Operation = {
   // At the end of the hour, when digests are due as well.
   run: (node, { userId }) =>
     operator(async () => {
-      const worker = new MailWorker(later(node, digestWindowSeconds), templates, mailboxTransport);
-      await written(userId, mailWorker.leaves);
+      const ctx = later(node, digestWindowSeconds);
+      const worker = new MailWorker(ctx, templates, mailboxTransport);
+      const waiting = () => sql`SELECT 1 FROM users u JOIN outbox o ON o.recipient = u.email
+        WHERE u.id = ${userId} AND o.sent_at IS NULL AND o.dead_at IS NULL
+        AND (o.attempts > 0 OR o.next_attempt_at <= ${ctx.clock()})`;
+      await until(async () => (await waiting()).length === 0, 'the delivery of all mail to the account');
       await worker.stop();
     }),
   status: 200,
@@ -543,7 +539,12 @@ const parallel = 6;
 
 beforeAll(async () => {
   const settings = { LATCHKEY_RATE_LIMITS: `off, notices=1/${digestWindowSeconds}` };
-  const first = await openApp('postgres', { settings });
+  const databaseUrl = await newDatabase('postgres');
+  // PostgreSQL resolves no deadlock, so that each ends in a refusal: a lock is waited for no longer than five seconds.
+  const admin = postgres(databaseUrl, { max: 1 });
+  await admin.unsafe(`ALTER DATABASE ${new URL(databaseUrl).pathname.slice(1)} SET deadlock_timeout = '1h'`);
+  await admin.end();
+  const first = await openApp('postgres', { settings, databaseUrl });
   const beside = () => openApp('postgres', { beside: first, settings });
   nodes = [first, await beside(), await beside()];
   sql = postgres(first.databaseUrl, { max: 2 * parallel, onnotice: () => undefined });
@@ -560,18 +561,8 @@ afterAll(async () => {
 const hasWritten = async (userId: string, leaves: string): Promise<boolean> =>
   (await sql.unsafe(leaves, leaves.includes('$1') ? [userId] : [])).length > 0;
 
-const writeTimeoutMs = 1_000;
-
-/** Waits until the row is written or the account is deleted. */
-async function written(userId: string, leaves: string): Promise<void> {
-  const startedAt = performance.now();
-  while (performance.now() - startedAt < writeTimeoutMs) {
-    if ((await hasWritten(userId, leaves)) || (await hasWritten(userId, accountGone))) return;
-    await Bun.sleep(5);
-  }
-}
-
-const heldMs = 20;
+/** For how many turns of the event loop the log is locked while operations take their earlier locks. */
+const heldTurns = 50;
 
 /** Runs two operations in parallel, each on its own node, while the lock on the account's security log is held. */
 async function race(scene: AccountScene, pair: readonly [Operation, Operation]): Promise<number[]> {
@@ -580,7 +571,7 @@ async function race(scene: AccountScene, pair: readonly [Operation, Operation]):
     const racing = Promise.all(pair.map(({ run }, side) => run(nodes[side]!, scene, side as Side)));
     // A rejection is handled below.
     racing.catch(() => undefined);
-    await Bun.sleep(heldMs);
+    await turns(heldTurns);
     return { racing };
   });
   const answers = await (await finished).racing;
@@ -599,11 +590,8 @@ async function forEachOf<Item>(items: readonly Item[], work: (item: Item) => Pro
 
 async function requireCleanRace(names: string, pair: readonly [Operation, Operation]): Promise<void> {
   const scene = await prepareAccount(nodes[0], sql, application);
-  const startedAt = performance.now();
   const statuses = await race(scene, pair);
-  const tookMs = performance.now() - startedAt;
   expect({ names, failed: statuses.filter((status) => status >= 500) }).toEqual({ names, failed: [] });
-  expect({ names, inTime: tookMs < maxPairMs, tookMs }).toEqual({ names, inTime: true, tookMs });
 }
 
 /** Waits until a transaction waits for the lock of another one. */
@@ -612,23 +600,14 @@ async function untilBlocked(): Promise<void> {
   await until(async () => (await blocked()).length > 0);
 }
 
-async function requireNoDeadlock(): Promise<void> {
-  // A backend reports its statistics after a second of idling, or when it exits.
-  await Bun.sleep(1_100);
-  const [row] = await sql`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`;
-  expect(Number(row!['deadlocks'])).toBe(0);
-}
-
 describe('each write to an account', () => {
   for (const [name, { run, status, leaves }] of [...operations, ['sweep', sweep] as const]) {
     test(`${name} succeeds and writes its changes if nothing else runs`, async () => {
       const scene = await prepareAccount(nodes[0], sql, application);
       expect(await hasWritten(scene.userId, leaves)).toBe(false);
       const answer = await run(nodes[0], scene, 0);
-      expect({ status: answer.status, written: await hasWritten(scene.userId, leaves) }).toEqual({
-        status,
-        written: true,
-      });
+      expect(answer.status).toBe(status);
+      await until(() => hasWritten(scene.userId, leaves), `the changes of ${name}`);
     });
   }
 });
@@ -649,8 +628,6 @@ describe('two writes to one account at once', () => {
     for (const [name, operation] of operations.filter((_, index) => isRaced(index, 0)))
       await requireCleanRace(`sweep and ${name}`, [sweep, operation]);
   });
-
-  test('PostgreSQL resolved no deadlock in any of the races', requireNoDeadlock);
 });
 
 test('the deletion of an account waits for a sweep of its log, without a deadlock', async () => {
@@ -667,7 +644,6 @@ test('the deletion of an account waits for a sweep of its log, without a deadloc
   });
   await deletion;
   expect(await hasWritten(userId, accountGone)).toBe(true);
-  await requireNoDeadlock();
 });
 
 test('of the links and codes of one address used in parallel on three nodes, exactly one signs in', async () => {
@@ -681,9 +657,7 @@ test('of the links and codes of one address used in parallel on three nodes, exa
     const answers = await Promise.all(
       bodies.flatMap((json) =>
         nodes.map(async (node) => {
-          const startedAt = performance.now();
           const { status, body } = await node.ask('POST', '/magic_link/verify', { json });
-          expect(performance.now() - startedAt).toBeLessThan(maxSignInMs);
           return status === 200 ? 'signed in' : `${status} ${body.error}`;
         }),
       ),
@@ -694,5 +668,4 @@ test('of the links and codes of one address used in parallel on three nodes, exa
       FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = ${email}`;
     expect(accounts[0]).toEqual({ n: round < 3 ? round + 1 : 1, users: 1 });
   }
-  await requireNoDeadlock();
 });

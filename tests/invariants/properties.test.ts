@@ -2,9 +2,9 @@
 // any repetition, at any time. Only commands advance the clock.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import fc from 'fast-check';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../support/app.ts';
+import fc from '../support/fc.ts';
 import { isLong } from '../support/long.ts';
 
 const runs = isLong ? 120 : 40;

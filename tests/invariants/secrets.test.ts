@@ -11,6 +11,7 @@ import { freePort } from '../support/free-port.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { serverProgram } from '../support/server-program.ts';
 import { temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** Must not be logged; tokens and codes must not be stored either. */
 interface Secrets {
@@ -255,17 +256,15 @@ onBothDatabases('secrets', (open, dialect) => {
     const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     const base = `http://localhost:${port}`;
     const send = sendTo(base);
-    for (let n = 0; n < 500 && !(await isReady(base)); n++) await Bun.sleep(20);
+    await until(() => isReady(base), 'the service');
     const readMails: ReadMails = async () => {
-      for (let n = 0; n < 500; n++) {
-        const waiting = (await send('GET', 'dev/mailbox.json')).body.messages;
-        if (waiting.length > mailsSeen) {
-          mailsSeen = waiting.length;
-          return waiting;
-        }
-        await Bun.sleep(10);
-      }
-      throw new Error('no mail arrived');
+      let waiting: Awaited<ReturnType<ReadMails>> = [];
+      await until(async () => {
+        waiting = (await send('GET', 'dev/mailbox.json')).body.messages;
+        return waiting.length > mailsSeen;
+      }, 'a new mail');
+      mailsSeen = waiting.length;
+      return waiting;
     };
     let mailsSeen = 0;
     const secrets = await scenario(send, readMails);

@@ -3,9 +3,9 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { deviceCodeGrantType, type TokenSet } from '@latchkey/contract/tokens';
-import fc from 'fast-check';
 import { outcome } from '../support/account.ts';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
+import fc from '../support/fc.ts';
 import { isLong } from '../support/long.ts';
 import { declareService } from '../support/services.ts';
 

@@ -3,7 +3,7 @@
 import { operations } from '@latchkey/client/operations';
 import type { FeedAnswer } from '@latchkey/contract/feed';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
-import type { Random } from '../hostile/random.ts';
+import type { Random } from '../support/random.ts';
 import { accessTokenType } from '../support/runs.ts';
 import { basic } from '../support/services.ts';
 import type { Inbox } from './inbox.ts';

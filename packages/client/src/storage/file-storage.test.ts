@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { removeAtExit } from '../../../../tests/support/cleanup.ts';
+import { until } from '../../../../tests/support/until.ts';
 import { runtimes, startWorker, withoutRootsPowers } from '../../../../tests/support/worker.ts';
 import { documentLimitBytes } from './document.ts';
 import { fileStorage, staleTemporarySeconds } from './file-storage.ts';
@@ -112,7 +113,8 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
     for (let round = 0; round < 5; round++) {
       const writer = startWorker(command, 'store-worker.ts');
       await writer.ask(['writeForever', path, document]);
-      await Bun.sleep(Math.random() * 60);
+      const isWriting = () => readdirSync(directory).some((name) => name.endsWith('.tmp'));
+      await until(isWriting, 'a document that is being written');
       writer.signal('SIGKILL');
       await writer.exited;
       const { counter, ...rest } = JSON.parse(readFileSync(path, 'utf8'));
@@ -240,7 +242,7 @@ test('a directory that others can write to and whose mode cannot be changed is r
 
 test('old temporary files of killed processes are removed, recent ones are kept', async () => {
   put('');
-  const old = Date.now() / 1000 - staleTemporarySeconds - 60;
+  const old = statSync(path).mtimeMs / 1000 - staleTemporarySeconds - 60;
   const [stale, fresh, foreign] = ['1.aa.tmp', '2.bb.tmp']
     .map((name) => `${path}.${name}`)
     .concat(`${path}.bak`);

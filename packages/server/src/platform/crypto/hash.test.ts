@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createHash, createHmac } from 'node:crypto';
-import fc from 'fast-check';
+import fc from '../../../../../tests/support/fc.ts';
 import { hmac, sha256 } from './hash.ts';
 
 const parts = fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 5 });

@@ -5,7 +5,6 @@ import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { serviceRights } from '@latchkey/contract/services';
-import fc from 'fast-check';
 import {
   type Answer,
   type Ask,
@@ -13,6 +12,7 @@ import {
   openApp,
   type TestApp,
 } from '../../../../../tests/support/app.ts';
+import fc from '../../../../../tests/support/fc.ts';
 
 const withBody: readonly Endpoint[] = (Object.values(endpoints) as Endpoint[]).filter(
   // An identity token needs a scope of runs, which is checked before the body.

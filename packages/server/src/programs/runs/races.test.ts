@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import fc from 'fast-check';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import fc from '../../../../../tests/support/fc.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { turns } from '../../../../../tests/support/turns.ts';

@@ -5,6 +5,8 @@ import postgres from 'postgres';
 import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { type FeedService, feedService } from '../../../../../tests/support/feed.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
+import { random } from '../../../../../tests/support/seed.ts';
+import { turns } from '../../../../../tests/support/turns.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 
 const user = (n: number | string) => `usr_${String(n).padStart(22, '0')}`;
@@ -169,11 +171,11 @@ describe('the order of events on PostgreSQL', () => {
       for (let n = 0; n < rounds; n++) {
         const id = `${w}x${n}`;
         const on = w % 2 ? node : t;
-        const fails = Math.random() < 0.2;
+        const [fails, pause] = [random.oneIn(5), random.below(16)];
         await on.ctx.db
           .transaction(async (tx) => {
             await writeFeedEvent(on.ctx, tx, { type: 'account-enabled', userId: user(id) });
-            await Bun.sleep(Math.random() * 8);
+            await turns(pause);
             if (fails) throw new Error('rolled back');
           })
           .then(() => committed.push(user(id)))

@@ -1,10 +1,10 @@
 // What two sign-ins of a thief and the owner do to one account, in every order, against a model of what must work afterwards.
 
 import { expect, test } from 'bun:test';
-import fc from 'fast-check';
 import { addPasskey, isLive, newAuthenticator, outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import type { Authenticator } from '../../../../../tests/support/authenticator.ts';
+import fc from '../../../../../tests/support/fc.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { isLong } from '../../../../../tests/support/long.ts';
 import { type HandleKind, mintHandle, readHandle } from '../../platform/crypto/handle.ts';
