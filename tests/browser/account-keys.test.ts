@@ -154,12 +154,21 @@ test('a key without a secret trusts a job that its claims identify, and the list
   await page.goto(`${service.url}/account?${link}`);
   const error = page.locator('#new-key-error');
   await section(page).getByText('Any job with these claims can act as you.').waitFor();
-  await button(page, 'Create key').click();
-  await error.getByText('trust.claims: must have repository_owner_id').waitFor();
+  await error.getByText('only your own jobs can use the key: repository_owner_id.').waitFor();
   await page.getByLabel('Required claims').fill('');
   await page.getByLabel('Required claims').pressSequentially('ref');
   await button(page, 'Create key').click();
   await error.getByText('at least one claim as name=value').waitFor();
+  await page.getByLabel('Required claims').fill('repository_id=784120233\nrepository_owner_id=1099001');
+  await button(page, 'Create key').click();
+  await error.getByText('the key: environment, ref, or job_workflow_ref.').waitFor();
+  await page.getByLabel('Issuer').fill('https://ci.example');
+  await button(page, 'Create key').click();
+  await error.getByText('the key: sub.').waitFor();
+  await page.getByLabel('Required claims').fill('sub=build');
+  await button(page, 'Create key').click();
+  await error.getByText('trust.issuer: is not an issuer that this service trusts').waitFor();
+  await page.getByLabel('Issuer').fill(issuer);
   await page
     .getByLabel('Required claims')
     .fill('repository_id=784120233\nrepository_owner_id=1099001\nref=refs/heads/main');

@@ -18,6 +18,10 @@ export const inUnits = (number: number, unit: Parameters<typeof writeUnits>[2]):
 /** The names of a list and the words between them, as a sentence has them. */
 export const partsOfList = (names: readonly string[]) => new Intl.ListFormat(language).formatToParts(names);
 
+/** Names of which one is enough. */
+export const choiceOf = (names: readonly string[]): string =>
+  new Intl.ListFormat(language, { type: 'disjunction' }).format(names);
+
 export const listOf = (names: readonly string[]): string => new Intl.ListFormat(language).format(names);
 
 /** Whole minutes, rounded up; hours from two hours on. */

@@ -75,8 +75,7 @@ export const keyStates = (url: string): PageState[] => [
     open: async (page) => {
       await seeAccount(page, url, 'key-untrusted@example.com');
       await page.goto(`${url}/account${secretless}`);
-      await pressed(page, 'Create key');
-      await page.getByText("The key can't trust these tokens").waitFor();
+      await page.getByText('Add one more claim').waitFor();
     },
   },
   {

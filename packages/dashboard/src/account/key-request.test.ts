@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import type { ScopeList } from '@latchkey/contract/keys';
 import {
   emptyRequest,
+  missingFrom,
   newKeyOf,
   problemWith,
   requestedKey,
@@ -50,6 +51,8 @@ test('a key without a secret has an issuer, and claims that are clear', () => {
   const problem = (issuer: string, claims: string) =>
     problemWith({ ...named, trust: { issuer, claims } }, known);
   expect(problem('https://ci.example', '\n sub=a \n\n')).toBeUndefined();
+  expect(problem(' https://ci.example ', 'ref=a')).toBe('missing');
+  expect(missingFrom({ issuer: 'https://ci.example', claims: 'ref=a' })).toEqual(['sub']);
   for (const claims of ['', 'sub', 'sub=', '=a', 'sub=a\nsub=b', 'sub=a\nref'])
     expect([claims, problem('https://ci.example', claims)]).toEqual([claims, 'claims']);
   expect(problem(' ', 'sub=a')).toBe('issuer');

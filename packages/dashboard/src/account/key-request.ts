@@ -1,5 +1,6 @@
 import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import { missingClaims } from '@latchkey/contract/key-trust';
 import type { NewKey, ScopeList } from '@latchkey/contract/keys';
 import type { everything as contractEverything } from '@latchkey/contract/scopes';
 import { scopeText } from '../scope-text.tsx';
@@ -70,7 +71,7 @@ function readClaims(text: string): Record<string, string> | undefined {
   return isClear ? Object.fromEntries(pairs as [string, string][]) : undefined;
 }
 
-type KeyProblem = 'name' | 'scope' | 'unknown' | 'issuer' | 'claims';
+type KeyProblem = 'name' | 'scope' | 'unknown' | 'issuer' | 'claims' | 'missing';
 
 /** Why the form can't be submitted yet; undefined if it can. */
 export function problemWith(request: KeyRequest, known: ScopeList): KeyProblem | undefined {
@@ -79,8 +80,13 @@ export function problemWith(request: KeyRequest, known: ScopeList): KeyProblem |
   if (request.scopes.length === 0) return 'scope';
   const { trust } = request;
   if (trust?.issuer.trim() === '') return 'issuer';
-  return trust && !readClaims(trust.claims) ? 'claims' : undefined;
+  if (trust && !readClaims(trust.claims)) return 'claims';
+  return missingFrom(trust).length > 0 ? 'missing' : undefined;
 }
+
+/** The claims of which a key without a secret needs one more. */
+export const missingFrom = (trust: KeyRequest['trust']): readonly string[] =>
+  trust === undefined ? [] : missingClaims(trust.issuer.trim(), Object.keys(readClaims(trust.claims) ?? {}));
 
 export const newKeyOf = ({ name, scopes, resource, expiresInSeconds, trust }: KeyRequest): NewKey => ({
   name: name.trim(),

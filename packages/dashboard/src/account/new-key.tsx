@@ -7,7 +7,7 @@ import type { ComponentChildren, PartialInputHTMLAttributes } from 'preact';
 import { useRef } from 'preact/hooks';
 import { call } from '../api.ts';
 import { explain } from '../error-messages.ts';
-import { inUnits } from '../format.ts';
+import { choiceOf, inUnits } from '../format.ts';
 import { ScopeText } from '../scope-text.tsx';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
@@ -24,6 +24,7 @@ import {
   everything,
   type KeyRequest,
   lifetimes,
+  missingFrom,
   newKeyOf,
   problemWith,
   requestedKey,
@@ -75,6 +76,9 @@ const messages = {
   unreachable: fill(words.unreachable),
 };
 
+const needsClaim = (trust: KeyRequest['trust']): string =>
+  fill(words.needsClaim, { claims: choiceOf(missingFrom(trust)) });
+
 const problems = {
   name: texts.account.enterName,
   scope: words.chooseScope,
@@ -82,6 +86,12 @@ const problems = {
   issuer: words.enterTrust,
   claims: words.enterTrust,
 };
+
+// A link from a program may lack what identifies its jobs. The person learns that before filling in the rest.
+if (missingFrom(requested?.trust).length > 0) {
+  errorField.value = 'claims';
+  error.value = needsClaim(requested?.trust);
+}
 
 export function openForm(): void {
   openedForm.value = formOf(emptyRequest);
@@ -107,9 +117,9 @@ const create = (form: KeyForm, onCreated: (key: CreatedKey) => void) =>
     };
     const problem = problemWith(request, known.value);
     if (problem !== undefined) {
-      errorField.value = problem === 'unknown' ? 'scope' : problem;
+      errorField.value = problem === 'unknown' ? 'scope' : problem === 'missing' ? 'claims' : problem;
       // In one step with the field, which takes the focus below the message.
-      error.value = problems[problem];
+      error.value = problem === 'missing' ? needsClaim(request.trust) : problems[problem];
       return undefined;
     }
     const result = await runAction(() => call('createKey', { body: newKeyOf(request) }));

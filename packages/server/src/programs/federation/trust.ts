@@ -1,28 +1,8 @@
 // Which tokens of an issuer a key may trust: pure functions.
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import { githubIssuer, missingClaims } from '@latchkey/contract/key-trust';
 import type { KeyTrust } from '@latchkey/contract/keys';
-
-interface RequiredClaims {
-  readonly all: readonly string[];
-  readonly oneOf: readonly string[];
-}
-
-const githubIssuer = 'https://token.actions.githubusercontent.com';
-
-/**
- * What identifies a job. Ids, because a name can be given up and taken by someone else. Without the branch, environment or
- * workflow, every job of a repository could use the key, also one that a contributor starts.
- */
-const requiredClaims: Readonly<Record<string, RequiredClaims>> = {
-  [githubIssuer]: {
-    all: ['repository_id', 'repository_owner_id'],
-    oneOf: ['environment', 'ref', 'job_workflow_ref'],
-  },
-  'https://gitlab.com': { all: ['project_id', 'namespace_id'], oneOf: ['ref', 'environment'] },
-};
-
-const requiredElsewhere: RequiredClaims = { all: ['sub'], oneOf: [] };
 
 /** Claims that every token has, and that are checked anyway. */
 const registeredClaims: ReadonlySet<string> = new Set(['iss', 'aud', 'exp', 'nbf', 'iat']);
@@ -36,11 +16,8 @@ export function trustError({ issuer, claims }: KeyTrust): string | undefined {
   if (names.length > fieldLimits.trustClaims) return `must have at most ${fieldLimits.trustClaims} claims`;
   const registered = names.find((name) => registeredClaims.has(name));
   if (registered !== undefined) return `must not have ${registered}, which is checked anyway`;
-  const { all, oneOf } = requiredClaims[issuer] ?? requiredElsewhere;
-  const missing = all.find((name) => !names.includes(name));
-  if (missing !== undefined) return `must have ${missing}`;
-  if (oneOf.length > 0 && !oneOf.some((name) => names.includes(name)))
-    return `must have one of ${oneOf.join(', ')}`;
+  const missing = missingClaims(issuer, names);
+  if (missing.length > 0) return `must have ${missing.length > 1 ? 'one of ' : ''}${missing.join(', ')}`;
   return undefined;
 }
 
