@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { latchkey, listener, newHome, runIn, storeLogin } from '../support/cli.ts';
 import { findNode } from '../support/node.ts';
-import { startService } from '../support/service.ts';
+import { runOperator, startService } from '../support/service.ts';
 import { runtimes, startWorker } from '../support/worker.ts';
 
 const refusal = { error: 'invalid_token', error_description: 'No.', request_id: 'r' };
@@ -29,13 +29,15 @@ test.each(runtimes)('the SDK sends no token for this machine to a proxy, on $nam
   await Promise.all([proxy.stop(), server.stop()]);
 });
 
-test('neither does the command line', async () => {
+test('neither do the command line and the program of the operator', async () => {
   const proxy = openProxy();
   const service = await startService();
   const home = newHome({ ...proxy.env, LATCHKEY_SERVER: service.url });
   await storeLogin(home, service.url, 'ada@example.com');
   expect((await latchkey(home, 'whoami')).stdout).toContain('ada@example.com');
   expect((await latchkey(home, 'doctor')).stdout).toContain('; not used for a server on this machine');
+  for (const command of ['health', 'doctor'])
+    expect((await runOperator({ ...service.env, ...proxy.env }, command)).code).toBe(0);
   expect(proxy.received).toEqual([]);
   await Promise.all([proxy.stop(), service.stop()]);
 });

@@ -151,8 +151,14 @@ async function checkService(config: Config): Promise<Check[]> {
   }
 }
 
-const askService = (url: string, headers: Record<string, string> = {}): Promise<Response> =>
-  fetch(url, { headers, signal: AbortSignal.timeout(serviceTimeoutMs) });
+/** A proxy of the environment would see the metrics token, and cannot reach this machine. */
+const withoutProxy: object = { proxy: false };
+
+const askService = (
+  url: string,
+  headers: Record<string, string> = {},
+  timeoutMs = serviceTimeoutMs,
+): Promise<Response> => fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs), ...withoutProxy });
 
 async function checkMetrics({ metricsToken }: Config, url: string): Promise<Check[]> {
   const response = await askService(url, metricsToken ? { Authorization: `Bearer ${metricsToken}` } : {});
@@ -227,8 +233,7 @@ export function healthCommand(program: Command): void {
     .description('ask the service on this machine whether it is ready; fails if it is not')
     .action(async () => {
       const url = `${ownServiceUrl(readConfig())}/readyz`;
-      const signal = AbortSignal.timeout(healthTimeoutMs);
-      const response = await fetch(url, { signal }).catch(() => undefined);
+      const response = await askService(url, {}, healthTimeoutMs).catch(() => undefined);
       if (!response) throw new ConfigError(`no response from ${url}.`);
       if (!response.ok) throw new ConfigError(`${url} answers ${response.status}.`);
     });
