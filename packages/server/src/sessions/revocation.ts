@@ -10,6 +10,7 @@ import { announceEnd } from './announcements.ts';
 import * as apps from './apps/store.ts';
 import { recordEnd } from './ending.ts';
 import * as runStore from './runs/store.ts';
+import { lockAccountAs } from './sessions.ts';
 import * as store from './store.ts';
 import { isKeyId, readToken } from './tokens.ts';
 
@@ -108,6 +109,7 @@ export async function endRunsOfService(
 /**
  * Ends a session or, with `withdrawApproval`, withdraws its approval, and records which; false if there was neither. A
  * session that has started has no approval left to withdraw.
+ * @throws {AuthError} `invalid_token` if the session of the revoker has ended
  */
 export const endSession = (
   ctx: Context,
@@ -117,8 +119,9 @@ export const endSession = (
   withdrawApproval?: WithdrawApproval,
 ): Promise<boolean> =>
   ctx.db.transaction(async (tx) => {
-    const { userId } = revoker;
-    await lockAccountRow(tx, { id: userId });
+    const { userId, sessionId: by } = revoker;
+    if (by === undefined) await lockAccountRow(tx, { id: userId });
+    else await lockAccountAs(ctx, tx, { userId, sessionId: by });
     // The approval first: if a device redeems it in between, the second statement finds the session.
     const withdrawn = (await withdrawApproval?.(tx, { userId, sessionId })) ?? false;
     const ending = { id: sessionId, user_id: userId, distrusted_as: null, now: ctx.clock() };

@@ -2,7 +2,8 @@ import { everything } from '@latchkey/contract/scopes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
-import { accountDisabled, invalidCredential, invalidGrant } from '../platform/errors.ts';
+import { lockAccountRow } from '../platform/database/locks.ts';
+import { accountDisabled, accountGone, invalidCredential, invalidGrant } from '../platform/errors.ts';
 import { sessionStatus } from './session-status.ts';
 import type { StartedSession } from './starting.ts';
 import * as store from './store.ts';
@@ -78,11 +79,22 @@ export async function countUnchangedSince(
 }
 
 /**
- * Checks again, in a transaction that holds the account's lock, that the caller's session is still active.
+ * Locks the caller's account, then requires the caller's session to be active. Every change that a signed-in user makes begins its
+ * transaction here. What ends a session locks the account too, so no change commits after the end of its session was answered.
  * @throws {AuthError} `invalid_token`
  */
-export async function requireActiveSession(ctx: Context, tx: Executor, caller: Caller): Promise<void> {
-  const [session] = await store.findSessionStatus(tx, { id: caller.sessionId });
+export async function lockAccountAs(
+  ctx: Context,
+  tx: Executor,
+  { userId, sessionId }: Pick<Caller, 'userId' | 'sessionId'>,
+) {
+  // Pipelined, in this order.
+  const [[account], [session]] = await Promise.all([
+    lockAccountRow(tx, { id: userId }),
+    store.findSessionStatus(tx, { id: sessionId }),
+  ]);
   const status = session ? sessionStatus(session, ctx.clock()) : 'unknown';
   if (status !== 'active') throw invalidCredential(status);
+  if (!account) throw accountGone();
+  return account;
 }

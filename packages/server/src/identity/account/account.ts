@@ -12,7 +12,7 @@ import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import type { RevokedAllBy } from '../../sessions/revocation.ts';
-import { cookieOf, tokensOf } from '../../sessions/sessions.ts';
+import { cookieOf, lockAccountAs, tokensOf } from '../../sessions/sessions.ts';
 import type { SignInOrigin, StartedSession } from '../../sessions/starting.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
@@ -187,9 +187,11 @@ export const announceEndOfAll = (ctx: Context, tx: Executor, userId: string): Pr
 /**
  * Ends every session of an account for its user, by one of these sessions, or for the operator. Does nothing when the
  * account is gone.
+ * @throws {AuthError} `invalid_token` if the session of the user has ended
  */
 export const revokeAllSessions = (ctx: Context, userId: string, by: RevokedAllBy): Promise<void> =>
   ctx.db.transaction(async (tx) => {
+    if (typeof by !== 'string') await lockAccountAs(ctx, tx, { userId, sessionId: by.sessionId });
     if (!(await endAllSessions(tx, userId))) return;
     const cause = typeof by === 'string' ? { detail: { by } } : by;
     await recordEvent(ctx, tx, { type: 'all_sessions_revoked', userId, ...cause });

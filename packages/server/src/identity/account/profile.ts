@@ -5,6 +5,7 @@ import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
 import { holdsEverything, includesAny } from '../../platform/values/scope.ts';
 import { type EventDetail, recordChange } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
+import { lockAccountAs } from '../../sessions/sessions.ts';
 import * as store from './store.ts';
 
 export const profileOf = (row: CallerAccount): Profile => ({
@@ -53,12 +54,14 @@ export function visibleTo({ scope, account }: Caller): TaggedProfile<ProfileView
  */
 export const updateProfile = (
   ctx: Context,
-  { caller: { userId, sessionId }, client }: Requester,
+  { caller, client }: Requester,
   patch: ProfilePatch,
   ifMatch: string | null,
 ): Promise<TaggedProfile> =>
   ctx.db.transaction(async (tx) => {
-    const [row] = await store.lockUser(tx, { id: userId });
+    const { userId, sessionId } = caller;
+    await lockAccountAs(ctx, tx, caller);
+    const [row] = await store.findUser(tx, { id: userId });
     if (!row) throw accountGone();
     if (ifMatch !== null && !ifMatchHolds(ifMatch, tagged(row).etag)) {
       throw new AuthError('precondition_failed', 'If-Match: the profile has changed since it was read.');

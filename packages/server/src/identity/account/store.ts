@@ -17,15 +17,6 @@ export const listUsers = statement<{ after: string; limit: number }>()((db, p) =
   db.selectFrom('users').selectAll().where('email_key', '>', p.after).orderBy('email_key').limit(p.limit),
 );
 
-/** Locks the row until the transaction ends, so that changes to one profile wait for each other. */
-export const lockUser = statement<{ id: string }>()((db, p, dialect) =>
-  db
-    .selectFrom('users')
-    .selectAll()
-    .where('id', '=', p.id)
-    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
-);
-
 /** The account of an address, locked until the transaction ends. */
 export const lockUserByAddress = statement<{ email_key: string }>()((db, p, dialect) =>
   db

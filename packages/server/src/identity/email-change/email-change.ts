@@ -10,7 +10,7 @@ import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import { noticeTtlSeconds, notify, redirectNotices } from '../../security-log/notices/notices.ts';
-import { requireActiveSession } from '../../sessions/sessions.ts';
+import { lockAccountAs } from '../../sessions/sessions.ts';
 import {
   getProfile,
   isEmailTaken,
@@ -56,8 +56,7 @@ async function createChange(ctx: Context, tx: Executor, by: Requester, email: st
   const id = ctx.random(subjectBytes).toString('base64url');
   const now = ctx.clock();
   const expiresAt = now + ttlSeconds * 1000;
-  const account = await lockAccount(tx, userId);
-  await requireActiveSession(ctx, tx, caller);
+  const account = await lockAccountAs(ctx, tx, caller);
   await store.voidPendingChanges(tx, { user_id: userId, now });
   await store.insertChange(tx, {
     id,
@@ -201,7 +200,7 @@ async function checkProof(
   caller: Caller | undefined,
 ): Promise<'unproven' | 'wrong_address' | undefined> {
   if (caller?.userId === change.user_id) {
-    await requireActiveSession(ctx, tx, caller);
+    await lockAccountAs(ctx, tx, caller);
     return undefined;
   }
   // The credential of another account never counts as a missing one.

@@ -2,13 +2,12 @@ import type { AuthorizationDetails } from '@latchkey/contract/authorization-deta
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CreatedKey, Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
-import { lockAccount } from '../../identity/account/account.ts';
 import type { Context, Requester } from '../../platform/context.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import { conflict } from '../../platform/errors.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
 import { startKey } from '../../sessions/access-keys.ts';
-import { requireActiveSession } from '../../sessions/sessions.ts';
+import { lockAccountAs } from '../../sessions/sessions.ts';
 import { requireTrustworthy } from '../federation/federation.ts';
 import * as store from './store.ts';
 
@@ -30,8 +29,7 @@ export async function createKey(
       : checkAuthorizationDetails(requested.authorization_details);
   const { scope, resource } = await resolveAccess(ctx, requested);
   return ctx.db.transaction(async (tx) => {
-    await lockAccount(tx, caller.userId);
-    await requireActiveSession(ctx, tx, caller);
+    await lockAccountAs(ctx, tx, caller);
     await holdAccess(tx, { scope, resource });
     const [active] = await store.countKeys(tx, { user_id: caller.userId, now: ctx.clock() });
     if (!active || active.keys >= fieldLimits.keys) throw tooManyKeys();

@@ -8,7 +8,6 @@ import {
   type PendingAuthorization,
 } from '@latchkey/contract/authorize';
 import { everything } from '@latchkey/contract/scopes';
-import { lockAccount } from '../../identity/account/account.ts';
 import type { Context, Requester } from '../../platform/context.ts';
 import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
@@ -25,7 +24,7 @@ import {
   serviceOf,
 } from '../../services/scopes/scopes.ts';
 import { isSignedInWithin, requireSignInWithin } from '../../sessions/policy.ts';
-import { requireActiveSession, sessionIdOf } from '../../sessions/sessions.ts';
+import { lockAccountAs, sessionIdOf } from '../../sessions/sessions.ts';
 import { codeIdOf, sessionSecretOf } from './code.ts';
 import {
   type AuthorizationRequest,
@@ -244,8 +243,7 @@ export async function approveRequest(
   const expires_at = now + codeTtlSeconds * 1000;
   await answeringClient(target, () =>
     ctx.db.transaction(async (tx) => {
-      const account = await lockAccount(tx, caller.userId);
-      await requireActiveSession(ctx, tx, caller);
+      const account = await lockAccountAs(ctx, tx, caller);
       await holdAccess(tx, { scope, resource });
       await store.insertCode(tx, {
         id: codeIdOf(secret),

@@ -5,7 +5,6 @@ import type {
   PendingDevice,
 } from '@latchkey/contract/device';
 import { everything } from '@latchkey/contract/scopes';
-import { lockAccount } from '../../identity/account/account.ts';
 import type { Context, Requester } from '../../platform/context.ts';
 import { randomUserCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
@@ -17,7 +16,7 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { expiresIn } from '../../platform/values/in-seconds.ts';
 import { type NewEvent, recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
-import { sessionIdOf } from '../../sessions/sessions.ts';
+import { lockAccountAs, sessionIdOf } from '../../sessions/sessions.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { confirmationHashes, newConfirmationCode } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
@@ -185,7 +184,7 @@ export async function decideDevice(
   let confirmation_code: string | undefined;
   const { row: decided } = await findByUserCode(ctx, typed, approver, async (user_code_hash) => {
     return ctx.db.transaction(async (tx) => {
-      await lockAccount(tx, caller.userId);
+      await lockAccountAs(ctx, tx, caller);
       let confirmation_hash: string | null = null;
       if (decision === 'approve') {
         const [pending] = await findPending(ctx, tx, user_code_hash);
@@ -196,10 +195,10 @@ export async function decideDevice(
         if (pending && confirmation_code !== undefined)
           confirmation_hash = confirmationHashes(ctx, pending.id, confirmation_code)[0]!;
       }
-      const deciding = { user_code_hash, session_id: caller.sessionId, now: ctx.clock() };
+      const deciding = { user_code_hash, now: ctx.clock() };
       const rows =
         decision === 'approve'
-          ? await store.approve(tx, { ...deciding, user_id: caller.userId, confirmation_hash })
+          ? await store.approve(tx, { ...deciding, session_id: caller.sessionId, confirmation_hash })
           : await store.deny(tx, deciding);
       for (const row of rows) await recordEvent(ctx, tx, decisionEvent(decision, row, approver));
       return rows;

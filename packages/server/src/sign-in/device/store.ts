@@ -7,21 +7,6 @@ import { sweepStatement } from '../../platform/database/sweep.ts';
 import { textsOf } from '../../platform/database/texts.ts';
 import { update } from '../../platform/database/update.ts';
 
-/** True unless the session was revoked, on its own or with all sessions of its user. */
-const isSessionActive = (
-  e: ExpressionBuilder<Tables, 'device_authorizations'>,
-  sessionId: Expression<string>,
-) =>
-  e.exists(
-    e
-      .selectFrom('sessions as s')
-      .innerJoin('users as u', 'u.id', 's.user_id')
-      .select('s.id')
-      .where('s.id', '=', sessionId)
-      .where('s.revoked_at', 'is', null)
-      .whereRef('s.session_epoch', '=', 'u.session_epoch'),
-  );
-
 /** The columns that polls, approving and redeeming fill. */
 type Polled = 'last_poll_at' | 'redeemed_at' | 'idempotency_hash';
 type Approved = 'status' | 'user_id' | 'session_epoch' | 'approved_by' | `confirmation_${string}`;
@@ -153,17 +138,16 @@ export const growInterval = statement<{ id: string; by_seconds: number }>()((db,
 );
 
 /**
- * Locks the account and approves a pending authorization for its session, if that is active now; a row for exactly one decision. The
+ * Approves a pending authorization for a session of a locked account; a row for exactly one decision. The
  * authorization takes the session's epoch, so that revoking all sessions also revokes this approval, whichever commits
  * first.
  */
 export const approve = statement<{
   user_code_hash: string;
-  user_id: string;
   session_id: string;
   now: number;
   confirmation_hash: string | null;
-}>()((db, p, dialect) =>
+}>()((db, p) =>
   db
     .updateTable('device_authorizations')
     .set((e) => ({
@@ -173,20 +157,17 @@ export const approve = statement<{
       user_id: e.selectFrom('sessions').select('user_id').where('id', '=', p.session_id),
       session_epoch: e.selectFrom('sessions').select('session_epoch').where('id', '=', p.session_id),
     }))
-    .where((e) => e(e.cast<string>(p.user_id, 'text'), '=', lockedAccountId(db, p.user_id, dialect)))
-    .where((e) => isSessionActive(e, p.session_id))
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
     .returning(['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource']),
 );
 
-/** Denies a pending authorization, under the same conditions as `approve`. */
-export const deny = statement<{ user_code_hash: string; session_id: string; now: number }>()((db, p) =>
+/** Denies a pending authorization; a row for exactly one decision. */
+export const deny = statement<{ user_code_hash: string; now: number }>()((db, p) =>
   db
     .updateTable('device_authorizations')
     .set({ status: 'denied' })
-    .where((e) => isSessionActive(e, p.session_id))
     .where('user_code_hash', '=', p.user_code_hash)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)

@@ -7,6 +7,7 @@ import { conflict, invalidRequest, resourceNotFound } from '../../platform/error
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
 import { type CredentialChange, writeFeedEvent } from '../../security-log/feed/feed.ts';
 import { notify } from '../../security-log/notices/notices.ts';
+import { lockAccountAs } from '../../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
 import * as store from './store.ts';
 import { isVerifiableKey } from './verification.ts';
@@ -56,6 +57,7 @@ export async function listPasskeys(ctx: Context, owner: { userId: string }): Pro
 export async function renamePasskey(ctx: Context, by: Requester, id: string, name: string): Promise<Passkey> {
   const { userId, sessionId } = by.caller;
   return ctx.db.transaction(async (tx) => {
+    await lockAccountAs(ctx, tx, by.caller);
     const [row] = await store.renamePasskey(tx, { id, user_id: userId, name });
     if (!row) throw resourceNotFound();
     const detail = { passkey_id: id, name };
@@ -79,6 +81,7 @@ function mergeRenames(earlier: EventDetail, later: EventDetail): EventDetail {
  */
 export async function removePasskey(ctx: Context, by: Requester, id: string): Promise<void> {
   await ctx.db.transaction(async (tx) => {
+    await lockAccountAs(ctx, tx, by.caller);
     const [row] = await store.deletePasskey(tx, { id, user_id: by.caller.userId });
     if (!row) throw resourceNotFound();
     await tellOwner(ctx, tx, 'passkey_removed', row, by);

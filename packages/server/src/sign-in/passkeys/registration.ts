@@ -5,12 +5,11 @@ import {
   passkeyAlgorithms,
   type RegistrationResponse,
 } from '@latchkey/contract/passkeys';
-import { lockAccount } from '../../identity/account/account.ts';
 import type { Caller, Context, Requester } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { conflict, invalidCredential } from '../../platform/errors.ts';
-import { requireActiveSession } from '../../sessions/sessions.ts';
+import { lockAccountAs } from '../../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
 import {
   ceremonyRefused,
@@ -102,8 +101,7 @@ async function addPasskey(
   registration: RegistrationResponse,
 ): Promise<PasskeyRow | 'registered' | 'full'> {
   const { caller } = by;
-  await lockAccount(tx, caller.userId);
-  await requireActiveSession(ctx, tx, caller);
+  await lockAccountAs(ctx, tx, caller);
   const [passkeys] = await store.countPasskeys(tx, { user_id: caller.userId });
   if (!passkeys || passkeys.count >= fieldLimits.passkeys) return 'full';
   const [row] = await store.insertPasskey(tx, {

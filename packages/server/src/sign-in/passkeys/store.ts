@@ -115,22 +115,22 @@ export const listPasskeys = statement<{ user_id: string }>()((db, p) =>
     .orderBy('id', 'desc'),
 );
 
-/** Locks the account and renames one of its passkeys; no row when it has no such passkey. */
-export const renamePasskey = statement<{ id: string; user_id: string; name: string }>()((db, p, dialect) =>
+/** Renames one of the passkeys of a locked account; no row when it has no such passkey. */
+export const renamePasskey = statement<{ id: string; user_id: string; name: string }>()((db, p) =>
   db
     .updateTable('passkeys')
     .set({ name: p.name })
     .where('id', '=', p.id)
-    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
+    .where('user_id', '=', p.user_id)
     .returningAll(),
 );
 
-/** Locks the account and removes one of its passkeys; a row for exactly one caller. */
-export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p, dialect) =>
+/** Removes one of the passkeys of a locked account; a row for exactly one caller. */
+export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p) =>
   db
     .deleteFrom('passkeys')
     .where('id', '=', p.id)
-    .where('user_id', '=', lockedAccountId(db, p.user_id, dialect))
+    .where('user_id', '=', p.user_id)
     .returning(['id', 'user_id', 'name', 'transports']),
 );
 

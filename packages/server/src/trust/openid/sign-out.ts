@@ -46,7 +46,7 @@ export async function confirmSignOut(
 ): Promise<SignedOut> {
   const { hint, redirect } = await checkSignOut(ctx, keys, parameters);
   if (hint && (!caller || caller.userId === hint.userId))
-    await endSession(ctx, { userId: hint.userId }, hint.sessionId, client);
+    await endSession(ctx, caller ?? { userId: hint.userId }, hint.sessionId, client);
   if (caller) await endSession(ctx, caller, caller.sessionId, client);
   return { redirect };
 }

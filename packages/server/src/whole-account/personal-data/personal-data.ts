@@ -18,7 +18,7 @@ import { AuthError } from '../../platform/errors.ts';
 import { deleteMailsOf, enqueueMail } from '../../platform/mail/outbox.ts';
 import { lockLog } from '../../security-log/events/events.ts';
 import { findReader } from '../../security-log/notices/notices.ts';
-import { requireActiveSession } from '../../sessions/sessions.ts';
+import { lockAccountAs } from '../../sessions/sessions.ts';
 import { deleteMagicLinksTo } from '../../sign-in/magic-links/magic-links.ts';
 import { accountDeletedTemplate } from './mail.ts';
 import * as store from './store.ts';
@@ -33,14 +33,16 @@ type Account = Awaited<ReturnType<typeof lockAccount>>;
  * @throws {AuthError} `conflict` for the only owner of an organization
  */
 export const deleteOwnAccount = (ctx: Context, caller: Caller): Promise<void> =>
-  deleteById(ctx, caller.userId, (tx) => requireActiveSession(ctx, tx, caller));
+  deleteById(ctx, caller.userId, (tx) => lockAccountAs(ctx, tx, caller));
 
 /**
  * Deletes the account with an address and everything that belongs to it, for the operator.
  * @throws {AuthError} `not_found`; `conflict` for the only owner of an organization
  */
-export const deleteAccount = async (ctx: Context, email: string): Promise<void> =>
-  deleteById(ctx, await findAccountByEmail(ctx, email));
+export const deleteAccount = async (ctx: Context, email: string): Promise<void> => {
+  const userId = await findAccountByEmail(ctx, email);
+  return deleteById(ctx, userId, (tx) => lockAccount(tx, userId));
+};
 
 /**
  * Locks an account and its addresses, then deletes it. Addresses are locked before their account, so they may change
@@ -49,13 +51,12 @@ export const deleteAccount = async (ctx: Context, email: string): Promise<void> 
 async function deleteById(
   ctx: Context,
   userId: string,
-  requireAllowed?: (tx: Executor) => Promise<unknown>,
+  lock: (tx: Executor) => Promise<Account>,
 ): Promise<void> {
   await untilDone(ctx.db, 'the address of an account kept changing while it was being locked', async (tx) => {
     const addresses = await store.lockAddresses(tx, { user_id: userId });
-    const account = await lockAccount(tx, userId);
+    const account = await lock(tx);
     if (!addresses.some(({ email_key }) => email_key === account.email_key)) throw new Raced();
-    await requireAllowed?.(tx);
     await erase(ctx, tx, account);
     return 'done';
   });
