@@ -71,6 +71,7 @@ import { cancelDeviceAuthorization, withdrawApproval } from './sign-in/device/de
 import { openHeldPolls } from './sign-in/device/held-polls.ts';
 import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
 import { sweepAuthorizations } from './sign-in/device/store.ts';
+import { writeFailedSignIns } from './sign-in/failures/failure-queue.ts';
 import { signInMail, signInTemplate } from './sign-in/magic-links/mail.ts';
 import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
 import { sweepMagicLinks } from './sign-in/magic-links/store.ts';
@@ -155,7 +156,7 @@ export const sweepsOf = (ctx: Context): Sweeps => ({
 
 /** Deletes rows that are no longer needed, and counts for the metrics, until it is stopped. */
 export function startUpkeep(ctx: Context): { stop(): Promise<void> } {
-  const jobs = [startSweeper(ctx, sweepsOf(ctx)), startCensus(ctx)];
+  const jobs = [startSweeper(ctx, sweepsOf(ctx)), startCensus(ctx), { stop: () => writeFailedSignIns(ctx) }];
   return {
     stop: async () => {
       await Promise.all(jobs.map((job) => job.stop()));

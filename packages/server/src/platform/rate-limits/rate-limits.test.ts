@@ -263,7 +263,6 @@ onBothDatabases('limits', (open, dialect) => {
     const mail = (await t.mails()).find(({ to }) => to === email)!;
     const code = { json: { request, code: mail.code }, peer };
     expect((await t.ask('POST', '/magic_link/verify', code)).status).toBe(200);
-    // Each refusal takes 50 ms.
     await expectLimit(
       'email_codes_by_client',
       (index) =>

@@ -99,7 +99,7 @@ async function amend(
 }
 
 /**
- * Records a refused attempt to sign in to an account. The first one of a method and network is an event, whose count grows for an
+ * Records refused attempts to sign in to an account. The first of a method and network is an event, whose count grows for an
  * hour. Strangers can cause it at will: what exceeds the maximum of events or the maximum count costs one query and writes nothing.
  * Does nothing when the account is gone. Locks the log until the transaction ends, so call it last.
  */

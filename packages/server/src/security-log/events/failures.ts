@@ -19,20 +19,25 @@ const dayMs = 86_400_000;
 
 export const failureType = 'sign_in_failed';
 
-/** A refused attempt to sign in to an account, and the network that it came from, as CIDR. */
+/** Refused attempts to sign in to an account, and the network that they came from, as CIDR. */
 export interface FailedSignIn {
   readonly userId: string;
   readonly method: string;
   readonly network: string;
   readonly client: ClientInfo;
+  readonly times: number;
 }
 
 /**
- * Where a failure is counted; undefined if it is not recorded. `counted` is the event that counts it, and `detail` the detail
- * of that with the failure; `freeSlot` is the `once` of a new event, and `firstDetail` its detail. Either is missing if it
+ * Where failures are counted; undefined if they are not recorded. `counted` is the event that counts them, and `detail` the detail
+ * of that with the failures; `freeSlot` is the `once` of a new event, and `firstDetail` its detail. Either is missing if it
  * needs a new event, or if the day has no room for another one.
  */
-export async function findEntry(ctx: Context, on: Executor, { userId, method, network }: FailedSignIn) {
+export async function findEntry(
+  ctx: Context,
+  on: Executor,
+  { userId, method, network, times }: FailedSignIn,
+) {
   const today = Math.floor(ctx.clock() / dayMs);
   const slots = JSON.stringify([today - 1, today].flatMap(slotsOf));
   const rows = await store.listOnce(on, { user_id: userId, slots });
@@ -45,8 +50,9 @@ export async function findEntry(ctx: Context, on: Executor, { userId, method, ne
   const count = counted ? Number(detailOf(counted)['count']) : 0;
   const freeSlot = slotsOf(today).find((slot) => rows.every(({ once }) => once !== slot));
   const isFull = counted ? count >= maxFailuresCounted : freeSlot === undefined;
-  const detail = { method, network, count: count + 1 };
-  return isFull ? undefined : { counted, detail, firstDetail: { ...detail, count: 1 }, freeSlot };
+  const detail = { method, network, count: Math.min(count + times, maxFailuresCounted) };
+  const firstDetail = { ...detail, count: Math.min(times, maxFailuresCounted) };
+  return isFull ? undefined : { counted, detail, firstDetail, freeSlot };
 }
 
 /** The values of `once` that the events of a day have, one each. */

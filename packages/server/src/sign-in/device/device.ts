@@ -115,8 +115,8 @@ async function findByUserCode<Row>(
     throw error;
   }
   return countingFailures(ctx, 'device_code', async () => {
-    const failed = { userId: caller.userId, client };
-    await ctx.db.transaction((tx) => recordFailure(ctx, tx, 'device_code', failed));
+    const { userId } = caller;
+    recordFailure(ctx, 'device_code', client, { by: userId, findUserId: async () => userId });
     throw refused('wrong_code');
   });
 }

@@ -11,6 +11,7 @@ import {
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
 import { auditLogs } from '../../security-log/events/auditing.ts';
 import { maxFailureEventsPerDay, maxFailuresCounted } from '../../security-log/events/failures.ts';
+import { writeFailedSignIns } from './failure-queue.ts';
 
 interface Listed {
   readonly type: string;
@@ -19,6 +20,7 @@ interface Listed {
 }
 
 async function failuresOf(t: TestApp, { access_token: token }: Tokens): Promise<Listed[]> {
+  await writeFailedSignIns(t.ctx);
   const { body } = await t.ask('GET', '/events?limit=100', { token });
   return body.events.filter(({ type }: Listed) => type === 'sign_in_failed');
 }
@@ -127,11 +129,12 @@ onBothDatabases('failed sign-ins', (open) => {
     const ada = await t.login();
     const answers = [];
     for (const email of ['ada@example.com', 'nobody@example.com']) {
-      const startedAt = t.ctx.clock();
-      const { status, body } = await enterCode(t, await requestCode(t, email));
-      expect(t.ctx.clock() - startedAt).toBeGreaterThanOrEqual(50);
+      const request = await requestCode(t, email);
+      const before = t.statements.length;
+      const { status, body } = await enterCode(t, request);
       const { request_id, ...rest } = body;
-      answers.push({ status, rest });
+      // What runs before the response must not depend on the account, since its time would tell.
+      answers.push({ status, rest, statements: t.statements.slice(before) });
     }
     expect(answers[0]).toEqual(answers[1]!);
     expect(await failuresOf(t, ada)).toHaveLength(1);
@@ -149,6 +152,7 @@ onBothDatabases('failed sign-ins', (open) => {
     await Promise.all(
       Array.from({ length: 8 }, (_, n) => enterUserCode(n % 2 ? t : other, ada, networks[(n >> 1) % 2]!)),
     );
+    await writeFailedSignIns(other.ctx);
     expect((await detailsOf(t, ada)).map(({ count }) => count)).toEqual([4, 4]);
     await expectIntact(t);
     await other.close();
@@ -160,10 +164,14 @@ onBothDatabases('failed sign-ins', (open) => {
     // The events of one attack then stay within a day (UTC).
     t.pass(86_400 - ((t.ctx.clock() / 1000) % 86_400) + 1);
     const ada = await t.login();
-    for (let n = 0; n <= maxFailureEventsPerDay; n++) await enterUserCode(t, ada, `10.0.${n}.1`);
+    for (let n = 0; n <= maxFailureEventsPerDay; n++) {
+      await enterUserCode(t, ada, `10.0.${n}.1`);
+      await writeFailedSignIns(t.ctx);
+    }
     expect(await failuresOf(t, ada)).toHaveLength(maxFailureEventsPerDay);
     const before = t.statements.length;
     await enterUserCode(t, ada, '10.1.0.1');
+    await writeFailedSignIns(t.ctx);
     const statements = t.statements.slice(before).join('\n');
     expect(statements).toContain('"once" in');
     expect(statements).not.toMatch(/for (no key )?update|(update|insert into) "event/);
@@ -181,6 +189,7 @@ test('the events of failures are found without reading the others of the account
   const t = await openApp('sqlite');
   const ada = await t.login();
   await enterUserCode(t, ada, '192.0.2.1');
+  await writeFailedSignIns(t.ctx);
   const text = t.statements.find((statement) => statement.includes('"once" in'))!;
   const plan = await t.ctx.db.read.run<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, ['usr_a', '[]']);
   expect(plan[0]!.detail).toMatch(/^SEARCH events USING INDEX events_once \(user_id=\? AND once=\?\)/);

@@ -1,9 +1,8 @@
 import type { Context } from '../../platform/context.ts';
-import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { networkKey } from '../../platform/values/client-address.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { recordFailedSignIn } from '../../security-log/events/events.ts';
+import { type RefusedAttempt, recordLater } from './failure-queue.ts';
 
 /** Why sign-ins are refused, by method. A code of a device is one that a signed-in user types. */
 export const signInFailureReasons = {
@@ -34,14 +33,13 @@ export const signInFailureReasons = {
 } as const satisfies Record<string, readonly string[]>;
 type SignInFailureMethod = keyof typeof signInFailureReasons;
 
-/** Records a refused attempt in the log of the account it was for. Call it last in its transaction. */
+/** Records a refused attempt in the log of the account it was for, if there is one, apart from the response. */
 export const recordFailure = (
   ctx: Context,
-  tx: Executor,
   method: SignInFailureMethod,
-  { userId, client }: { readonly userId: string; readonly client: ClientInfo },
-): Promise<void> =>
-  recordFailedSignIn(ctx, tx, { userId, method, network: networkKey(client.ipAddress), client });
+  client: ClientInfo,
+  account: Pick<RefusedAttempt, 'by' | 'findUserId'>,
+): void => recordLater(ctx, { ...account, method, network: networkKey(client.ipAddress), client });
 
 /** Whether a sign-in was refused for what it presented, not by a rate limit or a failure of the service. */
 const isRefusal = (error: unknown): error is AuthError =>

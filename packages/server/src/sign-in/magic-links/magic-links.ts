@@ -22,12 +22,6 @@ import { emailCodeOf, signInTemplate } from './mail.ts';
 import { maxCodeAttempts } from './settings.ts';
 import * as store from './store.ts';
 
-/**
- * When a refused code is answered, at the earliest. Recording it takes time only if the address has an account, and the time of the
- * response must not tell.
- */
-const codeRefusalMs = 50;
-
 /** Where a request for a mail comes from, the language it prefers, and the cookie by which its browser may be known. */
 interface RequestOrigin {
   readonly client: ClientInfo;
@@ -149,7 +143,6 @@ export async function signInWithCode(
   const session = await countingFailures(ctx, 'email_code', async () => {
     const handle = readHandle(ctx.keys, 'magicLinkRequest', request);
     if (!handle || normalizeUserCode(typed) !== undefined) throw refused('malformed');
-    const refusalTime = ctx.timers.sleep(codeRefusalMs);
     const attempt = await ctx.limiter.take(byClient('email_codes_by_client', origin.client));
     const id = handle.subject.toString('base64url');
     const result = await ctx.db.transaction(async (tx) => {
@@ -157,12 +150,15 @@ export async function signInWithCode(
       if ('link' in verified) {
         return (await completeSignIn(ctx, tx, verified.link, 'email_code', origin)) ?? 'ended';
       }
-      await recordRefusedCode(ctx, tx, verified.refused, origin.client);
-      return verified.refused === undefined ? 'ended' : 'wrong_code';
+      return verified.refused ?? 'ended';
     });
-    if (typeof result === 'string') {
-      await refusalTime;
-      throw refused(result);
+    if (result === 'ended') throw refused(result);
+    if ('email' in result) {
+      recordFailure(ctx, 'email_code', origin.client, {
+        by: result.email_key,
+        findUserId: async () => (await findAccountOf(ctx.db.read, result.email))?.id,
+      });
+      throw refused('wrong_code');
     }
     await attempt.refund();
     return result;
@@ -186,16 +182,6 @@ async function verifyCode(
   if (link) return isCodeOf(ctx, link, code) ? { link } : { refused: link };
   const [spent] = await store.findMagicLink(tx, { id });
   return { refused: spent && isUsable(spent, now) ? spent : undefined };
-}
-
-async function recordRefusedCode(
-  ctx: Context,
-  tx: Executor,
-  link: MagicLink | undefined,
-  client: ClientInfo,
-): Promise<void> {
-  const account = link && (await findAccountOf(tx, link.email));
-  if (account) await recordFailure(ctx, tx, 'email_code', { userId: account.id, client });
 }
 
 /** Compares with the code under every key of the ring: the mail may be older than the newest key. */

@@ -66,11 +66,9 @@ async function recordingRefusals<Result>(
     return await ceremony();
   } catch (error) {
     if (error instanceof AuthError && error.code === 'invalid_grant') {
-      const [passkey] = await store.findCredential(ctx.db.read, { id: credentialId });
-      if (passkey) {
-        const failed = { userId: passkey.user_id, client };
-        await ctx.db.transaction((tx) => recordFailure(ctx, tx, 'passkey', failed));
-      }
+      const findUserId = async () =>
+        (await store.findCredential(ctx.db.read, { id: credentialId })).at(0)?.user_id;
+      recordFailure(ctx, 'passkey', client, { by: credentialId, findUserId });
     }
     throw error;
   }
