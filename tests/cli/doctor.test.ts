@@ -15,7 +15,7 @@ test('doctor reports a sound service as ok, an untrusted proxy as a warning and 
     /^ok +the settings are valid$/m,
     /^ok +all migrations are applied$/m,
     /^ok +the key file .* is readable by its owner only$/m,
-    /^ok +the service is running$/m,
+    /^ok +the service is running and ready$/m,
     /^ok +no forwarding headers from untrusted proxies$/m,
     /^warning +LATCHKEY_RATE_LIMITS is off/m,
   ]) {
@@ -38,7 +38,7 @@ test('doctor --json prints one JSON object, even if a setting is invalid', async
   const report = JSON.parse(sound.stdout);
   expect(report.failed).toBe(0);
   expect(report.findings).toContainEqual({ state: 'ok', text: 'all migrations are applied' });
-  expect(report.findings).toContainEqual({ state: 'ok', text: 'the service is running' });
+  expect(report.findings).toContainEqual({ state: 'ok', text: 'the service is running and ready' });
   chmodSync(join(service.directory, 'latchkey.keys'), 0o644);
   const wrong = await runOperator(service.env, 'doctor', '--json');
   expect([wrong.code, JSON.parse(wrong.stdout).failed]).toEqual([1, 1]);
@@ -68,7 +68,7 @@ test('doctor compares the clocks of this machine and of PostgreSQL', async () =>
   const { code, stdout } = await runOperator(service.env, 'doctor');
   expect(stdout).toMatch(/^ok +the clocks of this machine and of the database differ by \d+ ms$/m);
   expect(stdout).toMatch(/^ok +LATCHKEY_KEYS is set$/m);
-  expect(stdout).toMatch(/^ok +the service is running$/m);
+  expect(stdout).toMatch(/^ok +the service is running and ready$/m);
   expect(code).toBe(0);
   await service.stop();
 });
