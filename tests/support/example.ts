@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded } from './cleanup.ts';
 import { freePort } from './free-port.ts';
+import { until } from './until.ts';
 
 export const examples = join(import.meta.dir, '../../examples');
-const startDeadlineMs = 15_000;
 
 export interface RunningExample {
   readonly url: string;
@@ -28,13 +28,11 @@ export async function startExample(
     hasEnded(child.pid);
   };
   const url = `http://localhost:${port}`;
-  const deadline = Date.now() + startDeadlineMs;
-  while (!(await fetch(url).then(Boolean, () => false))) {
-    if (child.exitCode !== null || Date.now() > deadline) {
-      await stop();
-      throw new Error(`${command.join(' ')} did not start: ${await new Response(child.stderr).text()}`);
-    }
-    await Bun.sleep(20);
+  const isThere = () => fetch(url).then(Boolean, () => false);
+  await until(async () => child.exitCode !== null || (await isThere()), command.join(' '));
+  if (child.exitCode !== null) {
+    await stop();
+    throw new Error(`${command.join(' ')} did not start: ${await new Response(child.stderr).text()}`);
   }
   return { url, stop };
 }

@@ -23,50 +23,47 @@ afterAll(() => {
 });
 
 /** A connection, and what has come back over it: its end is `end`, and a reset `close`. */
-async function open(): Promise<{ socket: Socket; seen: string[]; until(what: string): Promise<void> }> {
+async function open(): Promise<{ socket: Socket; seen: string[]; untilSeen(what: string): Promise<void> }> {
   const seen: string[] = [];
   const socket = connect({ port: proxy.port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('data', (data) => seen.push(String(data)));
   socket.on('end', () => seen.push('end'));
   socket.on('error', () => {});
   socket.on('close', () => seen.push('close'));
-  const until = async (what: string) => {
-    while (!seen.includes(what)) await Bun.sleep(5);
-  };
+  const untilSeen = (what: string) => until(() => seen.includes(what), what);
   await new Promise((resolve) => socket.once('connect', resolve));
-  return { socket, seen, until };
+  return { socket, seen, untilSeen };
 }
 
 test('undisturbed, data passes both ways', async () => {
-  const { socket, until } = await open();
+  const { socket, untilSeen } = await open();
   socket.write('one');
-  await until('one');
+  await untilSeen('one');
   socket.destroy();
 });
 
 test('cut closes what is open and what follows', async () => {
   const before = await open();
   before.socket.write('one');
-  await before.until('one');
+  await before.untilSeen('one');
   proxy.disturb('cut');
-  await before.until('close');
+  await before.untilSeen('close');
   const after = await open();
-  await after.until('close');
+  await after.untilSeen('close');
   proxy.disturb(undefined);
   expect(after.seen).not.toContain('one');
 });
 
 test('hang holds data back until it ends, and closes nothing', async () => {
-  const { socket, seen, until } = await open();
+  const { socket, seen, untilSeen } = await open();
   proxy.disturb('hang');
   socket.write('late');
   // Another connection is answered meanwhile, so the held data had the time to pass.
   const other = connect(echo.port, '127.0.0.1', () => other.write('x'));
   await new Promise((resolve) => other.once('data', resolve));
-  await Bun.sleep(50);
   expect(seen).toEqual([]);
   proxy.disturb(undefined);
-  await until('late');
+  await untilSeen('late');
   other.destroy();
   socket.destroy();
 });
@@ -84,11 +81,11 @@ test.each(['slow', 'reorder'] as const)('%s keeps the order within a connection'
 test('half close ends the answers, of open connections and of new ones', async () => {
   const before = await open();
   before.socket.write('one');
-  await before.until('one');
+  await before.untilSeen('one');
   proxy.disturb('half close');
-  await before.until('end');
+  await before.untilSeen('end');
   const after = await open();
-  await after.until('end');
+  await after.untilSeen('end');
   proxy.disturb(undefined);
   for (const { socket, seen } of [before, after]) {
     expect(seen).not.toContain('close');

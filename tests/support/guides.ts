@@ -7,10 +7,9 @@ import { endAtExit, hasEnded } from './cleanup.ts';
 import { addNpx, decide, type Home, newHome, userCodeIn } from './cli.ts';
 import { freePort } from './free-port.ts';
 import { type TestService, temporaryDirectory } from './service.ts';
+import { until } from './until.ts';
 
 const root = join(import.meta.dir, '../..');
-const blockDeadlineMs = 45_000;
-const pollMs = 20;
 
 /** The code blocks of one language in a document, in their order. */
 export async function codeBlocks(document: string, language: string): Promise<string[]> {
@@ -63,16 +62,18 @@ export function openTerminal(home: Home, replacements: Replacements): Terminal {
       const script = `{ ${replaced(block, replacements)}\n} </dev/null >${shown} 2>&1\necho $? >${code}.new\nmv ${code}.new ${code}\n`;
       child.stdin.write(script);
       child.stdin.flush();
-      const deadline = Date.now() + blockDeadlineMs;
-      for (let seen = 0; ; ) {
-        const isOver = existsSync(code);
-        const output = existsSync(shown) ? readFileSync(shown, 'utf8') : '';
-        if (output.length > seen) onOutput(output);
-        seen = output.length;
-        if (isOver) return { code: Number(readFileSync(code, 'utf8')), output };
-        if (Date.now() > deadline) throw new Error(`this did not end:\n${block}\n${output}`);
-        await Bun.sleep(pollMs);
-      }
+      let output = '';
+      await until(
+        () => {
+          const isOver = existsSync(code);
+          const seen = output.length;
+          output = existsSync(shown) ? readFileSync(shown, 'utf8') : '';
+          if (output.length > seen) onOutput(output);
+          return isOver;
+        },
+        () => `the end of this:\n${block}\n${output}`,
+      );
+      return { code: Number(readFileSync(code, 'utf8')), output };
     },
     close: () => ended(child),
   };
@@ -93,13 +94,13 @@ export async function startBlock(
     stderr: 'pipe',
   });
   endAtExit(child.pid);
-  const deadline = Date.now() + blockDeadlineMs;
-  while (!(await isReady().catch(() => false))) {
-    if (child.exitCode !== null || Date.now() > deadline) {
-      await ended(child);
-      throw new Error(`this did not start:\n${block}\n${await new Response(child.stderr).text()}`);
-    }
-    await Bun.sleep(pollMs);
+  await until(
+    async () => child.exitCode !== null || (await isReady().catch(() => false)),
+    `the start of this:\n${block}`,
+  );
+  if (child.exitCode !== null) {
+    await ended(child);
+    throw new Error(`this did not start:\n${block}\n${await new Response(child.stderr).text()}`);
   }
   return () => ended(child);
 }

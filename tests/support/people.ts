@@ -3,6 +3,7 @@
 import { expect } from 'bun:test';
 import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { apiAt, codeIn, linkTokenIn, loginByMail, mailTo, request } from './http.ts';
+import { until } from './until.ts';
 
 /** A phone in dark mode. */
 export const phone = {
@@ -62,15 +63,15 @@ export const newAddress = () => `${crypto.randomUUID()}@example.com`;
 
 /** The newest link with a token in the mails to an address about a subject. */
 export async function linkTo(url: string, to: string, subject: string): Promise<string> {
-  for (let tries = 0; tries < 500; tries++) {
+  let mail: { to: string; subject: string; text: string } | undefined;
+  await until(async () => {
     const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as {
-      messages: { to: string; subject: string; text: string }[];
+      messages: (typeof mail & {})[];
     };
-    const mail = messages.find((one) => one.to === to && one.subject.includes(subject));
-    if (mail) return /^http\S+#token=\S+$/m.exec(mail.text)?.[0] ?? '';
-    await Bun.sleep(20);
-  }
-  throw new Error(`no mail about ${subject} to ${to}`);
+    mail = messages.find((one) => one.to === to && one.subject.includes(subject));
+    return mail !== undefined;
+  }, `a mail about ${subject} to ${to}`);
+  return /^http\S+#token=\S+$/m.exec(mail!.text)?.[0] ?? '';
 }
 
 /** Requests a sign-in email on the sign-in page. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
 import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
 import { freePort } from './free-port.ts';
+import { until } from './until.ts';
 
 export interface PgBouncer {
   /** The address of the same database through the pooler. */
@@ -15,7 +16,6 @@ export interface PgBouncer {
 
 /** Fewer than the connections of one service, so that its transactions must share them. */
 const serverConnections = 4;
-const pollMs = 20;
 
 const program = Bun.which('pgbouncer') ?? Bun.which('/usr/sbin/pgbouncer');
 
@@ -57,10 +57,8 @@ ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction
   });
   endAtExit(child.pid);
   child.exited.then(() => hasEnded(child.pid));
-  while (!(await accepts(port))) {
-    if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}`);
-    await Bun.sleep(pollMs);
-  }
+  await until(async () => child.exitCode !== null || (await accepts(port)), 'PgBouncer');
+  if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}`);
   const url = new URL(databaseUrl);
   url.host = `127.0.0.1:${port}`;
   return {

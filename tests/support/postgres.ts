@@ -69,7 +69,7 @@ function databases(
   return {
     url,
     createDatabase: async (copyOf) => {
-      const name = `${databasePrefix}${process.pid}_${Date.now()}_${created++}`;
+      const name = `${databasePrefix}${process.pid}_${crypto.randomUUID().slice(0, 8)}_${created++}`;
       const template = copyOf === undefined ? 'template0' : new URL(copyOf).pathname.slice(1);
       await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template} ${strategy}`);
       return url(name);

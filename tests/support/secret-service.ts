@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type BusValue, encodeMessage, incoming } from '@latchkey/client/internal/storage/session-bus';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
+import { until } from './until.ts';
 
 export interface SecretService {
   /** For DBUS_SESSION_BUS_ADDRESS. */
@@ -51,8 +52,10 @@ export async function startSecretService(home: string, password?: string): Promi
   );
   // Clients that come before it find no keychain.
   const isThere = [...dbusSend, 'org.freedesktop.DBus.NameHasOwner', 'string:org.freedesktop.secrets'];
-  while (!(await new Response(start(isThere, '').stdout).text()).includes('boolean true'))
-    await Bun.sleep(20);
+  await until(
+    async () => (await new Response(start(isThere, '').stdout).text()).includes('boolean true'),
+    'the keychain',
+  );
   return {
     address,
     signalBus: (name) => bus.kill(name),

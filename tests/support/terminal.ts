@@ -3,10 +3,9 @@
 import { spawn } from 'bun';
 import { endAtExit, hasEnded } from './cleanup.ts';
 import type { Home } from './cli.ts';
+import { until } from './until.ts';
 
 export const terminalColumns = 100;
-const showDeadlineMs = 15_000;
-const pollMs = 2;
 
 export interface Terminal {
   /** All output so far, with its control sequences. */
@@ -41,13 +40,11 @@ export function openTerminal(
   return {
     screen: () => text,
     shows: async (pattern) => {
-      const deadline = Date.now() + showDeadlineMs;
-      while (Date.now() < deadline) {
-        const found = pattern.exec(text);
-        if (found) return found;
-        await Bun.sleep(pollMs);
-      }
-      throw new Error(`${pattern} was not printed:\n${text}`);
+      await until(
+        () => pattern.test(text),
+        () => `${pattern} in:\n${text}`,
+      );
+      return pattern.exec(text)!;
     },
     type: (keys) => child.terminal?.write(keys),
     exited: child.exited,

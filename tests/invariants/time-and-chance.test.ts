@@ -1,0 +1,124 @@
+// Tests neither wait for a time nor measure one, and draw nothing that a seed does not repeat. A stall of the machine then
+// changes nothing, and a failure can be repeated. CONTRIBUTING.md says what to use instead.
+
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { Glob } from 'bun';
+
+const root = join(import.meta.dir, '../..');
+
+const forbidden: Readonly<Record<string, RegExp>> = {
+  'Bun.sleep': /\bBun\.sleep\b/,
+  setTimeout: /\bset(?:Timeout|Interval)\b|timers\/promises/,
+  'Date.now': /\bDate\.now\b|\bnew Date\(\)/,
+  'performance.now': /\bperformance\.now\b|\bBun\.nanoseconds\b|\bhrtime\b/,
+  'Math.random': /\bMath\.random\b|from 'fast-check'/,
+  setSystemTime: /\bsetSystemTime\b|\buseFakeTimers\b/,
+  setDefaultTimeout: /\bsetDefaultTimeout\b/,
+  'a time limit of its own': /^ *\}, [\d_]+\);$/m,
+  retry: /\bretry: *\d|\brepeats: *\d/,
+};
+type Forbidden = keyof typeof forbidden;
+
+/** What a file or folder may use nevertheless, and why. */
+const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]>> = {
+  'tests/support/until.ts': ['the one wait for a state', 'Bun.sleep', 'performance.now'],
+  'tests/support/fc.ts': ['gives fast-check the seed', 'Math.random'],
+  'tests/support/cli.ts': ['stores logins for programs, which live in real time', 'Date.now'],
+  'tests/support/client-suite.ts': ['stores a login for a service that lives in real time', 'Date.now'],
+  'tests/support/issuer.ts': ['issues tokens for a service that lives in real time', 'Date.now'],
+  'tests/support/verifier-worker.ts': [
+    'a program, which says when it last accepted a token',
+    'setTimeout',
+    'Date.now',
+  ],
+  'tests/support/store-worker.ts': ['a program, which holds a lock while another waits', 'setTimeout'],
+  'tests/support/fault-proxy.ts': ['a slow network', 'Bun.sleep', 'Math.random'],
+  'tests/support/smtp.ts': ['a slow mail server, and when it took a mail', 'Bun.sleep', 'performance.now'],
+  'tests/support/transcript.ts': ['pauses of a transcript, between two programs', 'Bun.sleep'],
+  'tests/support/gallery/': ['pages that show the time of the browser', 'Date.now'],
+  'packages/server/src/platform/telemetry/log.test.ts': [
+    'within a program that logs after a pause',
+    'Bun.sleep',
+  ],
+  'packages/server/src/whole-account/disowning/every-order.test.ts': [
+    'walks of the long run',
+    'a time limit of its own',
+  ],
+  // Not converted yet.
+  'tests/support/service.ts': ['', 'Bun.sleep', 'Date.now'],
+  'tests/support/free-port.ts': ['', 'Math.random'],
+  'packages/dashboard/': ['', ...Object.keys(forbidden)],
+  'tests/browser/': ['', ...Object.keys(forbidden)],
+  'tests/cli/': ['', ...Object.keys(forbidden)],
+  'tests/deploy/': ['', ...Object.keys(forbidden)],
+  'tests/faults/': ['', ...Object.keys(forbidden)],
+  'tests/generated-client/': ['', ...Object.keys(forbidden)],
+  'tests/history/': ['', ...Object.keys(forbidden)],
+  'tests/hostile/': ['', ...Object.keys(forbidden)],
+  'tests/processes/': ['', ...Object.keys(forbidden)],
+  'tests/relay-kit/': ['', ...Object.keys(forbidden)],
+  'tests/release/': ['', ...Object.keys(forbidden)],
+  'tests/relying-parties/': ['', ...Object.keys(forbidden)],
+  'tests/runtimes/': ['', ...Object.keys(forbidden)],
+  'tests/soak/': ['', ...Object.keys(forbidden)],
+};
+
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, '');
+
+const usesIn = (text: string): Forbidden[] =>
+  Object.keys(forbidden).filter((name) => forbidden[name]!.test(withoutComments(text)));
+
+const files = [...new Glob('{tests,packages}/**/*.{ts,tsx}').scanSync(root)].filter(
+  (path) =>
+    (path.startsWith('tests/') || /\.test\.tsx?$/.test(path)) &&
+    !path.includes('node_modules/') &&
+    path !== 'tests/invariants/time-and-chance.test.ts',
+);
+
+const used = new Map<string, Forbidden[]>();
+for (const path of files) {
+  const uses = usesIn(await Bun.file(join(root, path)).text());
+  if (uses.length > 0) used.set(path, uses);
+}
+
+const placeOf = (path: string): string | undefined =>
+  Object.keys(allowed).find((place) => path === place || (place.endsWith('/') && path.startsWith(place)));
+
+describe('time and chance in tests', () => {
+  test('tests use no clock, timer or chance of the machine, outside of a list', () => {
+    const complaints = [...used].flatMap(([path, uses]) => {
+      const [, ...names] = allowed[placeOf(path) ?? ''] ?? [''];
+      return uses.filter((name) => !names.includes(name)).map((name) => `${path} uses ${name}`);
+    });
+    expect(files.length).toBeGreaterThan(200);
+    expect(complaints).toEqual([]);
+  });
+
+  test('nothing is on the list that needs it no longer', () => {
+    const needed = new Set(
+      [...used].flatMap(([path, uses]) => uses.map((name) => `${placeOf(path)} ${name}`)),
+    );
+    const needless = Object.entries(allowed).flatMap(([place, [reason, ...names]]) =>
+      reason === ''
+        ? []
+        : names.filter((name) => !needed.has(`${place} ${name}`)).map((name) => `${place}: ${name}`),
+    );
+    expect(needless).toEqual([]);
+  });
+
+  test.each([
+    ['Bun.sleep', 'await Bun.sleep(20);'],
+    ['setTimeout', "import { setTimeout as sleep } from 'node:timers/promises';"],
+    ['Date.now', 'const age = new Date().getTime();'],
+    ['performance.now', 'const startedAt = performance.now();'],
+    ['Math.random', "import fc from 'fast-check';"],
+    ['setSystemTime', 'setSystemTime(new Date(0));'],
+    ['setDefaultTimeout', 'setDefaultTimeout(30_000);'],
+    ['a time limit of its own', '  }, 30_000);'],
+    ['retry', "test('a', run, { retry: 2 });"],
+  ])('%s is found', (name, text) => {
+    expect(usesIn(text)).toEqual([name]);
+    expect(usesIn(`// ${text}`)).toEqual([]);
+  });
+});
