@@ -9,7 +9,7 @@ import { generateKey, parseKeyRing } from '../../packages/server/src/platform/cr
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+import { runOperator, runOperatorInto, startService, temporaryDirectory } from '../support/service.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -134,6 +134,10 @@ test('retiring a key tells how many sessions may end, and the list shows no secr
   expect(stdout).toMatch(/^ID +KIND +ALGORITHM +STATE/);
   expect(stdout).toMatch(/server key +HMAC-SHA-256 +signing/);
 
+  const ring = readFileSync(file, 'utf8');
+  const lost = await runOperatorInto('>&-', service.env, 'keys', 'retire', older!);
+  expect(lost).toEqual({ code: 1, stderr: expect.stringContaining('Nothing was changed.') });
+  expect(readFileSync(file, 'utf8')).toBe(ring);
   const retired = await done(service.env, 'keys', 'retire', older!);
   expect(retired.stderr).toContain('2 active sessions and 0 keys of users');
   expect(retired.stdout).toBe(`LATCHKEY_RETIRED_KEYS=${list.split(',')[0]}\n`);

@@ -134,6 +134,25 @@ export async function runOperator(
   return { code, stdout, stderr };
 }
 
+/** Runs one `latchkey-server` command whose standard output goes where a shell redirects it, such as `>&-`. */
+export async function runOperatorInto(
+  redirection: string,
+  env: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<Omit<OperatorResult, 'stdout'>> {
+  const child = spawn(['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...serverProgram, ...args], {
+    cwd: temporaryDirectory(),
+    env: cleanEnvironment(env),
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
+  endAtExit(child.pid);
+  const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+  hasEnded(child.pid);
+  return { code, stderr };
+}
+
 /** One `latchkey-server` command that runs until it is ended. */
 export interface RunningOperator {
   readonly pid: number;

@@ -1,5 +1,6 @@
 // How the operator's commands print lists: a table for people, JSON lines for programs, both a part at a time.
 
+import { fstatSync, statSync } from 'node:fs';
 import { terminalJson, untrustedText } from '@latchkey/contract/untrusted-text';
 import { ConfigError } from '../platform/config/config-error.ts';
 import { chunksOf } from '../platform/values/lines.ts';
@@ -23,6 +24,24 @@ const writeChunk = (chunk: string): Promise<boolean> =>
       else reject(new ConfigError(`Standard output cannot be written: ${error.message}.`));
     });
   });
+
+/**
+ * Writes a secret that is shown only once. Call it before the commit of what makes the secret valid: what cannot be written must not exist.
+ * @throws {ConfigError} if it cannot be written, or nobody would read it
+ */
+export async function writeSecret(text: string): Promise<void> {
+  if (isDiscarded()) throw unwritten('it is closed or /dev/null, so the secret would be lost');
+  const isWritten = await write(text).catch((error: Error) => {
+    throw new ConfigError(`${error.message} Nothing was changed.`);
+  });
+  if (!isWritten) throw unwritten('its reader has ended');
+}
+
+const unwritten = (reason: string): ConfigError =>
+  new ConfigError(`Standard output cannot be written: ${reason}. Nothing was changed.`);
+
+/** A standard output that was closed is /dev/null in this process. */
+const isDiscarded = (): boolean => fstatSync(process.stdout.fd).rdev === statSync('/dev/null').rdev;
 
 export async function writeLines(lines: AsyncIterable<string>): Promise<undefined> {
   for await (const chunk of chunksOf(lines)) if (!(await writeChunk(chunk))) return;

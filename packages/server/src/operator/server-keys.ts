@@ -19,7 +19,7 @@ import {
   rotateSigningKey,
 } from '../trust/signing-keys/signing-keys.ts';
 import { counted, printsList, type Run, withArgument } from './commands.ts';
-import { shortTime, type Table, timeOf } from './output.ts';
+import { shortTime, type Table, timeOf, writeSecret } from './output.ts';
 
 const restart = 'A running service does not notice: restart every node';
 
@@ -121,46 +121,52 @@ async function* allKeys(ctx: Context) {
     yield listed(kid, 'signing key', algorithm, state, { signsFrom });
 }
 
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const say = (text: string): undefined => void process.stderr.write(`${text}\n`);
 
 /**
  * Changes the ring in the key file, under the write lock of its database, which ends with the process: of two commands at
- * once, one sees what the other did. A ring in `LATCHKEY_KEYS` is not changed. Adds the setting to set, if any.
+ * once, one sees what the other did. A ring in `LATCHKEY_KEYS` is not changed: the value to set is printed. What is printed are
+ * secrets, so nothing changes unless it was written.
+ * @param more further settings to set
  */
 async function changeRing<Changed extends { readonly list: string }>(
   ctx: Context,
   change: (list: string) => Changed,
-): Promise<Changed & { readonly setting: string }> {
+  more: (changed: Changed) => readonly string[] = () => [],
+): Promise<Changed> {
   if (hasConfiguredKeys()) {
     const changed = change(readKeyList(ctx.config));
+    await writeSettings([`LATCHKEY_KEYS=${changed.list}`, ...more(changed)]);
     say(
       'LATCHKEY_KEYS is set, so nothing was changed. Set it to the value on standard output, on every node.',
     );
-    return { ...changed, setting: `LATCHKEY_KEYS=${changed.list}` };
+    return changed;
   }
   // SQLite, on which a transaction runs once.
   const changed = await ctx.db.transaction(async () => {
     const ring = change(readKeyList(ctx.config));
+    await writeSettings(more(ring));
     writeKeyFile(ctx.config, ring.list);
     return ring;
   });
   say(`Changed the key file ${keyFilePath(ctx.config)}.`);
-  return { ...changed, setting: '' };
+  return changed;
 }
 
-async function add(ctx: Context): Promise<string> {
-  const { id, setting } = await changeRing(ctx, withNewKey);
+const writeSettings = async (settings: readonly string[]): Promise<void> => {
+  if (settings.length > 0) await writeSecret(settings.join('\n'));
+};
+
+async function add(ctx: Context): Promise<undefined> {
+  const { id } = await changeRing(ctx, withNewKey);
   say(`The new server key ${id} verifies and does not sign yet.`);
   say(`${restart}, then run: latchkey-server keys promote ${id}`);
-  return setting;
 }
 
-async function promote(ctx: Context, id: string): Promise<string> {
-  if (keyIdOf(ctx.keys.signing) === id) {
-    say(`The server key ${id} already signs. Nothing was changed.`);
-    return '';
-  }
-  const { setting } = await changeRing(ctx, (list) => {
+async function promote(ctx: Context, id: string): Promise<undefined> {
+  if (keyIdOf(ctx.keys.signing) === id)
+    return say(`The server key ${id} already signs. Nothing was changed.`);
+  await changeRing(ctx, (list) => {
     const promoted = withSigningKey(list, id);
     if (promoted === undefined) throw unknownKey(id);
     return { list: promoted };
@@ -168,19 +174,26 @@ async function promote(ctx: Context, id: string): Promise<string> {
   say(`The server key ${id} signs from now on; the other keys still verify.`);
   say('Every node must have been restarted since the key was added, or it refuses the new tokens.');
   say(`${restart}.`);
-  return setting;
 }
 
-async function retire(ctx: Context, id: string): Promise<string> {
+async function retire(ctx: Context, id: string): Promise<undefined> {
   const warnings = ctx.keys.all.some((key) => keyIdOf(key) === id) ? await dependents(ctx, id) : [];
-  const { retired, setting } = await changeRing(ctx, (list) => {
-    if (keyIdOf(parseKeyRing(list).signing) === id) {
-      throw conflict(`The server key ${id} signs. Promote another one first.`);
-    }
-    const shorter = withoutKey(list, id);
-    if (!shorter) throw unknownKey(id);
-    return shorter;
-  });
+  const others = readRetiredKeyList();
+  await changeRing(
+    ctx,
+    (list) => {
+      if (keyIdOf(parseKeyRing(list).signing) === id) {
+        throw conflict(`The server key ${id} signs. Promote another one first.`);
+      }
+      const shorter = withoutKey(list, id);
+      if (!shorter) throw unknownKey(id);
+      return shorter;
+    },
+    ({ retired }) =>
+      warnings.length === 0
+        ? []
+        : [`LATCHKEY_RETIRED_KEYS=${others === '' ? retired : `${retired},${others}`}`],
+  );
   say(`The server key ${id} was taken out of the ring.`);
   for (const warning of warnings) say(`Warning: ${warning}`);
   if (warnings.length > 0) {
@@ -190,10 +203,6 @@ async function retire(ctx: Context, id: string): Promise<string> {
     );
   }
   say(`${restart}.`);
-  if (warnings.length === 0) return setting;
-  const others = readRetiredKeyList();
-  const retiredKeys = `LATCHKEY_RETIRED_KEYS=${others === '' ? retired : `${retired},${others}`}`;
-  return setting === '' ? retiredKeys : `${setting}\n${retiredKeys}`;
 }
 
 const unknownKey = (id: string): AuthError =>

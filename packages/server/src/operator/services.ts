@@ -15,7 +15,7 @@ import {
 } from '../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../sessions/revocation.ts';
 import { printsList, type Run, withArgument } from './commands.ts';
-import { shortTime, type Table, timeOf } from './output.ts';
+import { shortTime, type Table, timeOf, write, writeSecret } from './output.ts';
 
 /** `services create`, `set`, `list`, `rotate`, `retire` and `revoke`. */
 export function serviceCommands(program: Command, run: Run): void {
@@ -118,9 +118,11 @@ function addRegistrationCommands(services: Command, run: Run): void {
           (other) => other.name === name && !other.revokedAt,
         );
         const registration = { ...emptyRegistration, ...namedBy(options) };
-        const created = await createService(ctx, name, registration);
         const others = namesakes.map(({ id }) => ` ${id} has the same name.`).join('');
-        return shownOnce(`Created the service ${name}.${others}`, created);
+        await createService(ctx, name, registration, (created) =>
+          showKey(`Created the service ${name}.${others}`, created),
+        );
+        return undefined;
       }),
     );
 
@@ -144,10 +146,11 @@ function addRegistrationCommands(services: Command, run: Run): void {
     });
 }
 
-const shownOnce = (sentence: string, { id, secret }: CreatedService): string =>
-  secret === undefined
-    ? `${sentence} It is public: it has an id and no key.\n${id}`
-    : `${sentence} Save its key now: it is not shown again.\n${id}:${secret}`;
+const showKey = async (sentence: string, { id, secret }: CreatedService): Promise<void> => {
+  if (secret !== undefined)
+    await writeSecret(`${sentence} Save its key now: it is not shown again.\n${id}:${secret}`);
+  else await write(`${sentence} It is public: it has an id and no key.\n${id}`);
+};
 
 const entryOf = ({ createdAt, lastUsedAt, revokedAt, scopes, ...service }: ListedService) => ({
   id: service.id,
@@ -197,7 +200,10 @@ function addServiceKeyCommands(services: Command, run: Run): void {
   withId(
     'rotate',
     'add a second secret, which works beside the first; the last line is id:secret and is shown only once',
-    async (ctx, id) => shownOnce(`Added a secret to ${id}.`, await rotateServiceKey(ctx, id)),
+    async (ctx, id) => {
+      await rotateServiceKey(ctx, id, (rotated) => showKey(`Added a secret to ${id}.`, rotated));
+      return undefined;
+    },
   );
   withId('retire', 'end the older of two secrets at once', async (ctx, id) => {
     await retireServiceKey(ctx, id);

@@ -60,14 +60,20 @@ const registrationOf = (row: ReturnType<typeof columnsOf>): Omit<Registration, '
 /** A registered service. One that was registered as public has no secret. */
 export type CreatedService = Pick<ServiceCredentials, 'id'> & Partial<ServiceCredentials>;
 
+/** Shows a new key to the operator, once. If it rejects, the key does not come into being. */
+export type ShowKey = (created: CreatedService) => Promise<void>;
+
+const shownByCaller: ShowKey = async () => undefined;
+
 /**
- * Registers a service with what it declares and may do. The result is the only time its secret is shown.
+ * Registers a service with what it declares and may do. `show` is called before the commit, with the only copy of its secret.
  * @throws {AuthError} `invalid_request`; `conflict` if one of the names belongs to another service
  */
 export async function createService(
   ctx: Context,
   name: string,
   registration: Registration,
+  show: ShowKey = shownByCaller,
 ): Promise<CreatedService> {
   requireName(name);
   requireValid(registration);
@@ -75,6 +81,8 @@ export async function createService(
   const { rights, isPublic } = registration;
   const id = newId('svc_', ctx.random);
   const { secret, hash } = newSecret(ctx.random);
+  const created = isPublic ? { id } : { id, secret };
+  const showOnce = once(() => show(created));
   await ctx.db.transaction(async (tx) => {
     await store.insertServiceKey(tx, {
       id,
@@ -85,8 +93,18 @@ export async function createService(
     });
     if (rights.includes('feed')) await startFeed(ctx, tx, id);
     await declareNames(ctx, tx, id, registration);
+    await showOnce();
   });
-  return isPublic ? { id } : { id, secret };
+  return created;
+}
+
+/** A transaction may run again. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= work();
+    return done;
+  };
 }
 
 /**
@@ -124,17 +142,25 @@ const noSuchService = (id: string) => new AuthError('not_found', `There is no ac
 
 /**
  * Adds a second secret, which works beside the first until `retireServiceKey`, or the first one of a service that was
- * registered as public. The result is the only time it is shown.
+ * registered as public. `show` is called before the commit, with the only copy of it.
  * @throws {AuthError} `not_found`; `conflict` if the service has two already
  */
-export async function rotateServiceKey(ctx: Context, id: string): Promise<ServiceCredentials> {
+export async function rotateServiceKey(
+  ctx: Context,
+  id: string,
+  show: ShowKey = shownByCaller,
+): Promise<ServiceCredentials> {
   const { secret, hash } = newSecret(ctx.random);
-  const [rotated] = await store.addSecret(ctx.db.single, { id, next_secret_hash: hash });
-  const [first] = rotated ? [] : await store.addFirstSecret(ctx.db.single, { id, secret_hash: hash });
-  if (!rotated && !first) {
-    await requireService(ctx, id);
-    throw conflict(`${id} has two secrets already. Retire the older one first.`);
-  }
+  const showOnce = once(() => show({ id, secret }));
+  await ctx.db.transaction(async (tx) => {
+    const [rotated] = await store.addSecret(tx, { id, next_secret_hash: hash });
+    const [first] = rotated ? [] : await store.addFirstSecret(tx, { id, secret_hash: hash });
+    if (!rotated && !first) {
+      await requireService(tx, id);
+      throw conflict(`${id} has two secrets already. Retire the older one first.`);
+    }
+    await showOnce();
+  });
   return { id, secret };
 }
 
@@ -145,12 +171,12 @@ export async function rotateServiceKey(ctx: Context, id: string): Promise<Servic
 export async function retireServiceKey(ctx: Context, id: string): Promise<void> {
   const [retired] = await store.retireSecret(ctx.db.single, { id });
   if (retired) return;
-  await requireService(ctx, id);
+  await requireService(ctx.db.read, id);
   throw conflict(`${id} has only one secret. Rotate it first, or revoke the service.`);
 }
 
-async function requireService(ctx: Context, id: string): Promise<void> {
-  const [service] = await store.findServiceKey(ctx.db.read, { id });
+async function requireService(on: Executor, id: string): Promise<void> {
+  const [service] = await store.findServiceKey(on, { id });
   if (!service) throw noSuchService(id);
 }
 
