@@ -80,6 +80,47 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
+const canMount =
+  Bun.which('bwrap') !== null &&
+  Bun.spawnSync(['bwrap', '--ro-bind', '/', '/', '--dev-bind', '/dev', '/dev', 'true']).success;
+
+test.skipIf(!canMount)(
+  'a home that is read-only and a file that is mounted by itself say what helps',
+  async () => {
+    const home = newHome({ LATCHKEY_SERVER: service.url });
+    await storeLogin(home, service.url, 'mounted@example.com');
+    const mounted = (...mounts: string[]) => [
+      'bwrap',
+      '--bind',
+      '/',
+      '/',
+      '--dev-bind',
+      '/dev',
+      '/dev',
+      ...mounts,
+    ];
+    const readOnly = mounted('--ro-bind', home.path, home.path);
+    const elsewhere = join(temporaryDirectory(), 'credentials.json');
+    await Bun.write(elsewhere, Bun.file(home.credentialsFile));
+    const single = mounted('--bind', elsewhere, home.credentialsFile);
+    for (const [mount, reason, remedy] of [
+      [
+        readOnly,
+        'the file system is read-only.',
+        'Set XDG_CONFIG_HOME to a directory that can be written, or use LATCHKEY_TOKEN.',
+      ],
+      [single, 'it is in use, or mounted as a single file.', 'Mount its directory in the place of the file'],
+    ] as const) {
+      const { code, stderr } = await runIn(home, [...mount, program, 'login']);
+      expect([code, stderr]).toEqual([4, expect.stringContaining(`${reason}\n${remedy}`)]);
+      expect((await runIn(home, [...mount, program, 'whoami'])).stdout).toContain('mounted@example.com');
+    }
+    const env = { ...home.env, XDG_CONFIG_HOME: temporaryDirectory() };
+    const other = await runIn({ ...home, env }, [...readOnly, program, 'whoami']);
+    expect([other.code, other.stderr]).toEqual([3, expect.stringContaining('Sign in with')]);
+  },
+);
+
 describe('a single executable', () => {
   let file: string;
 

@@ -258,6 +258,9 @@ function hintOf(error: LatchkeyError, invocation: Invocation): string {
 /** What helps, by what is in the way. */
 const storageHints: Readonly<Record<NonNullable<LatchkeyError['obstacle']>, string>> = {
   permission: 'Make it writable and try again.',
+  read_only_file_system: 'Set XDG_CONFIG_HOME to a directory that can be written, or use LATCHKEY_TOKEN.',
+  mounted_file:
+    'Mount its directory in the place of the file, or set XDG_CONFIG_HOME to a directory that can be written.',
   space: 'Free some space and try again.',
   path: 'Move the existing file away, or set XDG_CONFIG_HOME to another directory.',
   keychain: 'Start or unlock the keychain and try again, or set LATCHKEY_CREDENTIALS=file to use a file.',

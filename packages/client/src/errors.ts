@@ -44,8 +44,10 @@ export type LatchkeyErrorCode = ErrorCode | ClientErrorCode | PasskeyErrorCode;
 
 /** What a `store_failed` is about, where that is known: it decides the advice to give. */
 export type StorageObstacle =
-  /** Permissions, or a read-only file system. */
   | 'permission'
+  | 'read_only_file_system'
+  /** The file itself is mounted, as into a container, so it cannot be replaced. */
+  | 'mounted_file'
   /** A full disk, a quota or a file size limit. */
   | 'space'
   /** Something other than a file or directory is at the path, or nothing is. */

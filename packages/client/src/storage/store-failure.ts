@@ -8,7 +8,8 @@ interface Reason {
 const reasons: Readonly<Record<string, Reason>> = {
   EACCES: { words: 'permission denied', obstacle: 'permission' },
   EPERM: { words: 'operation not permitted', obstacle: 'permission' },
-  EROFS: { words: 'the file system is read-only', obstacle: 'permission' },
+  EROFS: { words: 'the file system is read-only', obstacle: 'read_only_file_system' },
+  EBUSY: { words: 'it is in use, or mounted as a single file', obstacle: 'mounted_file' },
   ENOSPC: { words: 'the disk is full', obstacle: 'space' },
   EDQUOT: { words: 'the disk quota is used up', obstacle: 'space' },
   EFBIG: { words: 'the file size limit is reached', obstacle: 'space' },
