@@ -1,5 +1,6 @@
 import type { Body } from '@latchkey/client/operations';
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import { githubIssuer, trustError } from '@latchkey/contract/key-trust';
 import type { KeyTrust } from '@latchkey/contract/keys';
 import { showInBrowser } from '../browser.ts';
 import { type Connection, connect } from '../connection.ts';
@@ -85,6 +86,14 @@ function checkedTrust(issuer: string | undefined, claim: readonly string[]): Key
   });
   const claims = Object.fromEntries(pairs);
   if (Object.keys(claims).length < pairs.length) throw new UsageError('A claim can be given once.');
+  if (!/^https?:\/\//.test(issuer) || !URL.canParse(issuer)) {
+    throw new UsageError('--issuer takes the https address of an issuer.', `GitHub's is ${githubIssuer}.`);
+  }
+  // The page could not create the key.
+  const error = trustError({ issuer, claims });
+  if (error !== undefined) {
+    throw new UsageError(`The claims for ${issuer} ${error}.`, 'Give each claim as --claim NAME=VALUE.');
+  }
   return { issuer, claims };
 }
 

@@ -1,5 +1,6 @@
 // Programs that show a token of an issuer instead of a secret.
 
+import { trustError } from '@latchkey/contract/key-trust';
 import type { KeyTrust } from '@latchkey/contract/keys';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
@@ -10,7 +11,7 @@ import { findTrustingKey, type RunSubject } from '../../sessions/run-subject.ts'
 import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
 import { assertionError, readClaims } from './assertion.ts';
 import type { Issuers } from './issuers.ts';
-import { trustError, untrustedClaim } from './trust.ts';
+import { untrustedClaim } from './trust.ts';
 
 /**
  * Requires an issuer that the operator lists, and claims that identify a job.

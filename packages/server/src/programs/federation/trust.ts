@@ -1,25 +1,10 @@
-// Which tokens of an issuer a key may trust: pure functions.
+// Which tokens of an issuer a key trusts: a pure function.
 
-import { fieldLimits } from '@latchkey/contract/field-limits';
-import { githubIssuer, missingClaims } from '@latchkey/contract/key-trust';
+import { githubIssuer } from '@latchkey/contract/key-trust';
 import type { KeyTrust } from '@latchkey/contract/keys';
-
-/** Claims that every token has, and that are checked anyway. */
-const registeredClaims: ReadonlySet<string> = new Set(['iss', 'aud', 'exp', 'nbf', 'iat']);
 
 /** GitHub runs these with the rights of the repository, although a stranger can cause them. */
 const privilegedEvents: readonly string[] = ['pull_request_target', 'workflow_run'];
-
-/** Why a key cannot trust these claims; undefined if it can. To be read after the name of the field. */
-export function trustError({ issuer, claims }: KeyTrust): string | undefined {
-  const names = Object.keys(claims);
-  if (names.length > fieldLimits.trustClaims) return `must have at most ${fieldLimits.trustClaims} claims`;
-  const registered = names.find((name) => registeredClaims.has(name));
-  if (registered !== undefined) return `must not have ${registered}, which is checked anyway`;
-  const missing = missingClaims(issuer, names);
-  if (missing.length > 0) return `must have ${missing.length > 1 ? 'one of ' : ''}${missing.join(', ')}`;
-  return undefined;
-}
 
 /** The name of a claim for which a key does not trust a token; undefined if it trusts the token. */
 export function untrustedClaim(
