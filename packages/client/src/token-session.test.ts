@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { openApp, type TestApp } from '../../../tests/support/app.ts';
 import { apiOf, codeOf, fetchOf, lossy } from '../../../tests/support/client.ts';
 import { createdKey } from '../../../tests/support/keys.ts';
+import { createApi } from './api.ts';
 import { sessionFromEnvironment } from './environment.ts';
 import { openTokenSession } from './token-session.ts';
 
@@ -44,6 +45,23 @@ describe('a session for a given token', () => {
       null,
     ]);
     await service.close();
+  });
+
+  test('follows no redirect, not even of the service, with the token', async () => {
+    const paths: string[] = [];
+    const server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: ({ url }) => {
+        paths.push(new URL(url).pathname);
+        return Response.redirect('/elsewhere', 307);
+      },
+    });
+    const session = openTokenSession({ api: createApi({ server: server.url.origin }), token: 'lk_at_a' });
+    expect(await codeOf(session.fetch('/list'))).toBe('unreachable');
+    expect(await codeOf(session.call('getProfile'))).toBe('not_latchkey');
+    expect(paths).toEqual(['/list', '/api/v1/auth/me']);
+    server.stop(true);
   });
 
   test('is never refreshed: a refused token is one request, and its error is that of the service', async () => {
