@@ -3,6 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { exchangeToken } from '@latchkey/client/token-exchange';
+import { openTokenSession } from '@latchkey/client/token-session';
 import type { AuthorizationParameters } from '@latchkey/contract/authorize';
 import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -138,10 +140,10 @@ test('the guide shows the whole server', async () => {
   expect((await codeBlocks('docs/mcp.md', 'ts'))[0]).toBe(await exampleText('mcp.ts'));
 });
 
-test('a page of another origin may ask, and a token that is bound to no resource is refused', async () => {
+test('a page of another origin may ask, and only with a token that is bound to the resource', async () => {
   const Origin = 'https://page.example';
-  const ask = (method: string, headers: Record<string, string>) =>
-    fetch(resource, { method, headers: { Origin, ...headers } });
+  const ask = (method: string, headers: Record<string, string>, body: string | null = null) =>
+    fetch(resource, { method, headers: { Origin, ...headers }, body });
   const preflight = await ask('OPTIONS', {
     'Access-Control-Request-Method': 'POST',
     'Access-Control-Request-Headers': 'authorization,content-type',
@@ -152,6 +154,17 @@ test('a page of another origin may ask, and a token that is bound to no resource
   expect([refused.status, refused.headers.get('Access-Control-Allow-Origin')]).toEqual([401, '*']);
   expect(refused.headers.get('Access-Control-Expose-Headers')).toBe('WWW-Authenticate');
   expect(refused.headers.get('WWW-Authenticate')).toContain('error="invalid_token"');
+
+  const api = apiAt(service.url);
+  const session = openTokenSession({ api, token: person });
+  const { access_token } = await exchangeToken({ api, session, scope: 'projects:read', resource });
+  const headers = {
+    Authorization: `Bearer ${access_token}`,
+    Accept: 'application/json, text/event-stream',
+    'Content-Type': 'application/json',
+  };
+  const accepted = await ask('POST', headers, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
+  expect([accepted.status, await accepted.text()]).toEqual([200, expect.stringContaining('list_projects')]);
 });
 
 describe.each([
