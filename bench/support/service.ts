@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { type Subprocess, spawn } from 'bun';
 import { endAtExit, hasEnded } from '../../tests/support/cleanup.ts';
-import { freePort } from '../../tests/support/free-port.ts';
+import { reservePort } from '../../tests/support/reserved-port.ts';
 import { temporaryDirectory } from '../../tests/support/service.ts';
 import { onCore, serverCore } from './cores.ts';
 
@@ -34,11 +34,11 @@ export interface ServiceSettings {
 }
 
 /** Starts the service as in production, but without rate limits and with its log discarded. Resolves when it is ready. */
-export function startService(
+export async function startService(
   settings: ServiceSettings,
   command: readonly string[] = serveCommand,
 ): Promise<RunningServer> {
-  const port = freePort();
+  const port = await reservePort();
   const env = {
     PORT: String(port),
     HOST: '127.0.0.1',
@@ -92,8 +92,8 @@ export type PeerName = (typeof peerNames)[number];
 export const startPeer = (name: PeerName, databaseUrl: string): Promise<RunningServer> =>
   startProgram(`peers/${name}.ts`, { DATABASE_URL: databaseUrl });
 
-function startProgram(file: string, more: Readonly<Record<string, string>>): Promise<RunningServer> {
-  const port = freePort();
+async function startProgram(file: string, more: Readonly<Record<string, string>>): Promise<RunningServer> {
+  const port = await reservePort();
   const env = { PORT: String(port), NODE_ENV: 'production', ...more };
   const command = [process.execPath, join(import.meta.dir, '..', file)];
   return startServer(command, env, `http://127.0.0.1:${port}`, '/');

@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import type { Home } from '../support/cli.ts';
-import { freePort } from '../support/free-port.ts';
 import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '../support/guides.ts';
 import { codeIn, mailTo } from '../support/http.ts';
 import { button, giveAuthenticator, pressed, signIn as signInOnOwnPages } from '../support/people.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 declare const tokens: typeof import('../../examples/dashboard/tokens.ts');
 
 const email = 'ada@example.com';
 const document = 'docs/dashboard-origin.md';
-const port = freePort();
+const port = await reservePort();
 /** Of the same site as the service, whose host is `localhost`. */
 const sameSite = `http://localhost:${port}`;
 const otherSite = `http://127.0.0.1:${port}`;

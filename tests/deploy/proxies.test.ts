@@ -4,8 +4,8 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
-import { freePort } from '../support/free-port.ts';
 import { linkTokenIn, mailTo } from '../support/http.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
 
 const deploy = join(import.meta.dir, '../../deploy');
@@ -139,7 +139,7 @@ for (const [name, proxyOf] of Object.entries({ caddy, nginx })) {
   test.skipIf(!tools || !Bun.which(name))(
     `a sign-in through ${name} uses TLS and HTTP/2, has the address of the client, and metrics stay inside`,
     async () => {
-      const ports = { http: freePort(), https: freePort() };
+      const ports = { http: await reservePort(), https: await reservePort() };
       const url = `https://localhost:${ports.https}`;
       const service = await startService({
         env: {

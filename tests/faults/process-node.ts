@@ -4,7 +4,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
-import { freePort } from '../support/free-port.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 import type { FaultNode } from './site.ts';
 import { apiOf } from './world.ts';
@@ -51,7 +51,7 @@ export class ProcessNode implements FaultNode {
   }
 
   static async start(options: NodeOptions): Promise<ProcessNode> {
-    const port = freePort();
+    const port = await reservePort();
     const node = new ProcessNode(options, port, await startFaultProxy(port));
     await node.start();
     return node;

@@ -7,6 +7,7 @@ import { openApp, type TestApp } from '../support/app.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { Random } from '../support/random.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { declareService } from '../support/services.ts';
 import { startWorker, type Worker } from '../support/worker.ts';
@@ -49,7 +50,9 @@ export async function startCluster(random: Random): Promise<Cluster> {
   // Without leeway every refresh token that was spent before counts as stolen.
   const env = { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' };
   const nodes = await Promise.all(
-    Array.from({ length: nodeCount }, () => startService({ databaseUrl, env })),
+    Array.from({ length: nodeCount }, async () =>
+      startService({ databaseUrl, env: { ...env, PORT: String(await reservePort()) } }),
+    ),
   );
   const settings = { LATCHKEY_KEYS: nodes[0]!.env['LATCHKEY_KEYS']! };
   const operator = await openApp('postgres', { databaseUrl, settings });

@@ -3,14 +3,10 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawn } from 'bun';
 import postgres from 'postgres';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
-import { freePort } from '../support/free-port.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { serverProgram } from '../support/server-program.ts';
-import { temporaryDirectory } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** Must not be logged; tokens and codes must not be stored either. */
@@ -238,48 +234,32 @@ onBothDatabases('secrets', (open, dialect) => {
   });
 
   test('a service process writes no secret to standard output, standard error or its store', async () => {
-    const directory = temporaryDirectory();
-    const databaseUrl =
-      dialect === 'sqlite'
-        ? `sqlite:${join(directory, 'latchkey.db')}`
-        : await (await startPostgres()).createDatabase();
-    const port = freePort();
     const keys = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
-    const child = spawn([...serverProgram, 'serve'], {
-      cwd: directory,
-      env: { PATH: '', PORT: String(port), DATABASE_URL: databaseUrl, LATCHKEY_KEYS: keys },
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
+    const service = await startService({
+      env: { LATCHKEY_KEYS: keys, LATCHKEY_RATE_LIMITS: 'on' },
+      ...(dialect === 'postgres' && { databaseUrl: await (await startPostgres()).createDatabase() }),
     });
-    endAtExit(child.pid);
-    const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-    const base = `http://localhost:${port}`;
-    const send = sendTo(base);
-    await until(() => isReady(base), 'the service');
+    const send = sendTo(service.url);
     const readMails: ReadMails = async () => {
-      let waiting: Awaited<ReturnType<ReadMails>> = [];
-      await until(async () => {
-        waiting = (await send('GET', 'dev/mailbox.json')).body.messages;
-        return waiting.length > mailsSeen;
-      }, 'a new mail');
+      const read = async () => (await send('GET', 'dev/mailbox.json')).body.messages;
+      await until(async () => (await read()).length > mailsSeen, 'a mail');
+      const waiting = await read();
       mailsSeen = waiting.length;
       return waiting;
     };
     let mailsSeen = 0;
     const secrets = await scenario(send, readMails);
-    child.kill('SIGTERM');
-    expect(await child.exited).toBe(0);
-    hasEnded(child.pid);
-    const [stdout, stderr] = await output;
-    for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toBeObject();
+    expect(await service.stop()).toBe(0);
+    const [stdout, stderr] = [service.logs().join('\n'), service.stderr()];
+    for (const line of service.logs()) expect(JSON.parse(line)).toBeObject();
     expect(stdout).toContain('"route":"/api/v1/auth/me"');
     expect(stderr).toContain('Latchkey is ready');
     expectNoSecretsInLog(stdout + stderr, secrets);
     expectAbsent('output', stdout + stderr, [keys]);
-    if (dialect === 'sqlite') expectNoSecretsInStore(fileBytes(join(directory, 'latchkey.db')), secrets);
+    if (dialect === 'sqlite')
+      expectNoSecretsInStore(fileBytes(join(service.directory, 'latchkey.db')), secrets);
     else {
-      const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
+      const sql = postgres(service.env['DATABASE_URL']!, { max: 1, onnotice: () => undefined });
       expectNoSecretsInStore(
         await dumpOf(async (text) => [...(await sql.unsafe(text))], tablesOf.postgres),
         secrets,
@@ -288,12 +268,6 @@ onBothDatabases('secrets', (open, dialect) => {
     }
   });
 });
-
-const isReady = (base: string): Promise<boolean> =>
-  fetch(`${base}/readyz`).then(
-    ({ status }) => status === 200,
-    () => false,
-  );
 
 /** The same as `ask` of the in-process service, over HTTP. */
 function sendTo(base: string): Send {

@@ -10,6 +10,7 @@ import { storedSession } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { isLong } from '../support/long.ts';
 import { isInMemory, surroundingsOf } from '../support/memory.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { startWorker } from '../support/worker.ts';
 
@@ -23,8 +24,9 @@ let service: TestService;
 let env: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  service = await startService();
-  env = { PORT: service.env['PORT']! };
+  // It starts again at its address.
+  env = { PORT: String(await reservePort()) };
+  service = await startService({ env });
 });
 
 afterAll(() => service.stop());

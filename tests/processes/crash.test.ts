@@ -3,7 +3,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
-import { freePort } from '../support/free-port.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { startService, temporaryDirectory } from '../support/service.ts';
 import { startSmtp } from '../support/smtp.ts';
@@ -90,13 +89,12 @@ test('on SIGTERM the service finishes the requests in flight and exits with 0', 
 });
 
 test('a service run by npx stops with npx, although the shell between them forwards no signals', async () => {
-  const port = String(freePort());
   const directory = temporaryDirectory();
   // A file, because a pipe is read only until npx itself has ended.
   const log = join(directory, 'log');
   const npx = Bun.spawn(['npx', 'latchkey-server', 'serve'], {
     cwd: join(import.meta.dir, '../..'),
-    env: { ...process.env, PORT: port, DATABASE_URL: `sqlite:${join(directory, 'x.db')}` },
+    env: { ...process.env, PORT: '0', DATABASE_URL: `sqlite:${join(directory, 'x.db')}` },
     stdout: Bun.file(log),
     stderr: 'ignore',
   });

@@ -7,7 +7,6 @@ import { credentialStore } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
 import { decide, type Home, userCodeIn } from '../support/cli.ts';
 import { storedSession } from '../support/client.ts';
-import { freePort } from '../support/free-port.ts';
 import {
   codeBlocks,
   exampleText,
@@ -17,6 +16,7 @@ import {
   type Terminal,
 } from '../support/guides.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -36,7 +36,7 @@ interface Reader {
 
 async function newReader(): Promise<Reader> {
   const service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
-  const port = freePort();
+  const port = await reservePort();
   const projects = `http://localhost:${port}`;
   const home = readerOf(service, { PROJECTS: projects });
   // `npm start` creates it.
@@ -248,7 +248,7 @@ describe('checking tokens with nothing but HTTP', () => {
     ];
     for (const [given, scope] of refused)
       expect([given, await check(given, scope)]).toEqual([given, { code: 1, output: '' }]);
-    const nobody = `LATCHKEY_SERVER=http://127.0.0.1:${freePort()}`;
+    const nobody = `LATCHKEY_SERVER=http://127.0.0.1:${await reservePort()}`;
     expect(await check(token, 'projects:read', nobody)).toEqual({ code: 2, output: '' });
     expect(blocks).toHaveLength(5);
   });

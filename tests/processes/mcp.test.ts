@@ -13,15 +13,15 @@ import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { examples, type RunningExample, startExample } from '../support/example.ts';
-import { freePort } from '../support/free-port.ts';
 import { codeBlocks, exampleText, openTerminal, readerOf } from '../support/guides.ts';
 import { apiAt, loginByMail } from '../support/http.ts';
 import { startProgram, type TestProgram } from '../support/program.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const redirectUri = 'http://127.0.0.1/callback';
-const port = freePort();
+const port = await reservePort();
 const resource = `http://localhost:${port}/mcp`;
 
 let service: TestService;
@@ -207,7 +207,7 @@ describe.each([
 });
 
 test("the protocol's own conformance suite finds no fault with the authorization server", async () => {
-  const port = freePort();
+  const port = await reservePort();
   const suite = Bun.fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
   const callback = `http://127.0.0.1:${port}/callback`;
   const clientId = await register('suite', '--redirect', callback);

@@ -6,14 +6,15 @@ import { join } from 'node:path';
 import { spawn } from 'bun';
 import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { plantCode } from '../support/cli.ts';
-import { freePort } from '../support/free-port.ts';
 import { loginByMail } from '../support/http.ts';
 import { isLong } from '../support/long.ts';
 import { newDatabase } from '../support/new-database.ts';
 import { databaseWithoutMigrations } from '../support/old-database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const program = join(import.meta.dir, '../../packages/server/bin/latchkey-server');
 
@@ -130,8 +131,7 @@ test.each([
 ])('a start prevented by %s leaves no files behind', async (name, settingsOf) => {
   const directory = temporaryDirectory();
   const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
-  const free = freePort();
-  const settings = { PORT: String(free), HOST: '127.0.0.1', ...settingsOf(taken.port ?? 0) };
+  const settings = { PORT: '0', HOST: '127.0.0.1', ...settingsOf(taken.port ?? 0) };
   const env = { DATABASE_URL: `sqlite:${join(directory, 'latchkey.db')}`, ...settings };
   const { code, stderr } = await runOperator(env, 'serve');
   expect(code).toBe(1);
@@ -187,22 +187,19 @@ test('the program runs no code of its working directory, and takes settings only
   const directory = temporaryDirectory();
   plantCode(directory);
   expect(await run(directory, ['--version'])).toMatchObject({ code: 0, stderr: '' });
-  const port = freePort();
-  writeFileSync(join(directory, '.env'), `PORT=${port}\n`);
+  writeFileSync(join(directory, '.env'), 'PORT=0\n');
   const env = { DATABASE_URL: await newDatabase('postgres'), LATCHKEY_KEYS: generateKey() };
+  const log = join(directory, 'log');
   const service = spawn([program, 'serve'], {
     cwd: directory,
     env: { PATH: process.env['PATH'], ...env },
-    stdout: 'ignore',
+    stdout: Bun.file(log),
     stderr: 'inherit',
   });
-  const isReady = () =>
-    fetch(`http://127.0.0.1:${port}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (!(await isReady()) && service.exitCode === null) await Bun.sleep(50);
+  endAtExit(service.pid);
+  await until(async () => (await Bun.file(log).text()).includes('Latchkey is ready'));
   service.kill('SIGTERM');
   expect(await service.exited).toBe(0);
+  hasEnded(service.pid);
   expect(existsSync(join(directory, 'ran'))).toBe(false);
 });

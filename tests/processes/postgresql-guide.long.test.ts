@@ -3,7 +3,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import postgres from 'postgres';
 import { decide, type Home, userCodeIn } from '../support/cli.ts';
-import { freePort } from '../support/free-port.ts';
 import {
   checkoutHome,
   codeBlocks,
@@ -14,6 +13,7 @@ import {
   type Terminal,
 } from '../support/guides.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { reservePort } from '../support/reserved-port.ts';
 
 const testTimeoutMs = 60_000;
 const document = 'docs/postgresql.md';
@@ -51,7 +51,7 @@ beforeEach(async () => {
   const name = `latchkey_test_${process.pid}_guide_${created++}`;
   for (const statement of create.trim().split('\n'))
     await admin.unsafe(statement.replaceAll(/\blatchkey\b/g, name));
-  const [one, two] = [freePort(), freePort()];
+  const [one, two] = [await reservePort(), await reservePort()];
   replacements = {
     'postgres://latchkey:choose-one@db.example.com/latchkey': `postgres://${name}:choose-one@${server.host}/${name}`,
     'localhost:8787': `localhost:${one}`,

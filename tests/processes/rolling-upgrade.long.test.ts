@@ -8,6 +8,7 @@ import { type EarlierProgram, findEarlierProgram } from '../support/earlier-prog
 import { apiAt, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { startLoad } from '../support/load.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { startRetryingProxy } from '../support/retrying-proxy.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -85,8 +86,9 @@ async function crossFrom(from: TestService, to: TestService, email: string): Pro
   expect(await stillSignedIn(login)).toEqual([false, false]);
 }
 
-const startEarlier = ({ program }: EarlierProgram, databaseUrl: string): Promise<TestService> =>
-  startService({ databaseUrl, program });
+const startEarlier = async ({ program }: EarlierProgram, databaseUrl: string): Promise<TestService> =>
+  // It may not know port 0.
+  startService({ databaseUrl, program, env: { PORT: String(await reservePort()) } });
 
 test.skipIf(!earlier)(
   'two releases on the newest schema continue what the other one began',

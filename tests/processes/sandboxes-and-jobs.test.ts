@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { type Home, newHome, runIn, storeLogin } from '../support/cli.ts';
-import { freePort } from '../support/free-port.ts';
 import { codeBlocks, openTerminal, readerOf, startBlock, type Terminal } from '../support/guides.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { githubClaims, startIssuer, type TestIssuer } from '../support/issuer.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
   });
   home = readerOf(service);
   await storeLogin(home, service.url, email);
-  cloudPort = freePort();
+  cloudPort = await reservePort();
   terminal = openTerminal(home, {
     'localhost:8787': new URL(service.url).host,
     'localhost:3000': `localhost:${cloudPort}`,
@@ -85,7 +85,7 @@ describe('a sandbox', () => {
     if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true });
     for (const name of ['host', 'user'])
       spawnSync(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', join(ssh, name)]);
-    const port = freePort();
+    const port = await reservePort();
     const there = newHome();
     const server = spawn(
       [

@@ -4,7 +4,7 @@ import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
-import { freePort } from '../support/free-port.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { runOperator, type TestService, temporaryDirectory } from '../support/service.ts';
 import { newVisitor, type Visit, type Visitor } from './visitor.ts';
 
@@ -103,7 +103,7 @@ const pollMs = 50;
 
 export async function startParty(service: TestService, kind: Kind): Promise<RelyingParty> {
   const { name, command, callback = '/callback', login = '/login', home = '/' } = kind;
-  const port = freePort();
+  const port = await reservePort();
   const address = `http://127.0.0.1:${port}`;
   const addresses = ['--redirect', address + callback, '--sign-out-redirect', `${address}/`];
   const created = await runOperator(service.env, 'services', 'create', name, ...addresses);

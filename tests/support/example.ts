@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded } from './cleanup.ts';
-import { freePort } from './free-port.ts';
+import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 
 export const examples = join(import.meta.dir, '../../examples');
@@ -17,8 +17,9 @@ export interface RunningExample {
 export async function startExample(
   command: readonly string[],
   settings: { readonly LATCHKEY_SERVER: string; readonly SERVICE_KEY: string },
-  port = freePort(),
+  wantedPort?: number,
 ): Promise<RunningExample> {
+  const port = wantedPort ?? (await reservePort());
   const env = { ...settings, PATH: process.env['PATH'] ?? '', PORT: String(port), NODE_NO_WARNINGS: '1' };
   const child = spawn([...command], { cwd: examples, env, stdout: 'ignore', stderr: 'pipe' });
   endAtExit(child.pid);

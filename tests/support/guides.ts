@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Subprocess, spawn } from 'bun';
 import { endAtExit, hasEnded } from './cleanup.ts';
 import { addNpx, decide, type Home, newHome, userCodeIn } from './cli.ts';
-import { freePort } from './free-port.ts';
+import { reservePort } from './reserved-port.ts';
 import { type TestService, temporaryDirectory } from './service.ts';
 import { until } from './until.ts';
 
@@ -116,7 +116,7 @@ export async function followInstalling(
 ): Promise<string> {
   const blocks = await codeBlocks('docs/installing.md', 'sh');
   const [serve = '', login = ''] = blocks.slice(-2);
-  const port = freePort();
+  const port = await reservePort();
   const url = `http://localhost:${port}`;
   const env = { ...home.env, LATCHKEY_SERVER: url };
   const terminal = openTerminal({ ...home, env }, replacements);

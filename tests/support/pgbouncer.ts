@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
 import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
-import { freePort } from './free-port.ts';
+import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 
 export interface PgBouncer {
@@ -30,7 +30,7 @@ export async function startPgBouncer(databaseUrl: string): Promise<PgBouncer> {
   removeAtExit(directory);
   const users = join(directory, 'users.txt');
   writeFileSync(users, `"${database.username}" "${decodeURIComponent(database.password)}"\n`);
-  const port = freePort();
+  const port = await reservePort();
   const settings = join(directory, 'pgbouncer.ini');
   writeFileSync(
     settings,

@@ -17,8 +17,8 @@ import { dirname, join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
 import { endByFileAtExit, removeAtExit } from './cleanup.ts';
 import { mountDisk, type SmallDisk } from './disk.ts';
-import { freePort } from './free-port.ts';
 import { isRunning } from './process-tree.ts';
+import { reservePort } from './reserved-port.ts';
 
 /** A directory for servers that have the same administrator, `postgres`, and the same password. */
 export interface PostgresServers {
@@ -88,7 +88,7 @@ export async function createPostgresServers(): Promise<PostgresServers> {
     ]);
   const optionsOf = new Map<string, string>();
   const start = async (name: string, settings: readonly string[], attempt = 1): Promise<number> => {
-    const port = freePort();
+    const port = await reservePort();
     const address = ['listen_addresses=127.0.0.1', `port=${port}`, "unix_socket_directories=''"];
     const options = [...address, ...settings].map((setting) => `-c ${setting}`).join(' ');
     try {

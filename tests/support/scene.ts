@@ -1,4 +1,4 @@
-import { freePort } from './free-port.ts';
+import { reservePort } from './reserved-port.ts';
 import { startService, type TestService } from './service.ts';
 
 /** The servers that transcripts refer to by name. */
@@ -37,7 +37,7 @@ export async function setScene(): Promise<Scene> {
     addresses: {
       SERVER: service.url,
       BRIEF: brief.url,
-      DOWN: `http://127.0.0.1:${freePort()}`,
+      DOWN: `http://127.0.0.1:${await reservePort()}`,
       ...Object.fromEntries(
         listeners.map(({ name, listener }) => [name, `http://127.0.0.1:${listener.port}`]),
       ),

@@ -1,12 +1,12 @@
-// Starts the service as a process on a free port.
+// Starts the service as a process, on a port that it chooses and prints.
 
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
-import { freePort } from './free-port.ts';
 import { serverProgram } from './server-program.ts';
+import { until } from './until.ts';
 
 export interface ServiceOptions {
   /** Settings that extend and override the test defaults. */
@@ -28,6 +28,7 @@ export interface TestService {
   readonly env: Readonly<Record<string, string>>;
   /** The lines of its standard output so far. */
   logs(): string[];
+  stderr(): string;
   /** Sends SIGTERM and resolves with the exit code. */
   stop(): Promise<number>;
   /** Sends SIGKILL. */
@@ -40,19 +41,15 @@ export interface OperatorResult {
   readonly stderr: string;
 }
 
-const startDeadlineMs = 60_000;
-const stopDeadlineMs = 30_000;
-const pollMs = 20;
 /** The same key ring for every node, so that nodes can share a PostgreSQL database. */
 const testKeys = Buffer.alloc(32, 'latchkey test key').toString('base64url');
 
-/** Starts `latchkey-server serve` and resolves once /readyz responds with 200. */
+/** Starts `latchkey-server serve` and resolves once it is ready. */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const directory = options.directory ?? temporaryDirectory();
-  const port = freePort();
   const databaseUrl = options.databaseUrl ?? `sqlite:${join(directory, 'latchkey.db')}`;
   const env = {
-    PORT: String(port),
+    PORT: '0',
     HOST: '127.0.0.1',
     DATABASE_URL: databaseUrl,
     LATCHKEY_RATE_LIMITS: 'off',
@@ -72,38 +69,43 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
 
+  const output = () => `${stdout.text()}${stderr.text()}`;
+  const hasExited = () => child.exitCode !== null || child.signalCode !== null;
+  /** Waits for the process, and kills it if that takes too long. */
+  const untilIt = (holds: () => boolean, what: string): Promise<void> =>
+    until(holds, () => `the service ${what}\n${output()}`).catch((error) => {
+      child.kill('SIGKILL');
+      throw error;
+    });
   const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
     child.kill(signal);
-    const code = await Promise.race([child.exited, Bun.sleep(stopDeadlineMs)]);
-    if (typeof code === 'number') return code;
-    child.kill('SIGKILL');
-    throw new Error(`the service did not stop within ${stopDeadlineMs} ms\n${stdout.text()}${stderr.text()}`);
+    await untilIt(hasExited, 'to stop');
+    return child.exited;
   };
 
-  const url = `http://localhost:${env.PORT}`;
-  const readyAddress = `http://127.0.0.1:${env.PORT}/readyz`;
-  const deadline = Date.now() + startDeadlineMs;
-  while (!(await isReady(readyAddress))) {
-    if (child.exitCode !== null || child.signalCode !== null) {
-      await Promise.all([stdout.done, stderr.done]);
-      throw new Error(`the service ended with ${child.exitCode}\n${stdout.text()}${stderr.text()}`);
-    }
-    if (Date.now() > deadline) {
-      await end('SIGKILL');
-      throw new Error(`the service was not ready in ${startDeadlineMs} ms\n${stdout.text()}${stderr.text()}`);
-    }
-    await Bun.sleep(pollMs);
+  const readyLine = () =>
+    stdout
+      .text()
+      .split('\n')
+      .find((line) => line.includes('"msg":"Latchkey is ready"'));
+  await untilIt(() => readyLine() !== undefined || hasExited(), 'to start');
+  const ready = readyLine();
+  if (ready === undefined) {
+    await Promise.all([stdout.done, stderr.done]);
+    throw new Error(`the service ended with ${child.exitCode}\n${output()}`);
   }
+  const PORT = String((JSON.parse(ready) as { port: number }).port);
 
   return {
-    url,
+    url: `http://localhost:${PORT}`,
     pid: child.pid,
     directory,
-    env,
+    env: { ...env, PORT },
     logs: () => stdout.text().split('\n').filter(Boolean),
+    stderr: stderr.text,
     stop: async () => {
       const code = await end('SIGTERM');
-      await stdout.done;
+      await Promise.all([stdout.done, stderr.done]);
       return code;
     },
     kill: async () => {
@@ -193,16 +195,6 @@ export function temporaryDirectory(): string {
 
 function cleanEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env };
-}
-
-async function isReady(address: string): Promise<boolean> {
-  try {
-    const response = await fetch(address, { signal: AbortSignal.timeout(1000) });
-    await response.arrayBuffer();
-    return response.status === 200;
-  } catch {
-    return false;
-  }
 }
 
 function collect(stream: ReadableStream<Uint8Array>): { text(): string; done: Promise<void> } {

@@ -442,7 +442,7 @@ test.each([
   ['HOST', { HOST: 'http://localhost' }],
   ['HOST', { HOST: '127.0.0.1:80' }],
 ])('an invalid %s stops the start with one line that names it', async (name, env) => {
-  const { code, stderr, stdout } = await runOperator(env, 'serve');
+  const { code, stderr, stdout } = await runOperator({ PORT: '0', ...env }, 'serve');
   expect(code).toBe(1);
   expect(stderr.trim().split('\n')).toEqual([
     expect.stringMatching(new RegExp(`^latchkey-server: ${name} .+\\.$`)),

@@ -171,7 +171,7 @@ test('the default sender has the name of the product, quoted where the syntax of
 });
 
 test('a wrong logo stops the start', async () => {
-  const env = { LATCHKEY_LOGO: file('logo.png', svg), PORT: '1' };
+  const env = { LATCHKEY_LOGO: file('logo.png', svg), PORT: '0' };
   const { code, stderr } = await runOperator(env, 'serve');
   expect(code).toBe(1);
   expect(stderr).toMatch(/LATCHKEY_LOGO .+ is not a PNG image\.\n$/);
