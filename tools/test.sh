@@ -1,8 +1,10 @@
 #!/bin/sh
-# `npm test`: runs the tests, or passes its arguments to `bun test` (`npm test -- tests/x.test.ts`).
-# `npm run test:long` (the argument `long`): runs what takes too long for every change, `*.long.test.ts`, and at full length
-# what draws or combines its cases, which are the files that import tests/support/long.ts.
-# The last line of output is always `N passed, N failed`.
+# `npm test`: runs the tests, or passes its arguments to `bun test` (`npm test -- tests/x.test.ts`). With options only, such as
+# `-- --randomize --seed=7`, it runs all of them so.
+# With LATCHKEY_TEST_LONG=1 (`npm run test:long`) it also runs what takes too long for every change, `*.long.test.ts`, and at full
+# length what draws or combines its cases.
+# The last line of output is always `N passed, N failed`. A crash of Bun, an error outside of the tests and a process that outlives
+# them count as a failure.
 cd "$(dirname "$0")/.." || exit 1
 
 finish() {
@@ -53,20 +55,21 @@ echo "LATCHKEY_TEST_SEED=$LATCHKEY_TEST_SEED"
 [ ! -t 2 ] || { FORCE_COLOR=1 && export FORCE_COLOR; }
 mkdir -p artifacts
 
+: "${LATCHKEY_TEST_SEED:=$(date +%s)}"
+export LATCHKEY_TEST_SEED
+echo "latchkey: LATCHKEY_TEST_SEED=$LATCHKEY_TEST_SEED repeats what the tests draw" >&2
+
+whole=yes
+for argument in "$@"; do
+  case $argument in -* | [0-9]*) ;; *) whole= ;; esac
+done
+
+# A keychain is a daemon with its own session bus. These tests run one after the other, after the rest.
+lane=$(grep -rl --include='*.test.ts' --exclude-dir=node_modules '/secret-service.ts' ./packages ./tests)
+
 # The whole suite starts both programs many hundred times. The executables start in a fifth and half of the time of the
 # source, which is what a single test file runs: it needs no build after each change.
-suffix=
-if [ $# -eq 0 ] || [ "$*" = long ]; then
-  if [ "$*" = long ]; then
-    LATCHKEY_TEST_LONG=1
-    export LATCHKEY_TEST_LONG
-    suffix=-long
-    # Without ./ Bun takes a path for a filter.
-    set -- $(find ./packages ./tests -name '*.long.test.ts' -not -path '*/node_modules/*') \
-      $(grep -rl --include='*.test.ts' --exclude-dir=node_modules '/long.ts' ./packages ./tests)
-  else
-    set -- --path-ignore-patterns='**/*.long.test.ts' ./packages ./tests
-  fi
+if [ -n "$whole" ]; then
   LATCHKEY_TEST_SERVER=$PWD/artifacts/latchkey-server
   LATCHKEY_TEST_CLI=$PWD/artifacts/latchkey
   export LATCHKEY_TEST_SERVER LATCHKEY_TEST_CLI
@@ -90,25 +93,62 @@ if [ -z "$TMPDIR" ] && is_large && [ "$(awk '/^MemAvailable/ { print $2 }' /proc
   TMPDIR=$in_memory
   export TMPDIR
 fi
-rm -f "artifacts/junit$suffix.xml" artifacts/status
-log=artifacts/tests$suffix.log
 
-# Four files at a time, because tests also wait for a browser or a mail. The counts come from Bun's summary: its JUnit
-# report omits files that fail to load. Reading to the end of the pipe also waits for every process that the
-# tests started.
-{
-  node_modules/.bin/bun test --parallel=4 --no-isolate --timeout 60000 --reporter=junit --reporter-outfile="artifacts/junit$suffix.xml" "$@" 2>&1
-  echo $? >artifacts/status
-} | tee "$log"
-status=$(cat artifacts/status)
-rm -f artifacts/status
+# Processes inherit this, so that one that outlives the tests is found.
+PATH=$PATH:/latchkey-test-$$
+export PATH
 
-# The last `N pass` and `N fail` of the summary. Empty if Bun crashed.
+log=artifacts/tests.log
+rm -f artifacts/junit*.xml artifacts/statuses
+: >"$log"
+
+# Runs a part of the tests, whose name the report gets. The counts come from Bun's summary: its JUnit report omits files that
+# fail to load. Reading to the end of the pipe also waits for every process that the tests started.
+run() {
+  report=artifacts/junit$1.xml
+  shift
+  {
+    node_modules/.bin/bun test --timeout 60000 --reporter=junit --reporter-outfile="$report" "$@" 2>&1
+    echo $? >>artifacts/statuses
+  } | tee -a "$log"
+}
+
+if [ -n "$whole" ]; then
+  ignored=
+  for file in $lane; do ignored="$ignored --path-ignore-patterns=${file#./}"; done
+  [ "$LATCHKEY_TEST_LONG" = 1 ] || ignored="$ignored --path-ignore-patterns=**/*.long.test.ts"
+  set -f
+  # Four files at a time, because tests also wait for a browser or a mail.
+  run '' --parallel=4 --no-isolate $ignored "$@" ./packages ./tests
+  run -keychain "$@" $lane
+  set +f
+else
+  run '' --parallel=4 --no-isolate "$@"
+fi
+
+plain=$(mktemp)
+trap 'rm -f "$plain"' EXIT
 escape=$(printf '\033')
-counts=$(sed "s/$escape\[[0-9;]*m//g" "$log" |
-  awk 'NF == 2 && $2 == "pass" { pass = $1 } NF == 2 && $2 == "fail" { fail = $1 }
-    /^Ran [0-9]+ tests? across/ { print pass + 0, fail + 0 }' | tail -n 1)
+sed "s/$escape\[[0-9;]*m//g" "$log" >"$plain"
+
+# The sums of the last `N pass` and `N fail` of each part.
+counts=$(awk 'NF == 2 && $2 == "pass" { pass = $1 } NF == 2 && $2 == "fail" { fail = $1 }
+  /^Ran [0-9]+ tests? across/ { passed += pass; failed += fail; pass = fail = 0 }
+  END { print passed + 0, failed + 0 }' "$plain")
 passed=${counts% *}
 failed=${counts#* }
-[ "$status" -eq 0 ] || [ "${failed:-0}" -gt 0 ] || failed=1
-finish "${passed:-0}" "${failed:-0}"
+[ "$failed" -gt 0 ] || ! grep -qvx 0 artifacts/statuses || failed=1
+
+if grep -E 'panic\(|Segmentation fault|Bun has crashed|test worker .*(crashed|exited)|Unhandled error between tests' "$plain" >&2; then
+  echo 'latchkey: Bun has crashed, or something failed outside of the tests: see above' >&2
+  failed=$((failed + 1))
+fi
+for environment in /proc/[0-9]*/environ; do
+  process=${environment%/environ}
+  if [ "$process" != "/proc/$$" ] && grep -qs "/latchkey-test-$$" "$environment" && [ -n "$(cat "$process/cmdline" 2>/dev/null | tr '\0' ' ')" ]; then
+    echo "latchkey: still running after the tests: $(tr '\0' ' ' <"$process/cmdline")" >&2
+    failed=$((failed + 1))
+  fi
+done
+rm -f artifacts/statuses
+finish "$passed" "$failed"

@@ -34,11 +34,11 @@ export interface ServiceSettings {
 }
 
 /** Starts the service as in production, but without rate limits and with its log discarded. Resolves when it is ready. */
-export async function startService(
+export function startService(
   settings: ServiceSettings,
   command: readonly string[] = serveCommand,
 ): Promise<RunningServer> {
-  const port = await reservePort();
+  const port = reservePort();
   const env = {
     PORT: String(port),
     HOST: '127.0.0.1',
@@ -92,8 +92,8 @@ export type PeerName = (typeof peerNames)[number];
 export const startPeer = (name: PeerName, databaseUrl: string): Promise<RunningServer> =>
   startProgram(`peers/${name}.ts`, { DATABASE_URL: databaseUrl });
 
-async function startProgram(file: string, more: Readonly<Record<string, string>>): Promise<RunningServer> {
-  const port = await reservePort();
+function startProgram(file: string, more: Readonly<Record<string, string>>): Promise<RunningServer> {
+  const port = reservePort();
   const env = { PORT: String(port), NODE_ENV: 'production', ...more };
   const command = [process.execPath, join(import.meta.dir, '..', file)];
   return startServer(command, env, `http://127.0.0.1:${port}`, '/');

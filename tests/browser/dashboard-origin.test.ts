@@ -17,7 +17,7 @@ declare const tokens: typeof import('../../examples/dashboard/tokens.ts');
 
 const email = 'ada@example.com';
 const document = 'docs/dashboard-origin.md';
-const port = await reservePort();
+const port = reservePort();
 /** Of the same site as the service, whose host is `localhost`. */
 const sameSite = `http://localhost:${port}`;
 const otherSite = `http://127.0.0.1:${port}`;

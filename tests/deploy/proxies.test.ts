@@ -139,7 +139,7 @@ for (const [name, proxyOf] of Object.entries({ caddy, nginx })) {
   test.skipIf(!tools || !Bun.which(name))(
     `a sign-in through ${name} uses TLS and HTTP/2, has the address of the client, and metrics stay inside`,
     async () => {
-      const ports = { http: await reservePort(), https: await reservePort() };
+      const ports = { http: reservePort(), https: reservePort() };
       const url = `https://localhost:${ports.https}`;
       const service = await startService({
         env: {

@@ -51,7 +51,7 @@ export class ProcessNode implements FaultNode {
   }
 
   static async start(options: NodeOptions): Promise<ProcessNode> {
-    const port = await reservePort();
+    const port = reservePort();
     const node = new ProcessNode(options, port, await startFaultProxy(port));
     await node.start();
     return node;

@@ -50,8 +50,8 @@ export async function startCluster(random: Random): Promise<Cluster> {
   // Without leeway every refresh token that was spent before counts as stolen.
   const env = { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' };
   const nodes = await Promise.all(
-    Array.from({ length: nodeCount }, async () =>
-      startService({ databaseUrl, env: { ...env, PORT: String(await reservePort()) } }),
+    Array.from({ length: nodeCount }, () =>
+      startService({ databaseUrl, env: { ...env, PORT: String(reservePort()) } }),
     ),
   );
   const settings = { LATCHKEY_KEYS: nodes[0]!.env['LATCHKEY_KEYS']! };

@@ -25,7 +25,7 @@ let env: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
   // It starts again at its address.
-  env = { PORT: String(await reservePort()) };
+  env = { PORT: String(reservePort()) };
   service = await startService({ env });
 });
 

@@ -36,7 +36,7 @@ interface Reader {
 
 async function newReader(): Promise<Reader> {
   const service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
-  const port = await reservePort();
+  const port = reservePort();
   const projects = `http://localhost:${port}`;
   const home = readerOf(service, { PROJECTS: projects });
   // `npm start` creates it.
@@ -248,7 +248,7 @@ describe('checking tokens with nothing but HTTP', () => {
     ];
     for (const [given, scope] of refused)
       expect([given, await check(given, scope)]).toEqual([given, { code: 1, output: '' }]);
-    const nobody = `LATCHKEY_SERVER=http://127.0.0.1:${await reservePort()}`;
+    const nobody = `LATCHKEY_SERVER=http://127.0.0.1:${reservePort()}`;
     expect(await check(token, 'projects:read', nobody)).toEqual({ code: 2, output: '' });
     expect(blocks).toHaveLength(5);
   });

@@ -12,7 +12,7 @@ test('health succeeds in silence while the service is ready, also if it listens 
 
 test('health fails without a service, and when the service is not ready', async () => {
   const check = (port: number) => runOperator({ HOST: '127.0.0.1', PORT: String(port) }, 'health');
-  const port = await reservePort();
+  const port = reservePort();
   expect(await check(port)).toEqual({
     code: 1,
     stdout: '',

@@ -21,7 +21,7 @@ import { runOperator, startService, type TestService } from '../support/service.
 import { until } from '../support/until.ts';
 
 const redirectUri = 'http://127.0.0.1/callback';
-const port = await reservePort();
+const port = reservePort();
 const resource = `http://localhost:${port}/mcp`;
 
 let service: TestService;
@@ -207,7 +207,7 @@ describe.each([
 });
 
 test("the protocol's own conformance suite finds no fault with the authorization server", async () => {
-  const port = await reservePort();
+  const port = reservePort();
   const suite = Bun.fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
   const callback = `http://127.0.0.1:${port}/callback`;
   const clientId = await register('suite', '--redirect', callback);

@@ -51,7 +51,7 @@ beforeEach(async () => {
   const name = `latchkey_test_${process.pid}_guide_${created++}`;
   for (const statement of create.trim().split('\n'))
     await admin.unsafe(statement.replaceAll(/\blatchkey\b/g, name));
-  const [one, two] = [await reservePort(), await reservePort()];
+  const [one, two] = [reservePort(), reservePort()];
   replacements = {
     'postgres://latchkey:choose-one@db.example.com/latchkey': `postgres://${name}:choose-one@${server.host}/${name}`,
     'localhost:8787': `localhost:${one}`,

@@ -86,9 +86,9 @@ async function crossFrom(from: TestService, to: TestService, email: string): Pro
   expect(await stillSignedIn(login)).toEqual([false, false]);
 }
 
-const startEarlier = async ({ program }: EarlierProgram, databaseUrl: string): Promise<TestService> =>
+const startEarlier = ({ program }: EarlierProgram, databaseUrl: string): Promise<TestService> =>
   // It may not know port 0.
-  startService({ databaseUrl, program, env: { PORT: String(await reservePort()) } });
+  startService({ databaseUrl, program, env: { PORT: String(reservePort()) } });
 
 test.skipIf(!earlier)(
   'two releases on the newest schema continue what the other one began',

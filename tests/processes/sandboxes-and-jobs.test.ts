@@ -38,7 +38,7 @@ beforeAll(async () => {
   });
   home = readerOf(service);
   await storeLogin(home, service.url, email);
-  cloudPort = await reservePort();
+  cloudPort = reservePort();
   terminal = openTerminal(home, {
     'localhost:8787': new URL(service.url).host,
     'localhost:3000': `localhost:${cloudPort}`,
@@ -85,7 +85,7 @@ describe('a sandbox', () => {
     if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true });
     for (const name of ['host', 'user'])
       spawnSync(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', join(ssh, name)]);
-    const port = await reservePort();
+    const port = reservePort();
     const there = newHome();
     const server = spawn(
       [

@@ -103,7 +103,7 @@ const pollMs = 50;
 
 export async function startParty(service: TestService, kind: Kind): Promise<RelyingParty> {
   const { name, command, callback = '/callback', login = '/login', home = '/' } = kind;
-  const port = await reservePort();
+  const port = reservePort();
   const address = `http://127.0.0.1:${port}`;
   const addresses = ['--redirect', address + callback, '--sign-out-redirect', `${address}/`];
   const created = await runOperator(service.env, 'services', 'create', name, ...addresses);

@@ -129,7 +129,7 @@ test('the guide registers an application and starts it, and shows parts of the e
   mkdirSync(join(reader.path, 'data'));
   const terminal = openTerminal(reader, {});
   await terminal.run(register);
-  const home = `http://127.0.0.1:${await reservePort()}/`;
+  const home = `http://127.0.0.1:${reservePort()}/`;
   const isReady = () => fetch(home, { redirect: 'manual' }).then(({ status }) => status === 302);
   const stop = await startBlock(reader, start, { PORT: new URL(home).port }, isReady);
   const visitor = newVisitor(service.url);

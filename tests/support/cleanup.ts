@@ -2,6 +2,7 @@
 // process holds open: when this process ends, for whatever reason, the pipe closes, and the shell stops the registered
 // processes and removes the registered files.
 
+import { readFileSync } from 'node:fs';
 import { type Subprocess, spawn } from 'bun';
 
 const standby = `
@@ -53,14 +54,54 @@ function send(verb: string, value: string | number): void {
   shell.stdin.flush();
 }
 
-/** Ends the process (SIGINT, then SIGKILL) when the test run ends, however it ends. */
+/** Tests that are running: several if they are concurrent. */
+let running = 0;
+/** Processes that were started while a test was running, and have not ended. */
+const startedInTest = new Set<number>();
+
+export function startTest(): void {
+  running++;
+}
+
+/** Ends the processes that the test has left behind. @throws {Error} that names them */
+export function endTest(): void {
+  if (--running > 0) return;
+  const left = [...startedInTest].map((pid) => ({ pid, command: commandOf(pid) }));
+  for (const { pid } of left) kill(pid);
+  startedInTest.clear();
+  if (left.length > 0)
+    throw new Error(`the test left processes behind: ${left.map(({ command }) => command).join('; ')}`);
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+  } catch {
+    return `process ${pid}`;
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+/**
+ * Ends the process (SIGINT, then SIGKILL) when the test run ends, however it ends. A process that is started in a test must end with
+ * that test.
+ */
 export function endAtExit(pid: number): void {
   send('end', pid);
+  if (running > 0) startedInTest.add(pid);
 }
 
 /** Undoes `endAtExit` for a process that has ended, because its PID may be reused. */
 export function hasEnded(pid: number): void {
   send('forget', pid);
+  startedInTest.delete(pid);
 }
 
 /** The same as `endAtExit`, for the process whose PID is then in the first line of this file. */

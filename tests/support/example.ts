@@ -19,7 +19,7 @@ export async function startExample(
   settings: { readonly LATCHKEY_SERVER: string; readonly SERVICE_KEY: string },
   wantedPort?: number,
 ): Promise<RunningExample> {
-  const port = wantedPort ?? (await reservePort());
+  const port = wantedPort ?? reservePort();
   const env = { ...settings, PATH: process.env['PATH'] ?? '', PORT: String(port), NODE_NO_WARNINGS: '1' };
   const child = spawn([...command], { cwd: examples, env, stdout: 'ignore', stderr: 'pipe' });
   endAtExit(child.pid);

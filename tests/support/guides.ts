@@ -116,7 +116,7 @@ export async function followInstalling(
 ): Promise<string> {
   const blocks = await codeBlocks('docs/installing.md', 'sh');
   const [serve = '', login = ''] = blocks.slice(-2);
-  const port = await reservePort();
+  const port = reservePort();
   const url = `http://localhost:${port}`;
   const env = { ...home.env, LATCHKEY_SERVER: url };
   const terminal = openTerminal({ ...home, env }, replacements);

@@ -30,7 +30,7 @@ export async function startPgBouncer(databaseUrl: string): Promise<PgBouncer> {
   removeAtExit(directory);
   const users = join(directory, 'users.txt');
   writeFileSync(users, `"${database.username}" "${decodeURIComponent(database.password)}"\n`);
-  const port = await reservePort();
+  const port = reservePort();
   const settings = join(directory, 'pgbouncer.ini');
   writeFileSync(
     settings,

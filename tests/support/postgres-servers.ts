@@ -88,7 +88,7 @@ export async function createPostgresServers(): Promise<PostgresServers> {
     ]);
   const optionsOf = new Map<string, string>();
   const start = async (name: string, settings: readonly string[], attempt = 1): Promise<number> => {
-    const port = await reservePort();
+    const port = reservePort();
     const address = ['listen_addresses=127.0.0.1', `port=${port}`, "unix_socket_directories=''"];
     const options = [...address, ...settings].map((setting) => `-c ${setting}`).join(' ');
     try {

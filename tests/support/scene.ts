@@ -37,7 +37,7 @@ export async function setScene(): Promise<Scene> {
     addresses: {
       SERVER: service.url,
       BRIEF: brief.url,
-      DOWN: `http://127.0.0.1:${await reservePort()}`,
+      DOWN: `http://127.0.0.1:${reservePort()}`,
       ...Object.fromEntries(
         listeners.map(({ name, listener }) => [name, `http://127.0.0.1:${listener.port}`]),
       ),
