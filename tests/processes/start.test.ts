@@ -5,7 +5,6 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
-import { freePort } from '../support/free-port.ts';
 import { loginByMail } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startOperator, startService } from '../support/service.ts';
@@ -30,7 +29,7 @@ test('no keys are made beside a store that had others, and none but its own are 
     // It would seal with them.
     [{ LATCHKEY_KEYS: other }, 'users', 'disable', 'ada@example.com'],
   ] as const) {
-    expect(await runOperator({ ...service.env, ...settings }, ...command)).toEqual(refused);
+    expect(await runOperator({ ...service.env, PORT: '0', ...settings }, ...command)).toEqual(refused);
     expect(existsSync(keyFile)).toBe(false);
   }
   const doctor = await runOperator(service.env, 'doctor');
@@ -45,7 +44,7 @@ test('no keys are made beside a store that had others, and none but its own are 
 
 test('a second process does not serve the same SQLite file, until the first has ended, however it ended', async () => {
   const service = await startService();
-  const second = { ...service.env, PORT: String(freePort()) };
+  const second = { ...service.env, PORT: '0' };
   const { code, stderr } = await runOperator(second, 'serve');
   expect([code, stderr]).toEqual([1, expect.stringContaining(join(service.directory, 'latchkey.db'))]);
   expect((await runOperator(second, 'services', 'list')).code).toBe(0);
@@ -59,7 +58,7 @@ test('a database out of reach is waited for, and the reason is said once', async
   const proxy = await startFaultProxy(Number(address.port));
   proxy.disturb('cut');
   address.port = String(proxy.port);
-  const env = { DATABASE_URL: address.href, LATCHKEY_KEYS: generateKey(), PORT: String(freePort()) };
+  const env = { DATABASE_URL: address.href, LATCHKEY_KEYS: generateKey(), PORT: '0' };
   const service = startOperator(env, 'serve');
   await until(() => proxy.connections() > 2);
   proxy.disturb(undefined);
@@ -72,7 +71,7 @@ test('a database out of reach is waited for, and the reason is said once', async
 
 test('a database that does not exist stops the start', async () => {
   const url = (await startPostgres()).url('nowhere');
-  const env = { DATABASE_URL: url, LATCHKEY_KEYS: generateKey(), PORT: String(freePort()) };
+  const env = { DATABASE_URL: url, LATCHKEY_KEYS: generateKey(), PORT: '0' };
   const { code, stderr } = await runOperator(env, 'serve');
   expect([code, stderr]).toEqual([
     1,

@@ -53,7 +53,12 @@ onBothDatabases('attacks on applications and their users', (open) => {
       rights: ['delegate'],
     });
     const { baseUrl } = app.ctx.config;
-    const config = await openid.discovery(new URL(baseUrl), service.id, service.secret, undefined, {
+    const metadata = {
+      client_secret: service.secret,
+      // The library has the time of this machine.
+      [openid.clockSkew]: Math.round((app.ctx.clock() - Date.now()) / 1000),
+    };
+    const config = await openid.discovery(new URL(baseUrl), service.id, metadata, undefined, {
       execute: [openid.allowInsecureRequests, openid.enableNonRepudiationChecks],
       [openid.customFetch]: fetch,
     });
