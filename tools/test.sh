@@ -55,10 +55,6 @@ echo "LATCHKEY_TEST_SEED=$LATCHKEY_TEST_SEED"
 [ ! -t 2 ] || { FORCE_COLOR=1 && export FORCE_COLOR; }
 mkdir -p artifacts
 
-: "${LATCHKEY_TEST_SEED:=$(date +%s)}"
-export LATCHKEY_TEST_SEED
-echo "latchkey: LATCHKEY_TEST_SEED=$LATCHKEY_TEST_SEED repeats what the tests draw" >&2
-
 whole=yes
 for argument in "$@"; do
   case $argument in -* | [0-9]*) ;; *) whole= ;; esac

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { isLong, processDialects } from '../support/long.ts';
+import { seed } from '../support/seed.ts';
 import { runFaults } from './run-faults.ts';
 
 const seconds = isLong ? 60 : 2;
@@ -20,7 +21,6 @@ const quickFaults = [
 test.concurrent.skipIf(process.platform !== 'linux').each(processDialects)(
   'whatever fails, nothing works twice, and nothing that was acknowledged is lost (%s)',
   async (store) => {
-    const seed = Date.now() % 2 ** 32;
     const report = await runFaults({
       store,
       seconds,

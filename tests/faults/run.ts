@@ -1,6 +1,7 @@
 // npm run test:faults [-- SECONDS [sqlite|postgres [SEED [FAULT]]]]: the long form of faults.test.ts. Without a store, both
 // one after the other. With a fault, such as 'kill -9 of a node', only that one.
 
+import { seed as chosenSeed } from '../support/seed.ts';
 import { runFaults, type Store } from './run-faults.ts';
 
 const maxPrinted = 50;
@@ -13,7 +14,7 @@ const seconds = Number(process.argv[2] ?? 180);
 const named = process.argv[3];
 const stores: readonly Store[] =
   named === undefined ? ['sqlite', 'postgres'] : named === 'sqlite' || named === 'postgres' ? [named] : [];
-const seed = Number(process.argv[4] ?? Date.now() % 2 ** 32);
+const seed = Number(process.argv[4] ?? chosenSeed);
 const fault = process.argv[5];
 
 const print = (line: string): void => {

@@ -3,13 +3,13 @@
 
 import { expect, test } from 'bun:test';
 import { isLong } from '../support/long.ts';
+import { seed } from '../support/seed.ts';
 import { endings } from './history.ts';
 import { runHistory } from './run-history.ts';
 
 const duration = { disturbedSeconds: isLong ? 45 : 4, calmSeconds: 0 };
 
 test('no token of any depth is accepted after its end, and no event of the feed is lost or out of order, whatever fails', async () => {
-  const seed = Date.now() % 2 ** 32;
   const { violations, operations, faults, feedEvents, delays } = await runHistory(duration, seed);
   expect({ seed, violations }).toEqual({ seed, violations: [] });
   // The run was not an empty one.

@@ -1,10 +1,11 @@
 // npm run test:hostile [-- REQUESTS [SEED]]: the long form of hostile.test.ts, against a service on SQLite of its own.
 
+import { seed as chosenSeed } from '../support/seed.ts';
 import { startService } from '../support/service.ts';
 import { attack } from './attack.ts';
 
 const requests = Number(process.argv[2] ?? 1_000_000);
-const seed = Number(process.argv[3] ?? Date.now() % 2 ** 32);
+const seed = Number(process.argv[3] ?? chosenSeed);
 
 const service = await startService();
 const start = performance.now();

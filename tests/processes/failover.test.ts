@@ -5,6 +5,7 @@ import postgres from 'postgres';
 import { loginByMail, request } from '../support/http.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startReplicatedPostgres } from '../support/replicated-postgres.ts';
+import { random } from '../support/seed.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -127,7 +128,7 @@ test(
     const proxy = await startLossyProxy(servers.portOf('primary'), {
       requests: 0,
       answers: 0,
-      random: Math.random,
+      random: random.next,
     });
     const databaseUrl = servers.url('primary').replace(/:\d+\//, `:${new URL(proxy.url).port}/`);
     const node = await startService({ databaseUrl });

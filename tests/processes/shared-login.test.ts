@@ -10,6 +10,7 @@ import { storedSession } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { isLong } from '../support/long.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
+import { random, seed } from '../support/seed.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { startWorker } from '../support/worker.ts';
@@ -27,20 +28,6 @@ const variants = {
   none: { rounds: 5, accessTokenSeconds: 6 },
 };
 const testLimitMs = 240_000;
-
-/** Set it to the seed that a failure printed to repeat the same choices. */
-const seed = Number(process.env['LATCHKEY_TEST_SEED'] ?? Date.now() % 1_000_000_000);
-
-/** Mulberry32. */
-function seeded(state: number): () => number {
-  let a = state;
-  return () => {
-    a = (a + 0x6d2b79f5) | 0;
-    let t = Math.imul(a ^ (a >>> 15), 1 | a);
-    t ^= t + Math.imul(t ^ (t >>> 7), 61 | t);
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 /** Counts the outcomes of refreshes in the service's log, from line `from` on. */
 function refreshes(service: TestService, from: number): Record<string, number> {
@@ -67,14 +54,13 @@ const tally = (outcomes: readonly (string | undefined)[]): Record<string, number
 
 async function share(lock: keyof typeof variants): Promise<void> {
   const { rounds, accessTokenSeconds } = variants[lock];
-  const random = seeded(seed);
   const service = await startService({
     env: { LATCHKEY_ACCESS_TOKEN_TTL: String(accessTokenSeconds), LATCHKEY_RATE_LIMITS: 'off' },
   });
   const proxy = await startLossyProxy(Number(new URL(service.url).port), {
     requests: 0.05,
     answers: 0.3,
-    random,
+    random: random.next,
   });
   const email = `shared-${lock}@example.com`;
   const tokens = await loginByMail(service.url, email);
@@ -98,7 +84,7 @@ async function share(lock: keyof typeof variants): Promise<void> {
       await until(async () => (await storedSession(stored)).access_token_expires_at <= Date.now());
       for (const worker of workers) worker.say('go');
       for (const worker of workers.slice(0, killedOfThem)) {
-        setTimeout(() => worker.signal('SIGKILL'), random() * killedWithinMs);
+        setTimeout(() => worker.signal('SIGKILL'), random.next() * killedWithinMs);
       }
       const outcomes = await Promise.all(workers.map((worker) => worker.hear()));
       const counts = refreshes(service, from);

@@ -2,6 +2,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { seed } from '../support/seed.ts';
 import { drawChart } from './chart.ts';
 import { sampleHeading, sampleLine, trendLines } from './report.ts';
 import { runSoak, type Store } from './run-soak.ts';
@@ -28,7 +29,7 @@ async function soakOn(store: Store): Promise<boolean> {
     seconds: minutes * 60,
     sampleSeconds: 10,
     fullSeconds: 10,
-    seed: Date.now() % 2 ** 32,
+    seed,
   };
   const result = await runSoak(soak, (sample) => print(sampleLine(sample)));
   const { samples, fullRate, kinds, missing, unexpected, unexpectedCount, exitCode, isJudged } = result;

@@ -2,6 +2,7 @@
 // flat is judged by the long form: npm run test:soak.
 
 import { expect, test } from 'bun:test';
+import { seed } from '../support/seed.ts';
 import { drawChart } from './chart.ts';
 import { sampleHeading, sampleLine, trendLines } from './report.ts';
 import { runSoak } from './run-soak.ts';
@@ -24,7 +25,6 @@ function requireWellFormed(xml: string): void {
 test.skipIf(process.platform !== 'linux')(
   'every kind of request of a soak gets the answer that it should',
   async () => {
-    const seed = Date.now() % 2 ** 32;
     const soak = { store: 'sqlite', seconds: 6, sampleSeconds: 2, fullSeconds: 4, seed } as const;
     const result = await runSoak(soak);
     const { samples, missing, unexpected, exitCode, isJudged } = result;

@@ -2,6 +2,7 @@
 // the disturbance ends.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { random } from './seed.ts';
 
 /**
  * - `cut`: every connection is reset, and new ones are closed at once.
@@ -33,7 +34,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
   /** Resolves when a piece of data may pass. */
   const gate = async (): Promise<void> => {
     if (disturbance === 'slow') await Bun.sleep(slowMs);
-    if (disturbance === 'reorder') await Bun.sleep(Math.random() * reorderMs);
+    if (disturbance === 'reorder') await Bun.sleep(random.next() * reorderMs);
     while (disturbance === 'hang') await ended.promise;
   };
 
