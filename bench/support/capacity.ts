@@ -36,10 +36,10 @@ const passkeyLogins = 1;
 const deviceLogins = 2;
 const pollsOfDeviceLogin = 6;
 
-/** A session is deleted 31 days after its idle timeout of 30 days. */
-const sessionRowDays = 75;
-/** A browser session by passkey is deleted 31 days after its absolute lifetime of 180 days. */
-const passkeySessionRowDays = 211;
+/** The session of a device is deleted 31 days after its idle timeout of 30 days. */
+const deviceSessionRowDays = 75;
+/** A browser session is deleted 31 days after its absolute lifetime of 180 days. */
+const browserSessionRowDays = 211;
 const logins = mailLogins + passkeyLogins + deviceLogins;
 /** One for each sign-in, one for each approval, and one other. */
 const eventsOfMonth = logins + deviceLogins + 1;
@@ -54,7 +54,9 @@ const rowsOfAccount: Readonly<Record<string, number>> = {
   memberships: 1,
   passkeys: 1,
   event_chains: 1,
-  sessions: ((logins - passkeyLogins) * sessionRowDays + passkeyLogins * passkeySessionRowDays) / daysOfMonth,
+  sessions:
+    (deviceLogins * deviceSessionRowDays + (mailLogins + passkeyLogins) * browserSessionRowDays) /
+    daysOfMonth,
   events: (eventsOfMonth * eventRetentionDays) / daysOfMonth,
 };
 

@@ -143,14 +143,14 @@ test('the session that approved a device can be ended too, and after a reload th
   await page.getByRole('heading', { name: 'Who approved the device?' }).waitFor();
   await page.reload();
   await page.getByText('open the link in the email again').waitFor();
-  expect(await page.getByRole('button', { name: 'End this session too' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Undo everything since then' }).count()).toBe(0);
   expect((await me()).status).toBe(200);
 
   await page.goto('about:blank');
   await page.goto(link);
   await page.getByRole('button', { name: "This wasn't me" }).click();
-  await page.getByRole('button', { name: 'End this session too' }).click();
-  await page.getByText('The session that approved the device has ended too').waitFor();
+  await page.getByRole('button', { name: 'Undo everything since then' }).click();
+  await page.getByText('Everything since the session that approved the device began').waitFor();
   expect((await me()).status).toBe(401);
   expect(await page.locator('#undone').innerText()).toContain('1 browser session ended');
   await page.reload();

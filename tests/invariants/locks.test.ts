@@ -399,7 +399,7 @@ const others: Record<string, Operation> = {
   'disownNotice with the approver': {
     run: post('/notices/disown', ({ noticeToken: token }) => ({ json: { token, approver: true } })),
     status: 200,
-    leaves: 'SELECT 1 FROM notices WHERE user_id = $1 AND approver_disowned_at IS NOT NULL',
+    leaves: "SELECT 1 FROM sessions WHERE user_id = $1 AND kind = 'browser' AND distrusted_as = 'disowned'",
   },
   'withdrawal of an approval': {
     run: async (node, { userId, tokens }) => {

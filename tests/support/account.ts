@@ -119,10 +119,6 @@ export async function throughPasskey(app: TestApp, login: Tokens, name = 'key') 
   return { authenticator, id: added.body.id as string, login: answer.body as Tokens };
 }
 
-/** Requires that a passkey no longer signs in. */
-export const requirePasskeyRefused = async (app: TestApp, authenticator: Authenticator) =>
-  expect(outcome(await passkeyLogin(app, authenticator))).toBe('400 unknown_credential');
-
 /** Whether the service accepts the access token. */
 export const isLive = async (app: TestApp, { access_token: accessToken }: Tokens): Promise<boolean> =>
   (await responseTo(app, (api) => api.call('getProfile', { accessToken }))).status === 200;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { NO_MIGRATIONS } from 'kysely';
+import { NO_MIGRATIONS, type NoMigrations } from 'kysely';
 import { inLongTransaction } from '../../packages/server/src/platform/database/backup/single-connection.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { migrate, migrations } from '../../packages/server/src/platform/database/migrate.ts';
@@ -7,9 +7,12 @@ import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';
 
 /** A database that lacks every migration, as one of an older release lacks the newest. Returns its URL. */
-export async function databaseWithoutMigrations(dialect: Dialect): Promise<string> {
+export const databaseWithoutMigrations = (dialect: Dialect) => databaseUpTo(dialect, NO_MIGRATIONS);
+
+/** A database with the schema of a migration. Returns its URL. */
+export async function databaseUpTo(dialect: Dialect, last: string | NoMigrations): Promise<string> {
   const path = join(temporaryDirectory(), 'latchkey.db');
   const url = dialect === 'sqlite' ? `sqlite:${path}` : await (await startPostgres()).createDatabase();
-  await inLongTransaction(url, (tx) => migrate(tx, migrations, NO_MIGRATIONS));
+  await inLongTransaction(url, (tx) => migrate(tx, migrations, last));
   return url;
 }

@@ -25,7 +25,7 @@ export const noticeDisowning = z.object({
   ),
   approver: described(
     z.boolean().optional(),
-    'If true, also disowns the browser session that approved the device, even if the notice has been used before.',
+    'If true, undoes everything since the browser session began that approved the device or application, even if the notice has been used before.',
     true,
   ),
 });
@@ -49,7 +49,7 @@ export const disownedNotice = model(
   {
     kind: described(z.enum(noticeKinds), 'What the notice was about.', 'new_device'),
     email: shownOrNull(
-      'The email address that was restored, if the session or one started from it had changed it. Otherwise null. Restoring an address ends all sessions of the account and removes the passkeys added since.',
+      'The email address that was restored. Null if the account keeps its address. Restoring an address ends every session and key of the account.',
       null,
     ),
     sessions_ended: described(z.int(), 'Number of browser sessions ended.', 0),
@@ -60,25 +60,31 @@ export const disownedNotice = model(
     ),
     device_names: described(
       z.array(z.string()),
-      'Names of up to 20 of those devices, newest first, as provided by them. Unverified.',
+      'Names of those devices that have one, newest first, as provided by them. Unverified.',
       ['den'],
     ),
     passkeys_removed: described(
       z.array(z.string()),
-      'Names of the passkeys removed: those that were added, and the one used to sign in.',
+      'Names of the passkeys removed: those added since, and the one used to sign in.',
       [],
     ),
     keys_removed: described(z.array(z.string()), 'Names of the keys removed.', ['Nightly build']),
+    runs_ended: described(z.int(), 'Number of runs ended.', 0),
+    links_voided: described(
+      z.int(),
+      'Number of open links voided: to sign in, and to change the email address.',
+      0,
+    ),
     approver: described(
       z
         .object({
           created_at: described(time, 'When that browser signed in.'),
           ip_address: ipAddress,
           user_agent: userAgent,
-          disowned: described(z.boolean(), 'Whether that session is disowned too.', false),
+          disowned: described(z.boolean(), 'Whether everything since that session began is undone.', false),
         })
         .nullable(),
-      'The browser session that approved this device or application, if there is one. To disown it too, send the token again with `approver: true`.',
+      'The browser session that approved this device or application, if there is one. To undo everything since it began, send the token again with `approver: true`.',
     ),
   },
 );

@@ -16,8 +16,6 @@ import {
   emailChangeTemplate,
   emailRestoredMail,
   emailRestoredTemplate,
-  emailReturnedMail,
-  emailReturnedTemplate,
 } from './identity/email-change/mail.ts';
 import { emailChangeRoutes } from './identity/email-change/routes.ts';
 import { sweepEmailChanges } from './identity/email-change/store.ts';
@@ -104,7 +102,6 @@ export const templates: Templates = {
   [digestTemplate]: digestMail,
   [emailChangeTemplate]: emailChangeMail,
   [emailRestoredTemplate]: emailRestoredMail,
-  [emailReturnedTemplate]: emailReturnedMail,
   [disownedTemplate]: disownedMail,
   [accountDeletedTemplate]: accountDeletedMail,
 };

@@ -103,8 +103,8 @@ export const emailLinkStates = (url: string): PageState[] => [
       await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
       await page.goto(await linkTo(url, email, 'A new device signed in'));
       await pressed(page, "This wasn't me");
-      await pressed(page, 'End this session too');
-      await page.getByText('The session that approved the device has ended too').waitFor();
+      await pressed(page, 'Undo everything since then');
+      await page.getByText('Everything since the session that approved the device began').waitFor();
     },
   },
 ];

@@ -101,8 +101,9 @@ export const accountEndpoints = {
   disownNotice: define({
     ...at('security-log', 'post', '/notices/disown'),
     title: 'Answer a security notice',
-    summary: 'Ends the session that a security notice is about, and undoes what it added',
-    notes: 'This is what the link "This wasn\'t me" in a notice does.',
+    summary: 'Undoes everything since the session began that a security notice is about',
+    notes:
+      'This is what the link "This wasn\'t me" in a notice does. Whoever did it: sessions, keys and runs that began since end, and passkeys added since are removed.',
     access: 'anyone',
     body: noticeDisowning,
     response: disownedNotice,

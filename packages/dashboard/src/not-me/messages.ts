@@ -50,6 +50,8 @@ export function isDisownedNotice(stored: unknown): stored is DisownedNotice {
     isTexts(notice.device_names) &&
     isTexts(notice.passkeys_removed) &&
     isTexts(notice.keys_removed) &&
+    typeof notice.runs_ended === 'number' &&
+    typeof notice.links_voided === 'number' &&
     isApprover(notice.approver)
   );
 }

@@ -41,11 +41,14 @@ const Named = ({ text, names }: { text: string; names: readonly string[] }) => (
 
 function Undone({ value }: { value: DisownedNotice }) {
   const { email, sessions_ended, devices_ended, device_names, passkeys_removed, keys_removed } = value;
+  const { runs_ended, links_voided } = value;
   const undone = [
     { forms: notMe.browsers, count: sessions_ended, names: [] },
     { forms: notMe.devices, count: devices_ended, names: device_names },
     { forms: notMe.passkeys, count: passkeys_removed.length, names: passkeys_removed },
     { forms: notMe.keys, count: keys_removed.length, names: keys_removed },
+    { forms: notMe.runs, count: runs_ended, names: [] },
+    { forms: notMe.links, count: links_voided, names: [] },
   ].filter(({ count }) => count > 0);
   return (
     <>
@@ -78,7 +81,7 @@ function UserAgent({ text }: { text: string }) {
   return name === undefined ? whole : <Details summary={<Untrusted text={name} />}>{whole}</Details>;
 }
 
-/** Offers to end the browser session that approved the device, in case the user didn't approve it either. */
+/** Offers to undo everything since the session that approved the device, in case the user didn't approve it either. */
 function Approver({ value: { approver }, token, onChange }: DoneProps<DisownedNotice>) {
   if (approver === null || approver.disowned) return null;
   const endSession = (spent: string) =>

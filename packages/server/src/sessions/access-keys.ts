@@ -97,8 +97,7 @@ const detailOf = ({ id, client_name, scope, resource }: KeyRow): Record<string, 
 });
 
 /**
- * Makes a key for a locked account, notifies its owner and records it; call it last. It counts as started by the caller's
- * session, so whatever undoes that session ends the key. `key` is the key itself, which is not stored; undefined if tokens of
+ * Makes a key for a locked account, notifies its owner and records it; call it last. `key` is the key itself, which is not stored; undefined if tokens of
  * an issuer stand for it. Times are milliseconds since 1970.
  * @throws {AuthError} `account_disabled`
  */
@@ -131,7 +130,7 @@ export async function startKey(
     // A key has no idle timeout.
     idle_expires_at: expiresAt,
     expires_at: expiresAt,
-    parent_session_id: sessionId,
+    parent_session_id: null,
     passkey_id: null,
     email_key: null,
     authorization_details: key.authorizationDetails,

@@ -7,21 +7,27 @@ import { announceEnd } from './announcements.ts';
 import * as store from './store.ts';
 
 /**
- * Ends sessions of a locked account that its owner did not start, and those that came from them, whatever state they are
- * in. From then on no sign-in counts as familiar because of them. Returns those that were active, for `announceEnded`.
+ * Ends everything of a locked account that began at an ordinal or later, and every session that came by one of these passkeys. From
+ * then on no sign-in counts as familiar because of them.
  */
 export async function disownSessions(
   ctx: Context,
   tx: Executor,
-  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
-): Promise<EndedSession[]> {
-  const disowned = { user_id: userId, ids: JSON.stringify(sessionIds), now: ctx.clock() };
-  const active = await store.listActive(tx, disowned);
-  await store.disownSessions(tx, disowned);
-  return active;
+  {
+    userId,
+    since,
+    passkeyIds,
+  }: { readonly userId: string; readonly since: number; readonly passkeyIds: readonly string[] },
+): Promise<void> {
+  const passkey_ids = JSON.stringify(passkeyIds);
+  await store.disownSessions(tx, { user_id: userId, since, passkey_ids, now: ctx.clock() });
 }
 
-type EndedSession = Awaited<ReturnType<typeof store.listActive>>[number];
+/** The active sessions, keys and runs of an account, newest first. */
+export const listActive = (ctx: Context, tx: Executor, userId: string) =>
+  store.listActive(tx, { user_id: userId, now: ctx.clock() });
+
+export type EndedSession = Awaited<ReturnType<typeof store.listActive>>[number];
 
 /** Announces to services that these sessions and keys have ended, in the transaction that ended them. Call it last. */
 export async function announceEnded(

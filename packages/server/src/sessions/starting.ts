@@ -71,7 +71,7 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   const now = ctx.clock();
   const ending = { id: previousId ?? '', user_id: userId, distrusted_as: null, now };
   const [replaced] = previousId === undefined ? [] : await store.endSession(tx, ending);
-  const { started, row } = newSession(ctx, session, previousId);
+  const { started, row } = newSession(ctx, session);
   // Pipelined, in this order: the insert makes its own place known.
   const [isNoticeDue, [inserted]] = await Promise.all([
     needsNotice(tx, session),
@@ -101,7 +101,7 @@ async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> 
   return !isKnownPlace(session.client, earlier);
 }
 
-/** The browser's previous session, ended or not, if it belongs to the same user: the new one came from it. */
+/** The browser's previous session, ended or not, if it belongs to the same user. */
 async function findPreviousSession(
   ctx: Context,
   tx: Executor,
@@ -114,8 +114,8 @@ async function findPreviousSession(
   return session?.user_id === userId ? id : undefined;
 }
 
-/** A session with its lifetimes, its lineage and its first token generation, and the row that is to be inserted. */
-function newSession(ctx: Context, session: NewSession, previousId: string | undefined) {
+/** A session with its lifetimes and its first token generation, and the row that is to be inserted. */
+function newSession(ctx: Context, session: NewSession) {
   const now = ctx.clock();
   const secret = session.secret ?? ctx.random(subjectBytes);
   const id = sessionIdOf(secret);
@@ -133,7 +133,7 @@ function newSession(ctx: Context, session: NewSession, previousId: string | unde
     now,
     idle_expires_at: Math.min(now + ctx.config.refreshIdleTtlSeconds * 1000, expiresAt),
     expires_at: expiresAt,
-    parent_session_id: session.approvedBy ?? previousId ?? null,
+    parent_session_id: session.approvedBy ?? null,
     passkey_id: session.passkeyId ?? null,
     email_key: session.emailKey ?? null,
     scope: storedScope(session.scope),

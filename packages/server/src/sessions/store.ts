@@ -38,18 +38,6 @@ const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
 export const isUnrevoked = (e: ExpressionBuilder<Tables, 'sessions'>) =>
   e.and([e('revoked_at', 'is', null), inCurrentEpoch(e)]);
 
-/** The address change that gave a user their current address, while it can be undone. */
-const currentEmailChange = (e: ExpressionBuilder<Tables, 'users'>, email_key: Expression<string | null>) =>
-  e
-    .selectFrom('email_changes as c')
-    .select('c.id')
-    .whereRef('c.user_id', '=', 'users.id')
-    .where('c.new_email_key', '=', email_key)
-    .where('c.changed_at', 'is not', null)
-    .where('c.undone_at', 'is', null)
-    .orderBy('c.changed_at', 'desc')
-    .limit(1);
-
 /** The columns of a new session that the caller supplies. */
 const given = [
   ...(['id', 'kind', 'method', 'client_name', 'device_name', 'ip_address', 'user_agent', 'trust'] as const),
@@ -60,8 +48,7 @@ const givenTimes = ['last_used_at', 'idle_expires_at', 'expires_at', 'authentica
 
 /**
  * Locks the account and starts a session if the account is enabled; returns no row otherwise. A `session_epoch` also requires that the account
- * is still in that epoch, an `email_key` that it still has that address. Stores where the sign-in came from, since the
- * passkey that was used may be removed later.
+ * is still in that epoch, an `email_key` that it still has that address.
  */
 export const insertSession = statement<
   Pick<Tables['sessions'], 'user_id' | (typeof given)[number] | (typeof givenTimes)[number]> & {
@@ -81,11 +68,6 @@ export const insertSession = statement<
     last_used_at: bigint(p.last_used_at),
     idle_expires_at: bigint(p.idle_expires_at),
     expires_at: bigint(p.expires_at),
-    passkey_added_by: e
-      .selectFrom('passkeys')
-      .select('passkeys.session_id')
-      .where('passkeys.id', '=', p.passkey_id),
-    email_change_id: currentEmailChange(e, p.email_key),
     authenticated_at: bigint(p.authenticated_at),
   } satisfies { [Column in keyof Tables['sessions']]?: AliasableExpression<unknown> };
   return db
@@ -271,21 +253,28 @@ export const endSession = statement<{
     .returning(endedColumns),
 );
 
-/** Those of these sessions of the user that are active. */
-export const listActive = statement<{ user_id: string; ids: string; now: number }>()((db, p, dialect) =>
+/** The active sessions, keys and runs of a user, newest first. */
+export const listActive = statement<{ user_id: string; now: number }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
-    .select(['id', 'kind', 'within_session_id'])
+    .select(['id', 'kind', 'client_name', 'device_name', 'within_session_id'])
     .where('user_id', '=', p.user_id)
-    .where('id', 'in', textsOf(p.ids, dialect))
-    .where('expires_at', '>', p.now)
+    .where('idle_expires_at', '>', p.now)
     .where(isPathActive('sessions', p.now, dialect))
     .where(isUnrevoked)
-    .orderBy('created_at'),
+    .orderBy('ordinal', 'desc'),
 );
 
-/** Ends these sessions of the user for good, whatever state they are in, and distrusts them like stolen ones. */
-export const disownSessions = statement<{ user_id: string; ids: string; now: number }>()((db, p, dialect) =>
+/**
+ * Ends everything that began at this ordinal or later, and every session that came by one of these passkeys, whatever state they are in,
+ * and distrusts them like stolen ones. The account must be locked.
+ */
+export const disownSessions = statement<{
+  user_id: string;
+  since: number;
+  passkey_ids: string;
+  now: number;
+}>()((db, p, dialect) =>
   db
     .updateTable('sessions')
     .set((e) => ({
@@ -294,7 +283,9 @@ export const disownSessions = statement<{ user_id: string; ids: string; now: num
       distrusted_as: 'disowned' as const,
     }))
     .where('user_id', '=', p.user_id)
-    .where('id', 'in', textsOf(p.ids, dialect)),
+    .where((e) =>
+      e.or([e('ordinal', '>=', p.since), e('passkey_id', 'in', textsOf(p.passkey_ids, dialect))]),
+    ),
 );
 
 /** Records the last use of a session unless it was recorded after `unless_since`; extends its idle timeout. */
@@ -313,11 +304,10 @@ export const touchSession = statement<{
 );
 
 /**
- * When nothing needs a session any more. A browser session that descends from another one is kept until the end of its
- * absolute lifetime: its ancestors started earlier, so by then none of them is left to be disowned together with it. The
- * index has the same expression.
+ * When nothing needs a session any more. That of a browser is kept until the end of its absolute lifetime: it may still be disowned
+ * with a device that it approved, or with an older session. The index has the same expression.
  */
-const neededUntil = sql<number>`case when kind = 'browser' and (parent_session_id is not null or passkey_added_by is not null) then expires_at else idle_expires_at end`;
+const neededUntil = sql<number>`case when kind = 'browser' then expires_at else idle_expires_at end`;
 
 /**
  * Deletes up to `limit` sessions that nothing has needed since `before`. Stolen and disowned browser sessions stay until

@@ -1,4 +1,5 @@
 import type { loginMethods } from '@latchkey/contract/sessions';
+import type { Generated } from 'kysely';
 
 declare module '../platform/database/schema.ts' {
   interface Tables {
@@ -16,14 +17,13 @@ declare module '../platform/database/schema.ts' {
       ip_address: string | null;
       user_agent: string | null;
       created_at: number;
+      ordinal: Generated<number>;
       last_used_at: number;
       idle_expires_at: number;
       expires_at: number;
       revoked_at: number | null;
       parent_session_id: string | null;
       passkey_id: string | null;
-      passkey_added_by: string | null;
-      email_change_id: string | null;
       distrusted_as: 'disowned' | 'stolen' | null;
       rotated_network: string | null;
       rotated_program: string | null;

@@ -1,5 +1,7 @@
 import type { Profile, ProfilePatch, ProfileView } from '@latchkey/contract/account';
+import { languageOf } from '@latchkey/contract/languages';
 import type { Caller, CallerAccount, Context, Requester } from '../../platform/context.ts';
+import type { Tables } from '../../platform/database/schema.ts';
 import { AuthError, accountGone } from '../../platform/errors.ts';
 import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
 import { holdsEverything, includesAny } from '../../platform/values/scope.ts';
@@ -68,13 +70,29 @@ export const updateProfile = (
     }
     const { next, changed } = mergePatch(row, patch);
     if (changed.length === 0) return tagged(row);
-    const [updated] = await store.updateProfile(tx, { id: userId, ...next, now: ctx.clock() });
+    const [updated] = await store.updateProfile(tx, {
+      id: userId,
+      ...next,
+      former_languages: formerLanguagesOf(row, next.locale, ctx.clock()),
+      now: ctx.clock(),
+    });
     if (!updated) throw new Error('a locked account has disappeared');
     const detail = { fields: changed.join(' ') };
     await recordChange(ctx, tx, { type: 'profile_changed', userId, sessionId, client, detail }, mergeFields);
     await writeFeedEvent(ctx, tx, { type: 'profile-changed', userId, detail: { fields: changed } });
     return tagged(updated);
   });
+
+/** The former languages of an account that has this locale from now on. Notices come in them, too, for some days. */
+function formerLanguagesOf(
+  { locale, former_languages }: Pick<Tables['users'], 'locale' | 'former_languages'>,
+  next: string | null,
+  now: number,
+): string | null {
+  const [left, chosen] = [locale, next].map((tag) => languageOf(tag) ?? 'en');
+  if (left === chosen) return former_languages;
+  return JSON.stringify({ ...JSON.parse(former_languages ?? '{}'), [left!]: now });
+}
 
 /** The fields of the profile after the patch, and the names of those that it changes. @see RFC 7396 */
 function mergePatch(row: CallerAccount, patch: ProfilePatch) {

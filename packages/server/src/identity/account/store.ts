@@ -74,7 +74,7 @@ export const insertUser = statement<Pick<Tables['users'], (typeof identifying)[n
   },
 );
 
-const profile = ['name', 'avatar_url', 'locale', 'time_zone'] as const;
+const profile = ['name', 'avatar_url', 'locale', 'time_zone', 'former_languages'] as const;
 
 /** Replaces the profile of a locked account. */
 export const updateProfile = statement<

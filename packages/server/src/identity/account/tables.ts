@@ -17,6 +17,7 @@ declare module '../../platform/database/schema.ts' {
       disabled_at: number | null;
       created_at: number;
       updated_at: number;
+      former_languages: string | null;
     };
   }
 }

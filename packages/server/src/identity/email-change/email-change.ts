@@ -2,6 +2,7 @@ import type { Profile } from '@latchkey/contract/account';
 import type { Caller, Context, Requester } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
+import { Raced } from '../../platform/database/races.ts';
 import { accountDisabled, conflict, invalidGrant } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
@@ -9,7 +10,7 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
-import { noticeTtlSeconds, notify, redirectNotices } from '../../security-log/notices/notices.ts';
+import { deleteNoticesToOthers, noticeTtlSeconds, notify } from '../../security-log/notices/notices.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
 import {
   getProfile,
@@ -19,8 +20,8 @@ import {
   requireAllowedDomain,
 } from '../account/account.ts';
 import { mailLimits } from '../known-browsers/known-browsers.ts';
-import { formerAddressTtlSeconds, returnsFrom, undoableOf } from './former-addresses.ts';
-import { emailChangeTemplate, emailRestoredTemplate, emailReturnedTemplate } from './mail.ts';
+import { addressToRestore } from './former-addresses.ts';
+import { emailChangeTemplate, emailRestoredTemplate } from './mail.ts';
 import * as store from './store.ts';
 
 /** Lifetime of the link that confirms a new address. */
@@ -96,7 +97,10 @@ async function readLink(ctx: Context, token: string, client: ClientInfo) {
 
 type ChangeRow = Awaited<ReturnType<typeof store.findChange>>[number];
 
-const isPending = (change: ChangeRow, now: number): boolean =>
+const isPending = (
+  change: Pick<ChangeRow, 'changed_at' | 'voided_at' | 'expires_at' | 'wrong_addresses'>,
+  now: number,
+): boolean =>
   change.changed_at === null &&
   change.voided_at === null &&
   change.expires_at > now &&
@@ -153,43 +157,6 @@ export async function verifyEmailChange(
 
 type LockedAccount = Awaited<ReturnType<typeof lockAccount>>;
 
-/** Goes back further than any change that can still be undone, so that earlier addresses are seen. */
-const confirmedSince = (now: number) => now - (formerAddressTtlSeconds + noticeTtlSeconds) * 1000;
-
-/**
- * Tells the old address of a locked account that it was changed. The mail has an undo link, unless the change returns to
- * an address that the account had before: then the notices mailed in between go to that one, and their links stop working.
- */
-async function notifyOldAddress(
-  ctx: Context,
-  tx: Executor,
-  change: ChangeRow,
-  old: { readonly email: string; readonly email_key: string },
-  now: number,
-  client: ClientInfo,
-): Promise<void> {
-  const { id, user_id: userId, session_id: sessionId } = change;
-  const confirmed = await store.listConfirmed(tx, { user_id: userId, since: confirmedSince(now) });
-  const earlier = confirmed.filter((other) => other.id !== id);
-  const leftAt = returnsFrom({ ...change, old_email_key: old.email_key }, earlier, now);
-  if (leftAt === undefined) {
-    const emailChange = { id, newEmail: change.new_email };
-    const kind = 'email_changed';
-    await notify(ctx, tx, { kind, userId, sessionId, client, emailChange, at: now, recipient: old.email });
-    return;
-  }
-  const left = earlier.filter(({ changed_at }) => (changed_at ?? 0) >= leftAt);
-  const emailKeys = left.map(({ new_email_key }) => new_email_key);
-  await redirectNotices(ctx, tx, { userId, emailKeys, recipient: change.new_email });
-  await enqueueMail(ctx, tx, {
-    template: emailReturnedTemplate,
-    recipient: old.email,
-    userId,
-    reference: id,
-    expiresAt: now + noticeTtlSeconds * 1000,
-  });
-}
-
 /** Why a link may not be used, if so. Counts a wrong address. */
 async function checkProof(
   ctx: Context,
@@ -234,7 +201,8 @@ async function applyChange(
   const profile = await replaceEmail(ctx, tx, userId, newEmail);
   if (!profile) throw emailTaken();
   if (account.email === newEmail) return profile;
-  await notifyOldAddress(ctx, tx, change, account, now, client);
+  const kind = 'email_changed';
+  await notify(ctx, tx, { kind, userId, sessionId, client, newEmail, at: now, recipient: account.email });
   await recordEvent(ctx, tx, { type: 'email_changed', userId, sessionId, client });
   await announceEmailChange(ctx, tx, userId);
   return profile;
@@ -246,50 +214,35 @@ export const announceEmailChange = (ctx: Context, tx: Executor, userId: string):
 
 const emailTaken = () => conflict('Another account has this email address.');
 
-/** Voids the links that these sessions of a locked account requested. */
-export async function voidEmailChanges(
-  ctx: Context,
-  tx: Executor,
-  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
-): Promise<void> {
-  await store.voidChangesOf(tx, {
-    user_id: userId,
-    session_ids: JSON.stringify(sessionIds),
-    now: ctx.clock(),
-  });
-}
-
-/** The address changes of an account that can still be undone, oldest first. */
-export async function listUndoableChanges(ctx: Context, tx: Executor, userId: string) {
+/** Voids the links that a locked account requested and nobody has confirmed. Returns how many there were. */
+export async function voidEmailChanges(ctx: Context, tx: Executor, userId: string): Promise<number> {
   const now = ctx.clock();
-  const confirmed = await store.listConfirmed(tx, { user_id: userId, since: confirmedSince(now) });
-  return undoableOf(confirmed).filter((change) => change.expires_at > now);
+  const voided = await store.voidPendingChanges(tx, { user_id: userId, now });
+  return voided.filter((change) => isPending({ ...change, voided_at: null }, now)).length;
 }
-
-type UndoableChange = Awaited<ReturnType<typeof listUndoableChanges>>[number];
 
 /**
- * Undoes an address change of a locked account and all later ones, and sends the notices that went to the removed addresses
- * again, to the restored one. Call `announceEmailChange` at the end of the transaction. Returns the restored address, and the undone
- * changes that had set another one.
+ * Gives a locked account the address again that it had at an ordinal, if a link that was sent to `sentTo` may do that
+ * (`addressToRestore`), and tells the addresses that it loses. Call `announceEmailChange` at the end of the transaction. Returns the
+ * restored address; null if the account keeps its address.
  * @throws {AuthError} `conflict` if another account has that address now
  */
-export async function undoEmailChanges(
+export async function restoreEmail(
   ctx: Context,
   tx: Executor,
-  { first, usedNoticeId }: { readonly first: UndoableChange; readonly usedNoticeId: string },
-  client: ClientInfo,
-) {
+  account: LockedAccount,
+  { sentTo, since }: { readonly sentTo: string; readonly since: number },
+): Promise<string | null> {
   const now = ctx.clock();
-  const userId = first.user_id;
-  const restored = await replaceEmail(ctx, tx, userId, first.restores.email);
-  if (!restored) throw emailTaken();
-  const undone = await store.markUndone(tx, { user_id: userId, changed_since: first.changed_at!, now });
-  const foreign = undone.filter(({ new_email_key }) => new_email_key !== first.restores.key);
-  // One mail to each address that the account no longer has.
-  const removed = new Map(foreign.map((change) => [change.new_email_key, change]));
-  const emailKeys = [...removed.keys()];
-  await redirectNotices(ctx, tx, { userId, emailKeys, recipient: restored.email, exceptId: usedNoticeId });
+  const { id: userId } = account;
+  const confirmed = await store.listConfirmed(tx, { user_id: userId });
+  const email = addressToRestore(confirmed, { sentTo, since, current: account.email, now });
+  if (email === undefined) return null;
+  if (!(await replaceEmail(ctx, tx, userId, email))) throw emailTaken();
+  const undone = await store.markUndone(tx, { user_id: userId, since, now });
+  const emailKey = emailKeyOf(email);
+  const removed = new Map(undone.map((change) => [change.new_email_key, change]));
+  removed.delete(emailKey);
   for (const change of removed.values()) {
     await enqueueMail(ctx, tx, {
       template: emailRestoredTemplate,
@@ -299,8 +252,20 @@ export async function undoEmailChanges(
       expiresAt: now + noticeTtlSeconds * 1000,
     });
   }
-  await recordEvent(ctx, tx, { type: 'email_change_undone', userId, sessionId: first.session_id, client });
-  return { email: restored.email, changeIds: foreign.map(({ id }) => id) };
+  await deleteNoticesToOthers(tx, { userId, emailKey });
+  return email;
+}
+
+/** Locks an account, and before it the address that it has and those it had, so that they stay as they are. @throws {Raced} */
+export async function lockAccountAndAddresses(
+  tx: Executor,
+  userId: string,
+  lock: (tx: Executor) => Promise<LockedAccount> = () => lockAccount(tx, userId),
+): Promise<LockedAccount> {
+  const addresses = await store.lockAddresses(tx, { user_id: userId });
+  const account = await lock(tx);
+  if (!addresses.some(({ email_key }) => email_key === account.email_key)) throw new Raced();
+  return account;
 }
 
 /** The keys of the former addresses that are still reserved for an account. */

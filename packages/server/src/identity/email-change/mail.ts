@@ -11,7 +11,6 @@ import * as store from './store.ts';
 
 export const emailChangeTemplate = 'email_change';
 export const emailRestoredTemplate = 'email_restored';
-export const emailReturnedTemplate = 'email_returned';
 
 /**
  * The mail to a new address. Whether another account has the address is checked only here, so that the response to the
@@ -55,13 +54,5 @@ export const emailRestoredMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });
   const writer = inLanguageOf(ctx, change && (await findReader(ctx.db.read, change.user_id)));
   const { subject, what, owner } = writer.texts.emailRestored;
-  return composeMessage(writer, writer.fill(subject), [writer.fill(what), owner]);
-};
-
-/** The mail to an address that the account left for an earlier one of its own. It has no undo link. */
-export const emailReturnedMail: Template = async ({ config: { product }, db }, mail) => {
-  const [change] = await store.findChange(db.read, { id: mail.reference });
-  const writer = writerFor(product, change && (await findReader(db.read, change.user_id)));
-  const { subject, what, owner } = writer.texts.emailReturned;
   return composeMessage(writer, writer.fill(subject), [writer.fill(what), owner]);
 };

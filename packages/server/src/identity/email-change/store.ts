@@ -1,8 +1,8 @@
-import type { ExpressionBuilder } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
+import { addressBucket, lockOnAddress } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, type Slots, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { textsOf } from '../../platform/database/texts.ts';
 
 const isUnconfirmed = (e: ExpressionBuilder<Tables, 'email_changes'>) =>
   e.and([e('changed_at', 'is', null), e('voided_at', 'is', null)]);
@@ -19,13 +19,14 @@ export const voidPendingChanges = statement<{ user_id: string; now: number }>()(
     .updateTable('email_changes')
     .set({ voided_at: p.now })
     .where('user_id', '=', p.user_id)
-    .where(isUnconfirmed),
+    .where(isUnconfirmed)
+    .returning(['changed_at', 'expires_at', 'wrong_addresses']),
 );
 
 export const insertChange = statement<
   Omit<
     Tables['email_changes'],
-    `old_email${string}` | 'changed_at' | 'voided_at' | 'undone_at' | 'wrong_addresses'
+    `old_email${string}` | 'changed_at' | 'ordinal' | 'voided_at' | 'undone_at' | 'wrong_addresses'
   >
 >()((db, p) =>
   db.insertInto('email_changes').values({
@@ -81,36 +82,30 @@ export const spendChange = statement<{
     .returning('id'),
 );
 
-/** Voids the unconfirmed changes that these sessions requested. */
-export const voidChangesOf = statement<{ user_id: string; session_ids: string; now: number }>()(
-  (db, p, dialect) =>
-    db
-      .updateTable('email_changes')
-      .set({ voided_at: p.now })
-      .where('user_id', '=', p.user_id)
-      .where('session_id', 'in', textsOf(p.session_ids, dialect))
-      .where(isUnconfirmed),
-);
-
-/** The changes of an account that were confirmed since a moment and not undone, oldest first. */
-export const listConfirmed = statement<{ user_id: string; since: number }>()((db, p) =>
+/** The changes of an account that were confirmed and not undone, in their order. */
+export const listConfirmed = statement<{ user_id: string }>()((db, p) =>
   db
     .selectFrom('email_changes')
-    .selectAll()
+    .select((e) => [
+      e.ref('old_email').$notNull().as('old_email'),
+      e.ref('old_email_key').$notNull().as('old_email_key'),
+      e.ref('changed_at').$notNull().as('changed_at'),
+      e.ref('ordinal').$notNull().as('ordinal'),
+      'expires_at',
+    ])
     .where('user_id', '=', p.user_id)
-    .where('changed_at', '>', p.since)
+    .where('changed_at', 'is not', null)
     .where('undone_at', 'is', null)
-    .orderBy('changed_at')
-    .orderBy('id'),
+    .orderBy('ordinal'),
 );
 
-/** Marks a change and all later ones of the account as undone; returns them. */
-export const markUndone = statement<{ user_id: string; changed_since: number; now: number }>()((db, p) =>
+/** Marks every change after an ordinal as undone; returns them. */
+export const markUndone = statement<{ user_id: string; since: number; now: number }>()((db, p) =>
   db
     .updateTable('email_changes')
     .set({ undone_at: p.now })
     .where('user_id', '=', p.user_id)
-    .where('changed_at', '>=', p.changed_since)
+    .where('ordinal', '>=', p.since)
     .where('undone_at', 'is', null)
     .returning(['id', 'new_email', 'new_email_key']),
 );
@@ -138,4 +133,30 @@ export const listReservedEmails = statement<{ user_id: string; now: number }>()(
     .where('undone_at', 'is', null)
     .where('changed_at', 'is not', null)
     .where('expires_at', '>', p.now),
+);
+
+/** Locks the address of an account and its former addresses, always in the same order, and returns their keys. */
+export const lockAddresses = statement<{ user_id: string }>()((db, p, dialect) =>
+  db
+    .selectFrom((e) =>
+      e
+        .selectFrom('users')
+        .select((f) => ['email_key', addressBucket(f.ref('email_key'), dialect).as('bucket')])
+        .where('id', '=', p.user_id)
+        .union(
+          e
+            .selectFrom('email_changes')
+            .select((f) => {
+              const key = f.ref('old_email_key').$notNull();
+              return [key.as('email_key'), addressBucket(key, dialect).as('bucket')];
+            })
+            .where('user_id', '=', p.user_id)
+            .where('old_email_key', 'is not', null),
+        )
+        .orderBy('bucket')
+        // A limit keeps the planner from flattening the subquery, which would lose this order.
+        .limit(sql.lit(1_000_000))
+        .as('addresses'),
+    )
+    .select((e) => ['addresses.email_key', lockOnAddress(e.ref('addresses.email_key'), dialect).as('lock')]),
 );

@@ -14,6 +14,7 @@ declare module '../../platform/database/schema.ts' {
       created_at: number;
       expires_at: number;
       changed_at: number | null;
+      ordinal: number | null;
       voided_at: number | null;
       undone_at: number | null;
       wrong_addresses: number;

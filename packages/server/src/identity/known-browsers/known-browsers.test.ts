@@ -19,6 +19,12 @@ import { maxKnownAddresses } from './known-browsers.ts';
 const ada = 'ada@example.com';
 const day = 86_400;
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
+/** Sessions are deleted before the browsers that they make known are forgotten. */
+const shortSessions = {
+  ...settings,
+  LATCHKEY_SESSION_TTL: `${30 * 86_400}`,
+  LATCHKEY_REFRESH_IDLE_TTL: `${30 * 86_400}`,
+};
 const { quota, windowSeconds } = rateLimitRules.mails_by_known_browser;
 
 let networks = 0;
@@ -123,7 +129,7 @@ onBothDatabases('a known browser', (open) => {
   });
 
   test('a browser stays known for 180 days, after signing out and after its session is swept', async () => {
-    const app = await open({ settings });
+    const app = await open({ settings: shortSessions });
     const cookie = await signIn(app);
     const { access_token: token } = await app.login(ada);
     expect((await app.ask('POST', '/revoke', { token })).status).toBe(204);
@@ -139,7 +145,7 @@ onBothDatabases('a known browser', (open) => {
 
   for (const distrusted of ['disowned', 'stolen']) {
     test(`a browser is not known by a session that was ${distrusted}, even after the session is swept`, async () => {
-      const app = await open({ settings });
+      const app = await open({ settings: shortSessions });
       const cookie = await signIn(app);
       const [session] = await sessionOf(app);
       await app.ctx.db.single.run(

@@ -15,7 +15,8 @@ import {
 } from 'kysely';
 import type { Executor, Value } from './executor.ts';
 import { up as schema } from './migrations/0001-first.ts';
-import { up as noAccessIndexes } from './migrations/0002-no-access-indexes.ts';
+import { up as noAccessIndexes } from './migrations/0002-no-access-indexes-from-0001.ts';
+import { up as ordinals } from './migrations/0003-ordinals-from-0001.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -26,6 +27,7 @@ export type Migrations = Readonly<Record<string, Migration>>;
 export const migrations: Migrations = {
   '0001-first': { up: schema },
   '0002-no-access-indexes-from-0001': { up: noAccessIndexes },
+  '0003-ordinals-from-0001': { up: ordinals },
 };
 
 export const migrationNames = Object.keys(migrations);

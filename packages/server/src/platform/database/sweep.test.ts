@@ -40,7 +40,7 @@ onBothDatabases('sweeping', (open) => {
     t.pass(21 * day);
     const { status } = await t.ask('POST', '/refresh', { json: { refresh_token: tokens.refresh_token } });
     expect(status).toBe(200);
-    t.pass(60 * day);
+    t.pass(181 * day);
     expect(await t.sweep()).toBe(0);
     t.pass(2 * day);
     expect(await t.sweep()).toBe(1);

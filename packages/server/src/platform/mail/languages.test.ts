@@ -14,8 +14,10 @@ onBothDatabases('the language of mails', (open) => {
     for (const language of languages) {
       const email = `${language.toLowerCase()}@example.com`;
       const { access_token: token } = await app.login(email);
-      const before = (await app.mails()).length;
       await app.ask('PATCH', '/me', { token, json: { locale: language, time_zone: 'Asia/Tokyo' } });
+      // Until then notices also come in the former language.
+      app.pass(7 * 86_400);
+      const before = (await app.mails()).length;
       const tokens = await app.login(email);
       await app.deviceLogin(tokens);
       const all = await app.mails();
@@ -95,6 +97,55 @@ onBothDatabases('the language of mails', (open) => {
       expect(removed!.html).toStartWith(`<!doctype html><html lang="${language}">`);
       expect(removed!.text).not.toMatch(/[{}]|lk_/);
     }
+    await app.close();
+  });
+
+  test('for 7 days after a change of locale, notices, digests and what was undone come in every former language, too', async () => {
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/3600' } });
+    const email = 'ada@example.com';
+    const tokens = await app.login(email);
+    const token = tokens.access_token;
+    for (const locale of ['de-CH', 'xx', 'ja', 'de'])
+      await app.ask('PATCH', '/me', { token, json: { locale, time_zone: 'Asia/Tokyo' } });
+    const received = async (subjectOf: (texts: (typeof mailTexts)['en']) => string) =>
+      languages.flatMap((language) =>
+        all
+          .filter(({ subject }) => subject === named(subjectOf(mailTexts[language])))
+          .map(({ html, text }) => {
+            expect(html).toStartWith(`<!doctype html><html lang="${language}">`);
+            expect(text).toContain('UTC+9');
+            return language;
+          }),
+      );
+    for (let n = 0; n < 3; n++) await app.deviceLogin(tokens);
+    app.pass(3_601);
+    let all = await app.mails();
+    const link = tokenIn(
+      all.find(({ subject }) => subject === named(mailTexts.de.notices.new_device.subject)),
+    );
+    await app.ask('POST', '/notices/disown', { json: { token: link } });
+    all = await app.mails();
+    const former = ['en', 'de', 'ja'] as const;
+    expect(await received(({ notices }) => notices.new_device.subject)).toEqual([...former]);
+    expect(await received(({ notices }) => notices.new_device.digestSubject)).toEqual([...former]);
+    expect(await received(({ disowned }) => disowned.subject)).toEqual([...former]);
+    app.pass(7 * 86_400 - 3_601);
+    const before = all.length;
+    await app.deviceLogin(await app.login(email));
+    all = await app.mails();
+    all = all.slice(0, all.length - before);
+    expect(await received(({ notices }) => notices.new_device.subject)).toEqual(['de']);
+    await app.close();
+  });
+
+  test('a notice that waited while the locale was changed keeps its language', async () => {
+    const app = await open();
+    const tokens = await app.login('ada@example.com');
+    await app.deviceLogin(tokens);
+    const waiting = "SELECT id FROM outbox WHERE template = 'notice' AND sent_at IS NULL";
+    expect(await app.ctx.db.read.run(waiting, [])).toHaveLength(1);
+    await app.ask('PATCH', '/me', { token: tokens.access_token, json: { locale: 'ja' } });
+    expect((await app.mails())[0]!.subject).toBe(named(mailTexts.en.notices.new_device.subject));
     await app.close();
   });
 

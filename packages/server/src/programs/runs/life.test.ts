@@ -167,26 +167,6 @@ onBothDatabases('the life of a run', (open, dialect) => {
       await own.close();
     });
 
-    test('disowning ends the runs of a login', async () => {
-      const email = someone();
-      const login = await app.login(email);
-      const runs = await tree(login.access_token);
-      const { user_id } = (
-        await app.ctx.db.read.run<{ user_id: string }>(
-          `SELECT user_id FROM sessions WHERE id = '${await idFor(login.access_token)}'`,
-          [],
-        )
-      )[0]!;
-      const { disownSessions } = await import('../../sessions/ending.ts');
-      const { lockAccount } = await import('../../identity/account/account.ts');
-      const sessionIds = [await idFor(login.access_token)];
-      await app.ctx.db.transaction(async (tx) => {
-        await lockAccount(tx, user_id);
-        await disownSessions(app.ctx, tx, { userId: user_id, sessionIds });
-      });
-      await requireEnded(runs);
-    });
-
     test('revoking a service ends the runs that it acts in, and what is within them', async () => {
       const doomed = await declareService(app.ctx, { name: 'Doomed', rights: ['delegate'] });
       const login = await app.login(someone());

@@ -2,10 +2,10 @@ import type { NoticeKind } from '@latchkey/contract/notices';
 import { pluralText } from '@latchkey/contract/texts';
 import type { Context } from '../../platform/context.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
-import type { Tables } from '../../platform/database/schema.ts';
 import { composeMessage, type Fact, type Part } from '../../platform/mail/compose.ts';
 import type { Message, Template } from '../../platform/mail/message.ts';
-import { type Writer, writerFor } from '../../platform/mail/writer.ts';
+import type { Writer } from '../../platform/mail/writer.ts';
+import { mailIdOf, referenceOf, writerForOwner } from './languages.ts';
 import * as store from './store.ts';
 
 export const noticeTemplate = 'notice';
@@ -14,7 +14,7 @@ export const digestTemplate = 'notice_digest';
 /** How many notices a digest lists, newest first. It says how many more there are. */
 export const maxDigestNotices = 50;
 
-type NoticeRow = Tables['notices'];
+type NoticeRow = Awaited<ReturnType<typeof store.findNotice>>[number];
 
 /** What using the link of a notice does. */
 function undoText({ fill, texts: { undo } }: Writer, kind: NoticeKind): string {
@@ -27,7 +27,7 @@ function undoText({ fill, texts: { undo } }: Writer, kind: NoticeKind): string {
     key_added: undo.session,
     key_removed: undo.key,
     email_changed: undo.address,
-    theft_stopped: undo.theft,
+    theft_stopped: undo.session,
     refresh_repeated_elsewhere: undo.session,
   };
   return fill(texts[kind], { session: undo.session });
@@ -101,26 +101,30 @@ function digestMessage(
   ]);
 }
 
-/** Writes in the language and time zone of the account's owner, as set when the mail is sent. */
-const writerForOwner = async (ctx: Context, { user_id }: NoticeRow): Promise<Writer> =>
-  writerFor(ctx.config.product, (await store.findReader(ctx.db.read, { id: user_id })).at(0));
+/** The outbox id of the only digest that a window sends to an address. */
+export const digestIdOf = (windowId: string, recipient: string): string =>
+  mailIdOf('notice digest', windowId, recipient);
 
 /** Closes the window of a digest and composes the mail, identically if it has to be sent again. */
 export const digestMail: Template = async (ctx, mail) => {
-  await store.closeWindow(ctx.db.single, { id: mail.reference });
-  const digest = { digest_id: mail.id };
+  const { reference: windowId, language } = referenceOf(mail);
+  await store.closeWindow(ctx.db.single, { id: windowId });
+  const digest = { digest_id: digestIdOf(windowId, mail.recipient) };
   const notices = await store.listDigest(ctx.db.read, { ...digest, limit: maxDigestNotices });
   const [newest] = notices;
   const [counted] = await store.countDigest(ctx.db.read, digest);
   if (!newest || !counted) return undefined;
   const listed = notices.map((notice) => ({ notice, link: linkOf(ctx, notice) }));
   const count = Math.max(Number(counted.notices), listed.length);
-  return digestMessage(await writerForOwner(ctx, newest), newest.kind, listed, count);
+  const writer = await writerForOwner(ctx, newest.user_id, language ?? newest.language);
+  return digestMessage(writer, newest.kind, listed, count);
 };
 
 /** Mints the link when the mail is sent, identically if it has to be sent again. */
 export const noticeMail: Template = async (ctx, mail) => {
-  const [notice] = await store.findNotice(ctx.db.read, { id: mail.reference });
+  const { reference: id, language } = referenceOf(mail);
+  const [notice] = await store.findNotice(ctx.db.read, { id });
   if (!notice) return undefined;
-  return noticeMessage(await writerForOwner(ctx, notice), notice, linkOf(ctx, notice));
+  const writer = await writerForOwner(ctx, notice.user_id, language ?? notice.language);
+  return noticeMessage(writer, notice, linkOf(ctx, notice));
 };

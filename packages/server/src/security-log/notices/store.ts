@@ -1,19 +1,18 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
-import { type Expression, sql } from 'kysely';
+import { type Expression, type Kysely, sql } from 'kysely';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { textsOf } from '../../platform/database/texts.ts';
 
-/** The address that an account's notices go to; no row when the account is gone. */
-export const findAddress = statement<{ user_id: string }>()((db, p) =>
-  db.selectFrom('users').select('email').where('id', '=', p.user_id),
+/** The address and languages of an account's notices; no row when the account is gone. */
+export const findOwner = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('users').select(['email', 'locale', 'former_languages']).where('id', '=', p.id),
 );
 
-/** What decides how times are written to the owner of an account; no row when it is gone. */
+/** What decides the languages of mails to the owner of an account, and how times are written; no row when it is gone. */
 export const findReader = lookup((db, p) =>
-  db.selectFrom('users').select(['locale', 'time_zone']).where('id', '=', p.id),
+  db.selectFrom('users').select(['locale', 'time_zone', 'former_languages']).where('id', '=', p.id),
 );
 
 /**
@@ -58,15 +57,20 @@ export const sweepNoticeWindows = sweepStatement()('notice_windows', 'id', (e, p
   e('ends_at', '<', p.before),
 );
 
+/** Stores a notice with the ordinal of its session, which may be deleted before the link expires. */
 export const insertNotice = statement<
-  Omit<Tables['notices'], 'disowned_at' | 'restored_email' | 'outcome' | 'approver_disowned_at'>
+  Omit<Tables['notices'], 'ordinal' | 'since' | 'disowned_at' | 'outcome'>
 >()((db, p) =>
   db.insertInto('notices').values({
-    ...named(p, ['id', 'user_id', 'kind', 'email_key', 'session_id', 'email_change_id', 'client_name']),
-    ...named(p, ['device_name', 'passkey_name', 'new_email', 'ip_address', 'user_agent']),
+    ...named(p, ['id', 'user_id', 'kind', 'email', 'email_key', 'language', 'session_id']),
+    ...named(p, ['client_name', 'device_name', 'passkey_name', 'new_email', 'ip_address', 'user_agent']),
     ...named(p, ['created_at', 'expires_at', 'digest_id']),
+    since: ordinalOf(db, p.session_id),
   }),
 );
+
+const ordinalOf = (db: Kysely<Tables>, sessionId: Expression<string | null>) =>
+  db.selectFrom('sessions').select('sessions.ordinal').where('sessions.id', '=', sessionId).$asScalar();
 
 export const findNotice = lookup((db, p) => db.selectFrom('notices').selectAll().where('id', '=', p.id));
 
@@ -88,76 +92,85 @@ export const countDigest = statement<{ digest_id: string }>()((db, p) =>
     .where('digest_id', '=', p.digest_id),
 );
 
-/** A notice whose link has not expired, used or not. */
+/**
+ * A notice whose link has not expired, used or not, with the address that it was sent to and the ordinal that its link undoes everything
+ * since. Notices of earlier releases have neither.
+ */
 export const findOpenNotice = statement<{ id: string; now: number }>()((db, p) =>
-  db.selectFrom('notices').selectAll().where('id', '=', p.id).where('expires_at', '>', p.now),
-);
-
-/** Spends the link of a notice; a row for exactly one caller. */
-export const spendNotice = statement<{ id: string; now: number }>()((db, p) =>
   db
-    .updateTable('notices')
-    .set({ disowned_at: p.now })
-    .where('id', '=', p.id)
-    .where('disowned_at', 'is', null)
-    .where('expires_at', '>', p.now)
-    .returning('id'),
-);
-
-/** Spends the link a second time, for the session that approved the device; a row for exactly one caller. */
-export const spendNoticeForApprover = statement<{ id: string; now: number }>()((db, p) =>
-  db
-    .updateTable('notices')
-    .set({ approver_disowned_at: p.now })
-    .where('id', '=', p.id)
-    .where('disowned_at', 'is not', null)
-    .where('approver_disowned_at', 'is', null)
-    .where('expires_at', '>', p.now)
-    .returning('id'),
-);
-
-/** Stores what the link of a notice undid, as JSON, and the address that was restored. */
-export const storeOutcome = statement<{ id: string; outcome: string; restored_email: string | null }>()(
-  (db, p) =>
-    db
-      .updateTable('notices')
-      .set({ outcome: p.outcome, restored_email: p.restored_email })
-      .where('id', '=', p.id),
-);
-
-type NoticesTo = { user_id: string; email_keys: string; except_id: string };
-
-/** The newest notices of an account to these addresses, up to a limit for each kind, oldest first; leaves one out. */
-export const listNewestTo = statement<NoticesTo & { limit: number }>()((db, p, dialect) =>
-  db
-    .selectFrom(
-      db
-        .selectFrom('notices')
-        .selectAll()
-        .select((e) =>
-          e.fn
-            .agg<number>('row_number')
-            .over((over) => over.partitionBy('kind').orderBy('created_at', 'desc').orderBy('id', 'desc'))
-            .as('position'),
-        )
-        .where('user_id', '=', p.user_id)
-        .where('email_key', 'in', textsOf(p.email_keys, dialect))
-        .where('id', '<>', p.except_id)
-        .as('n'),
-    )
+    .selectFrom('notices')
     .selectAll()
-    .where('position', '<=', p.limit)
-    .orderBy('created_at')
-    .orderBy('id'),
+    .select((e) => [
+      e.fn.coalesce('email', 'email_key').as('sent_to'),
+      e.fn.coalesce('since', ordinalOf(db, e.ref('notices.session_id')), 'ordinal').as('undoes_since'),
+    ])
+    .where('id', '=', p.id)
+    .where('expires_at', '>', p.now),
 );
 
-/** Deletes the notices of an account to these addresses, except one. Their links stop working, and no mail is sent. */
-export const deleteNoticesTo = statement<NoticesTo>()((db, p, dialect) =>
+/**
+ * Stores what a link undid with its notice, and uses with the same outcome every unused link about what began at this ordinal or later, or
+ * about a session that was disowned.
+ */
+export const useNotices = statement<{
+  user_id: string;
+  id: string;
+  since: number;
+  outcome: string;
+  now: number;
+}>()((db, p) =>
   db
-    .deleteFrom('notices')
+    .updateTable('notices')
+    .set({ disowned_at: p.now, outcome: p.outcome })
     .where('user_id', '=', p.user_id)
-    .where('email_key', 'in', textsOf(p.email_keys, dialect))
-    .where('id', '<>', p.except_id),
+    .where((e) =>
+      e.or([
+        e('id', '=', p.id),
+        e.and([
+          e('disowned_at', 'is', null),
+          e.or([
+            e('since', '>=', p.since),
+            e(
+              'session_id',
+              'in',
+              db
+                .selectFrom('sessions')
+                .select('sessions.id')
+                .where('sessions.user_id', '=', p.user_id)
+                .where('sessions.distrusted_as', '=', 'disowned'),
+            ),
+          ]),
+        ]),
+      ]),
+    ),
+);
+
+/** Deletes the notices of an account that are later than this ordinal and still wait to be sent, alone or in a digest; leaves one out. */
+export const deleteUnsentNotices = statement<{ user_id: string; except_id: string; since: number }>()(
+  (db, p) => {
+    const waiting = (template: string) =>
+      db
+        .selectFrom('outbox')
+        .where('outbox.user_id', '=', p.user_id)
+        .where('outbox.template', '=', template)
+        .where('outbox.sent_at', 'is', null);
+    return db
+      .deleteFrom('notices')
+      .where('user_id', '=', p.user_id)
+      .where('id', '<>', p.except_id)
+      .where('ordinal', '>', p.since)
+      .where((e) =>
+        e.or([
+          e('id', 'in', waiting('notice').select('outbox.reference')),
+          e('digest_id', 'in', waiting('notice_digest').select('outbox.id')),
+        ]),
+      );
+  },
+);
+
+/** Deletes the notices of an account that went to any other address. */
+export const deleteNoticesToOthers = statement<{ user_id: string; email_key: string }>()((db, p) =>
+  db.deleteFrom('notices').where('user_id', '=', p.user_id).where('email_key', '<>', p.email_key),
 );
 
 /** Deletes a batch of notices whose links expired before a moment. */

@@ -1,4 +1,6 @@
+import type { Language } from '@latchkey/contract/languages';
 import type { NoticeKind } from '@latchkey/contract/notices';
+import type { Generated } from 'kysely';
 
 declare module '../../platform/database/schema.ts' {
   interface Tables {
@@ -6,9 +8,10 @@ declare module '../../platform/database/schema.ts' {
       id: string;
       user_id: string;
       kind: NoticeKind;
+      email: string | null;
       email_key: string;
+      language: Language | null;
       session_id: string | null;
-      email_change_id: string | null;
       client_name: string | null;
       device_name: string | null;
       passkey_name: string | null;
@@ -16,11 +19,11 @@ declare module '../../platform/database/schema.ts' {
       ip_address: string | null;
       user_agent: string | null;
       created_at: number;
+      ordinal: Generated<number>;
+      since: number | null;
       expires_at: number;
       disowned_at: number | null;
-      restored_email: string | null;
       outcome: string | null;
-      approver_disowned_at: number | null;
       digest_id: string | null;
     };
     notice_windows: {

@@ -281,3 +281,7 @@ export async function denyRequest(
   const { target } = await checkFor(ctx, options, asked);
   return errorResponseTo(target, { code: 'access_denied', message: 'The user denied the request.' });
 }
+
+/** Spends the open codes of a locked account, and returns what they were for. */
+export const spendCodes = (ctx: Context, tx: Executor, userId: string) =>
+  store.spendCodes(tx, { user_id: userId, now: ctx.clock() });

@@ -81,6 +81,17 @@ export const spend = statement<{ id: string; now: number }>()((db, p, dialect) =
     .returning('id'),
 );
 
+/** Spends the open codes of a locked account, and returns what they were for. */
+export const spendCodes = statement<{ user_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('authorization_codes')
+    .set({ spent_at: p.now })
+    .where('user_id', '=', p.user_id)
+    .where('spent_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .returning(['client_name', 'device_name']),
+);
+
 /** Deletes a batch of codes that expired before a moment. */
 export const sweepCodes = sweepStatement()('authorization_codes', 'id', (e, p) =>
   e('expires_at', '<', p.before),

@@ -271,14 +271,6 @@ export async function withdrawApproval(
   return (await store.withdrawApproval(tx, { user_id: userId, session_id: sessionId })).length > 0;
 }
 
-/** Denies the device authorizations that these sessions of a locked account approved and no device has redeemed, and returns them. */
-export const denyApprovedBy = (
-  ctx: Context,
-  tx: Executor,
-  { userId, sessionIds }: { readonly userId: string; readonly sessionIds: readonly string[] },
-) =>
-  store.denyApprovedBy(tx, {
-    user_id: userId,
-    session_ids: JSON.stringify(sessionIds),
-    now: ctx.clock(),
-  });
+/** Denies the device authorizations that a locked account approved and no device has redeemed, and returns them. */
+export const denyApproved = (ctx: Context, tx: Executor, userId: string) =>
+  store.denyApproved(tx, { user_id: userId, now: ctx.clock() });

@@ -230,17 +230,15 @@ export const withdrawApproval = statement<{ session_id: string; user_id: string 
     .returning('id'),
 );
 
-/** Approved becomes denied, for everything that these sessions approved and no device has redeemed. */
-export const denyApprovedBy = statement<{ user_id: string; session_ids: string; now: number }>()(
-  (db, p, dialect) =>
-    db
-      .updateTable('device_authorizations')
-      .set({ status: 'denied' })
-      .where('user_id', '=', p.user_id)
-      .where('approved_by', 'in', textsOf(p.session_ids, dialect))
-      .where('status', '=', 'approved')
-      .where('expires_at', '>', p.now)
-      .returning(['client_name', 'device_name']),
+/** Approved becomes denied, for everything that a locked account approved and no device has redeemed. */
+export const denyApproved = statement<{ user_id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ status: 'denied' })
+    .where('user_id', '=', p.user_id)
+    .where('status', '=', 'approved')
+    .where('expires_at', '>', p.now)
+    .returning(['client_name', 'device_name']),
 );
 
 /** Deletes a batch of device authorizations that expired before a moment. */

@@ -218,3 +218,10 @@ async function completeSignIn(
 export async function deleteMagicLinksTo(tx: Executor, emailKey: string): Promise<void> {
   await store.deleteMagicLinks(tx, { email_key: emailKey });
 }
+
+/** Spends every open link to an address, which must be locked. Returns how many there were. */
+export async function voidMagicLinksTo(ctx: Context, tx: Executor, emailKey: string): Promise<number> {
+  const now = ctx.clock();
+  const spent = await store.spendLinksFor(tx, { email_key: emailKey, now });
+  return spent.filter(({ expires_at }) => expires_at > now).length;
+}

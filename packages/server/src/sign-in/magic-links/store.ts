@@ -59,7 +59,7 @@ export const spendLinksFor = statement<{ email_key: string; now: number }>()((db
     .set({ spent_at: p.now })
     .where('email_key', '=', p.email_key)
     .where('spent_at', 'is', null)
-    .returning('id'),
+    .returning(['id', 'expires_at']),
 );
 
 /** Deletes every link that was sent to an address. */

@@ -150,7 +150,6 @@ export async function importPasskey(
     device_type: passkey.isBackupEligible ? 'multi_device' : 'single_device',
     backed_up: 0,
     transports: JSON.stringify([...new Set(passkey.transports)]),
-    session_id: null,
     now: ctx.clock(),
   });
   if (!row) throw registeredElsewhere();
@@ -166,22 +165,12 @@ const registeredElsewhere = () => conflict('A passkey is registered for another 
 export const tooManyPasskeys = () =>
   conflict(`An account can have at most ${fieldLimits.passkeys} passkeys. Remove one first.`);
 
-/**
- * Removes passkeys of a locked account and returns them: those with these ids, those that these sessions added, and those
- * added while one of these changes of address was the latest.
- */
+/** Removes the passkeys of a locked account that were added at an ordinal or later, and those with these ids; returns them. */
 export const removePasskeys = (
   tx: Executor,
-  passkeys: {
-    readonly userId: string;
-    readonly ids: readonly string[];
-    readonly sessionIds: readonly string[];
-    readonly emailChangeIds: readonly string[];
-  },
-) =>
-  store.deletePasskeys(tx, {
-    user_id: passkeys.userId,
-    ids: JSON.stringify(passkeys.ids),
-    session_ids: JSON.stringify(passkeys.sessionIds),
-    email_change_ids: JSON.stringify(passkeys.emailChangeIds),
-  });
+  {
+    userId,
+    since,
+    ids,
+  }: { readonly userId: string; readonly since: number; readonly ids: readonly string[] },
+) => store.deletePasskeys(tx, { user_id: userId, since, ids: JSON.stringify(ids) });

@@ -115,7 +115,6 @@ async function addPasskey(
     device_type: credential.deviceType,
     backed_up: credential.backedUp ? 1 : 0,
     transports: JSON.stringify([...new Set(registration.response.transports)]),
-    session_id: caller.sessionId,
     now: ctx.clock(),
   });
   if (!row) return 'registered';

@@ -1,4 +1,4 @@
-import type { Expression, Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import { lookup } from '../../platform/database/lookup.ts';
@@ -28,27 +28,15 @@ export const countPasskeys = statement<{ user_id: string }>()((db, p) =>
     .where('user_id', '=', p.user_id),
 );
 
-/** The latest confirmed change of an account's address that was not undone. */
-const latestEmailChange = (db: Kysely<Tables>, userId: Expression<string>) =>
-  db
-    .selectFrom('email_changes')
-    .select('email_changes.id')
-    .where('email_changes.user_id', '=', userId)
-    .where('email_changes.changed_at', 'is not', null)
-    .where('email_changes.undone_at', 'is', null)
-    .orderBy('email_changes.changed_at', 'desc')
-    .limit(1);
-
 /** Adds a passkey; no row when its credential is already registered, to any user. */
 export const insertPasskey = statement<
-  Omit<Tables['passkeys'], 'created_at' | 'last_used_at' | 'email_change_id'> & { now: number }
+  Omit<Tables['passkeys'], 'created_at' | 'last_used_at' | 'ordinal'> & { now: number }
 >()((db, p) =>
   db
     .insertInto('passkeys')
     .values({
       ...named(p, ['id', 'user_id', 'credential_id', 'public_key', 'counter', 'name', 'aaguid']),
-      ...named(p, ['device_type', 'backed_up', 'transports', 'session_id']),
-      email_change_id: latestEmailChange(db, p.user_id),
+      ...named(p, ['device_type', 'backed_up', 'transports']),
       created_at: p.now,
     })
     .onConflict((c) => c.column('credential_id').doNothing())
@@ -134,24 +122,13 @@ export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p
     .returning(['id', 'user_id', 'name', 'transports']),
 );
 
-/** Deletes these passkeys of the user, those that these sessions added and those added after these changes of address. */
-export const deletePasskeys = statement<{
-  user_id: string;
-  ids: string;
-  session_ids: string;
-  email_change_ids: string;
-}>()((db, p, dialect) =>
+/** Deletes these passkeys of the user, and those that were added at this ordinal or later. The account must be locked. */
+export const deletePasskeys = statement<{ user_id: string; since: number; ids: string }>()((db, p, dialect) =>
   db
     .deleteFrom('passkeys')
     .where('user_id', '=', p.user_id)
-    .where((e) =>
-      e.or([
-        e('id', 'in', textsOf(p.ids, dialect)),
-        e('session_id', 'in', textsOf(p.session_ids, dialect)),
-        e('email_change_id', 'in', textsOf(p.email_change_ids, dialect)),
-      ]),
-    )
-    .returning(['id', 'user_id', 'name', 'transports', 'session_id']),
+    .where((e) => e.or([e('ordinal', '>=', p.since), e('id', 'in', textsOf(p.ids, dialect))]))
+    .returning(['id', 'user_id', 'name', 'transports']),
 );
 
 /** Deletes a batch of spent challenges that would be refused as expired anyway. */

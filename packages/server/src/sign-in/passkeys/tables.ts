@@ -1,4 +1,4 @@
-export {};
+import type { Generated } from 'kysely';
 
 declare module '../../platform/database/schema.ts' {
   interface Tables {
@@ -15,8 +15,7 @@ declare module '../../platform/database/schema.ts' {
       transports: string;
       created_at: number;
       last_used_at: number | null;
-      session_id: string | null;
-      email_change_id: string | null;
+      ordinal: Generated<number>;
     };
     spent_challenges: { id: string; expires_at: number };
   }

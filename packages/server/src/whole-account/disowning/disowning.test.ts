@@ -1,3 +1,5 @@
+// What the random walks (walk.test.ts) cannot see: pages, mails, the log, limits in time, and races.
+
 import { expect, test } from 'bun:test';
 import {
   addPasskey,
@@ -7,263 +9,348 @@ import {
   mailsTo,
   newAuthenticator,
   outcome,
-  passkeyLogin,
   signInByMail,
   subjects,
+  throughPasskey,
   tokenIn,
   verifyAddress,
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { createdKey } from '../../../../../tests/support/keys.ts';
+import { startedRun } from '../../../../../tests/support/runs.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 
 const ada = 'ada@example.com';
+const evil = 'thief@new.example';
+const day = 86_400;
 const elsewhere = { peer: '198.51.100.7', headers: { 'User-Agent': 'Thief/1.0' } };
 
 /** Signs in by mail from another network and browser. */
-const signInElsewhere = async (app: TestApp): Promise<Tokens> =>
-  (await signInByMail(app, ada, elsewhere)).body;
+const signInElsewhere = async (app: TestApp, email = ada): Promise<Tokens> =>
+  (await signInByMail(app, email, elsewhere)).body;
 
-const passkeysOf = async (app: TestApp, { access_token: token }: Tokens): Promise<{ name: string }[]> =>
-  (await app.ask('GET', '/passkeys', { token })).body.passkeys;
+const use = (app: TestApp, token: string, more: object = {}) =>
+  app.ask('POST', '/notices/disown', { json: { token, ...more } });
+
+/** The link in the newest mail with this subject. */
+const linkIn = async (app: TestApp, to: string, subject: string) =>
+  tokenIn((await mailsTo(app, to, subject)).at(0));
+
+const change = async (app: TestApp, login: Tokens, email: string) =>
+  expect((await verifyAddress(app, await askForAddress(app, login, email))).status).toBe(200);
+
+const emailIn = async (app: TestApp): Promise<string> =>
+  (await app.ctx.db.read.run<{ email: string }>('SELECT email FROM users ORDER BY created_at', []))[0]!.email;
 
 async function approvedDevice(app: TestApp, { access_token: token }: Tokens): Promise<string> {
-  const { user_code, device_code } = (await app.ask('POST', '/device')).body;
+  const { user_code, device_code } = (await app.ask('POST', '/device', { json: { device_name: 'waits' } }))
+    .body;
   expect(outcome(await app.ask('POST', '/device/approve', { json: { user_code }, token }))).toBe('204');
   return device_code;
 }
 
-const poll = (app: TestApp, device_code: string) => app.ask('POST', '/token', { json: { device_code } });
-
-onBothDatabases('disowning', (open) => {
-  test('disowning a session ends it and undoes everything it added, and nothing else', async () => {
-    const app = await open();
-    const own = await app.login(ada);
-    const ownDevice = await app.deviceLogin(own);
-    await addPasskey(app, own, newAuthenticator(app), 'mine');
-    const thief = await signInElsewhere(app);
-    const authenticator = newAuthenticator(app);
-    expect((await addPasskey(app, thief, authenticator, 'theirs')).status).toBe(201);
-    const byPasskey = (await passkeyLogin(app, authenticator)).body as Tokens;
-    const second = newAuthenticator(app);
-    await addPasskey(app, byPasskey, second, 'theirs too');
-    const bySecond = (await passkeyLogin(app, second)).body as Tokens;
-    const device = await app.deviceLogin(thief);
-    const waiting = await approvedDevice(app, bySecond);
-    const pending = await askForAddress(app, bySecond, 'thief@new.example');
-
-    expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(1);
-    const { status, body } = await disown(app, ada, subjects.newBrowser);
-    expect([status, body]).toEqual([
-      200,
-      {
-        kind: 'new_browser',
-        email: null,
-        sessions_ended: 3,
-        devices_ended: 2,
-        device_names: [],
-        passkeys_removed: expect.arrayContaining(['theirs', 'theirs too']),
-        keys_removed: [],
-        approver: null,
-      },
-    ]);
-    for (const login of [thief, byPasskey, bySecond, device]) expect(await isLive(app, login)).toBe(false);
-    for (const login of [own, ownDevice]) expect(await isLive(app, login)).toBe(true);
-    expect((await passkeysOf(app, own)).map(({ name }) => name)).toEqual(['mine']);
-    expect(outcome(await passkeyLogin(app, authenticator))).toBe('400 unknown_credential');
-    expect(outcome(await poll(app, waiting))).toBe('400 access_denied');
-    expect(outcome(await verifyAddress(app, pending))).toBe('400 invalid_grant');
-    const { refresh_token } = thief;
-    expect(outcome(await app.ask('POST', '/refresh', { json: { refresh_token } }))).toBe('400 invalid_grant');
-    await app.close();
-  });
-
-  test('the link of a notice tells what it is about, and telling so uses nothing up', async () => {
-    const app = await open();
-    await app.login(ada);
-    await signInElsewhere(app);
-    const token = tokenIn((await mailsTo(app, ada, subjects.newBrowser)).at(0));
-    for (const at of [1, 2]) {
-      const { status, body } = await app.ask('POST', '/notices/preview', { json: { token } });
-      expect([at, status, body]).toEqual([
-        at,
-        200,
-        {
-          kind: 'new_browser',
-          subject: subjects.newBrowser,
-          created_at: expect.stringMatching(/^\d{4}-.*Z$/),
-          ip_address: elsewhere.peer,
-        },
-      ]);
-    }
-    expect((await disown(app, ada, subjects.newBrowser)).status).toBe(200);
-    expect((await app.ask('POST', '/notices/preview', { json: { token } })).status).toBe(200);
-    expect(outcome(await app.ask('POST', '/notices/preview', { json: { token: 'lk_nm_x' } }))).toBe(
-      '400 invalid_grant',
-    );
-  });
-
-  test('disowning a session restores the address that it changed, with the link of any of its notices', async () => {
+onBothDatabases('"this was not me"', (open) => {
+  test('the response, the mail and the log name what has a name, and count all the rest', async () => {
     const app = await open();
     const own = await app.login(ada);
     const thief = await signInElsewhere(app);
-    await verifyAddress(app, await askForAddress(app, thief, 'thief@new.example'));
+    await throughPasskey(app, thief, 'blue key. Open https://evil.example');
+    for (let n = 0; n < 25; n++) await approvedDevice(app, thief);
+    await app.deviceLogin(thief);
+    await createdKey(app, thief, { name: 'build' });
+    await startedRun(app, own.access_token, { scope: 'profile' });
+    await askForAddress(app, thief, evil);
+    for (let n = 0; n < 2; n++) await app.ask('POST', '/magic_link', { json: { email: ada } });
     const { body } = await disown(app, ada, subjects.newBrowser);
-    expect(body).toMatchObject({ kind: 'new_browser', email: ada });
-    expect(await isLive(app, own)).toBe(false);
-    const me = await app.ask('GET', '/me', { token: (await app.login(ada)).access_token });
-    expect(me.body.email).toBe(ada);
-    expect((await disown(app, ada, subjects.emailChanged)).body).toMatchObject({
-      kind: 'email_changed',
+    expect(body).toEqual({
+      kind: 'new_browser',
       email: null,
-      sessions_ended: 0,
+      sessions_ended: 2,
+      devices_ended: 26,
+      device_names: [...Array(25).fill('waits')],
+      passkeys_removed: ['blue key. Open https://evil.example'],
+      keys_removed: ['build'],
+      runs_ended: 1,
+      links_voided: 3,
+      approver: null,
+    });
+    const [mail, ...others] = await mailsTo(app, ada, subjects.undone);
+    expect(others).toEqual([]);
+    for (const line of [
+      'Browser sessions ended: 2',
+      'Devices signed out: 26',
+      'Device: "waits"',
+      'Key removed: "build"',
+      'Runs ended: 1',
+      'Open links canceled: 3',
+    ])
+      expect(mail?.text).toContain(`${line}\n`);
+    expect(mail?.text).toContain('Passkey removed: "blue key');
+    expect(mail?.text).not.toContain('https://evil');
+    const { events } = (await app.ask('GET', '/events', { token: own.access_token })).body;
+    const { detail } = events.find(({ type }: { type: string }) => type === 'session_disowned');
+    expect(detail).toEqual({
+      notice: 'new_browser',
+      ...{ sessions: '2', devices: '26', passkeys: '1', keys: '1', runs: '1', links: '3' },
+      device_names: JSON.stringify(body.device_names),
+      passkey_names: JSON.stringify(body.passkeys_removed),
+      key_names: '["build"]',
     });
     await app.close();
   });
 
-  test('disowning a device ends only the session of that device', async () => {
+  test('a preview tells what a link is about, and uses nothing up', async () => {
     const app = await open();
-    const own = await app.login(ada);
-    const [first, second] = [await app.deviceLogin(own), await app.deviceLogin(own)];
-    expect(await mailsTo(app, ada, subjects.newDevice)).toHaveLength(2);
-    await disown(app, ada, subjects.newDevice);
-    const live = await Promise.all([first, second].map((login) => isLive(app, login)));
-    expect(live.sort()).toEqual([false, true]);
-    expect(await isLive(app, own)).toBe(true);
-    await app.close();
-  });
-
-  test('disowning an added passkey removes it and ends its sessions; disowning a removal ends the session that did it', async () => {
-    const app = await open();
-    const own = await app.login(ada);
-    const thief = await signInElsewhere(app);
-    const authenticator = newAuthenticator(app);
-    const { body: added } = await addPasskey(app, thief, authenticator);
-    const byPasskey = (await passkeyLogin(app, authenticator)).body as Tokens;
-    expect((await disown(app, ada, subjects.passkeyAdded)).body.kind).toBe('passkey_added');
-    expect(await passkeysOf(app, own)).toEqual([]);
-    for (const login of [thief, byPasskey]) expect(await isLive(app, login)).toBe(false);
-
-    const mine = (await addPasskey(app, own, newAuthenticator(app))).body;
-    const other = await signInElsewhere(app);
-    await app.ask('DELETE', `/passkeys/${mine.id}`, { token: other.access_token });
-    expect((await disown(app, ada, subjects.passkeyRemoved)).body.kind).toBe('passkey_removed');
-    expect(await isLive(app, other)).toBe(false);
-    expect(await isLive(app, own)).toBe(true);
-    expect(added.id).not.toBe(mine.id);
-    await app.close();
-  });
-
-  test('disowning a stolen session undoes what it added', async () => {
-    const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
-    const own = await app.login(ada);
-    const stolen = await signInElsewhere(app);
-    await addPasskey(app, stolen, newAuthenticator(app));
-    for (let n = 0; n < 2; n++)
-      await app.ask('POST', '/refresh', { json: { refresh_token: stolen.refresh_token } });
-    expect(await isLive(app, stolen)).toBe(false);
-    expect(await mailsTo(app, ada, subjects.theft)).toHaveLength(1);
-    expect((await disown(app, ada, subjects.theft)).body.kind).toBe('theft_stopped');
-    expect(await passkeysOf(app, own)).toEqual([]);
-    await app.close();
-  });
-
-  test('disowning undoes everything that the session added, however long before the notice', async () => {
-    const app = await open({ settings: { LATCHKEY_RECENT_LOGIN_TTL: '86400' } });
-    const own = await app.login(ada);
-    await addPasskey(app, own, newAuthenticator(app), 'old');
-    app.pass(3601);
-    await addPasskey(app, own, newAuthenticator(app), 'new');
-    const token = tokenIn((await mailsTo(app, ada, subjects.passkeyAdded)).at(0));
-    await app.ask('POST', '/notices/disown', { json: { token } });
-    expect(await passkeysOf(app, await app.login(ada))).toEqual([]);
-    await app.close();
-  });
-
-  test('a link disowns once, then returns the same response and never affects later sessions', async () => {
-    const app = await open();
-    await app.deviceLogin(await app.login(ada));
-    const [notice] = await mailsTo(app, ada, subjects.newDevice);
-    const json = { token: tokenIn(notice) };
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => app.ask('POST', '/notices/disown', { json })),
-    );
-    for (const { status, body } of answers) {
-      expect([status, body]).toEqual([200, answers[0]!.body]);
-      expect(body).toMatchObject({ kind: 'new_device', email: null, sessions_ended: 0, devices_ended: 1 });
+    await app.login(ada);
+    await signInElsewhere(app);
+    const token = await linkIn(app, ada, subjects.newBrowser);
+    const preview = (text: string) => app.ask('POST', '/notices/preview', { json: { token: text } });
+    for (const work of [() => undefined, () => use(app, token)]) {
+      await work();
+      expect((await preview(token)).body).toEqual({
+        kind: 'new_browser',
+        subject: subjects.newBrowser,
+        created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+        ip_address: elsewhere.peer,
+      });
     }
-    const later = await app.login(ada);
-    const again = await app.ask('POST', '/notices/disown', { json });
-    expect([again.status, again.body]).toEqual([200, answers[0]!.body]);
-    expect(await mailsTo(app, ada, subjects.undone)).toHaveLength(1);
-    expect(await isLive(app, later)).toBe(true);
-    const events = await app.ctx.db.read.run("SELECT id FROM events WHERE type = 'session_disowned'", []);
-    expect(events).toHaveLength(1);
+    expect(outcome(await preview('lk_nm_x'))).toBe('400 invalid_grant');
     await app.close();
   });
 
   test('a link expires 7 days after its notice, and any other token is refused', async () => {
     const app = await open();
     const device = await app.deviceLogin(await app.login(ada));
-    const token = tokenIn((await mailsTo(app, ada, subjects.newDevice)).at(0));
-    const use = (text: unknown) => app.ask('POST', '/notices/disown', { json: { token: text } });
-    for (const bad of [
-      token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A'),
-      'lk_nm_x',
-      device.access_token,
-      'x',
-    ]) {
-      expect(outcome(await use(bad))).toBe('400 invalid_grant');
-    }
-    for (const bad of [undefined, '', 7]) expect(outcome(await use(bad))).toBe('400 invalid_request');
-    app.pass(7 * 86_400);
-    expect(outcome(await use(token))).toBe('400 invalid_grant');
+    const token = await linkIn(app, ada, subjects.newDevice);
+    const changed = token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A');
+    for (const bad of [changed, 'lk_nm_x', device.access_token, 'x'])
+      expect(outcome(await use(app, bad))).toBe('400 invalid_grant');
+    for (const bad of [undefined, '', 7])
+      expect(outcome(await use(app, bad as string))).toBe('400 invalid_request');
+    for (const approver of ['yes', 1, null])
+      expect(outcome(await use(app, token, { approver }))).toBe('400 invalid_request');
+    app.pass(7 * day);
+    expect(outcome(await use(app, token))).toBe('400 invalid_grant');
     await app.close();
   });
 
   test('a link works for a disabled account but not for a deleted one', async () => {
     const app = await open();
-    const own = await app.login(ada);
-    await app.deviceLogin(own);
-    const token = tokenIn((await mailsTo(app, ada, subjects.newDevice)).at(0));
-    const use = () => app.ask('POST', '/notices/disown', { json: { token } });
+    await app.deviceLogin(await app.login(ada));
+    const token = await linkIn(app, ada, subjects.newDevice);
     await setDisabled(app.ctx, ada, true);
-    expect(outcome(await use())).toBe('200');
+    expect(outcome(await use(app, token))).toBe('200');
     await setDisabled(app.ctx, ada, false);
     await app.ask('DELETE', '/me', { token: (await app.login(ada)).access_token });
-    expect(outcome(await use())).toBe('400 invalid_grant');
+    expect(outcome(await use(app, token))).toBe('400 invalid_grant');
     await app.close();
   });
 
-  test('a disowned session cannot add anything that survives it, even in a race', async () => {
+  test('of many uses at once one undoes, with the approver too, and all get the same response', async () => {
+    const app = await open();
+    const approver = await signInElsewhere(app);
+    await app.deviceLogin(approver);
+    const token = await linkIn(app, ada, subjects.newDevice);
+    for (const [more, mails] of [
+      [{}, 1],
+      [{ approver: true }, 2],
+    ] as const) {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => use(app, token, more)));
+      for (const { status, body } of answers) expect([status, body]).toEqual([200, answers[0]!.body]);
+      expect(answers[0]!.body).toMatchObject({
+        kind: 'new_device',
+        sessions_ended: mails - 1,
+        devices_ended: 1,
+        approver: { ip_address: elsewhere.peer, user_agent: 'Thief/1.0', disowned: mails === 2 },
+      });
+      expect(await isLive(app, approver)).toBe(mails === 1);
+      expect(await mailsTo(app, ada, subjects.undone)).toHaveLength(mails);
+      const events = await app.ctx.db.read.run("SELECT id FROM events WHERE type = 'session_disowned'", []);
+      expect(events).toHaveLength(mails);
+    }
+    await app.close();
+  });
+
+  test('a notice that waits when its cause is undone is never sent, neither alone nor in a digest', async () => {
+    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=2/3600' } });
+    await app.login(ada);
+    const thief = await signInElsewhere(app);
+    const link = await linkIn(app, ada, subjects.newBrowser);
+    for (let n = 0; n < 4; n++) await addPasskey(app, thief, newAuthenticator(app));
+    await use(app, link);
+    app.pass(3_700);
+    const sent = (await app.mails()).filter(({ text }) => text.includes('/not-me#'));
+    expect(sent.map(({ subject }) => subject)).toEqual([subjects.newBrowser]);
+    await app.close();
+  });
+
+  test('a link about a run undoes everything since it, even after its row is deleted', async () => {
+    const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
+    const own = await app.login(ada);
+    const by = await app.serviceAuthorization('delegate');
+    const { refresh_token } = await startedRun(app, own.access_token, { scope: 'profile', by });
+    for (let n = 0; n < 2; n++) {
+      const form = { grant_type: 'refresh_token', refresh_token };
+      await app.ask('POST', '/token', { form, headers: { Authorization: by } });
+    }
+    const later = await app.login(ada);
+    app.pass(3 * day);
+    await app.sweep();
+    expect(await app.ctx.db.read.run("SELECT id FROM sessions WHERE kind = 'run'", [])).toEqual([]);
+    const { refresh_token: refresh } = later;
+    const { body: renewed } = await app.ask('POST', '/refresh', { json: { refresh_token: refresh } });
+    expect((await use(app, await linkIn(app, ada, subjects.theft))).body.sessions_ended).toBe(1);
+    expect(await isLive(app, renewed)).toBe(false);
+    await app.close();
+  });
+
+  test('nothing that races with a link survives it', async () => {
     const app = await open();
     const own = await app.login(ada);
     for (let round = 0; round < 6; round++) {
       const thief = await signInElsewhere(app);
+      const { access_token: token } = thief;
       const authenticator = newAuthenticator(app);
-      const { body: options } = await app.ask('POST', '/passkey/register/challenge', {
-        token: thief.access_token,
-      });
+      const { body: options } = await app.ask('POST', '/passkey/register/challenge', { token });
       const { user_code, device_code } = (await app.ask('POST', '/device')).body;
-      await addPasskey(app, thief, newAuthenticator(app), 'bait');
-      const token = tokenIn((await mailsTo(app, ada, subjects.passkeyAdded)).at(0));
-      const { access_token } = thief;
-      await Promise.all([
-        app.ask('POST', '/passkey/register', { token: access_token, json: authenticator.create(options) }),
-        app.ask('POST', '/device/approve', { json: { user_code }, token: access_token }),
-        app.ask('POST', '/me/email', { token: access_token, json: { email: `thief${round}@new.example` } }),
-        app.ask('POST', '/notices/disown', { json: { token } }),
-        poll(app, device_code),
+      const link = await linkIn(app, ada, subjects.newBrowser);
+      const key = { name: 'theirs', scope: '*', expires_in: day };
+      const email = `thief${round}@new.example`;
+      const [, , , made, ran] = await Promise.all([
+        app.ask('POST', '/passkey/register', { token, json: authenticator.create(options) }),
+        app.ask('POST', '/device/approve', { json: { user_code }, token }),
+        app.ask('POST', '/me/email', { token, json: { email } }),
+        app.ask('POST', '/keys', { token, json: key }),
+        app.ask('POST', '/token', {
+          form: {
+            grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+            subject_token: token,
+            subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+            scope: 'profile',
+          },
+        }),
+        use(app, link),
+        app.ask('POST', '/token', { json: { device_code } }),
       ]);
-      expect(await isLive(app, thief)).toBe(false);
-      expect(await passkeysOf(app, own)).toEqual([]);
+      for (const access_token of [token, made.body.key, ran.body.access_token])
+        if (access_token !== undefined) expect(await isLive(app, { ...thief, access_token })).toBe(false);
+      const { passkeys } = (await app.ask('GET', '/passkeys', { token: own.access_token })).body;
+      expect(passkeys).toEqual([]);
       app.pass(10);
-      const polled = await poll(app, device_code);
+      const polled = await app.ask('POST', '/token', { json: { device_code } });
       expect(polled.body.access_token).toBeUndefined();
-      const { body } = await app.ask('GET', '/sessions', { token: own.access_token });
-      expect(body.sessions).toHaveLength(1);
-      const [link] = await mailsTo(app, `thief${round}@new.example`, subjects.confirmAddress);
-      if (link) expect(outcome(await verifyAddress(app, tokenIn(link)))).toBe('400 invalid_grant');
+      const { sessions } = (await app.ask('GET', '/sessions', { token: own.access_token })).body;
+      expect(sessions).toHaveLength(1);
+      const [mail] = await mailsTo(app, email, subjects.confirmAddress);
+      if (mail) expect(outcome(await verifyAddress(app, tokenIn(mail)))).toBe('400 invalid_grant');
     }
+    await app.close();
+  });
+
+  test('a sign-in at the new address that races with restoring the former one does not stay signed in', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const { id } = (await app.ask('GET', '/me', { token: own.access_token })).body;
+    for (let round = 0; round < 5; round++) {
+      const address = `thief${round}@new.example`;
+      await change(app, await signInElsewhere(app), address);
+      await app.ask('POST', '/magic_link', { json: { email: address } });
+      const token = (await app.mails()).find((mail) => mail.to === address && mail.token)?.token;
+      const link = await linkIn(app, ada, subjects.emailChanged);
+      const [restored, login] = await Promise.all([
+        use(app, link),
+        app.ask('POST', '/magic_link/verify', { json: { token } }),
+      ]);
+      expect(restored.body.email).toBe(ada);
+      const me = await app.ask('GET', '/me', { token: login.body.access_token ?? 'none' });
+      expect(me.body.id).not.toBe(id);
+    }
+    await app.close();
+  });
+});
+
+onBothDatabases('the address that "this was not me" restores', (open) => {
+  test('it ends everything, voids the links that went to other addresses, and tells the other address', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const key = await createdKey(app, own, { name: 'mine' });
+    const thief = await signInElsewhere(app);
+    await change(app, thief, evil);
+    await addPasskey(app, thief, newAuthenticator(app));
+    const atEvil = await linkIn(app, evil, subjects.passkeyAdded);
+    const { body } = await disown(app, ada, subjects.newBrowser);
+    expect(body).toMatchObject({ email: ada, sessions_ended: 2, keys_removed: ['mine'] });
+    for (const access_token of [own.access_token, key.key, thief.access_token])
+      expect(await isLive(app, { ...own, access_token })).toBe(false);
+    expect(outcome(await use(app, atEvil))).toBe('400 invalid_grant');
+    expect(await emailIn(app)).toBe(ada);
+    const told = (await app.mails()).filter(({ subject }) => subject.startsWith('This address was removed'));
+    expect(told.map(({ to }) => to)).toEqual([evil]);
+    expect((await mailsTo(app, ada, subjects.undone))[0]?.text).toContain(`Address restored: ${ada}\n`);
+    expect(await mailsTo(app, evil, subjects.undone)).toEqual([]);
+    await app.close();
+  });
+
+  test('if another account has it, nothing is undone, and the link can be used later', async () => {
+    const app = await open();
+    await app.login(ada);
+    const thief = await signInElsewhere(app);
+    await change(app, thief, evil);
+    const link = await linkIn(app, ada, subjects.newBrowser);
+    const expires = await app.ctx.db.read.run<{ at: number }>(
+      'SELECT expires_at AS at FROM email_changes',
+      [],
+    );
+    await app.ctx.db.single.run('UPDATE email_changes SET expires_at = 0', []);
+    const bob = await app.login(ada);
+    await app.ctx.db.single.run(`UPDATE email_changes SET expires_at = ${expires[0]!.at}`, []);
+    expect(outcome(await use(app, link))).toBe('409 conflict');
+    expect(await isLive(app, thief)).toBe(true);
+    expect(await mailsTo(app, evil, subjects.undone)).toEqual([]);
+    await app.ask('DELETE', '/me', { token: bob.access_token });
+    expect((await use(app, link)).body.email).toBe(ada);
+    await app.close();
+  });
+
+  test('a change that others followed can be undone for 7 days after the account last left the address', async () => {
+    const app = await open();
+    await app.login(ada);
+    const thief = await signInElsewhere(app);
+    await change(app, thief, evil);
+    app.pass(60);
+    await change(app, thief, ada);
+    app.pass(6 * day);
+    const again = await signInElsewhere(app);
+    await change(app, again, evil);
+    app.pass(7 * day - 60);
+    expect((await disown(app, ada, subjects.emailChanged)).body.email).toBe(ada);
+    await app.close();
+  });
+
+  test('letter case makes another address in the same mailbox: the last of its mails restores the first spelling', async () => {
+    const app = await open();
+    await app.login(ada);
+    const thief = await signInElsewhere(app);
+    await change(app, thief, 'ADA@example.com');
+    await change(app, thief, evil);
+    const [mail] = await mailsTo(app, 'ADA@example.com', subjects.emailChanged);
+    expect((await use(app, tokenIn(mail))).body.email).toBe(ada);
+    expect(await emailIn(app)).toBe(ada);
+    await app.close();
+  });
+
+  test('a person who held the address briefly cannot take the account back with a link that went there', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    await change(app, await signInElsewhere(app), evil);
+    await signInElsewhere(app, evil);
+    await signInByMail(app, evil, { ...elsewhere, peer: '203.0.113.9' });
+    const links = (await app.mails()).filter(({ to, text }) => to === evil && text.includes('/not-me#'));
+    await change(app, own, 'ada@home.example');
+    expect(links.length).toBeGreaterThan(0);
+    for (const mail of links) expect((await use(app, tokenIn(mail))).body.email).toBeNull();
+    expect(await emailIn(app)).toBe('ada@home.example');
+    expect((await disown(app, ada, subjects.emailChanged)).body.email).toBe(ada);
     await app.close();
   });
 });

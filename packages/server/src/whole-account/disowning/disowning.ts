@@ -1,36 +1,28 @@
-import type { DisownedNotice, NoticeKind, NoticePreview } from '@latchkey/contract/notices';
-import { announceEndOfAll, endAllSessions, lockAccount } from '../../identity/account/account.ts';
+import type { DisownedNotice, NoticePreview } from '@latchkey/contract/notices';
+import { announceEndOfAll, endAllSessions } from '../../identity/account/account.ts';
 import {
   announceEmailChange,
-  listUndoableChanges,
-  undoEmailChanges,
+  lockAccountAndAddresses,
+  restoreEmail,
   voidEmailChanges,
 } from '../../identity/email-change/email-change.ts';
 import type { Context } from '../../platform/context.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
+import { untilDone } from '../../platform/database/races.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
-import { enqueueMail } from '../../platform/mail/outbox.ts';
-import { writerFor } from '../../platform/mail/writer.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
-import {
-  findOpenNotice,
-  findReader,
-  spendNotice,
-  spendNoticeForApprover,
-  storeOutcome,
-} from '../../security-log/notices/notices.ts';
-import { announceEnded, disownSessions } from '../../sessions/ending.ts';
-import { denyApprovedBy } from '../../sign-in/device/device.ts';
+import { findOpenNotice, mailOwner, useNotices, writerForOwner } from '../../security-log/notices/notices.ts';
+import { announceEnded, disownSessions, listActive } from '../../sessions/ending.ts';
+import { spendCodes } from '../../sign-in/authorize/authorize.ts';
+import { denyApproved } from '../../sign-in/device/device.ts';
+import { voidMagicLinksTo } from '../../sign-in/magic-links/magic-links.ts';
 import { announcePasskey, removePasskeys } from '../../sign-in/passkeys/passkeys.ts';
 import { disownedTemplate } from './mail.ts';
-import { mergeUndone, type Outcome, outcomeOf, responseOf, type Undone } from './outcome.ts';
-import { descentWithPlaces } from './places.ts';
+import { mergeUndone, readUndone, type Undone, undoneOf } from './outcome.ts';
 import * as store from './store.ts';
-
-/** How many device names a response lists at most. */
-const maxDeviceNames = 20;
 
 /** How long delivery of the mail about what was undone is attempted. Its notice is stored for longer. */
 const outcomeMailTtlSeconds = 86_400;
@@ -38,15 +30,14 @@ const outcomeMailTtlSeconds = 86_400;
 const refused = (detail: ErrorDetail) =>
   new AuthError('invalid_grant', 'The link is unknown or has expired.', { detail });
 
-type Account = Awaited<ReturnType<typeof lockAccount>>;
+type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
+type OpenNotice = NonNullable<Awaited<ReturnType<typeof findOpenNotice>>>;
 
 /**
- * "This wasn't me": ends the session that a security notice is about and undoes everything it added, directly or through
- * sessions that came from it: passkeys, keys, approved devices, a changed address. A passkey that one of them signed in with is
- * removed too, with every session that signed in with it. Restoring an address ends every session of the account and removes
- * every passkey added since the address was changed. With `approver`, does the same for the browser session that approved the device, in this call or a
- * later one. Using the link again returns the same response and changes nothing.
- * @throws {AuthError} `invalid_grant`; `conflict` if another account now has the former address
+ * "This wasn't me": undoes everything since the session that a security notice is about began, whoever did it. With `approver`, since the
+ * browser session began that approved the device or application, in this call or a later one. Using the link again returns the same
+ * response and changes nothing, and so does using one about a session that another link has undone.
+ * @throws {AuthError} `invalid_grant`; `conflict` if another account now has the address that would be restored
  */
 export async function disownNotice(
   ctx: Context,
@@ -54,34 +45,71 @@ export async function disownNotice(
   client: ClientInfo,
 ): Promise<DisownedNotice> {
   const id = noticeIdOf(ctx, link.token);
-  const response = await ctx.db.transaction(async (tx) => {
-    const notice = await findOpenNotice(ctx, tx, id);
-    if (!notice) throw refused('ended');
-    const account = await lockAccountOf(tx, notice.user_id);
-    const { kind, session_id: sessionId } = notice;
-    const [spent] = await spendNotice(tx, { id, now: ctx.clock() });
-    if (spent) {
-      const undone = await undoSession(ctx, tx, account, { noticeId: id, kind, sessionId }, client);
-      const [approver] =
-        sessionId === null
-          ? []
-          : await store.findApprover(tx, { session_id: sessionId, user_id: account.id });
-      await conclude(ctx, tx, account, id, { ...undone, approver: approver ?? null });
-    }
-    const used = await findOpenNotice(ctx, tx, id);
-    if (!used) throw refused('ended');
-    const outcome = outcomeOf(used);
-    if (!link.approver || outcome.approver === null) return responseOf(used);
-    const [spentForApprover] = await spendNoticeForApprover(tx, { id, now: ctx.clock() });
-    if (!spentForApprover) return responseOf(used);
-    const cause = { noticeId: id, kind, sessionId: outcome.approver.id };
-    const undone = await undoSession(ctx, tx, account, cause, client);
-    const both = { ...mergeUndone(outcome, undone, maxDeviceNames), approver: outcome.approver };
-    await conclude(ctx, tx, account, id, both);
-    return responseOf({ ...used, approver_disowned_at: ctx.clock(), outcome: JSON.stringify(both) });
+  let response: DisownedNotice | undefined;
+  await untilDone(ctx.db, 'the address of an account kept changing while it was being locked', async (tx) => {
+    const { user_id: userId } = await requireNotice(ctx, tx, id);
+    const account = await lockAccount(tx, userId);
+    response = await useLink(ctx, tx, account, await requireNotice(ctx, tx, id), link, client);
+    return 'done';
   });
   ctx.wakeMailWorker();
-  return response;
+  return response!;
+}
+
+/** @throws {AuthError} `invalid_grant` */
+async function requireNotice(ctx: Context, on: Executor, id: string): Promise<OpenNotice> {
+  const notice = await findOpenNotice(ctx, on, id);
+  if (!notice) throw refused('ended');
+  return notice;
+}
+
+/** Everything that begins or changes something of the account waits for these locks, and then finds what was undone. */
+const lockAccount = (tx: Executor, userId: string): Promise<Account> =>
+  lockAccountAndAddresses(tx, userId).catch((error) => {
+    // The account has been deleted since, and the notice with it.
+    throw error instanceof AuthError && error.code === 'invalid_token' ? refused('ended') : error;
+  });
+
+async function useLink(
+  ctx: Context,
+  tx: Executor,
+  account: Account,
+  notice: OpenNotice,
+  link: { readonly approver?: boolean | undefined },
+  client: ClientInfo,
+): Promise<DisownedNotice> {
+  const { id, kind, session_id, undoes_since, sent_to: sentTo } = notice;
+  const [origin] = await store.findOrigin(tx, { session_id, user_id: account.id });
+  const approver = origin?.id == null ? undefined : { ...origin, ordinal: origin.ordinal! };
+  const isDisowned = approver?.distrusted_as === 'disowned';
+  const undoesApprover = link.approver === true && approver !== undefined && !isDisowned;
+  let undone = notice.outcome === null ? undefined : readUndone(notice.outcome);
+  if (undone === undefined || undoesApprover) {
+    const since = undoesApprover ? approver.ordinal : undoes_since;
+    const passkeyIds = [origin?.passkey_id, undoesApprover ? approver.approver_passkey_id : null];
+    const cause = { notice, since, sentTo, passkeyIds: passkeyIds.flatMap((passkeyId) => passkeyId ?? []) };
+    undone = mergeUndone(undone, await undoSince(ctx, tx, account, cause, client));
+    await useNotices(ctx, tx, { userId: account.id, id, since, outcome: JSON.stringify(undone) });
+    await mailOwner(ctx, tx, {
+      template: disownedTemplate,
+      recipient: undone.email ?? account.email,
+      userId: account.id,
+      reference: id,
+      expiresAt: ctx.clock() + outcomeMailTtlSeconds * 1000,
+    });
+  }
+  return {
+    kind,
+    ...undone,
+    approver: approver
+      ? {
+          created_at: new Date(approver.created_at!).toISOString(),
+          ip_address: approver.ip_address,
+          user_agent: approver.user_agent,
+          disowned: isDisowned || undoesApprover,
+        }
+      : null,
+  };
 }
 
 /**
@@ -89,10 +117,9 @@ export async function disownNotice(
  * @throws {AuthError} `invalid_grant`
  */
 export async function previewNotice(ctx: Context, token: string): Promise<NoticePreview> {
-  const notice = await findOpenNotice(ctx, ctx.db.read, noticeIdOf(ctx, token));
-  if (!notice) throw refused('ended');
+  const notice = await requireNotice(ctx, ctx.db.read, noticeIdOf(ctx, token));
   const { kind, created_at, ip_address, user_id } = notice;
-  const { fill, texts } = writerFor(ctx.config.product, await findReader(ctx.db.read, user_id));
+  const { fill, texts } = await writerForOwner(ctx, user_id);
   const subject = fill(texts.notices[kind].subject);
   return { kind, subject, created_at: new Date(created_at).toISOString(), ip_address };
 }
@@ -103,99 +130,38 @@ function noticeIdOf(ctx: Context, token: string): string {
   return handle.subject.toString('base64url');
 }
 
-/**
- * Locks the account of a notice: the only lock of the transaction, and its first. Approvals, new passkeys, new addresses
- * and new sessions of the account wait for it and then find that their session has ended.
- */
-const lockAccountOf = (tx: Executor, userId: string): Promise<Account> =>
-  lockAccount(tx, userId).catch((error) => {
-    // The account has been deleted since, and the notice with it.
-    throw error instanceof AuthError && error.code === 'invalid_token' ? refused('ended') : error;
-  });
-
-/** Stores what was undone, for later uses of the link, and mails it to the owner of the account. */
-async function conclude(
-  ctx: Context,
-  tx: Executor,
-  account: Account,
-  id: string,
-  outcome: Outcome,
-): Promise<void> {
-  await storeOutcome(tx, { id, outcome: JSON.stringify(outcome), restored_email: outcome.email });
-  await enqueueMail(ctx, tx, {
-    template: disownedTemplate,
-    recipient: outcome.email ?? account.email,
-    userId: account.id,
-    reference: id,
-    expiresAt: ctx.clock() + outcomeMailTtlSeconds * 1000,
-  });
-}
-
-/** The session to disown and the notice that leads to it. */
 interface Cause {
-  readonly noticeId: string;
-  readonly kind: NoticeKind;
-  readonly sessionId: string | null;
+  readonly notice: OpenNotice;
+  readonly since: number;
+  readonly sentTo: string;
+  /** The passkeys by which the reported session and its approver came. */
+  readonly passkeyIds: readonly string[];
 }
 
-/** Ends a session of a locked account and everything that came from it. */
-async function undoSession(
+/** Undoes everything since an ordinal of a locked account. What was there before stays. */
+async function undoSince(
   ctx: Context,
   tx: Executor,
   account: Account,
-  cause: Cause,
+  { notice, since, sentTo, passkeyIds }: Cause,
   client: ClientInfo,
 ): Promise<Undone> {
-  const { noticeId, kind, sessionId } = cause;
   const { id: userId } = account;
-  const sessions = await store.listSessionOrigins(tx, { user_id: userId });
-  const changes = await listUndoableChanges(ctx, tx, userId);
-  const { sessionIds, firstChange: first } = descentWithPlaces(sessionId, sessions, changes, kind);
-  const restored = first && (await undoEmailChanges(ctx, tx, { first, usedNoticeId: noticeId }, client));
-  const usedPasskeyIds = sessions
-    .filter(({ id }) => sessionIds.has(id))
-    .flatMap(({ passkey_id }) => passkey_id ?? []);
-  const passkeys = await removePasskeys(tx, {
-    userId,
-    ids: usedPasskeyIds,
-    sessionIds: [...sessionIds],
-    emailChangeIds: restored?.changeIds ?? [],
-  });
-  const passkeyIds = new Set([...usedPasskeyIds, ...passkeys.map(({ id }) => id)]);
-  const now = ctx.clock();
-  const isActive = (session: (typeof sessions)[number]) =>
-    session.revoked_at === null &&
-    session.session_epoch === account.session_epoch &&
-    session.idle_expires_at > now;
-  const distrusted = sessions.filter(
-    (session) =>
-      sessionIds.has(session.id) ||
-      passkeyIds.has(session.passkey_id ?? '') ||
-      (first && (isActive(session) || session.created_at >= first.changed_at!)),
-  );
-  const ended = distrusted.filter(isActive);
-  const all = { userId, sessionIds: [...new Set([...sessionIds, ...distrusted.map(({ id }) => id)])] };
-  const disowned = await disownSessions(ctx, tx, all);
-  const denied = await denyApprovedBy(ctx, tx, all);
-  await voidEmailChanges(ctx, tx, all);
-  if (restored) await endAllSessions(tx, userId);
-
-  const endedDevices = ended.filter(({ kind }) => kind === 'device' || kind === 'app');
-  const endedKeys = ended.filter(({ kind }) => kind === 'key');
-  const devices = [...endedDevices, ...denied];
-  const undone = {
-    email: restored?.email ?? null,
-    sessions_ended: ended.filter(({ kind }) => kind === 'browser').length,
-    devices_ended: devices.length,
-    device_names: devices
-      .flatMap(({ device_name, client_name }) => device_name ?? client_name ?? [])
-      .slice(0, maxDeviceNames),
-    passkeys_removed: passkeys.map(({ name }) => name),
-    keys_removed: endedKeys.map(({ client_name }) => client_name ?? ''),
-  };
-  await recordUndone(ctx, tx, userId, cause, undone, passkeys, client);
+  const before = await listActive(ctx, tx, userId);
+  const email = await restoreEmail(ctx, tx, account, { sentTo, since });
+  const passkeys = await removePasskeys(tx, { userId, since, ids: passkeyIds });
+  await disownSessions(ctx, tx, { userId, since, passkeyIds });
+  if (email !== null) await endAllSessions(tx, userId);
+  const approvals = [...(await denyApproved(ctx, tx, userId)), ...(await spendCodes(ctx, tx, userId))];
+  let links = await voidEmailChanges(ctx, tx, userId);
+  for (const emailKey of new Set([account.email_key, emailKeyOf(email ?? account.email)]))
+    links += await voidMagicLinksTo(ctx, tx, emailKey);
+  const active = new Set((await listActive(ctx, tx, userId)).map(({ id }) => id));
+  const ended = before.filter(({ id }) => !active.has(id));
+  const undone = undoneOf(email, ended, approvals, passkeys, links);
+  await recordUndone(ctx, tx, userId, notice, undone, passkeys, client);
   for (const passkey of passkeys) await announcePasskey(ctx, tx, passkey, 'delete');
-  if (!restored) await announceEnded(ctx, tx, userId, disowned);
+  if (email === null) await announceEnded(ctx, tx, userId, ended);
   else {
     await announceEmailChange(ctx, tx, userId);
     await announceEndOfAll(ctx, tx, userId);
@@ -203,36 +169,41 @@ async function undoSession(
   return undone;
 }
 
-/** Records what was undone in the security log: each removed passkey, then the disowned session. */
+/** Records in the security log what was undone: each removed passkey, a restored address, then all of it. */
 async function recordUndone(
   ctx: Context,
   tx: Executor,
   userId: string,
-  { kind, sessionId }: Cause,
+  { kind, session_id: sessionId }: OpenNotice,
   undone: Undone,
   passkeys: Awaited<ReturnType<typeof removePasskeys>>,
   client: ClientInfo,
 ): Promise<void> {
-  for (const { id, name, session_id } of passkeys) {
-    await recordEvent(ctx, tx, {
-      type: 'passkey_removed',
-      userId,
-      sessionId: session_id,
-      client,
-      detail: { passkey_id: id, name, reason: 'disowned' },
-    });
+  const cause = { userId, sessionId, client };
+  for (const { id, name } of passkeys) {
+    const detail = { passkey_id: id, name, reason: 'disowned' };
+    await recordEvent(ctx, tx, { ...cause, type: 'passkey_removed', detail });
   }
+  if (undone.email !== null) await recordEvent(ctx, tx, { ...cause, type: 'email_change_undone' });
+  const { sessions_ended, devices_ended, device_names, passkeys_removed, keys_removed } = undone;
   await recordEvent(ctx, tx, {
+    ...cause,
     type: 'session_disowned',
-    userId,
-    sessionId,
-    client,
     detail: {
       notice: kind,
-      sessions: String(undone.sessions_ended),
-      devices: String(undone.devices_ended),
-      passkeys: String(undone.passkeys_removed.length),
-      keys: String(undone.keys_removed.length),
+      sessions: String(sessions_ended),
+      devices: String(devices_ended),
+      passkeys: String(passkeys_removed.length),
+      keys: String(keys_removed.length),
+      runs: String(undone.runs_ended),
+      links: String(undone.links_voided),
+      ...namesIn('device_names', device_names),
+      ...namesIn('passkey_names', passkeys_removed),
+      ...namesIn('key_names', keys_removed),
     },
   });
 }
+
+/** Names as a JSON array, since they may contain anything. */
+const namesIn = (member: string, names: readonly string[]): Record<string, string> =>
+  names.length === 0 ? {} : { [member]: JSON.stringify(names) };

@@ -1,8 +1,7 @@
 import { composeMessage, type Fact, type Part } from '../../platform/mail/compose.ts';
 import type { Template } from '../../platform/mail/message.ts';
-import { writerFor } from '../../platform/mail/writer.ts';
-import { findDisownedNotice, findReader } from '../../security-log/notices/notices.ts';
-import { outcomeOf } from './outcome.ts';
+import { findDisownedNotice, referenceOf, writerForOwner } from '../../security-log/notices/notices.ts';
+import { readUndone } from './outcome.ts';
 
 export const disownedTemplate = 'disowned';
 
@@ -10,12 +9,13 @@ const count = (label: string, number: number): Fact[] =>
   number === 0 ? [] : [{ label, value: String(number) }];
 
 /** The mail to the owner about what the link of a notice undid. */
-export const disownedMail: Template = async ({ config: { product }, db }, mail) => {
-  const notice = await findDisownedNotice(db.read, mail.reference);
+export const disownedMail: Template = async (ctx, mail) => {
+  const { reference, language } = referenceOf(mail);
+  const notice = await findDisownedNotice(ctx.db.read, reference);
   if (!notice) return undefined;
-  const writer = writerFor(product, await findReader(db.read, notice.user_id));
+  const writer = await writerForOwner(ctx, notice.user_id, language);
   const texts = writer.texts.disowned;
-  const undone = outcomeOf(notice);
+  const undone = readUndone(notice.outcome);
   const named = [...undone.device_names, ...undone.passkeys_removed, ...undone.keys_removed];
   const facts: Fact[] = [
     ...count(texts.sessions, undone.sessions_ended),
@@ -23,13 +23,15 @@ export const disownedMail: Template = async ({ config: { product }, db }, mail) 
     ...undone.device_names.map((claimed) => ({ label: texts.device, claimed })),
     ...undone.passkeys_removed.map((claimed) => ({ label: texts.passkey, claimed })),
     ...undone.keys_removed.map((claimed) => ({ label: texts.key, claimed })),
+    ...count(texts.runs, undone.runs_ended),
+    ...count(texts.links, undone.links_voided),
     ...(undone.email === null ? [] : [{ label: texts.address, value: undone.email }]),
   ];
   const parts: Part[] = [
     writer.fill(texts.what, { time: writer.when(notice.created_at) }),
     ...(facts.length === 0 ? [texts.nothing] : [texts.undone, { facts }]),
     ...(named.length === 0 ? [] : [writer.texts.quotesExplained]),
-    undone.email === null ? texts.othersContinue : texts.allEnded,
+    undone.email === null ? texts.olderContinue : texts.allEnded,
     texts.review,
     texts.notYou,
   ];

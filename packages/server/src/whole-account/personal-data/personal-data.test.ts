@@ -258,17 +258,17 @@ onBothDatabases('deleting an account', (open, dialect) => {
 /** A new column either belongs here, or holds a secret and must be left out of the export. */
 const exportedColumns: Readonly<Record<string, string>> = {
   users:
-    'avatar_url created_at disabled_at email email_key email_verified id locale name revision ' +
+    'avatar_url created_at disabled_at email email_key email_verified former_languages id locale name revision ' +
     'session_epoch time_zone updated_at webauthn_user_handle',
   sessions:
     'actor authenticated_at authenticated_by authorization_details client_id client_name created_at ' +
     'device_name distrusted_as email_change_id expires_at generation id idle_expires_at ip_address ' +
-    'kind last_used_at method parent_session_id passkey_added_by passkey_id path resource revoked_at ' +
+    'kind last_used_at method ordinal parent_session_id passkey_added_by passkey_id path resource revoked_at ' +
     'root_session_id rotated_at rotated_network rotated_program scope service_id session_epoch ' +
     'token_ttl_seconds trust user_agent user_id within_session_id',
   passkeys:
     'aaguid backed_up counter created_at credential_id device_type email_change_id id last_used_at ' +
-    'name public_key session_id transports user_id',
+    'name ordinal public_key session_id transports user_id',
   authorization_codes:
     'approved_by client_id client_name created_at device_name expires_at redeemed redirect_uri ' +
     'redirect_uri_named resource scope session_epoch session_id spent_at user_id',
@@ -278,13 +278,13 @@ const exportedColumns: Readonly<Record<string, string>> = {
     'session_id status user_agent user_id',
   events: 'created_at detail id ip_address mac once position seq session_id type user_agent user_id',
   email_changes:
-    'changed_at created_at expires_at new_email new_email_key old_email old_email_key session_epoch ' +
+    'changed_at created_at expires_at new_email new_email_key old_email old_email_key ordinal session_epoch ' +
     'session_id undone_at user_id voided_at wrong_addresses',
   feed_events: 'detail id seq session_id type user_id written_at',
   notices:
-    'approver_disowned_at client_name created_at device_name digest_id disowned_at email_change_id ' +
-    'email_key expires_at ip_address kind new_email outcome passkey_name restored_email session_id ' +
-    'user_agent user_id',
+    'approver_disowned_at client_name created_at device_name digest_id disowned_at email email_change_id ' +
+    'email_key expires_at ip_address kind language new_email ordinal outcome passkey_name restored_email ' +
+    'session_id since user_agent user_id',
   magic_links: 'code_tries created_at email email_key expires_at ip_address language spent_at user_agent',
   organizations: 'id joined_at name personal role slug',
   outbox:

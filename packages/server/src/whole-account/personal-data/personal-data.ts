@@ -1,11 +1,6 @@
 import { languageOf } from '@latchkey/contract/languages';
-import {
-  deleteUser,
-  findAccountByEmail,
-  findAccountOf,
-  lockAccount,
-} from '../../identity/account/account.ts';
-import { listReservedEmailKeys } from '../../identity/email-change/email-change.ts';
+import { deleteUser, findAccountByEmail, findAccountOf } from '../../identity/account/account.ts';
+import { listReservedEmailKeys, lockAccountAndAddresses } from '../../identity/email-change/email-change.ts';
 import {
   deletePersonalOrganization,
   exportMemberships,
@@ -13,7 +8,7 @@ import {
 } from '../../identity/organizations/organizations.ts';
 import type { Caller, Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { Raced, untilDone } from '../../platform/database/races.ts';
+import { untilDone } from '../../platform/database/races.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { deleteMailsOf, enqueueMail } from '../../platform/mail/outbox.ts';
 import { lockLog } from '../../security-log/events/events.ts';
@@ -26,7 +21,7 @@ import * as store from './store.ts';
 /** How long delivery of the last mail to a deleted account is attempted. */
 const lastMailTtlMs = 86_400_000;
 
-type Account = Awaited<ReturnType<typeof lockAccount>>;
+type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
 
 /**
  * Deletes the caller's account and everything that belongs to it.
@@ -39,10 +34,8 @@ export const deleteOwnAccount = (ctx: Context, caller: Caller): Promise<void> =>
  * Deletes the account with an address and everything that belongs to it, for the operator.
  * @throws {AuthError} `not_found`; `conflict` for the only owner of an organization
  */
-export const deleteAccount = async (ctx: Context, email: string): Promise<void> => {
-  const userId = await findAccountByEmail(ctx, email);
-  return deleteById(ctx, userId, (tx) => lockAccount(tx, userId));
-};
+export const deleteAccount = async (ctx: Context, email: string): Promise<void> =>
+  deleteById(ctx, await findAccountByEmail(ctx, email));
 
 /**
  * Locks an account and its addresses, then deletes it. Addresses are locked before their account, so they may change
@@ -51,12 +44,10 @@ export const deleteAccount = async (ctx: Context, email: string): Promise<void> 
 async function deleteById(
   ctx: Context,
   userId: string,
-  lock: (tx: Executor) => Promise<Account>,
+  lock?: (tx: Executor) => Promise<Account>,
 ): Promise<void> {
   await untilDone(ctx.db, 'the address of an account kept changing while it was being locked', async (tx) => {
-    const addresses = await store.lockAddresses(tx, { user_id: userId });
-    const account = await lock(tx);
-    if (!addresses.some(({ email_key }) => email_key === account.email_key)) throw new Raced();
+    const account = await lockAccountAndAddresses(tx, userId, lock);
     await erase(ctx, tx, account);
     return 'done';
   });

@@ -48,6 +48,17 @@ onBothDatabases('restoring', (open, dialect) => {
     let users = 0;
     await restoreBackup(restored, async (db) => {
       users = (await db.read.run('SELECT id FROM users', [])).length;
+      // What begins after a restore comes after everything that was restored.
+      await db.single.run(
+        `INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, name, aaguid, device_type, backed_up, transports, created_at)
+         SELECT 'pk_new', id, 'new', '', 0, '', '', 'multi_device', 0, '[]', 0 FROM users`,
+        [],
+      );
+      const [ordinals] = await db.read.run<{ last: number; restored: number }>(
+        'SELECT (SELECT ordinal FROM passkeys) AS last, (SELECT max(ordinal) FROM sessions) AS restored',
+        [],
+      );
+      expect(ordinals!.last).toBe(ordinals!.restored + 1);
     });
     expect(users).toBe(1);
     expect(await inspectDatabase(restored.url)).toMatchObject({ pending: [], later: ['0999-later'] });

@@ -37,7 +37,11 @@ const rowsPerStatement = 200;
 const numberGap = 1_000_000;
 
 /** By table, what PostgreSQL draws its numbers by: for a row of the security log also while that is restored. */
-const sequences = { feed_events: 'feed_sequence', events: 'event_sequence' } as const;
+const sequences = {
+  feed_events: 'feed_sequence',
+  events: 'event_sequence',
+  ordinals: 'ordinal_sequence',
+} as const;
 
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 
@@ -60,6 +64,7 @@ export async function restoreBackup(
     await load(tx, tables, file, seal);
     await continueNumbers(tx, 'feed_events', feed_position + numberGap);
     await migrate(tx, migrations);
+    await continueNumbers(tx, 'ordinals', await lastOrdinal(tx));
     await finish(databaseWithin(tx));
   });
   return restored;
@@ -166,6 +171,17 @@ async function insert(tx: Executor, rows: readonly BackupRow[]): Promise<void> {
   const names = columns.map((column) => `"${column}"`).join(', ');
   const values: Value[] = rows.flatMap((row) => [...row.values]);
   await tx.run(`INSERT INTO "${table}" (${names}) VALUES ${tuples.join(', ')}`, values);
+}
+
+/** The last ordinal that a restored row has: later ones were drawn for what the backup does not have. */
+async function lastOrdinal(tx: Executor): Promise<number> {
+  const columns = ['sessions.ordinal', 'passkeys.ordinal', 'email_changes.ordinal', 'notices.ordinal'];
+  const each = columns.map((column) => `(SELECT coalesce(max(${column}), 1) FROM ${column.split('.')[0]})`);
+  const [row] = await tx.run<{ last: number }>(
+    `SELECT ${tx.dialect === 'postgres' ? 'greatest' : 'max'}(${each.join(', ')}) AS last`,
+    [],
+  );
+  return Number(row!.last);
 }
 
 /** Continues the numbers of a table, which its rows and the service draw, after this one. */

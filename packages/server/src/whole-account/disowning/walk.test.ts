@@ -1,0 +1,239 @@
+// Random walks over everything that people and programs do with an account, on two nodes, while the clock also runs backwards.
+
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { addPasskey, newAuthenticator, outcome } from '../../../../../tests/support/account.ts';
+import { day, type Open } from '../../../../../tests/support/account-model.ts';
+import { Walk } from '../../../../../tests/support/account-walk.ts';
+import { onBothDatabases, openNodes } from '../../../../../tests/support/app.ts';
+import { redirectUri } from '../../../../../tests/support/authorize.ts';
+import { isLong } from '../../../../../tests/support/long.ts';
+import { exchange } from '../../../../../tests/support/runs.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+
+/** Long enough for a walk. */
+const settings = {
+  LATCHKEY_REFRESH_REUSE_LEEWAY: '0',
+  LATCHKEY_RECENT_LOGIN_TTL: `${30 * day}`,
+  LATCHKEY_ACCESS_TOKEN_TTL: `${30 * day}`,
+  LATCHKEY_REFRESH_IDLE_TTL: `${100 * day}`,
+  LATCHKEY_DEVICE_CODE_TTL: `${day}`,
+  LATCHKEY_MAGIC_LINK_TTL: `${day}`,
+};
+
+const steps = {
+  'signs in': (walk, place, replaced) => {
+    const cookies = walk.liveOf('browser').filter(({ credential }) => 'cookie' in credential);
+    return walk.signIn(place % 4, replaced % 3 === 0 ? walk.pick(cookies, replaced) : undefined);
+  },
+  'signs in with a cookie': (walk, place, replaced) =>
+    walk.signIn(place % 4, walk.pick(walk.liveOf('browser'), replaced)),
+  'signs in with a passkey': async (walk, choice, place) => {
+    const passkey = walk.pick(walk.model.passkeys, choice);
+    if (passkey) await walk.signInWithPasskey(passkey, place % 4);
+  },
+  'adds a passkey': async (walk, choice) => {
+    const by = walk.pick(
+      walk.liveOf('browser').filter(({ credential }) => 'token' in credential),
+      choice,
+    );
+    if (!by || walk.model.passkeys.filter(({ isGone }) => !isGone).length >= 20) return;
+    const [authenticator, name] = [newAuthenticator(walk.app), walk.newName()];
+    const tokens = { access_token: (by.credential as { token: string }).token } as never;
+    const added = await addPasskey(walk.app, tokens, authenticator, name);
+    expect(outcome(added)).toBe('201');
+    walk.model.passkeys.push({
+      at: walk.model.next(),
+      id: added.body.id,
+      name,
+      authenticator,
+      isGone: false,
+    });
+    await walk.expectNotice('passkey_added', true, () => walk.readNotices());
+  },
+  'removes a passkey': async (walk, choice, which) => {
+    const [by, passkey] = [walk.pick(walk.liveOf('browser'), choice), walk.pick(walk.model.passkeys, which)];
+    if (!by || !passkey) return;
+    const { status } = await walk.ask(by, 'DELETE', `/passkeys/${passkey.id}`);
+    expect(status).toBe(passkey.isGone ? 404 : 204);
+    await walk.expectNotice('passkey_removed', !passkey.isGone, () => walk.readNotices());
+    passkey.isGone = true;
+  },
+  'renames a passkey': async (walk, choice, which) => {
+    const by = walk.pick(walk.liveOf('browser', 'device'), choice);
+    const passkey = walk.pick(
+      walk.model.passkeys.filter(({ isGone }) => !isGone),
+      which,
+    );
+    if (!by || !passkey) return;
+    passkey.name = walk.newName();
+    expect((await walk.ask(by, 'PATCH', `/passkeys/${passkey.id}`, { name: passkey.name })).status).toBe(200);
+  },
+  'signs a device in': async (walk, choice) => {
+    const by = walk.pick(walk.liveOf('browser'), choice);
+    if (by) await walk.fetch(await walk.approveDevice(by));
+  },
+  'signs in to an application': async (walk, choice) => {
+    const by = walk.pick(walk.liveOf('browser'), choice);
+    const open = by && (await walk.approveApp(by));
+    if (open) await walk.fetch(open);
+  },
+  'approves a device': async (walk, choice) => {
+    const by = walk.pick(walk.liveOf('browser'), choice);
+    if (by) await walk.approveDevice(by);
+  },
+  'approves an application': async (walk, choice) => {
+    const by = walk.pick(walk.liveOf('browser'), choice);
+    if (by) await walk.approveApp(by);
+  },
+  'fetches what was approved': async (walk, choice) => {
+    const open = walk.pick(
+      walk.model.open.filter(({ kind }) => kind === 'device' || kind === 'app'),
+      choice,
+    );
+    if (open) await walk.fetch(open);
+  },
+  'creates a key': async (walk, choice) => {
+    const by = walk.pick(walk.liveOf('browser'), choice);
+    if (!by || walk.liveOf('key').length >= 50) return;
+    const name = walk.newName();
+    const { body } = await walk.ask(by, 'POST', '/keys', { name, scope: '*', expires_in: 100 * day });
+    await walk.begin('key', { token: body.key }, { name });
+  },
+  'removes a key': async (walk, choice, which) => {
+    const [by, key] = [
+      walk.pick(walk.liveOf('browser', 'device'), choice),
+      walk.pick(walk.liveOf('key'), which),
+    ];
+    if (!by || !key) return;
+    expect((await walk.ask(by, 'DELETE', `/keys/${key.id}`)).status).toBe(204);
+    key.hasEnded = true;
+    await walk.expectNotice('key_removed', true, () => walk.readNotices());
+  },
+  'starts a run': async (walk, choice) => {
+    const within = walk.pick(walk.liveOf('browser', 'device', 'key', 'run'), choice);
+    if (!within) return;
+    const { credential } = within;
+    const wants = { scope: 'profile', expires_in: '3600' };
+    const answer =
+      'token' in credential
+        ? await exchange(walk.app, credential.token, wants)
+        : await exchange(walk.app, undefined, { ...wants, ...credential });
+    // Depth is limited.
+    if (answer.status === 409) return;
+    expect(outcome(answer)).toBe('200');
+    const endsAt = Math.min(walk.now + 3_600_000, within.endsAt);
+    await walk.begin('run', { token: answer.body.access_token }, { within, endsAt });
+  },
+  'changes the address': async (walk, choice, which) => {
+    const by = walk.pick(walk.liveOf('browser'), choice);
+    const former = [...walk.model.addresses];
+    const { address } = walk.model;
+    const others = [
+      `${walk.name}-${walk.newName().slice(6)}@example.com`,
+      address.toUpperCase().replace('EXAMPLE.COM', 'example.com'),
+      ...former,
+    ];
+    if (by) await walk.changeAddress(by, walk.pick(others, which)!);
+  },
+  'asks for another address': async (walk, choice) => {
+    const by = walk.pick(walk.liveOf('browser'), choice);
+    if (by) await walk.openChange(by, `${walk.name}-${walk.newName().slice(6)}@example.com`);
+  },
+  'asks for a link': async (walk) => {
+    await walk.openSignIn();
+  },
+  'signs out': async (walk, choice) => {
+    const login = walk.pick(walk.liveOf('browser', 'device', 'app'), choice);
+    if (!login) return;
+    expect((await walk.ask(login, 'POST', '/revoke?scope=session')).status).toBe(204);
+    login.hasEnded = true;
+  },
+  refreshes: async (walk, choice) => {
+    const login = walk.pick(
+      walk.liveOf('browser', 'device').filter((one) => one.refreshToken),
+      choice,
+    );
+    if (!login) return;
+    const json = { refresh_token: login.refreshToken };
+    const { body } = await walk.app.ask('POST', '/refresh', { json });
+    login.spentToken = login.refreshToken!;
+    login.refreshToken = body.refresh_token;
+  },
+  'is stolen from': async (walk, choice) => {
+    const login = walk.pick(
+      walk.liveOf('browser', 'device').filter((one) => one.spentToken),
+      choice,
+    );
+    if (!login) return;
+    await walk.app.ask('POST', '/refresh', { json: { refresh_token: login.spentToken } });
+    login.hasEnded = true;
+    login.isStolen = true;
+    await walk.expectNotice('theft_stopped', true, () => walk.readNotices());
+  },
+  'gets the mail': async (walk) => {
+    await walk.run(
+      `UPDATE outbox SET sent_at = ${walk.now} WHERE user_id = '${walk.userId}' AND sent_at IS NULL`,
+    );
+    for (const notice of walk.model.notices) notice.isSent = true;
+  },
+  'time passes': async (walk, choice) => {
+    const seconds = [1, 90, -30, 3_600, day / 2, -2, 3 * day][choice % 7]!;
+    if (walk.elapsed + seconds > 29 * day) return;
+    walk.elapsed += seconds;
+    walk.nodes[0]!.pass(seconds);
+  },
+  sweeps: async (walk) => {
+    await walk.app.sweep();
+  },
+  'uses a link': async (walk, choice, approver) => {
+    const notice = walk.pick(
+      walk.model.notices.filter(({ isVoid }) => !isVoid || choice % 4 === 0),
+      choice,
+    );
+    if (notice) await walk.use(notice, approver % 3 === 0);
+  },
+  'uses the newest link': async (walk, choice, approver) => {
+    const notice = walk.model.notices.findLast((one) => !one.isVoid && !one.undone);
+    if (notice && choice % 2 === 0) await walk.use(notice, approver % 3 === 0);
+  },
+} satisfies Record<string, (walk: Walk, first: number, second: number) => Promise<void>>;
+
+type StepName = keyof typeof steps;
+
+/** A step and the numbers by which it chooses. */
+type Step = readonly [name: StepName, first: number, second: number];
+
+const names = Object.keys(steps) as StepName[];
+
+const step: fc.Arbitrary<Step> = fc.tuple(fc.constantFrom(...names), fc.nat(1_000), fc.nat(1_000));
+
+const walks = isLong ? 60 : 25;
+
+onBothDatabases('whatever happens to an account', (open, dialect) => {
+  test('"this was not me" undoes everything since, and nothing before', async () => {
+    const { app, node, close } = await openNodes((options) => open({ ...options, settings }), dialect);
+    const service = await declareService(app.ctx, { name: 'a service', redirectUris: [redirectUri] });
+    let number = 0;
+    const property = fc.asyncProperty(fc.array(step, { size: 'max', maxLength: 60 }), async (taken) => {
+      const walk = new Walk([app, node], service, `ada${number++}`);
+      const everOpen = new Set<Open>();
+      await walk.signIn(0);
+      for (const [name, first, second] of taken) {
+        try {
+          await (steps[name] as (walk: Walk, first: number, second: number) => Promise<void>)(
+            walk,
+            first,
+            second,
+          );
+        } catch (error) {
+          throw new Error(`in "${name}"`, { cause: error });
+        }
+        for (const one of walk.model.open) everOpen.add(one);
+      }
+      await walk.tryDoors([...everOpen]);
+    });
+    await fc.assert(property, { numRuns: walks });
+    await close();
+  });
+});
