@@ -84,6 +84,8 @@ export type FormResponseOf<E extends Endpoint> = E extends { readonly formRespon
 export interface Reply<Body> {
   /** An error that is no exception but one of the usual answers of a protocol. Throwing it would cost several times as much. */
   readonly refusal?: AuthError;
+  /** The `code` of the request was redeemed or repeated by this request, so it is no second use. */
+  readonly isOwnCode?: true;
   readonly body?: Body;
   /** Another representation, sent instead of `body`. */
   readonly signed?: { readonly type: string; readonly text: string };

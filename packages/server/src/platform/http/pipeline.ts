@@ -56,16 +56,24 @@ export interface Access<Credential> {
 export interface Api {
   readonly routes: Routes;
   /**
-   * Serves and describes an endpoint. One with a form dialect takes the handler of its form third, and may take one that
-   * learns of each form that is refused before that, whatever the form holds.
+   * Serves and describes an endpoint. One with a form dialect takes the handler of its form third. `afterwards` learns of every
+   * request, however it ended, before it is answered.
    */
   on<const E extends Endpoint>(
     endpoint: E,
     handler: CallHandler<E>,
     formHandler?: CallHandler<FormOf<E>, FormResponseOf<E>>,
-    onRefusedForm?: (form: URLSearchParams, client: ClientInfo) => Promise<void>,
+    afterwards?: Afterwards,
   ): void;
 }
+
+/** @param reply undefined if the request was refused with an error */
+type Afterwards = (
+  request: Request,
+  received: ReceivedBody,
+  client: ClientInfo,
+  reply: Reply<unknown> | undefined,
+) => Promise<void>;
 
 /** One dialect of an endpoint, JSON or form, with its handler. */
 interface Dialect {
@@ -82,7 +90,7 @@ export function createApi<Credential>(
   access: Access<Credential>,
   version: string,
 ): Api {
-  const on: Api['on'] = (endpoint, handler, formHandler, onRefusedForm) => {
+  const on: Api['on'] = (endpoint, handler, formHandler, afterwards) => {
     const asJson = dialectWith(endpoint, handler);
     const asForm = formHandler && dialectWith(formOf(endpoint), formHandler);
     const dialects: BodyDialect[] = [];
@@ -116,15 +124,12 @@ export function createApi<Credential>(
         const checked = { caller, service, client, params, query, body, arrivedAt };
         return completeCall(ctx.config, dialect.endpoint, request, checked);
       };
-      let call: Call<Endpoint>;
+      let reply: Reply<unknown> | undefined;
       try {
-        call = checkCall();
-      } catch (error) {
-        if (onRefusedForm && dialect === asForm && client && !(received instanceof AuthError))
-          await onRefusedForm(new URLSearchParams(new TextDecoder().decode(received)), client);
-        throw error;
+        reply = await dialect.handle(checkCall());
+      } finally {
+        if (afterwards && client) await afterwards(request, received, client, reply);
       }
-      const reply = await dialect.handle(call);
       if (reply.refusal) return exchange.refuse(reply.refusal);
       const response = respond(ctx, exchange, dialect, reply, caller);
       if (isCommandLine(request, caller)) response.headers.set(serverVersion.name, version);

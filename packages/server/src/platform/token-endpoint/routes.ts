@@ -9,10 +9,10 @@ import {
 } from '@latchkey/contract/tokens';
 import type { Context } from '../context.ts';
 import { AuthError, invalidRequest } from '../errors.ts';
+import { dialectOf } from '../http/body.ts';
 import type { Reply } from '../http/call.ts';
 import type { Api } from '../http/pipeline.ts';
 import { readBasic, writeBasic } from '../values/basic.ts';
-import type { ClientInfo } from '../values/client-info.ts';
 import type { Grant, GrantCall } from './grant.ts';
 
 /** The grant of each grant type. A device code and a refresh token also come as JSON; their response is a set of tokens. */
@@ -24,21 +24,48 @@ interface Grants extends Readonly<Record<GrantType, Grant>> {
 /** The token endpoint takes every grant as a form, and a device code also as JSON. `/refresh` takes refresh tokens, as both. */
 export function tokenRoutes(api: Api, ctx: Context, grants: Grants): void {
   const { [deviceCodeGrantType]: deviceCode, [refreshGrantType]: refresh } = grants;
-  const onRefusedForm = async (form: URLSearchParams, client: ClientInfo) => {
-    for (const grant of Object.values(grants))
-      for (const code of new Set(form.getAll('code'))) await grant.onRefused?.(ctx, code, client);
+  const noticeCodes: Parameters<typeof api.on>[3] = async (request, received, client, reply) => {
+    if (received instanceof AuthError || reply?.isOwnCode) return;
+    for (const code of codesIn(request, received))
+      for (const grant of Object.values(grants)) await grant.onCode?.(ctx, code, client);
   };
   api.on(
     endpoints.redeemDeviceCode,
     (call) => deviceCode.redeem(ctx, call),
     redeemForm(ctx, grants),
-    onRefusedForm,
+    noticeCodes,
   );
   api.on(
     endpoints.refresh,
     (call) => refresh.redeem(ctx, call),
     redeemForm(ctx, { [refreshGrantType]: refresh }),
+    noticeCodes,
   );
+}
+
+/** Each `code` of a body, also of one that is refused for its form. */
+function codesIn(request: Request, received: Uint8Array): Iterable<string> {
+  const text = new TextDecoder().decode(received);
+  const dialect = dialectOf(request);
+  const codes = dialect === 'form' ? new URLSearchParams(text).getAll('code') : [];
+  if (dialect === 'json') {
+    const body = parsed(text);
+    if (typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string')
+      codes.push(body.code);
+    // As text, too, because a parser forgets all but the last of duplicate members.
+    const written = text.matchAll(/"code"\s*:\s*"([^"\\]*)"/g);
+    codes.push(...[...written].map(([, code]) => code!));
+  }
+  return new Set(codes.map((code) => code.trim()));
+}
+
+/** Undefined for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -56,13 +83,7 @@ function redeemForm<Tokens extends TokenSet | IssuedToken>(
   ): Promise<Reply<Tokens>> => {
     const grant = byType.get(call.body.grant_type);
     if (!grant) throw new AuthError('unsupported_grant_type', 'grant_type: not supported by this endpoint');
-    let authorization = call.authorization;
-    try {
-      authorization = clientAuthorization(call);
-    } catch (error) {
-      await grant.onRefused?.(ctx, call.body.code ?? '', call.client);
-      throw error;
-    }
+    const authorization = clientAuthorization(call);
     try {
       return await grant.redeem(ctx, { ...call, authorization });
     } catch (error) {

@@ -375,10 +375,14 @@ onBothDatabases('authorization requests', (open) => {
       await refresh({}),
       await refresh({}, { client_id: service.id }),
       await refresh({ Authorization: other.authorization }),
-      await refresh({ Authorization: `Basic ${btoa(`${service.id}:lk_sk_${'A'.repeat(43)}`)}` }),
       await app.ask('POST', '/refresh', { json: { refresh_token } }),
     ];
     expect(refused.map(refusal)).toEqual(refused.map(() => [400, 'invalid_grant']));
+    const wrong = `lk_sk_${'A'.repeat(43)}`;
+    const asHeader = await refresh({ Authorization: `Basic ${btoa(`${service.id}:${wrong}`)}` });
+    expect(refusal(asHeader)).toEqual([401, 'invalid_client']);
+    const inForm = await refresh({}, { client_id: service.id, client_secret: wrong });
+    expect(refusal(inForm)).toEqual([400, 'invalid_client']);
     expect((await refresh({ Authorization: service.authorization })).status).toBe(200);
   });
 

@@ -108,30 +108,6 @@ onBothDatabases('the authorization code grant', (open) => {
     expect((await redeem(app, code, {}, asService())).status).toBe(200);
   });
 
-  test('a refresh with a wrong key is invalid_client, that of another client or of none invalid_grant; neither spends the token', async () => {
-    const { body } = await redeem(app, await newCode(), {}, asService());
-    const refresh = (authorization?: string, changed = {}) =>
-      app.ask('POST', '/refresh', {
-        ...(authorization === undefined ? {} : asService(authorization)),
-        form: { grant_type: 'refresh_token', refresh_token: body.refresh_token, ...changed },
-      });
-    const { id: client_id, secret } = service;
-    const wrong = `${secret.slice(0, -4)}AAAA`;
-    const answers = [
-      await refresh(`Basic ${btoa(`${client_id}:${wrong}`)}`),
-      await refresh(undefined, { client_id, client_secret: wrong }),
-      await refresh((await declareService(app.ctx)).authorization),
-      await refresh(),
-    ];
-    expect(answers.map(refusal)).toEqual([
-      [401, 'invalid_client'],
-      [400, 'invalid_client'],
-      [400, 'invalid_grant'],
-      [400, 'invalid_grant'],
-    ]);
-    expect((await refresh(service.authorization)).status).toBe(200);
-  });
-
   const wrong: Record<string, (code: string) => ReturnType<typeof redeem>> = {
     "another service's key": async (code) =>
       redeem(app, code, {}, asService((await declareService(app.ctx)).authorization)),
@@ -195,6 +171,23 @@ onBothDatabases('the authorization code grant', (open) => {
       redeem(app, code, asPublic, { headers: { 'Idempotency-Key': '' } }),
     'with two keys': (code) => redeem(app, code, { ...asPublic, client_secret: 'x' }, asService()),
     'for another resource': (code) => redeem(app, code, { ...asPublic, resource: 'https://x.example' }),
+    'as JSON': (code) => app.ask('POST', '/token', { json: { code } }),
+    'as JSON beside a device code': (code) =>
+      app.ask('POST', '/token', { json: { device_code: 'lk_dc_', code } }),
+    'as JSON with an escaped name': (code) =>
+      app.ask('POST', '/token', {
+        raw: `{"c\\u006fde":"${code}"}`,
+        headers: { 'Content-Type': 'application/json' },
+      }),
+    'as JSON, twice': (code) =>
+      app.ask('POST', '/refresh', {
+        raw: `{"code":"${code}","code":"other"}`,
+        headers: { 'Content-Type': 'application/json' },
+      }),
+    'as a refresh token': (code) =>
+      app.ask('POST', '/refresh', { form: { grant_type: 'refresh_token', refresh_token: 'lk_rt_', code } }),
+    'in a form without a grant': (code) => app.ask('POST', '/refresh', { form: { code } }),
+    'with an unknown grant': (code) => app.ask('POST', '/token', { form: { grant_type: 'password', code } }),
     'after ten minutes less a second': (code) => {
       app.pass(599);
       return redeem(app, code, asPublic);
@@ -212,6 +205,16 @@ onBothDatabases('the authorization code grant', (open) => {
       });
       expect(refusal(refreshed)).toEqual([400, 'invalid_grant']);
     });
+
+  test('a second use in a request that succeeds otherwise ends the session', async () => {
+    const code = await publicCode();
+    const { body } = await redeem(app, code, asPublic);
+    const { refresh_token } = await app.login('somebody-else@example.com');
+    const form = { grant_type: 'refresh_token', refresh_token, code };
+    expect((await app.ask('POST', '/refresh', { form })).status).toBe(200);
+    expect(await isActive(body.access_token)).toBe(false);
+    expect(await events('code_replayed')).not.toEqual([]);
+  });
 
   test('a wrong use that races the right one spends the code or ends the session', async () => {
     for (let later = 0; later < 48; later++) {

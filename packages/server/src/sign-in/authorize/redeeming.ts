@@ -33,7 +33,6 @@ interface RedeemedCode {
   readonly nonce: string | null;
 }
 
-/** A token request. Its parameters are optional because a second use of a code counts whatever else is wrong with it. */
 interface CodeRequest {
   readonly body: GrantParameters;
   readonly idempotencyKey: string | undefined;
@@ -52,17 +51,15 @@ function required({ body }: CodeRequest, name: keyof GrantParameters): string {
 const refused = invalidGrant('The code is unknown, expired or used, or not for this request.');
 
 /**
- * Exchanges an authorization code for the first tokens of a session. Of any number of requests, one gets them; every other one
- * ends that session, except the same request with the same idempotency key.
+ * Exchanges an authorization code for the first tokens of a session. Of any number of requests, one gets them, and the same request
+ * with the same idempotency key gets them again; or the error that says why not, which is then returned.
  * @throws {AuthError} `invalid_request`, `invalid_client`, `invalid_scope` and `invalid_target`, which spend nothing;
  * `invalid_grant`, which spends the code
  * @see RFC 6749 section 4.1.3
  */
-export async function redeemCode(ctx: Context, request: CodeRequest): Promise<RedeemedCode> {
+export async function redeemCode(ctx: Context, request: CodeRequest): Promise<RedeemedCode | AuthError> {
   const { body, client } = request;
   const code = readCode(ctx, body.code, repeatedRequest(request));
-  // First, because a second use counts whatever else is wrong with it.
-  const row = code && (await findNoticingReplay(ctx, code, client));
   required(request, 'code');
   const verifier = required(request, 'code_verifier');
   if (body.authorization_details !== undefined)
@@ -70,6 +67,7 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
   const clientId = await proveClient(ctx, request);
   if (!code) throw refused('malformed');
 
+  const [row] = await store.findCode(ctx.db.read, { id: code.id });
   if (!row) throw refused(code.handle.value <= ctx.clock() ? 'expired' : 'unknown');
   if (row.spent_at !== null) return repeat(ctx, code, row);
   await requireOwnAccess(ctx.db.read, body, row);
@@ -87,7 +85,7 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
   const [spent] = await store.spend(ctx.db.single, { id: code.id, now: ctx.clock() });
   if (spent) throw refused(isRight ? 'gone' : 'unproven');
   // Another request was faster.
-  const current = await findNoticingReplay(ctx, code, client);
+  const [current] = await store.findCode(ctx.db.read, { id: code.id });
   if (!current) throw refused('expired');
   return repeat(ctx, code, current);
 }
@@ -98,12 +96,6 @@ function readCode(ctx: Context, text = '', request?: string) {
   if (!handle) return undefined;
   const { subject } = handle;
   return { handle, id: codeIdOf(subject), requestHash: idempotencyHash(subject, request) };
-}
-
-/** Ends the session of a code that is in a request which is refused for its form. It counts as a use of a redeemed code. */
-export async function noticeRefused(ctx: Context, text: string, client: ClientInfo): Promise<void> {
-  const code = readCode(ctx, text);
-  if (code) await findNoticingReplay(ctx, code, client);
 }
 
 /** What makes two requests the same one, besides the code. */
@@ -123,26 +115,31 @@ const isRepetition = ({ requestHash }: PresentedCode, row: CodeRow, now: number)
   requestHash === row.request_hash &&
   now - row.spent_at! <= repeatWindowMs;
 
-/** The row of a code, while that is kept. If this is a second use of the code, its session ends. */
-async function findNoticingReplay(
-  ctx: Context,
-  code: PresentedCode,
-  client: ClientInfo,
-): Promise<CodeRow | undefined> {
-  const [row] = await store.findCode(ctx.db.read, { id: code.id });
-  const now = ctx.clock();
-  const isReplay =
-    row?.redeemed === 1 && !isRepetition(code, row, now) && now - row.spent_at! <= replayWindowMs;
-  if (isReplay)
-    await endStolenSession(ctx, { userId: row.user_id, sessionId: row.session_id, client }, 'code_replayed');
-  return row;
+/**
+ * Ends the session of a code that was redeemed before, because somebody else has the code, too. Call it for each code in a request that
+ * did not redeem or repeat it itself.
+ * @see RFC 6749 section 4.1.2
+ */
+export async function noticeReplay(ctx: Context, text: string, client: ClientInfo): Promise<void> {
+  const code = readCode(ctx, text);
+  const [row] = code ? await store.findCode(ctx.db.read, { id: code.id }) : [];
+  if (row?.redeemed !== 1 || ctx.clock() - row.spent_at! > replayWindowMs) return;
+  await endStolenSession(ctx, { userId: row.user_id, sessionId: row.session_id, client }, 'code_replayed');
 }
 
-/** @throws {AuthError} `invalid_grant` unless the spent code was spent by this very request */
-async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<RedeemedCode> {
+/**
+ * The tokens of a spent code again, or the error if they cannot be repeated any more.
+ * @throws {AuthError} `invalid_grant` unless the code was spent by this very request
+ */
+async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<RedeemedCode | AuthError> {
   if (!isRepetition(code, row, ctx.clock())) throw refused('spent');
-  const tokens = await repeatFirstTokens(ctx, sessionSecretOf(code.handle.subject), row.scope);
-  return { tokens, detail: 'retry', sessionId: row.session_id, nonce: row.nonce };
+  try {
+    const tokens = await repeatFirstTokens(ctx, sessionSecretOf(code.handle.subject), row.scope);
+    return { tokens, detail: 'retry', sessionId: row.session_id, nonce: row.nonce };
+  } catch (error) {
+    if (error instanceof AuthError && error.status < 500) return error;
+    throw error;
+  }
 }
 
 /** Redeems the code and starts its session in one transaction; undefined if the code yields nothing any more. */

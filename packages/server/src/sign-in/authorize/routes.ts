@@ -2,6 +2,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
+import { AuthError } from '../../platform/errors.ts';
 import { prefersHtml } from '../../platform/http/accept.ts';
 import { queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
 import { readClientInfo } from '../../platform/http/client-info.ts';
@@ -19,16 +20,18 @@ import {
   sourceOf,
   verifyRequest,
 } from './authorize.ts';
-import { noticeRefused, redeemCode } from './redeeming.ts';
+import { noticeReplay, redeemCode } from './redeeming.ts';
 import type { ResponseTarget, SentParameters } from './request.ts';
 
 /** The authorization code grant of the OAuth token endpoint. @see RFC 6749 section 4.1.3 */
 export const authorizationCodeGrant = (addIdentityToken: AddIdentityToken): Grant<TokenSet> => ({
   redeem: async (ctx, call) => {
-    const { tokens, sessionId, nonce, detail } = await redeemCode(ctx, call);
-    return { body: await addIdentityToken(sessionId, tokens, nonce), detail };
+    const redeemed = await redeemCode(ctx, call);
+    if (redeemed instanceof AuthError) return { refusal: redeemed, isOwnCode: true };
+    const { tokens, sessionId, nonce, detail } = redeemed;
+    return { body: await addIdentityToken(sessionId, tokens, nonce), detail, isOwnCode: true };
   },
-  onRefused: noticeRefused,
+  onCode: noticeReplay,
 });
 
 const path = '/authorize';
