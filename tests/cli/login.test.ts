@@ -178,6 +178,31 @@ describe('Ctrl-C', () => {
     await proxy.stop();
   });
 
+  test('a second signal does not keep a login from being cancelled: closing a terminal may send several', async () => {
+    const home = newHome();
+    const running: { child?: ReturnType<typeof spawn> } = {};
+    const proxy = proxyTo(service, async (_, path, forward) => {
+      if (path.endsWith('/revoke')) {
+        for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) running.child?.kill(signal);
+        await Bun.sleep(300);
+      }
+      return forward();
+    });
+    const env = { ...home.env, LATCHKEY_SERVER: proxy.url };
+    const child = spawn([program, 'login'], { env, stdout: 'ignore', stderr: 'pipe' });
+    running.child = child;
+    endAtExit(child.pid);
+    let stderr = '';
+    for await (const chunk of child.stderr) {
+      stderr += new TextDecoder().decode(chunk);
+      if (stderr.endsWith('Waiting for your approval.\n')) child.kill('SIGHUP');
+    }
+    expect(await child.exited).toBe(130);
+    hasEnded(child.pid);
+    expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
+    await proxy.stop();
+  });
+
   test('in a login whose server does not respond to that either says what may be left', async () => {
     const proxy = interrupter('/token', 8000, ['/revoke']);
     const home = newHome({ LATCHKEY_SERVER: proxy.url });

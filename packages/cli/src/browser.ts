@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { unlessAborted } from '@latchkey/client/internal/clock';
 import type { Options } from 'open';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
@@ -36,9 +37,9 @@ export const openBrowser = async (
   return false;
 };
 
-/** Opens a web page and says so, if there is a browser. */
-export async function showInBrowser({ config, output }: Context, address: string): Promise<void> {
-  if (hasBrowser(config) && (await openBrowser(config, address)))
+/** Opens a web page and says so, if there is a browser. @throws {LatchkeyError} `aborted` */
+export async function showInBrowser({ config, output, signal }: Context, address: string): Promise<void> {
+  if (hasBrowser(config) && (await unlessAborted(openBrowser(config, address), signal)))
     output.message({ browser: 'opened' }, () => ['It should have opened in your browser.']);
 }
 

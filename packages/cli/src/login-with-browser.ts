@@ -1,5 +1,6 @@
 import { type BrowserLogin, startBrowserLogin } from '@latchkey/client/browser-login';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
+import { unlessAborted } from '@latchkey/client/internal/clock';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { hasBrowser, openBrowser } from './browser.ts';
 import type { StoredConnection } from './connection.ts';
@@ -25,7 +26,9 @@ export async function loginWithBrowser(
     started = login;
     showLink(ctx, login, port);
     const isOpened =
-      opensBrowser && hasBrowser(config) && (await openBrowser(config, login.authorizationUrl));
+      opensBrowser &&
+      hasBrowser(config) &&
+      (await unlessAborted(openBrowser(config, login.authorizationUrl), signal));
     if (port === undefined && !isOpened) {
       await login.cancel();
       return useCode(ctx, 'The browser could not be opened.');

@@ -40,10 +40,15 @@ export async function loginWithCode(
     const tokens = await waitForApproval(ctx, started, question);
     if (!signal.aborted) return tokens;
   } catch (error) {
-    if (!hasCode(error, 'aborted')) throw error;
+    if (hasCode(error, ...ends)) throw error;
+    const cancelled = await cancelLogin(connection, started);
+    throw hasCode(error, 'aborted') ? cancelled : error;
   }
   throw await cancelLogin(connection, started);
 }
+
+/** Nothing can be approved after these. */
+const ends = ['access_denied', 'expired_token', 'invalid_grant', 'account_disabled'] as const;
 
 interface Question {
   isOpen: boolean;

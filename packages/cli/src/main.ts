@@ -3,9 +3,14 @@ import { exitStatus } from './exit.ts';
 import { run } from './program.ts';
 import { closedStream, isStdoutClosed, standardStream } from './standard-streams.ts';
 
+/** For a command to end by itself, as a login does that cancels its code. A second signal comes with some first ones. */
+const graceMilliseconds = 3_000;
+
 const controller = new AbortController();
+let abortedAt = Number.POSITIVE_INFINITY;
 let handleSignal = (_: NodeJS.Signals): void => {
-  if (controller.signal.aborted) process.exit(exitStatus.interrupted);
+  if (performance.now() - abortedAt > graceMilliseconds) process.exit(exitStatus.interrupted);
+  abortedAt = Math.min(abortedAt, performance.now());
   controller.abort();
 };
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => handleSignal(name));

@@ -115,6 +115,25 @@ onBothDatabases('device login by the SDK', (open) => {
     await service.close();
   });
 
+  test('a start that is aborted while its code is on its way leaves no code that can be approved', async () => {
+    const service = await open();
+    const { access_token: token } = await service.login();
+    const stop = new AbortController();
+    let code = '';
+    const api = apiOf(service, async (url, init) => {
+      const response = await fetchOf(service)(url, init);
+      if (!url.endsWith('/device')) return response;
+      code = (await response.clone().json()).user_code;
+      stop.abort();
+      return response;
+    });
+    expect(await codeOf(startDeviceLogin(api, { signal: stop.signal }))).toBe('aborted');
+    const decided = await service.ask('POST', '/device/approve', { json: { user_code: code }, token });
+    expect([decided.status, decided.body.error]).toEqual([400, 'invalid_grant']);
+    expect(await codeOf(startDeviceLogin(api, { signal: AbortSignal.abort() }))).toBe('aborted');
+    await service.close();
+  });
+
   test('a denied and an expired login end with their own error codes', async () => {
     const service = await open();
     const denied = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });

@@ -1,6 +1,6 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
-import { type Clock, systemClock, unlessAborted } from './clock.ts';
+import { aborted, type Clock, inTime, systemClock, unlessAborted } from './clock.ts';
 import { checkedTokens, isToken, newIdempotencyKey } from './credentials.ts';
 import { hasCode, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import type { Answer } from './operations.ts';
@@ -82,6 +82,8 @@ const maxDoubledSeconds = 15;
 /** The maximum of the service, and less than the read timeout of common proxies. */
 const maxHoldSeconds = 25;
 const maxUserCodeLength = 64;
+/** For an aborted start to be cancelled at the service. */
+const abandonMilliseconds = 2_000;
 /** The longest lifetime that a service can set. Beyond it, a login that nobody approves would not end. */
 const maxLifetimeSeconds = 86_400;
 /** Lifetimes of the code to wait, so that a clock at twice the right speed does not give up early. */
@@ -98,7 +100,9 @@ const lifetimesToWait = 2;
  */
 export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {}): Promise<DeviceLogin> {
   const { askConfirmationCode, clock = systemClock, signal } = options;
-  const response = await api.call('startDeviceAuthorization', {
+  if (signal?.aborted) throw aborted(signal);
+  // Not aborted: a code whose response is lost could not be cancelled.
+  const request = api.call('startDeviceAuthorization', {
     body: {
       client_name: options.clientName,
       device_name: options.deviceName,
@@ -106,7 +110,10 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
       resource: options.resource,
       confirmation: askConfirmationCode ? true : undefined,
     },
-    signal,
+  });
+  const response = await unlessAborted(request, signal).catch(async (error: unknown) => {
+    if (hasCode(error, 'aborted')) await abandon(api, request);
+    throw error;
   });
   const started = checkedAuthorization(api.server, response);
   const intervalSeconds = started.interval > 0 ? started.interval : defaultIntervalSeconds;
@@ -129,6 +136,14 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
     cancel: (timeoutMilliseconds) => revokeToken(api, started.device_code, timeoutMilliseconds),
   };
 }
+
+/** Cancels a login whose code is still on its way, unless that takes too long: nobody has seen the code. */
+const abandon = (api: Api, request: Promise<Answer<'startDeviceAuthorization'>>): Promise<void> =>
+  inTime(
+    request.then(({ device_code }) => revokeToken(api, device_code, abandonMilliseconds)),
+    abandonMilliseconds,
+    () => new Error('no response in time'),
+  ).catch(() => {});
 
 /** @throws {LatchkeyError} `not_latchkey` for a missing or malformed member, `wrong_address` for a page of another origin */
 function checkedAuthorization(server: string, response: Answer<'startDeviceAuthorization'>): typeof response {
