@@ -30,7 +30,7 @@ import {
 import { codeOf } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
-import { openTerminal } from '../support/terminal.ts';
+import { openTerminal, type Terminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
 import { runtimes, startWorker } from '../support/worker.ts';
 
@@ -257,25 +257,32 @@ test.skipIf(process.platform !== 'linux')(
   '--ask asks on no terminal that another program can type on or write to',
   async () => {
     const agent = `${program} agent --ask`;
-    for (const sharer of ['sleep 5 &', 'setsid sleep 5 &', 'setsid sleep 5 </dev/null >/dev/null &']) {
-      const terminal = openTerminal(home, ['sh', '-c', `${sharer} exec ${agent}`]);
+    /** Kills the process whose number the terminal shows. */
+    const killShown = async (terminal: Terminal) =>
+      process.kill(Number((await terminal.shows(/^sharer (\d+)/m))[1]), 'SIGKILL');
+    for (const sharer of ['sleep 60', 'setsid sleep 60', 'setsid sleep 60 </dev/null >/dev/null']) {
+      const terminal = openTerminal(home, ['sh', '-c', `${sharer} & echo sharer $!; exec ${agent}`]);
       expect(await terminal.exited).toBe(2);
-      expect(terminal.screen()).toMatch(/Another program uses this terminal: sleep \(\d+\)\./);
+      expect(terminal.screen()).toMatch(/Another program uses this terminal: \w+ \(\d+\)\./);
+      await killShown(terminal);
     }
-    const detached = openTerminal(home, ['sh', '-c', `setsid sleep 5 <&- >&- 2>&- & exec ${agent}`]);
+    const alone = `setsid sh -c ': >alone; exec sleep 60' <&- >&- 2>&- & echo sharer $!; until [ -e alone ]; do sleep 0.01; done`;
+    const detached = openTerminal(home, ['sh', '-c', `${alone}; exec ${agent}`]);
     await detached.shows(/^LATCHKEY_AGENT=/m);
+    await killShown(detached);
     detached.type('\u0003');
     await detached.exited;
 
-    const script = `exec 3<&0; trap 'sleep 5 & echo joined' USR1; echo shell $$; ${agent} <&3 & while wait; [ $? -gt 128 ]; do :; done`;
+    const script = `exec 3<&0; trap 'sleep 60 & echo sharer $!' USR1; echo shell $$; ${agent} <&3 & while wait; [ $? -gt 128 ]; do :; done`;
     const terminal = openTerminal(home, ['sh', '-c', script]);
     const [, shell] = await terminal.shows(/^shell (\d+)/m);
     const [, address = ''] = await terminal.shows(/^LATCHKEY_AGENT=(\S+)/m);
     const client = await connectAgent(address);
     process.kill(Number(shell), 'SIGUSR1');
-    await terminal.shows(/^joined/m);
+    await terminal.shows(/^sharer /m);
     expect(await codeOf(client.token({ scope: 'profile' }))).toBe('invalid_scope');
     expect(terminal.screen()).not.toContain('Allow it?');
+    await killShown(terminal);
     terminal.type('\u0003');
     await terminal.exited;
   },

@@ -4,7 +4,6 @@ import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
 import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-server';
-import { inTime } from '@latchkey/client/internal/clock';
 import { systemCode, systemReason } from '@latchkey/client/internal/storage/store-failure';
 import { type AgentOptions, readPolicy } from '../agent-policy.ts';
 import { type Asker, askOnce, findAsker } from '../agent-question.ts';
@@ -16,9 +15,6 @@ import { createHeldOutput, type HeldOutput } from '../held-output.ts';
 /** As shells report a program that cannot be started, or is not there. */
 const cannotStart = 126;
 const notFound = 127;
-
-/** A program may leave others behind that hold its output open. */
-const lastOutputMilliseconds = 1_000;
 
 /** `latchkey agent`: hands out tokens of this login until it is interrupted. */
 export async function agent(ctx: Context, options: AgentOptions): Promise<void> {
@@ -134,10 +130,11 @@ async function runApart(
   takeSignals((signal) => {
     if (child.pid !== undefined) signalGroup(child.pid, signal);
   });
-  const relayed = Promise.all([output.relay(child.stdout, 'stdout'), output.relay(child.stderr, 'stderr')]);
+  output.relay(child.stdout, 'stdout');
+  output.relay(child.stderr, 'stderr');
   const status = await statusOf(child);
   ended.abort();
-  await inTime(relayed, lastOutputMilliseconds, () => new Error('held open')).catch(() => {});
+  await output.drain();
   return status;
 }
 
