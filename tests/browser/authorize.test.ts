@@ -176,22 +176,29 @@ test('prompt=login shows the sign-in to a person whose sign-in is old, and then 
   await page.context().close();
 });
 
-test('an error goes to the command line by itself, and to an external client at a click', async () => {
+test('an error goes to a service by itself, and to the command line and an external client at a click', async () => {
   const page = await newPage(phone);
   const response = program.next();
-  await open(page, ofCommandLine({ scope: 'nobody:declared' }));
+  await open(page, of(application, { scope: 'nobody:declared', response_mode: 'form_post' }));
   expect((await response).fields).toMatchObject({ error: 'invalid_scope' });
-  await open(page, of(program.clientId, { scope: 'nobody:declared' }));
-  await headed(page, "This request can't be approved");
-  await page.getByText(`${program.host} requested something`).waitFor();
-  expect(program.received).toHaveLength(1);
-  const clicked = program.next();
-  await button(page, 'Go back to the program').click();
-  expect((await clicked).search).toContain('error=invalid_scope');
+  for (const [request, name] of [
+    [ofCommandLine({ scope: 'nobody:declared' }), 'Latchkey CLI'],
+    [of(program.clientId, { scope: 'nobody:declared' }), program.host],
+  ] as const) {
+    const before = program.received.length;
+    await open(page, request);
+    await headed(page, "This request can't be approved");
+    await page.getByText(`${name} requested something`).waitFor();
+    expect(program.received).toHaveLength(before);
+    const clicked = program.next();
+    await button(page, 'Go back to the program').click();
+    const { search, fields } = await clicked;
+    expect(fields['error'] ?? new URLSearchParams(search).get('error')).toBe('invalid_scope');
+  }
   await page.context().close();
 });
 
-test('a person other than the one whom the client expects is asked nothing', async () => {
+test('that another person is signed in than the one whom the client expects, the client learns at a click only', async () => {
   const page = await signedInPage();
   await page.route('**/authorize/verify', (route) =>
     route.fulfill({
@@ -205,8 +212,11 @@ test('a person other than the one whom the client expects is asked nothing', asy
       },
     }),
   );
-  const response = program.next();
   await open(page, of(application));
+  await headed(page, "This request can't be approved");
+  expect(program.received).toEqual([]);
+  const response = program.next();
+  await button(page, 'Go back to the program').click();
   expect((await response).search).toBe('?error=login_required');
   await page.context().close();
 });

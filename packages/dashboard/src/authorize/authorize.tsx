@@ -53,10 +53,13 @@ function leave(response: AuthorizationResponse): undefined {
   return leavePage(() => goBack(response));
 }
 
-/** A refusal goes to the client, by itself unless the client is an external one. */
-function refuse(message: string, response: AuthorizationResponse, source: AuthorizationSource): void {
-  if (source.client.kind === 'external') step.value = { at: 'refused', message, response, source };
-  else leave(response);
+/**
+ * A refusal goes to a service by itself, to any other client at a click: anybody may name a port of this computer. So does one that
+ * would tell a service who is signed in.
+ */
+function refuse(refusal: Omit<Extract<Step, { at: 'refused' }>, 'at'>, code?: string): void {
+  if (refusal.source.client.kind === 'service' && code !== 'login_required') leave(refusal.response);
+  else step.value = { at: 'refused', ...refusal };
 }
 
 /** Says why the request could not be looked at, with a button that tries again. */
@@ -67,7 +70,7 @@ function unavailable(problem: Problem): void {
 
 function failed(problem: Problem, source: AuthorizationSource): void {
   const response = responseIn(problem);
-  if (response !== undefined) refuse(problem.message ?? '', response, source);
+  if (response !== undefined) refuse({ message: problem.message ?? '', response, source }, problem.code);
   else if (problem.code === 'invalid_token') location.replace(loginPath(here));
   else if (problem.code === 'invalid_request') step.value = { at: 'unknown', message: problem.message ?? '' };
   else unavailable(problem);
@@ -99,7 +102,8 @@ async function start(): Promise<void> {
   if (made !== undefined) step.value = { at: 'decided', decision: made };
   else if (page.outcome === 'unknown') step.value = { at: 'unknown', message: page.message };
   else if (page.outcome === 'failed') unavailable(page.problem);
-  else if (page.outcome === 'refused') refuse(page.message, page.response, page);
+  else if (page.outcome === 'refused')
+    refuse({ message: page.message, response: page.response, source: page });
   else await lookUp(page);
 }
 

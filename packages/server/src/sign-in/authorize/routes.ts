@@ -52,7 +52,7 @@ const formOriginOf = ({ redirectUri, responseMode }: ResponseTarget): string | u
 
 /**
  * The page for an authorization request. A request that names no client and redirect URI of one is reported on the page;
- * any other error goes to the client, by itself unless the client is an external one. A browser is also told on the page that the
+ * any other error goes to the client, by itself only to a service. A browser is also told on the page that the
  * service could not look at the request.
  */
 export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOptions): void {
@@ -85,7 +85,7 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
       return pageFor(request, { status: 200, formOrigin, data: { outcome: 'valid', ...source } });
     const { error, response } = refusal;
     exchange.outcome = error.code;
-    if ('redirect' in response && client.kind !== 'external')
+    if ('redirect' in response && client.kind === 'service')
       return new Response(null, {
         status: 303,
         headers: { ...pageHeaders(), Location: response.redirect },
