@@ -62,7 +62,7 @@ onBothDatabases('a scope or resource', (open) => {
     await changeService(app.ctx, service.id, { resource: null, rights: ['feed'] });
     expect(await isActive(key, service)).toBe(true);
     await changeService(app.ctx, service.id, { resource: uri('pages') });
-    expect((await listServices(app.ctx)).at(-1)).toMatchObject({
+    expect((await listServices(app.ctx)).find(({ id }) => id === service.id)).toMatchObject({
       resource: uri('pages'),
       scopes: [{ name: 'pages:read', sentence: 'See pages' }],
     });
