@@ -72,11 +72,15 @@ test.skipIf(process.platform !== 'linux')(
       expect(existsSync(home.credentialsFile)).toBe(false);
     }
     locked.stop();
-    const silent = await startFakeSecretService(hello);
-    const home = newHome({ LATCHKEY_CREDENTIALS: '', DBUS_SESSION_BUS_ADDRESS: silent.address });
-    const { code, stderr } = await latchkey(home, 'whoami');
-    expect([code, stderr]).toEqual([4, expect.stringContaining('it did not respond within 3 s.')]);
-    silent.stop();
+    for (const command of ['whoami', 'doctor']) {
+      const silent = await startFakeSecretService(hello);
+      const home = newHome({ LATCHKEY_CREDENTIALS: '', DBUS_SESSION_BUS_ADDRESS: silent.address });
+      const { code, stdout, stderr } = await latchkey(home, command);
+      expect([code, stdout + stderr]).toEqual([4, expect.stringContaining('it did not respond within 3 s.')]);
+      // It is waited for once.
+      expect(silent.called.filter((method) => method === 'Hello')).toHaveLength(1);
+      silent.stop();
+    }
   },
 );
 

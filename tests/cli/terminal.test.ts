@@ -248,6 +248,8 @@ test('the code is copied to the clipboard on a machine with a screen, but not wi
   };
   expect((await interrupted(['login', '--no-browser'], screen)).reported).toBe(false);
   expect((await interrupted(['login', '--device'], {})).reported).toBe(false);
+  const remote = { ...screen, SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' };
+  expect((await interrupted(['login', '--device'], remote)).reported).toBe(false);
   expect(await Bun.file(copied).exists()).toBe(false);
   const { code, reported } = await interrupted(['login', '--device'], screen);
   expect(reported).toBe(true);
@@ -297,7 +299,8 @@ test('the link opens in a browser on a machine with a screen, but not over SSH o
   };
   expect((await interrupted(['login', '--no-browser'], screen)).reported).toBe(false);
   expect(
-    (await interrupted(['login'], { ...screen, SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' })).reported,
+    (await interrupted(['login'], { ...screen, BROWSER: '', SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' }))
+      .reported,
   ).toBe(false);
   expect((await interrupted(['login'], {})).reported).toBe(false);
   expect(await Bun.file(opened).exists()).toBe(false);

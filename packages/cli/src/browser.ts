@@ -4,9 +4,12 @@ import type { Options } from 'open';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 
+/** Whether the screen of this machine is the person's, and so its clipboard. */
+export const hasOwnScreen = ({ isOverSsh, isInContainer, hasScreen }: Config): boolean =>
+  hasScreen && !isOverSsh && !isInContainer;
+
 /** Whether the person would see a browser opened from here. `BROWSER` reaches it also over SSH and from a container. */
-export const hasBrowser = ({ browser, isOverSsh, isInContainer, hasScreen }: Config): boolean =>
-  browser !== undefined || (hasScreen && !isOverSsh && !isInContainer);
+export const hasBrowser = (config: Config): boolean => config.browser !== undefined || hasOwnScreen(config);
 
 /** Whether that browser can come back to a port of this machine. */
 export const canComeBack = (config: Config): boolean => hasBrowser(config) && !config.isOverSsh;

@@ -3,7 +3,7 @@ import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import { isLoopbackHost } from '@latchkey/client/internal/loopback';
 import { plainCode } from '@latchkey/contract/codes';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import { hasBrowser, showInBrowser } from './browser.ts';
+import { hasBrowser, hasOwnScreen, showInBrowser } from './browser.ts';
 import { copyToClipboard } from './clipboard.ts';
 import type { StoredConnection } from './connection.ts';
 import type { Context } from './context.ts';
@@ -98,7 +98,7 @@ async function showCode(ctx: Context, started: DeviceLogin, opensBrowser: boolea
     if (encode(verificationUriComplete, { border }).size <= output.columns) output.drawing(code);
   }
   if (!opensBrowser || !hasBrowser(ctx.config)) return;
-  if (output.interactive && copyToClipboard(userCode)) {
+  if (output.interactive && hasOwnScreen(ctx.config) && copyToClipboard(userCode)) {
     output.message({ clipboard: 'code' }, () => ['The code is on your clipboard.']);
   }
   await showInBrowser(ctx, verificationUriComplete);

@@ -9,11 +9,20 @@ export type Place =
   | { readonly kind: 'file'; readonly storage: FileStorage; readonly why: string }
   | { readonly kind: 'keychain'; readonly storage: KeychainStorage; readonly why: string };
 
+const places = new WeakMap<Config, Promise<Place>>();
+
 /**
- * The keychain if there is one, otherwise the file; `LATCHKEY_CREDENTIALS` overrides this.
+ * The keychain if there is one, otherwise the file; `LATCHKEY_CREDENTIALS` overrides this. Decided once for each command, because a
+ * keychain may take its time.
  * @throws {UsageError} for any other value of the setting, and for a relative `HOME`
  */
-export async function openStorage(config: Config): Promise<Place> {
+export function openStorage(config: Config): Promise<Place> {
+  const place = places.get(config) ?? choosePlace(config);
+  places.set(config, place);
+  return place;
+}
+
+async function choosePlace(config: Config): Promise<Place> {
   const { credentials } = config;
   if (credentials !== undefined && credentials !== 'file' && credentials !== 'keychain') {
     throw new UsageError('LATCHKEY_CREDENTIALS must be file or keychain.', 'Correct or unset it.');
