@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
-import { newPage } from '../support/browser.ts';
+import { newPage, pauseClock } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { signIn, signInByCode } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -155,7 +155,7 @@ test('while sessions are not loaded, the activity list calls no session ended', 
 test('slow loading is announced and shows placeholders, but only after a short delay', async () => {
   const page = await signedIn('slow@example.com');
   await page.clock.install();
-  await page.clock.pauseAt(Date.now() + 60_000);
+  await pauseClock(page);
   const held = Promise.withResolvers<void>();
   for (const list of lists)
     await page.route(addressOf(list), (route) => held.promise.then(() => route.continue()));
@@ -183,7 +183,7 @@ test('slow loading is announced and shows placeholders, but only after a short d
   held.resolve();
   await page.locator('#events > li').first().waitFor();
   await page.clock.runFor(1000);
-  for (const name of sectionNames) expect(await section(page, name).getAttribute('aria-busy')).toBe('false');
+  for (const name of sectionNames) await section(page, name).and(page.locator('[aria-busy=false]')).waitFor();
   expect(await said()).toBe('');
   expect(await page.locator('.placeholder').count()).toBe(0);
   await page.context().close();

@@ -6,6 +6,7 @@ import { newPage } from '../support/browser.ts';
 import { linkIn, loginByMail, request } from '../support/http.ts';
 import { signIn as signInAt } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 let service: TestService;
 
@@ -25,14 +26,14 @@ interface AnyMail {
 
 /** Waits for an email with a subject. */
 async function mailAbout(to: string, subject: string): Promise<AnyMail> {
-  for (let tries = 0; tries < 500; tries++) {
+  let found: AnyMail | undefined;
+  await until(async () => {
     const answer = await fetch(`${service.url}/dev/mailbox.json`);
     const { messages } = (await answer.json()) as { messages: AnyMail[] };
-    const found = messages.find((mail) => mail.to === to && mail.subject.includes(subject));
-    if (found) return found;
-    await Bun.sleep(20);
-  }
-  throw new Error(`no email about ${subject} to ${to}`);
+    found = messages.find((mail) => mail.to === to && mail.subject.includes(subject));
+    return found !== undefined;
+  }, `an email about ${subject} to ${to}`);
+  return found!;
 }
 
 const signIn = (page: Page, email: string) => signInAt(page, service.url, email);

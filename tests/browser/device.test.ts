@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
+import { newPage, pauseClock } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { changesBy, giveSession, phone, signedIn, signInByCode } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -357,14 +357,27 @@ test('when the browser is signed out while waiting, the page says so and stops p
 test('a session replaced by a new one between two polls does not count as signed out', async () => {
   const page = await newPage();
   await page.clock.install();
+  await page.addInitScript(() => {
+    const start = window.setTimeout;
+    const page = Object.assign(window, { pausesBetweenPolls: false });
+    window.setTimeout = ((run: () => void, milliseconds: number) => {
+      if (milliseconds !== 2_000) return start(run, milliseconds);
+      page.pausesBetweenPolls = true;
+      return start(() => {
+        page.pausesBetweenPolls = false;
+        run();
+      }, milliseconds);
+    }) as typeof setTimeout;
+  });
   const { device } = await waitingPage('replaced@example.com', page);
-  await page.clock.pauseAt(Date.now() + 60_000);
-  await page.waitForLoadState('networkidle');
+  await pauseClock(page);
   const poll = async (path: string) => {
-    // By its request: the response to an earlier poll may still be on its way.
-    const request = page.waitForRequest((one) => one.url().includes(path));
+    await page.waitForFunction(
+      () => (window as unknown as { pausesBetweenPolls: boolean }).pausesBetweenPolls,
+    );
+    const response = page.waitForResponse((one) => one.url().includes(path));
     await page.clock.runFor(2_000);
-    return (await (await request).response())?.status();
+    return (await response).status();
   };
   const cookies = await page.context().cookies();
   await page.context().clearCookies();
@@ -390,7 +403,6 @@ test('a hidden page does not poll, and polls at once when shown, finding session
   await press(quick, 'Approve', second);
   await setVisibility(page, 'hidden');
   await setVisibility(quick, 'hidden');
-  await page.waitForLoadState('networkidle');
   const requests: string[] = [];
   page.on('request', (sent) => void requests.push(sent.url()));
   await page.clock.runFor(60_000);

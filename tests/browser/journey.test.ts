@@ -85,7 +85,6 @@ test('a device sign-in is compared by its code, approved in the browser and comp
   expect(await page.locator('#device-name').innerText()).toContain('workshop');
   await page.getByRole('button', { name: 'Approve' }).click();
   await page.getByText('Waiting for your device').waitFor();
-  await Bun.sleep(1000);
   const { status, body } = await poll(device.device_code);
   expect(status).toBe(200);
   await page.getByText('Your device is signed in. You can close this window').waitFor();

@@ -11,6 +11,7 @@ import { newPage } from '../support/browser.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { changesBy, linkTo, startDevice } from '../support/people.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 interface Mail {
   readonly to: string;
@@ -130,13 +131,16 @@ const allSubjects = [
 
 /** The newest email of each kind, once all kinds have arrived. */
 async function oneOfEach(): Promise<Mail[]> {
-  for (let tries = 0; tries < 200; tries++) {
-    const { messages } = await (await fetch(`${service.url}/dev/mailbox.json`)).json();
-    const newest = new Map<string, Mail>(messages.toReversed().map((mail: Mail) => [mail.subject, mail]));
-    if (newest.size >= allSubjects.length) return [...newest.values()];
-    await Bun.sleep(20);
-  }
-  throw new Error('not all emails arrived');
+  let newest = new Map<string, Mail>();
+  await until(
+    async () => {
+      const { messages } = await (await fetch(`${service.url}/dev/mailbox.json`)).json();
+      newest = new Map<string, Mail>(messages.toReversed().map((mail: Mail) => [mail.subject, mail]));
+      return newest.size >= allSubjects.length;
+    },
+    () => `an email of each kind, of which there are ${[...newest.keys()].join(', ')}`,
+  );
+  return [...newest.values()];
 }
 
 const unescaped = (html: string) => html.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));

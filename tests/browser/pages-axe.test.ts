@@ -3,7 +3,7 @@
 // the light; `npm run test:long` checks all of them, in the dark and on a phone too. axe runs in an isolated world, as an
 // extension would, so that the pages' content security policy stays in place.
 
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
@@ -12,8 +12,6 @@ import { newPage } from '../support/browser.ts';
 import { isLong } from '../support/long.ts';
 import { openPageStates } from '../support/page-states.ts';
 import { focusIn, treeComplaints } from '../support/tree.ts';
-
-setDefaultTimeout(180_000);
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const { service, states } = await openPageStates();

@@ -8,6 +8,7 @@ import { codeIn, linkTokenIn, loginByMail, mailTo, request } from '../support/ht
 import { giveAuthenticator, linkTo, signedIn, startDevice, tabTo } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { focusIn } from '../support/tree.ts';
+import { until } from '../support/until.ts';
 
 let service: TestService;
 
@@ -24,11 +25,13 @@ const newAddress = () => `${crypto.randomUUID()}@example.com`;
 /** Waits for the focus, which a step moves in the next frame. */
 async function focusGoesTo(page: Page, expected: string): Promise<void> {
   let focus = '';
-  for (let tries = 0; tries < 100 && focus !== expected; tries++) {
-    focus = await focusIn(page);
-    if (focus !== expected) await Bun.sleep(50);
-  }
-  expect(focus).toBe(expected);
+  await until(
+    async () => {
+      focus = await focusIn(page);
+      return focus === expected;
+    },
+    () => `the focus on ${expected}, which is on ${focus}`,
+  );
 }
 
 /** Tabs to a button or link, activates it and checks where the focus goes. */
@@ -205,7 +208,10 @@ test('a dialog that is cancelled and opened again at once stays open', async () 
     document.getElementById('delete-account')?.click();
   });
   await dialog.waitFor();
-  await Bun.sleep(200);
+  // By then the first dialog has told that it was closed.
+  await page.evaluate(
+    () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
+  );
   expect(await dialog.isVisible()).toBe(true);
   await page.context().close();
 });

@@ -8,6 +8,7 @@ import { newPage } from '../support/browser.ts';
 import { codeIn, mailTo } from '../support/http.ts';
 import { newAddress } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 let service: TestService;
 
@@ -101,13 +102,17 @@ async function waitForSignal(
   name: string,
   matches: (sent: Signal) => boolean = () => true,
 ): Promise<Signal> {
-  const deadline = Date.now() + 10_000;
-  while (Date.now() < deadline) {
-    const found = (await signalsOf(page)).findLast((sent) => sent.signal === name && matches(sent));
-    if (found) return found;
-    await Bun.sleep(50);
-  }
-  throw new Error(`not signaled: ${name}; signaled: ${JSON.stringify(await signalsOf(page))}`);
+  let found: Signal | undefined;
+  let sent: Signal[] = [];
+  await until(
+    async () => {
+      sent = await signalsOf(page);
+      found = sent.findLast((one) => one.signal === name && matches(one));
+      return found !== undefined;
+    },
+    () => `${name} among ${JSON.stringify(sent)}`,
+  );
+  return found!;
 }
 
 async function signInByMail(page: Page, email: string, path = '/login'): Promise<void> {
@@ -186,11 +191,16 @@ test('the passkey button takes over from a pending autofill request', async () =
   const { page } = device;
   await signUpWithPasskey(device, 'takeover@example.com');
   await device.answers(false);
-  const challenge = page.waitForResponse((response) => response.url().endsWith('/passkey/login/challenge'));
+  await page.addInitScript(() => {
+    const get = navigator.credentials.get.bind(navigator.credentials);
+    navigator.credentials.get = (options) => {
+      if (options?.mediation === 'conditional') Object.assign(window, { offersPasskeys: true });
+      return get(options);
+    };
+  });
   await signOut(page);
-  await challenge;
+  await page.waitForFunction(() => 'offersPasskeys' in window);
   expect(await page.getByLabel('Email address').getAttribute('autocomplete')).toBe('username webauthn');
-  await Bun.sleep(300);
   await device.answers(true);
   expect(page.url()).toBe(`${service.url}/login`);
   await page.getByRole('button', { name: passkeyButton }).click();

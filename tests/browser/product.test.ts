@@ -112,9 +112,8 @@ async function openLogo(prepare: (page: Page) => Promise<unknown>) {
   await prepare(page);
   const answers: string[] = [];
   page.on('response', (answer) => void answers.push(new URL(answer.url()).pathname));
+  // The load event waits for all that the file asks for.
   await page.goto(`${service.url}/logo`);
-  // Long enough for everything that the file asks for: without the headers it comes within a tenth of that.
-  await Bun.sleep(1000);
   const result = { ran: (await ran(page))[1], answers: answers.filter((path) => path !== '/logo') };
   await page.context().close();
   return result;

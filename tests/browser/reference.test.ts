@@ -1,11 +1,9 @@
 // The API reference in a real browser: copying, choosing a language, with and without its script.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { startService, type TestService } from '../support/service.ts';
-
-setDefaultTimeout(60_000);
 
 let service: TestService;
 beforeAll(async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { removeAtExit } from './cleanup.ts';
+import { waitTimeoutMs } from './until.ts';
 
 const flags = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
@@ -17,6 +18,7 @@ let browser: Promise<Browser> | undefined;
 export async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   browser ??= launch();
   const context = await (await browser).newContext(options);
+  context.setDefaultTimeout(waitTimeoutMs);
   return context.newPage();
 }
 
@@ -28,7 +30,7 @@ async function launch(): Promise<Browser> {
   process.env['TMPDIR'] = directory;
   try {
     const { chromium } = await import('playwright-core');
-    return await chromium.launch({ executablePath: chromiumPath(), args: flags });
+    return await chromium.launch({ executablePath: chromiumPath(), args: flags, timeout: waitTimeoutMs });
   } finally {
     if (before === undefined) delete process.env['TMPDIR'];
     else process.env['TMPDIR'] = before;
@@ -44,3 +46,7 @@ function chromiumPath(): string {
   }
   throw new Error('no Chromium found: install it, or set CHROMIUM_PATH');
 }
+
+/** Stops the installed clock of a page, a minute ahead. */
+export const pauseClock = async (page: Page): Promise<void> =>
+  page.clock.pauseAt((await page.evaluate(() => Date.now())) + 60_000);
