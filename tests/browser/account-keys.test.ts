@@ -4,7 +4,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
+import { newPage, untilIdle } from '../support/browser.ts';
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { declareTickets } from '../support/keys.ts';
 import { changesBy, signIn } from '../support/people.ts';
@@ -29,7 +29,7 @@ const shownKey = (page: Page) => page.getByLabel('Your new key').inputValue();
 async function openAccount(email: string): Promise<Page> {
   const page = await newPage();
   await signIn(page, service.url, email);
-  await page.waitForLoadState('networkidle');
+  await untilIdle(page);
   return page;
 }
 
@@ -133,7 +133,7 @@ test('a link fills in the form and creates nothing without a click, also after a
   ]);
   expect(await page.getByLabel('Expires after').inputValue()).toBe('43200');
   expect(await page.locator('#key-lifetime > option:checked').innerText()).toBe('12 hours');
-  await page.waitForLoadState('networkidle');
+  await untilIdle(page);
   expect(changes).not.toContain('POST /keys');
 
   await button(page, 'Create key').click();

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
-import { newPage, pauseClock } from '../support/browser.ts';
+import { newPage, pauseClock, untilIdle } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { signIn, signInByCode } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -43,7 +43,7 @@ function requestsOf(page: Page): string[] {
 async function signedIn(email: string): Promise<Page> {
   const page = await newPage();
   await signIn(page, service.url, email);
-  await page.waitForLoadState('networkidle');
+  await untilIdle(page);
   return page;
 }
 
@@ -105,7 +105,7 @@ test('a section that fails to load shows its own error and retries alone, while 
   await page.getByLabel('Name', { exact: true }).fill('Works all the same');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Profile saved.').waitFor();
-  await page.waitForLoadState('networkidle');
+  await untilIdle(page);
   expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(1);
 
   const requests = requestsOf(page);

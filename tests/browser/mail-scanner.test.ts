@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { subjects } from '../support/account.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { redirectUri, requestOf, verifier } from '../support/authorize.ts';
-import { newPage } from '../support/browser.ts';
+import { newPage, untilIdle } from '../support/browser.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { changesBy, linkTo, startDevice } from '../support/people.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
@@ -186,7 +186,7 @@ async function scan(link: string): Promise<string[]> {
     await page.getByRole('link').nth(index).click();
     await pressAround(page);
   }
-  await page.waitForLoadState('networkidle');
+  await untilIdle(page);
   const cookies = (await page.context().cookies()).map(({ name }) => `cookie ${name}`);
   await page.context().close();
   return [...changes, ...cookies];

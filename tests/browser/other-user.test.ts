@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
-import { newPage } from '../support/browser.ts';
+import { newPage, untilIdle } from '../support/browser.ts';
 import { codeIn, denyDevice, loginByMail, mailTo, request } from '../support/http.ts';
 import { giveSession, signIn, signInByCode } from '../support/people.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
@@ -161,7 +161,7 @@ test('a user who signs in between the click and the request loses nothing', asyn
   const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
-  await page.waitForLoadState('networkidle');
+  await untilIdle(page);
   const before = await accountOf(otherToken);
   const requests: string[] = [];
   let after: unknown;

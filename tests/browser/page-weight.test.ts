@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
 import { languages } from '@latchkey/contract/languages';
 import type { Response } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
+import { newPage, untilIdle } from '../support/browser.ts';
 import { signIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
@@ -39,7 +39,8 @@ async function load(path: string): Promise<Response[]> {
   await cdp.send('Network.setCacheDisabled', { cacheDisabled: true });
   const answers: Response[] = [];
   page.on('response', (answer) => void answers.push(answer));
-  await page.goto(`${service.url}/${path}`, { waitUntil: 'networkidle' });
+  await page.goto(`${service.url}/${path}`);
+  await untilIdle(page);
   return answers;
 }
 

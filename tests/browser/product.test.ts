@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
+import { newPage, untilIdle } from '../support/browser.ts';
 import { signIn } from '../support/people.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
 
@@ -70,7 +70,8 @@ test('every page shows the name as text, the logo and the links, and runs nothin
   const requests: string[] = [];
   page.on('request', (request) => void requests.push(new URL(request.url()).pathname));
   for (const [path, title] of pages) {
-    await page.goto(`${service.url}/${path}`, { waitUntil: 'networkidle' });
+    await page.goto(`${service.url}/${path}`);
+    await untilIdle(page);
     expect(await page.title()).toBe(`${title} - ${name}`);
     expect((await page.locator('header').innerText()).trim()).toBe(name);
     const logo = page.locator('header img');
@@ -139,7 +140,8 @@ test('a page that embeds the logo as a document gets nothing', async () => {
       body: '<iframe src="/logo"></iframe><object data="/logo"></object>',
     }),
   );
-  await page.goto(`${service.url}/embedding`, { waitUntil: 'networkidle' });
+  await page.goto(`${service.url}/embedding`);
+  await untilIdle(page);
   const inside = await Promise.all(
     page
       .frames()

@@ -3,9 +3,9 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { removeAtExit } from './cleanup.ts';
-import { waitTimeoutMs } from './until.ts';
+import { until, waitTimeoutMs } from './until.ts';
 
 const flags = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
@@ -19,7 +19,32 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
   browser ??= launch();
   const context = await (await browser).newContext(options);
   context.setDefaultTimeout(waitTimeoutMs);
+  const requests = { sent: 0, over: 0 };
+  requestsOf.set(context, requests);
+  context.on('request', () => requests.sent++);
+  context.on('requestfinished', () => requests.over++);
+  context.on('requestfailed', () => requests.over++);
   return context.newPage();
+}
+
+const requestsOf = new WeakMap<BrowserContext, { sent: number; over: number }>();
+
+/** Resolves in a page that stays. Evaluating it fails in one that is left meanwhile. */
+const twoFrames = (): Promise<true> =>
+  new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))));
+
+/** Waits until the pages of a browser have no request in flight, and this one does not send another within two frames. */
+export async function untilIdle(page: Page): Promise<void> {
+  const requests = requestsOf.get(page.context())!;
+  await until(
+    async () => {
+      const { sent } = requests;
+      if (requests.over < sent) return false;
+      const isSeen = await page.evaluate(twoFrames).catch(() => false);
+      return isSeen && requests.sent === sent;
+    },
+    () => `the end of ${requests.sent - requests.over} requests of ${page.url()}`,
+  );
 }
 
 /** Chromium exits when its pipe to this process closes. Only its files need to be removed. */
