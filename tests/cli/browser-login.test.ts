@@ -125,7 +125,7 @@ test('with one click in a browser that is signed in, which then says that its ta
   expect(page.url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
   await expectSignedIn(home, terminal, 'click@example.com', service.url);
   await page.context().close();
-}, 60_000);
+});
 
 test('a denial in the browser ends the login with status 1', async () => {
   const { login } = machine();

@@ -59,7 +59,7 @@ test('a login in a terminal is approved in a browser that shows the same code', 
   expect(terminal.screen()).toEndWith(`Signed in to ${service.url} as ada@example.com.\r\n`);
   const whoami = await latchkey(home, 'whoami', '--json', '--server', service.url);
   expect(JSON.parse(whoami.stdout).email).toBe('ada@example.com');
-}, 60_000);
+});
 
 const drawing = /^[█▀▄ ]+$/;
 

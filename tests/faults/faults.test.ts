@@ -32,5 +32,4 @@ test.concurrent.skipIf(process.platform !== 'linux').each(processDialects)(
     // The run was not an empty one.
     expect(faults).not.toEqual({});
   },
-  600_000,
 );

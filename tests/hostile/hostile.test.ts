@@ -1,13 +1,11 @@
 // Requests that nobody should send, derived from the endpoint table. The long form: npm run test:hostile.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { isLong, processDialects } from '../support/long.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { seed } from '../support/seed.ts';
 import { startService } from '../support/service.ts';
 import { attack } from './attack.ts';
-
-setDefaultTimeout(900_000);
 
 const requestsOf = { sqlite: isLong ? 100_000 : 6_000, postgres: 50_000 };
 

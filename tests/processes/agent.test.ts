@@ -1,6 +1,6 @@
 // Many programs on one agent, through kills of the agent and of the service, and the end of the login that they all live from.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
@@ -14,26 +14,21 @@ import { reservePort } from '../support/reserved-port.ts';
 import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { startWorker } from '../support/worker.ts';
 
-setDefaultTimeout(240_000);
-
 const programs = isLong ? 50 : 15;
 const email = 'ada@agent.example';
 const refreshToken = 'lk_rt_';
 
 let service: TestService;
-let env: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  // It starts again at its address.
-  env = { PORT: String(reservePort()) };
-  service = await startService({ env });
+  service = await startService();
 });
 
 afterAll(() => service.stop());
 
 /** How often each outcome of a refresh is in the log. */
-function refreshes(): Record<string, number> {
-  const lines = service.logs().map((line) => JSON.parse(line));
+function refreshes({ logs }: TestService): Record<string, number> {
+  const lines = logs().map((line) => JSON.parse(line));
   const details = lines.filter(({ route }) => String(route).endsWith('/auth/refresh'));
   return Object.fromEntries(
     [...new Set(details.map(({ detail }) => detail))].map((name) => [
@@ -46,6 +41,9 @@ function refreshes(): Record<string, number> {
 test.skipIf(process.platform !== 'linux')(
   `${programs} programs on one agent survive kills of agent and service, and never see a refresh token`,
   async () => {
+    // It starts again at its address.
+    const env = { PORT: String(reservePort()) };
+    let service = await startService({ env });
     const home = newHome({ LATCHKEY_SERVER: service.url });
     await storeLogin(home, service.url, email);
     const store = storeOf(home, service.url);
@@ -78,7 +76,7 @@ test.skipIf(process.platform !== 'linux')(
 
     await expire();
     expect(await askAll()).toEqual(allOk);
-    expect(refreshes()).toEqual({ rotated: 1 });
+    expect(refreshes(service)).toEqual({ rotated: 1 });
 
     /** Kills something while everyone waits for the same refresh, and starts it again. */
     const interrupt = async (kill: () => Promise<unknown>, restart: () => Promise<unknown>) => {
@@ -91,7 +89,7 @@ test.skipIf(process.platform !== 'linux')(
       expect(await askAll()).toEqual(allOk);
     };
     await interrupt(() => agent.stop('SIGKILL'), start);
-    const { rotated = 0, retry = 0, ...others } = refreshes();
+    const { rotated = 0, retry = 0, ...others } = refreshes(service);
     expect([others, rotated, retry <= 1]).toEqual([{}, 2, true]);
 
     await interrupt(
@@ -100,7 +98,7 @@ test.skipIf(process.platform !== 'linux')(
         service = await startService({ directory: service.directory, env });
       },
     );
-    const again = refreshes();
+    const again = refreshes(service);
     expect([(again['rotated'] ?? 0) + (again['retry'] ?? 0) <= 2, again['theft']]).toEqual([true, undefined]);
 
     for (const { pid } of workers) {
@@ -122,12 +120,11 @@ test.skipIf(process.platform !== 'linux')(
     const { access_token: token } = await storedSession(store);
     const { body } = await request(service.url, 'GET', '/events?limit=100', { token });
     expect(body.events.map(({ type }: { type: string }) => type)).not.toContain('refresh_theft');
+    await service.stop();
   },
 );
 
-test('ending the login ends what its agent handed out, at services within the bound of the feed', async () => {
-  /** Of the SDK with the feed, and a request on a busy machine. */
-  const maxMs = 2_000 + 1_000;
+test('ending the login ends what its agent handed out, at services that read the feed, too', async () => {
   const { stdout } = await runOperator(service.env, 'services', 'create', 'boards', '--may', 'feed');
   const worker = startWorker(
     [process.execPath],
@@ -136,7 +133,6 @@ test('ending the login ends what its agent handed out, at services within the bo
     stdout.trim().split('\n').at(-1)!,
   );
   expect(await worker.hear()).toBe('ready');
-  const times: number[] = [];
   for (let round = 0; round < 3; round++) {
     const home = newHome({ LATCHKEY_SERVER: service.url });
     await storeLogin(home, service.url, `ended-${round}@agent.example`);
@@ -148,15 +144,12 @@ test('ending the login ends what its agent handed out, at services within the bo
     const { body } = await request(service.url, 'GET', '/sessions', { token: person.access_token });
     const { id } = body.sessions.find(({ kind }: { kind: string }) => kind === 'device');
     const ended = await request(service.url, 'DELETE', `/sessions/${id}`, { token: person.access_token });
-    const answeredAt = Date.now();
     expect(ended.status).toBe(204);
-    times.push((await worker.hear()).acceptedAt - answeredAt);
+    expect(await worker.hear()).toEqual({ active: false });
     expect((await request(service.url, 'GET', '/me', { token: access_token })).status).toBe(401);
     expect((await latchkey(newHome({ LATCHKEY_AGENT: agent.address }), 'token')).code).toBe(3);
     await agent.stop();
   }
-  expect(Math.max(...times)).toBeLessThan(maxMs);
-  process.stdout.write(`last accepted after the end of the login: ${times.join(', ')} ms\n`);
   await worker.finish();
 });
 

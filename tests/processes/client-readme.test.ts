@@ -25,4 +25,4 @@ test('the program in the README of the SDK signs in, refreshes its tokens and si
   const program = join(directory, 'readme.ts');
   await Bun.write(program, await readmeProgram(service.url));
   await expectReadme(service.url, [process.execPath, program]);
-}, 30_000);
+});

@@ -110,7 +110,7 @@ const node = findNode();
 
 test('the SDK keeps its promises on Bun', async () => {
   expectPromisesKept(await run(process.execPath, join(support, 'client-suite-program.ts')));
-}, 30_000);
+});
 
 test.skipIf(!node)(
   node
@@ -121,7 +121,6 @@ test.skipIf(!node)(
     await Bun.write(program, await bundled('node'));
     expectPromisesKept(await run(node!, program));
   },
-  30_000,
 );
 
 test('the SDK keeps its promises in a browser, on a page of another origin', async () => {
@@ -138,4 +137,4 @@ test('the SDK keeps its promises in a browser, on a page of another origin', asy
   );
   expectPromisesKept(findings);
   await page.context().close();
-}, 30_000);
+});

@@ -10,8 +10,6 @@ import { codeBlocks, openTerminal, readerOf, type Terminal } from '../support/gu
 import { loginByMail, request } from '../support/http.ts';
 import { startService, type TestService } from '../support/service.ts';
 
-const testTimeoutMs = 60_000;
-
 let service: TestService;
 let home: Home;
 let terminal: Terminal;
@@ -52,11 +50,9 @@ async function listed(block = '', search = ''): Promise<string[]> {
   return emails.filter((email) => email.includes(search)).sort();
 }
 
-test(
-  'people of Better Auth come along with their organizations, and only those with a confirmed address',
-  async () => {
-    using db = new Database(join(home.path, 'better-auth.db'));
-    db.run(`
+test('people of Better Auth come along with their organizations, and only those with a confirmed address', async () => {
+  using db = new Database(join(home.path, 'better-auth.db'));
+  db.run(`
       CREATE TABLE user (id text PRIMARY KEY, name text NOT NULL, email text NOT NULL UNIQUE,
         emailVerified integer NOT NULL, image text, createdAt date NOT NULL, updatedAt date NOT NULL,
         role text, banned integer, banReason text, banExpires date);
@@ -67,73 +63,67 @@ test(
       INSERT INTO organization VALUES ('o1', 'Acme "Inc." $HOME', 'acme', NULL, '2026-01-01', NULL),
         ('o2', 'Bolt', 'bolt', NULL, '2026-01-01', NULL);
     `);
-    const insert = db.prepare(
-      `INSERT INTO user (id, name, email, emailVerified, createdAt, updatedAt, banned) VALUES (?, ?, ?, ?, '', '', ?)`,
+  const insert = db.prepare(
+    `INSERT INTO user (id, name, email, emailVerified, createdAt, updatedAt, banned) VALUES (?, ?, ?, ?, '', '', ?)`,
+  );
+  for (const [id, name, verified, banned] of [
+    ['ada', 'Ada Lovelace', 1, null],
+    ['bob', '', 1, 0],
+    ['eve', 'Eve', 0, null],
+    ['mallory', 'Mallory', 1, 1],
+  ] as const)
+    insert.run(id, name, `${id}@better.example`, verified, banned);
+  for (const [user, organization, role] of [
+    ['ada', 'o1', 'admin,owner'],
+    ['ada', 'o2', 'billing'],
+    ['bob', 'o1', 'admin'],
+    ['eve', 'o1', 'owner'],
+  ])
+    db.run(
+      `INSERT INTO member VALUES ('${user}${organization}', '${organization}', '${user}', '${role}', '')`,
     );
-    for (const [id, name, verified, banned] of [
-      ['ada', 'Ada Lovelace', 1, null],
-      ['bob', '', 1, 0],
-      ['eve', 'Eve', 0, null],
-      ['mallory', 'Mallory', 1, 1],
-    ] as const)
-      insert.run(id, name, `${id}@better.example`, verified, banned);
-    for (const [user, organization, role] of [
-      ['ada', 'o1', 'admin,owner'],
-      ['ada', 'o2', 'billing'],
-      ['bob', 'o1', 'admin'],
-      ['eve', 'o1', 'owner'],
-    ])
-      db.run(
-        `INSERT INTO member VALUES ('${user}${organization}', '${organization}', '${user}', '${role}', '')`,
-      );
 
-    const [organizations, people, list, ...more] = await codeBlocks('docs/coming-from-better-auth.md', 'sh');
-    expect(more).toEqual([]);
-    await run(organizations);
-    const output = await run(people);
-    expect(output).toContain('2 left out: banned, or with an address that was never confirmed');
-    expect(output).toContain('It would be: 2 created, 0 completed, 0 unchanged, 0 refused.');
-    expect(output).toContain('\n2 created, 0 completed, 0 unchanged, 0 refused.');
+  const [organizations, people, list, ...more] = await codeBlocks('docs/coming-from-better-auth.md', 'sh');
+  expect(more).toEqual([]);
+  await run(organizations);
+  const output = await run(people);
+  expect(output).toContain('2 left out: banned, or with an address that was never confirmed');
+  expect(output).toContain('It would be: 2 created, 0 completed, 0 unchanged, 0 refused.');
+  expect(output).toContain('\n2 created, 0 completed, 0 unchanged, 0 refused.');
 
-    expect(await account('ada@better.example')).toEqual({
-      name: 'Ada Lovelace',
-      organizations: [
-        ['acme', 'Acme "Inc." $HOME', 'owner'],
-        ['bolt', 'Bolt', 'member'],
-      ],
-    });
-    expect((await account('bob@better.example')).organizations).toEqual([
-      ['acme', 'Acme "Inc." $HOME', 'admin'],
-    ]);
-    expect(await listed(list, '@better')).toEqual(['ada@better.example', 'bob@better.example']);
-    expect(await run(people)).toContain('\n0 created, 0 completed, 2 unchanged, 0 refused.');
-    await terminal.close();
-  },
-  testTimeoutMs,
-);
+  expect(await account('ada@better.example')).toEqual({
+    name: 'Ada Lovelace',
+    organizations: [
+      ['acme', 'Acme "Inc." $HOME', 'owner'],
+      ['bolt', 'Bolt', 'member'],
+    ],
+  });
+  expect((await account('bob@better.example')).organizations).toEqual([
+    ['acme', 'Acme "Inc." $HOME', 'admin'],
+  ]);
+  expect(await listed(list, '@better')).toEqual(['ada@better.example', 'bob@better.example']);
+  expect(await run(people)).toContain('\n0 created, 0 completed, 2 unchanged, 0 refused.');
+  await terminal.close();
+});
 
-test(
-  'people of Auth0 come along once each, and only those with a confirmed address',
-  async () => {
-    const users = [
-      { email: 'ada@auth0.example', email_verified: true, name: 'Ada Lovelace', blocked: false },
-      { email: 'ADA@auth0.example', email_verified: true, name: 'ada' },
-      { email: 'bob@auth0.example', email_verified: true, name: 'bob@auth0.example' },
-      { email: 'eve@auth0.example', email_verified: false, name: 'Eve' },
-      { email: 'mallory@auth0.example', email_verified: true, name: 'Mallory', blocked: true },
-      { name: '+1 555 0100' },
-    ];
-    writeFileSync(join(home.path, 'auth0.ndjson'), users.map((user) => `${JSON.stringify(user)}\n`).join(''));
+test('people of Auth0 come along once each, and only those with a confirmed address', async () => {
+  const users = [
+    { email: 'ada@auth0.example', email_verified: true, name: 'Ada Lovelace', blocked: false },
+    { email: 'ADA@auth0.example', email_verified: true, name: 'ada' },
+    { email: 'bob@auth0.example', email_verified: true, name: 'bob@auth0.example' },
+    { email: 'eve@auth0.example', email_verified: false, name: 'Eve' },
+    { email: 'mallory@auth0.example', email_verified: true, name: 'Mallory', blocked: true },
+    { name: '+1 555 0100' },
+  ];
+  writeFileSync(join(home.path, 'auth0.ndjson'), users.map((user) => `${JSON.stringify(user)}\n`).join(''));
 
-    const [people, list, ...more] = await codeBlocks('docs/coming-from-auth0.md', 'sh');
-    expect(more).toEqual([]);
-    const output = await run(people);
-    expect(output).toContain('3 left out: blocked, without an address, or with one that was never confirmed');
-    expect(output).toContain('\n2 created, 0 completed, 1 unchanged, 0 refused.');
-    expect((await account('ada@auth0.example')).name).toBe('Ada Lovelace');
-    expect((await account('bob@auth0.example')).name).not.toContain('@');
-    expect(await listed(list, '@auth0')).toEqual(['ada@auth0.example', 'bob@auth0.example']);
-    await terminal.close();
-  },
-  testTimeoutMs,
-);
+  const [people, list, ...more] = await codeBlocks('docs/coming-from-auth0.md', 'sh');
+  expect(more).toEqual([]);
+  const output = await run(people);
+  expect(output).toContain('3 left out: blocked, without an address, or with one that was never confirmed');
+  expect(output).toContain('\n2 created, 0 completed, 1 unchanged, 0 refused.');
+  expect((await account('ada@auth0.example')).name).toBe('Ada Lovelace');
+  expect((await account('bob@auth0.example')).name).not.toContain('@');
+  expect(await listed(list, '@auth0')).toEqual(['ada@auth0.example', 'bob@auth0.example']);
+  await terminal.close();
+});

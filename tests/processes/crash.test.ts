@@ -106,4 +106,4 @@ test('a service run by npx stops with npx, although the shell between them forwa
   await logged('is ready');
   npx.kill('SIGTERM');
   await logged('"stopped"');
-}, 20_000);
+});

@@ -224,7 +224,6 @@ describe('a service as in the guide: 200, 401, 403, step-up and 503', () => {
     test.skipIf(!node)(
       `${name}, on Node${node ? '' : ': skipped, because Node 22.13 or later was not found'}`,
       () => expectGuarded([node!, program]),
-      30_000,
     );
   }
 });

@@ -20,7 +20,6 @@ import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const testTimeoutMs = 60_000;
 const email = 'ada@example.com';
 const quickStart = await codeBlocks('docs/quick-start.md', 'sh');
 
@@ -87,35 +86,31 @@ describe('the quick start', () => {
   });
   afterAll(() => reader.close());
 
-  test(
-    'leads from a sign-in to a service that checks tokens, and ends with a token that is refused',
-    async () => {
-      const { terminal } = reader;
-      const [start, login = '', look = '', register = '', serve = '', ...calls] = quickStart;
-      const [anonymous = '', withToken = '', withNarrow = '', remove = '', logout = '', after = '', ...more] =
-        calls;
-      expect([start, more]).toEqual(['npm start\n', []]);
+  test('leads from a sign-in to a service that checks tokens, and ends with a token that is refused', async () => {
+    const { terminal } = reader;
+    const [start, login = '', look = '', register = '', serve = '', ...calls] = quickStart;
+    const [anonymous = '', withToken = '', withNarrow = '', remove = '', logout = '', after = '', ...more] =
+      calls;
+    expect([start, more]).toEqual(['npm start\n', []]);
 
-      expect((await signIn(reader, login)).code).toBe(0);
-      const shown = (await terminal.run(look)).output;
-      expect(shown).toContain(`<${email}> at ${reader.service.url}`);
-      expect(shown.match(/^ses_/gm)).toHaveLength(2);
-      expect((await terminal.run(register)).code).toBe(0);
-      await reader.serve(serve);
+    expect((await signIn(reader, login)).code).toBe(0);
+    const shown = (await terminal.run(look)).output;
+    expect(shown).toContain(`<${email}> at ${reader.service.url}`);
+    expect(shown.match(/^ses_/gm)).toHaveLength(2);
+    expect((await terminal.run(register)).code).toBe(0);
+    await reader.serve(serve);
 
-      expectResponse(await terminal.run(anonymous), 401);
-      const mine = await terminal.run(withToken);
-      expectResponse(mine, 200, '"user":"usr_', '"role":"owner"');
-      const less = await terminal.run(withNarrow);
-      expectResponse(less, 200, '"user":"usr_');
-      expect(less.output).not.toContain('organizations');
-      expectResponse(await terminal.run(remove), 403, 'scope="projects:write"');
+    expectResponse(await terminal.run(anonymous), 401);
+    const mine = await terminal.run(withToken);
+    expectResponse(mine, 200, '"user":"usr_', '"role":"owner"');
+    const less = await terminal.run(withNarrow);
+    expectResponse(less, 200, '"user":"usr_');
+    expect(less.output).not.toContain('organizations');
+    expectResponse(await terminal.run(remove), 403, 'scope="projects:write"');
 
-      expect((await terminal.run(logout)).code).toBe(0);
-      await until(async () => statusOf(await terminal.run(after)) === 401);
-    },
-    testTimeoutMs,
-  );
+    expect((await terminal.run(logout)).code).toBe(0);
+    await until(async () => statusOf(await terminal.run(after)) === 401);
+  });
 
   test('shows a part of the service that it runs', async () => {
     const [block = '', ...more] = await codeBlocks('docs/quick-start.md', 'ts');
@@ -149,46 +144,38 @@ describe('a command line of your own', () => {
     );
   };
 
-  test(
-    'signs in, shares its login with ten processes that refresh it once, and signs out',
-    async () => {
-      const { terminal } = reader;
-      const [firstUse = '', tenTimes = '', logout = '', ...more] = await codeBlocks(document, 'sh');
-      expect(more).toEqual([]);
-      const first = await signIn(reader, firstUse);
-      expect([first.code, first.output]).toEqual([0, expect.stringContaining(`Signed in as ${email}`)]);
-      expect(first.output).toMatch(/^200 \{"user":"usr_/m);
+  test('signs in, shares its login with ten processes that refresh it once, and signs out', async () => {
+    const { terminal } = reader;
+    const [firstUse = '', tenTimes = '', logout = '', ...more] = await codeBlocks(document, 'sh');
+    expect(more).toEqual([]);
+    const first = await signIn(reader, firstUse);
+    expect([first.code, first.output]).toEqual([0, expect.stringContaining(`Signed in as ${email}`)]);
+    expect(first.output).toMatch(/^200 \{"user":"usr_/m);
 
-      const before = await storedSession(store());
-      await store().put({ ...before, access_token_expires_at: 1 });
-      const ten = await terminal.run(tenTimes);
-      expect(ten.output.match(/^200 /gm)).toHaveLength(10);
-      expect(await countRefreshes()).toBe(1);
-      expect((await storedSession(store())).refresh_token).not.toBe(before.refresh_token);
+    const before = await storedSession(store());
+    await store().put({ ...before, access_token_expires_at: 1 });
+    const ten = await terminal.run(tenTimes);
+    expect(ten.output.match(/^200 /gm)).toHaveLength(10);
+    expect(await countRefreshes()).toBe(1);
+    expect((await storedSession(store())).refresh_token).not.toBe(before.refresh_token);
 
-      expect((await terminal.run(logout)).code).toBe(0);
-      expect(await store().read()).toBeNull();
-      const afterwards = await terminal.run('projects list');
-      expect([afterwards.code, afterwards.output]).toEqual([1, 'Sign in first: projects login\n']);
-    },
-    testTimeoutMs,
-  );
+    expect((await terminal.run(logout)).code).toBe(0);
+    expect(await store().read()).toBeNull();
+    const afterwards = await terminal.run('projects list');
+    expect([afterwards.code, afterwards.output]).toEqual([1, 'Sign in first: projects login\n']);
+  });
 
-  test(
-    'is a whole program, which signs in with fewer scopes as the guide shows',
-    async () => {
-      const [program = '', narrow = '', ...more] = await codeBlocks(document, 'ts');
-      expect([program, more]).toEqual([await exampleText('command-line.ts'), []]);
-      const changed = program.replace(/^ *deviceName: .*\n/m, narrow);
-      expect(changed).not.toBe(program);
-      await Bun.write(join(reader.home.path, 'narrow.ts'), changed);
-      const result = await signIn(reader, 'node_modules/.bin/bun narrow.ts login');
-      expect([result.code, result.output]).toEqual([0, expect.stringContaining(`Signed in as ${email}`)]);
-      const { access_token: token } = await storedSession(store());
-      expect((await request(reader.service.url, 'GET', '/organizations', { token })).status).toBe(403);
-    },
-    testTimeoutMs,
-  );
+  test('is a whole program, which signs in with fewer scopes as the guide shows', async () => {
+    const [program = '', narrow = '', ...more] = await codeBlocks(document, 'ts');
+    expect([program, more]).toEqual([await exampleText('command-line.ts'), []]);
+    const changed = program.replace(/^ *deviceName: .*\n/m, narrow);
+    expect(changed).not.toBe(program);
+    await Bun.write(join(reader.home.path, 'narrow.ts'), changed);
+    const result = await signIn(reader, 'node_modules/.bin/bun narrow.ts login');
+    expect([result.code, result.output]).toEqual([0, expect.stringContaining(`Signed in as ${email}`)]);
+    const { access_token: token } = await storedSession(store());
+    expect((await request(reader.service.url, 'GET', '/organizations', { token })).status).toBe(403);
+  });
 });
 
 describe('checking tokens with nothing but HTTP', () => {
@@ -273,7 +260,6 @@ describe('checking tokens with nothing but HTTP', () => {
       await reader.service.stop();
       expectResponse(await call(fresh), 503, 'Retry-After: 1');
     },
-    testTimeoutMs,
   );
 });
 
@@ -284,27 +270,23 @@ describe('the questions and answers', () => {
   });
   afterAll(() => reader.close());
 
-  test(
-    'have commands that work, in their order',
-    async () => {
-      const [ended = '', ...blocks] = await codeBlocks('docs/faq.md', 'sh');
-      const { access_token: token } = await loginByMail(reader.service.url, email);
-      await request(reader.service.url, 'POST', '/revoke', { token });
-      const events = await reader.terminal.run(ended);
-      expect([events.code, events.output]).toEqual([0, expect.stringContaining('all_sessions_revoked')]);
+  test('have commands that work, in their order', async () => {
+    const [ended = '', ...blocks] = await codeBlocks('docs/faq.md', 'sh');
+    const { access_token: token } = await loginByMail(reader.service.url, email);
+    await request(reader.service.url, 'POST', '/revoke', { token });
+    const events = await reader.terminal.run(ended);
+    expect([events.code, events.output]).toEqual([0, expect.stringContaining('all_sessions_revoked')]);
 
-      expect(blocks).toHaveLength(5);
-      for (const block of blocks) {
-        const { code, output } = await reader.terminal.run(block);
-        expect([block, code, output]).toEqual([block, 0, output]);
-      }
-      const exported = await reader.terminal.run('cat grace.json');
-      expect(JSON.parse(exported.output)).toMatchObject({
-        users: [{ email: 'grace@example.com', name: 'Grace Hopper' }],
-      });
-    },
-    testTimeoutMs,
-  );
+    expect(blocks).toHaveLength(5);
+    for (const block of blocks) {
+      const { code, output } = await reader.terminal.run(block);
+      expect([block, code, output]).toEqual([block, 0, output]);
+    }
+    const exported = await reader.terminal.run('cat grace.json');
+    expect(JSON.parse(exported.output)).toMatchObject({
+      users: [{ email: 'grace@example.com', name: 'Grace Hopper' }],
+    });
+  });
 });
 
 describe('signing in with curl', () => {
@@ -314,24 +296,20 @@ describe('signing in with curl', () => {
   });
   afterAll(() => reader.close());
 
-  test(
-    'prints a link, fetches the tokens after the approval, and refreshes them',
-    async () => {
-      const { terminal, service } = reader;
-      const blocks = await codeBlocks('docs/curl.md', 'sh');
-      const [start = '', fetchTokens = '', choose = '', refresh = '', ...more] = blocks;
-      expect(more).toEqual([]);
-      const { output } = await terminal.run(start);
-      await decide(service.url, /user_code=([A-Z]{4}-[A-Z]{4})/.exec(output)?.[1] ?? '', email);
-      expect((await terminal.run(fetchTokens)).output).toContain('"access_token":"lk_at_');
-      await terminal.run(choose);
-      const first = await terminal.run(refresh);
-      expect(first.output).toContain('"refresh_token":"lk_rt_');
-      // As after a lost response.
-      expect(refreshTokenIn(await terminal.run(refresh))).toBe(refreshTokenIn(first));
-    },
-    testTimeoutMs,
-  );
+  test('prints a link, fetches the tokens after the approval, and refreshes them', async () => {
+    const { terminal, service } = reader;
+    const blocks = await codeBlocks('docs/curl.md', 'sh');
+    const [start = '', fetchTokens = '', choose = '', refresh = '', ...more] = blocks;
+    expect(more).toEqual([]);
+    const { output } = await terminal.run(start);
+    await decide(service.url, /user_code=([A-Z]{4}-[A-Z]{4})/.exec(output)?.[1] ?? '', email);
+    expect((await terminal.run(fetchTokens)).output).toContain('"access_token":"lk_at_');
+    await terminal.run(choose);
+    const first = await terminal.run(refresh);
+    expect(first.output).toContain('"refresh_token":"lk_rt_');
+    // As after a lost response.
+    expect(refreshTokenIn(await terminal.run(refresh))).toBe(refreshTokenIn(first));
+  });
 
   const refreshTokenIn = ({ output }: { output: string }) => /"refresh_token":"([^"]*)"/.exec(output)?.[1];
 });
@@ -344,32 +322,28 @@ describe('the guides to services', () => {
   });
   afterAll(() => reader.close());
 
-  test(
-    'has commands that register a service and call it; its pages about runs and the feed, that act for a user and read it',
-    async () => {
-      const { terminal } = reader;
-      const [register = '', call = '', ...more] = await codeBlocks('docs/siblings.md', 'sh');
-      const [act = '', ...others] = await codeBlocks('docs/runs.md', 'sh');
-      const [feed = '', ...rest] = await codeBlocks('docs/feed.md', 'sh');
-      expect([...more, ...others, ...rest]).toEqual([]);
-      const serviceKey = (await terminal.run(register)).output.trim().split('\n').at(-1) ?? '';
-      const [serviceId = ''] = serviceKey.split(':');
-      await terminal.run(`SERVICE_KEY='${serviceKey}'`);
-      await reader.serve(`SERVICE_KEY=${serviceKey} node_modules/.bin/bun examples/express.ts`);
+  test('has commands that register a service and call it; its pages about runs and the feed, that act for a user and read it', async () => {
+    const { terminal } = reader;
+    const [register = '', call = '', ...more] = await codeBlocks('docs/siblings.md', 'sh');
+    const [act = '', ...others] = await codeBlocks('docs/runs.md', 'sh');
+    const [feed = '', ...rest] = await codeBlocks('docs/feed.md', 'sh');
+    expect([...more, ...others, ...rest]).toEqual([]);
+    const serviceKey = (await terminal.run(register)).output.trim().split('\n').at(-1) ?? '';
+    const [serviceId = ''] = serviceKey.split(':');
+    await terminal.run(`SERVICE_KEY='${serviceKey}'`);
+    await reader.serve(`SERVICE_KEY=${serviceKey} node_modules/.bin/bun examples/express.ts`);
 
-      const { output } = await terminal.run(call);
-      expect(output.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200', 'HTTP/1.1 401']);
-      expect(output).toContain('error="insufficient_user_authentication"');
+    const { output } = await terminal.run(call);
+    expect(output.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200', 'HTTP/1.1 401']);
+    expect(output).toContain('error="insufficient_user_authentication"');
 
-      expect(act).toContain('svc_… ');
-      const run = await terminal.run(act.replace('svc_…', serviceId));
-      expect(run.output).toContain('"scope":"projects:read"');
-      expect(run.output).toContain('"refresh_token":"lk_rt_');
-      await terminal.run(`npx latchkey-server services set ${serviceId} --may feed`);
-      expect(JSON.parse((await terminal.run(feed)).output)).toMatchObject({ sets: {}, begun: true });
-    },
-    testTimeoutMs,
-  );
+    expect(act).toContain('svc_… ');
+    const run = await terminal.run(act.replace('svc_…', serviceId));
+    expect(run.output).toContain('"scope":"projects:read"');
+    expect(run.output).toContain('"refresh_token":"lk_rt_');
+    await terminal.run(`npx latchkey-server services set ${serviceId} --may feed`);
+    expect(JSON.parse((await terminal.run(feed)).output)).toMatchObject({ sets: {}, begun: true });
+  });
 });
 
 describe('helping a person who cannot sign in', () => {
@@ -381,31 +355,27 @@ describe('helping a person who cannot sign in', () => {
   });
   afterAll(() => reader.close());
 
-  test(
-    'a support session goes as the guide says, by the program and by the command',
-    async () => {
-      expect(await codeBlocks(document, 'ts')).toEqual([await exampleText('support.ts')]);
-      const [register = '', look = '', signOut = '', disable = '', enable = '', show = '', ...more] =
-        await codeBlocks(document, 'sh');
-      expect(more).toEqual([]);
-      const { terminal } = reader;
-      const run = async (block: string): Promise<string> => {
-        const { code, output } = await terminal.run(block);
-        expect([block, code, output]).toEqual([block, 0, output]);
-        return output;
-      };
-      await run(register);
-      const before = await run(look);
-      expect(before).toStartWith(`${email} (ada), active\nsession: browser`);
-      expect(before).toContain(`email: sign_in to ${email}, sent`);
-      expect(await run(signOut)).not.toContain('session:');
-      expect(await run(disable)).toStartWith(`${email} (ada), disabled`);
-      expect(await run(enable)).toStartWith(`${email} (ada), active`);
-      const shown = await run(show);
-      expect(shown).toMatch(/^EMAIL +NAME +STATE[\s\S]*SESSIONS[\s\S]*EMAILS[\s\S]*EVENTS/m);
-      expect(shown.match(/account (en|dis)abled +- +by=svc_/g)).toHaveLength(2);
-      expect(shown).toMatch(/all sessions revoked +- +by=svc_/);
-    },
-    testTimeoutMs,
-  );
+  test('a support session goes as the guide says, by the program and by the command', async () => {
+    expect(await codeBlocks(document, 'ts')).toEqual([await exampleText('support.ts')]);
+    const [register = '', look = '', signOut = '', disable = '', enable = '', show = '', ...more] =
+      await codeBlocks(document, 'sh');
+    expect(more).toEqual([]);
+    const { terminal } = reader;
+    const run = async (block: string): Promise<string> => {
+      const { code, output } = await terminal.run(block);
+      expect([block, code, output]).toEqual([block, 0, output]);
+      return output;
+    };
+    await run(register);
+    const before = await run(look);
+    expect(before).toStartWith(`${email} (ada), active\nsession: browser`);
+    expect(before).toContain(`email: sign_in to ${email}, sent`);
+    expect(await run(signOut)).not.toContain('session:');
+    expect(await run(disable)).toStartWith(`${email} (ada), disabled`);
+    expect(await run(enable)).toStartWith(`${email} (ada), active`);
+    const shown = await run(show);
+    expect(shown).toMatch(/^EMAIL +NAME +STATE[\s\S]*SESSIONS[\s\S]*EMAILS[\s\S]*EVENTS/m);
+    expect(shown.match(/account (en|dis)abled +- +by=svc_/g)).toHaveLength(2);
+    expect(shown).toMatch(/all sessions revoked +- +by=svc_/);
+  });
 });

@@ -230,4 +230,4 @@ test("the protocol's own conformance suite finds no fault with the authorization
   hasEnded(child.pid);
   expect(await child.exited).toBe(0);
   expect(output).toContain('authorization-code-grant: 1 passed, 0 failed');
-}, 60_000);
+});

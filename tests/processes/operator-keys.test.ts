@@ -118,7 +118,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     expect((await done(service.env, 'events', 'verify')).stdout).toContain('no changes found.');
     if (inFile) expect(statSync(file).mode & 0o777).toBe(0o600);
     await service.stop();
-  }, 90_000);
+  });
 }
 
 test('retiring a key tells how many sessions may end, and the list shows no secret', async () => {
@@ -237,7 +237,7 @@ test('whoever reads the key file, also after a kill, finds the old ring or the n
   // A writer that was killed may have left a file, which does not disturb the next one.
   await done(env, 'keys', 'add');
   expect(readdirSync(directory).filter((name) => name.includes('.keys'))).toEqual(['latchkey.keys']);
-}, 90_000);
+});
 
 test('a key file behind a symbolic link is changed in its place', async () => {
   const { env, file } = await store();

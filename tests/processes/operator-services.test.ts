@@ -209,6 +209,6 @@ for (const dialect of processDialects) {
         expect([args, code, stderr]).toEqual([args, status, expect.stringContaining(sentence)]);
       }
       expect(await listed()).toEqual(before);
-    }, 60_000);
+    });
   });
 }

@@ -13,8 +13,6 @@ const accounts = 2_000;
 const minLogBytes = 500_000;
 const pollMs = 2;
 const maxAttempts = 20;
-/** Each command is a process. */
-const testTimeoutMs = 120_000;
 
 const keys = generateKey();
 const file = join(temporaryDirectory(), 'latchkey.backup');
@@ -57,51 +55,43 @@ beforeAll(async () => {
   writeFileSync(people, lines.join(''));
   await succeed(source, 'users', 'import', people);
   await succeed(source, 'backup', file);
-}, testTimeoutMs);
+});
 
-test(
-  'a restore into SQLite that is killed leaves no store, and runs again',
-  async () => {
-    let path = '';
-    let listed = { code: 0, stderr: '' };
-    // On a busy machine the kill may come after the commit, or not at all.
-    for (let attempt = 0; attempt < maxAttempts && listed.code === 0; attempt++) {
-      path = join(temporaryDirectory(), 'restored.db');
-      const log = `${path}-wal`;
-      const isLogLarge = () => existsSync(log) && statSync(log).size > minLogBytes;
-      if (await killRestore(`sqlite:${path}`, isLogLarge))
-        listed = await runOperator(envOf(`sqlite:${path}`), 'users', 'list');
-    }
-    const databaseUrl = `sqlite:${path}`;
-    expect(existsSync(path)).toBe(true);
-    const { code, stderr } = listed;
-    expect([code, stderr]).toEqual([1, expect.stringContaining('there is no store yet')]);
-    await requireRestored(databaseUrl);
-  },
-  testTimeoutMs,
-);
+test('a restore into SQLite that is killed leaves no store, and runs again', async () => {
+  let path = '';
+  let listed = { code: 0, stderr: '' };
+  // On a busy machine the kill may come after the commit, or not at all.
+  for (let attempt = 0; attempt < maxAttempts && listed.code === 0; attempt++) {
+    path = join(temporaryDirectory(), 'restored.db');
+    const log = `${path}-wal`;
+    const isLogLarge = () => existsSync(log) && statSync(log).size > minLogBytes;
+    if (await killRestore(`sqlite:${path}`, isLogLarge))
+      listed = await runOperator(envOf(`sqlite:${path}`), 'users', 'list');
+  }
+  const databaseUrl = `sqlite:${path}`;
+  expect(existsSync(path)).toBe(true);
+  const { code, stderr } = listed;
+  expect([code, stderr]).toEqual([1, expect.stringContaining('there is no store yet')]);
+  await requireRestored(databaseUrl);
+});
 
-test(
-  'a restore into PostgreSQL that is killed leaves no row, and runs again',
-  async () => {
-    const databaseUrl = await (await startPostgres()).createDatabase();
-    await succeed(databaseUrl, 'migrate');
-    const sql = postgres(databaseUrl, { max: 2 });
-    // Whoever inserts into this table waits, after the accounts are inserted.
-    const blocker = await sql.reserve();
-    await blocker`BEGIN`;
-    await blocker`LOCK TABLE events IN SHARE MODE`;
-    const isKilled = await killRestore(databaseUrl, async () => {
-      const rows = await sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'latchkey restore'
+test('a restore into PostgreSQL that is killed leaves no row, and runs again', async () => {
+  const databaseUrl = await (await startPostgres()).createDatabase();
+  await succeed(databaseUrl, 'migrate');
+  const sql = postgres(databaseUrl, { max: 2 });
+  // Whoever inserts into this table waits, after the accounts are inserted.
+  const blocker = await sql.reserve();
+  await blocker`BEGIN`;
+  await blocker`LOCK TABLE events IN SHARE MODE`;
+  const isKilled = await killRestore(databaseUrl, async () => {
+    const rows = await sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'latchkey restore'
         AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO "events"%'`;
-      return rows.length > 0;
-    });
-    expect(isKilled).toBe(true);
-    await blocker`ROLLBACK`;
-    blocker.release();
-    expect(await succeed(databaseUrl, 'users', 'list', '--json')).toBe('');
-    await requireRestored(databaseUrl);
-    await sql.end();
-  },
-  testTimeoutMs,
-);
+    return rows.length > 0;
+  });
+  expect(isKilled).toBe(true);
+  await blocker`ROLLBACK`;
+  blocker.release();
+  expect(await succeed(databaseUrl, 'users', 'list', '--json')).toBe('');
+  await requireRestored(databaseUrl);
+  await sql.end();
+});

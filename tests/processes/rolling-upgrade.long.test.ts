@@ -16,8 +16,6 @@ import { until } from '../support/until.ts';
 const clients = 8;
 /** Each node must have answered that many requests before the next one is replaced. */
 const requestsBetween = 100;
-/** Several processes start. */
-const testTimeoutMs = 60_000;
 
 const earlier = findEarlierProgram();
 if (!earlier)
@@ -90,23 +88,19 @@ const startEarlier = ({ program }: EarlierProgram, databaseUrl: string): Promise
   // It may not know port 0.
   startService({ databaseUrl, program, env: { PORT: String(reservePort()) } });
 
-test.skipIf(!earlier)(
-  'two releases on the newest schema continue what the other one began',
-  async () => {
-    const databaseUrl = await createDatabase();
-    const before = await startEarlier(earlier!, databaseUrl);
-    expect(await appliedIn(databaseUrl)).toEqual([...earlier!.migrations]);
-    const login = await loginByMail(before.url, 'before@example.com');
-    const after = await startService({ databaseUrl });
-    expect(await appliedIn(databaseUrl)).toEqual(migrationNames);
-    expect(await isSignedInAt(before, login)).toBe(true);
-    expect(await isSignedInAt(after, login)).toBe(true);
-    await crossFrom(before, after, 'ada@example.com');
-    await crossFrom(after, before, 'eva@example.com');
-    await Promise.all([before.stop(), after.stop()]);
-  },
-  testTimeoutMs,
-);
+test.skipIf(!earlier)('two releases on the newest schema continue what the other one began', async () => {
+  const databaseUrl = await createDatabase();
+  const before = await startEarlier(earlier!, databaseUrl);
+  expect(await appliedIn(databaseUrl)).toEqual([...earlier!.migrations]);
+  const login = await loginByMail(before.url, 'before@example.com');
+  const after = await startService({ databaseUrl });
+  expect(await appliedIn(databaseUrl)).toEqual(migrationNames);
+  expect(await isSignedInAt(before, login)).toBe(true);
+  expect(await isSignedInAt(after, login)).toBe(true);
+  await crossFrom(before, after, 'ada@example.com');
+  await crossFrom(after, before, 'eva@example.com');
+  await Promise.all([before.stop(), after.stop()]);
+});
 
 test.skipIf(!earlier)(
   'an earlier release starts on the newest schema if the migrations say so, or else refuses',
@@ -121,37 +115,32 @@ test.skipIf(!earlier)(
     } else await expect(starting).rejects.toThrow('written by a newer release of Latchkey');
     await after.stop();
   },
-  testTimeoutMs,
 );
 
-test.skipIf(!earlier)(
-  'while the nodes are replaced one after the other, no request fails',
-  async () => {
-    const databaseUrl = await createDatabase();
-    const nodes = await Promise.all([1, 2].map(() => startEarlier(earlier!, databaseUrl)));
-    const addresses = nodes.map(({ url }) => url);
-    const proxy = startRetryingProxy(addresses);
-    const logins = await Promise.all(
-      Array.from({ length: clients }, (_, index) => loginByMail(addresses[0]!, `client${index}@example.com`)),
-    );
-    const load = startLoad(proxy.url, logins);
-    const someRequests = async () => {
-      const enough = load.succeeded() + requestsBetween;
-      await until(() => load.succeeded() >= enough);
-    };
+test.skipIf(!earlier)('while the nodes are replaced one after the other, no request fails', async () => {
+  const databaseUrl = await createDatabase();
+  const nodes = await Promise.all([1, 2].map(() => startEarlier(earlier!, databaseUrl)));
+  const addresses = nodes.map(({ url }) => url);
+  const proxy = startRetryingProxy(addresses);
+  const logins = await Promise.all(
+    Array.from({ length: clients }, (_, index) => loginByMail(addresses[0]!, `client${index}@example.com`)),
+  );
+  const load = startLoad(proxy.url, logins);
+  const someRequests = async () => {
+    const enough = load.succeeded() + requestsBetween;
+    await until(() => load.succeeded() >= enough);
+  };
+  await someRequests();
+  for (const [index, node] of nodes.entries()) {
+    const replaced = await node.stop();
+    expect(replaced).toBe(0);
+    nodes[index] = await startService({ databaseUrl, env: { PORT: new URL(node.url).port } });
     await someRequests();
-    for (const [index, node] of nodes.entries()) {
-      const replaced = await node.stop();
-      expect(replaced).toBe(0);
-      nodes[index] = await startService({ databaseUrl, env: { PORT: new URL(node.url).port } });
-      await someRequests();
-    }
-    await load.stop();
-    expect(load.failures).toEqual([]);
-    expect(proxy.retries()).toBeGreaterThan(0);
-    expect(await appliedIn(databaseUrl)).toEqual(migrationNames);
-    await Promise.all(nodes.map((node) => node.stop()));
-    await proxy.stop();
-  },
-  testTimeoutMs,
-);
+  }
+  await load.stop();
+  expect(load.failures).toEqual([]);
+  expect(proxy.retries()).toBeGreaterThan(0);
+  expect(await appliedIn(databaseUrl)).toEqual(migrationNames);
+  await Promise.all(nodes.map((node) => node.stop()));
+  await proxy.stop();
+});

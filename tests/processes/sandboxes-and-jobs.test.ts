@@ -1,6 +1,6 @@
 // docs/sandboxes-and-jobs.md, word for word: a sandbox with an agent, a job without a secret, a cloud that trusts Latchkey.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
@@ -12,8 +12,6 @@ import { githubClaims, startIssuer, type TestIssuer } from '../support/issuer.ts
 import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-
-setDefaultTimeout(120_000);
 
 const document = 'docs/sandboxes-and-jobs.md';
 const email = 'ada@sandbox.example';

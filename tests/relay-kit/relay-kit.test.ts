@@ -1,7 +1,7 @@
 // A relay kit: an attacker far away starts a login the moment a person clicks a link, and hopes for the session. The people do
 // whatever a page tells them. 100 of them use the endpoints of the pages, and one a browser, which shows what there is to copy.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createApi } from '@latchkey/client/api';
 import { startBrowserLogin } from '@latchkey/client/browser-login';
 import { startDeviceLogin } from '@latchkey/client/device-login';
@@ -13,8 +13,6 @@ import { newAddress, phone, signedIn } from '../support/people.ts';
 import { authorizePath } from '../support/program.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-
-setDefaultTimeout(120_000);
 
 const people = 100;
 const attackersNetwork = '198.51.100.9';

@@ -39,7 +39,7 @@ beforeAll(async () => {
       env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_ALLOWED_ORIGINS: other.url.origin },
     }),
   ]);
-}, 60_000);
+});
 
 afterAll(async () => {
   other.stop(true);
@@ -125,14 +125,14 @@ describe.each(runtimes)('on $name', ({ run, add }) => {
   let folder: string;
   beforeAll(async () => {
     folder = await install(add, 'latchkey-client', 'latchkey');
-  }, 30_000);
+  });
 
   test('the installed SDK runs the program of its README', async () => {
     const program = join(folder, 'readme.mjs');
     const source = await readmeProgram(service.url);
     await Bun.write(program, new Bun.Transpiler({ loader: 'ts' }).transformSync(source));
     await expectReadme(service.url, [run, program], folder);
-  }, 30_000);
+  });
 
   test('the installed command line signs in, reads, refreshes and signs out', async () => {
     const home = newHome({ LATCHKEY_SERVER: service.url });
@@ -161,7 +161,7 @@ describe.each(runtimes)('on $name', ({ run, add }) => {
     ]);
     expect(new Set(tokens.map(({ stdout }) => stdout)).size).toBe(1);
     expect(await runIn(home, [...program, 'logout'])).toMatchObject({ code: 0 });
-  }, 30_000);
+  });
 });
 
 test('the declarations of the installed SDK need no other package, with every check of the compiler', async () => {
@@ -186,7 +186,7 @@ export {};`,
   await Bun.write(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
   await Bun.write(join(folder, 'package.json'), '{"name": "empty", "private": true, "type": "module"}');
   expect(spawnSync([join(root, 'node_modules/.bin/tsc'), '-p', folder]).stdout.toString()).toBe('');
-}, 30_000);
+});
 
 test.each(['page', 'worker'])(
   'the installed SDK, bundled for a browser, runs in a %s',
@@ -215,7 +215,6 @@ test.each(['page', 'worker'])(
     watcher.expectDone();
     await page.context().close();
   },
-  30_000,
 );
 
 describe('the package of the service', () => {
@@ -233,7 +232,7 @@ describe('the package of the service', () => {
     const passkey = await addPasskeyAt(packed.url, 'packed@example.com');
     expect(await loginByPasskey(packed.url, passkey)).toHaveProperty('access_token');
     expect(await packed.stop()).toBe(0);
-  }, 30_000);
+  });
 
   test('names the command line as it is installed, and nothing of the npm registry', async () => {
     const cwd = temporaryDirectory();
@@ -248,7 +247,7 @@ describe('the package of the service', () => {
     hasEnded(child.pid);
     expect(banner).toMatch(/Terminal: latchkey login --server http:\/\/localhost:\d+\n/);
     expect(banner).not.toContain('npx');
-  }, 30_000);
+  });
 
   test('says what it needs where there is no Bun', () => {
     const { exitCode, stderr } = spawnSync([program, '--version'], { env: { PATH: '/usr/bin:/bin' } });
@@ -271,7 +270,7 @@ test('the packages lead to a first sign-in, as in the guide', async () => {
   // Bun is here already, and nothing is fetched.
   const printed = await followInstalling({ ...home, env }, /^npm install/, { '--global bun ': '--global ' });
   expect(printed).toMatch(/^new <new@example\.com> at http:\/\/localhost:\d+\n$/m);
-}, 60_000);
+});
 
 test(`the command line with the keychain's library takes less than ${maxCliMegabytes} MB`, async () => {
   const folder = await install([nodes[0]!.path, npm, 'install'], 'latchkey');
@@ -279,4 +278,4 @@ test(`the command line with the keychain's library takes less than ${maxCliMegab
   const size = async (path: string) => Number((await $`du -sk ${path}`.text()).split('\t')[0]);
   const megabytes = ((await size(join(folder, 'node_modules'))) + (await size(keychain))) / 1024;
   expect(megabytes).toBeLessThan(maxCliMegabytes);
-}, 30_000);
+});

@@ -1,6 +1,6 @@
 // Attacks on people who sign in to applications, against the server and against openid-client.
 
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { base64url, decodeProtectedHeader, exportSPKI, importJWK, type JWK, SignJWT } from 'jose';
 import * as openid from 'openid-client';
 import { cookieByMail, sameOrigin } from '../support/account.ts';
@@ -8,8 +8,6 @@ import { onBothDatabases, type TestApp, type Tokens } from '../support/app.ts';
 import { asBrowser } from '../support/authorize.ts';
 import { authorizePath } from '../support/program.ts';
 import { declareService, type TestService } from '../support/services.ts';
-
-setDefaultTimeout(60_000);
 
 const urn = 'urn:ietf:params:oauth:';
 /** The members of an error that belongs to no client. */

@@ -1,13 +1,11 @@
 // Clients without a secret, which use oauth4webapi: an application that the operator registered as public, and one that describes
 // itself at a URL of a listed host.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import { loginByMail, request } from '../support/http.ts';
 import { startProgram, type TestProgram } from '../support/program.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
-
-setDefaultTimeout(30_000);
 
 const insecure = { [oauth.allowInsecureRequests]: true };
 let program: TestProgram;

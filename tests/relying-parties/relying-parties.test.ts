@@ -1,6 +1,6 @@
 // Relying parties that others wrote, unchanged: each has nothing but the address of the service and a key of its own.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { sameOrigin } from '../support/account.ts';
@@ -14,8 +14,6 @@ import { runOperator, startService, type TestService } from '../support/service.
 import { until } from '../support/until.ts';
 import { kinds, type RelyingParty, startParty } from './parties.ts';
 import { newVisitor, type Visitor } from './visitor.ts';
-
-setDefaultTimeout(60_000);
 
 const email = 'ada@example.com';
 /** Those that are installed, by name. */

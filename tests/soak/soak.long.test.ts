@@ -46,5 +46,4 @@ test.skipIf(process.platform !== 'linux')(
     expect(chart).not.toContain('NaN');
     expect(() => requireWellFormed(chart.replace('</style>', ''))).toThrow();
   },
-  120_000,
 );

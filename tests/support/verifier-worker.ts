@@ -1,5 +1,5 @@
 // A process of a service that verifies tokens with the feed. Arguments: the server and the service key. For each token on its
-// standard input, as JSON, it prints `active`, verifies until the token is no longer accepted, and prints when it last was.
+// standard input, as JSON, it prints `active`, verifies until the token is no longer accepted, and prints that.
 
 import { createInterface } from 'node:readline';
 import { createVerifier } from '../../packages/client/src/verify.ts';
@@ -20,11 +20,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const asked = verifier.metrics().asked;
   if (!(await isActive(token))) throw new Error('the token is not active');
   answer({ active: true, isKept: verifier.metrics().asked === asked });
-  let acceptedAt = Date.now();
-  while (await isActive(token)) {
-    acceptedAt = Date.now();
-    await pause(pauseMs);
-  }
-  answer({ acceptedAt });
+  while (await isActive(token)) await pause(pauseMs);
+  answer({ active: false });
 }
 verifier.close();
