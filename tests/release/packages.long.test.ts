@@ -188,34 +188,31 @@ export {};`,
   expect(spawnSync([join(root, 'node_modules/.bin/tsc'), '-p', folder]).stdout.toString()).toBe('');
 });
 
-test.each(['page', 'worker'])(
-  'the installed SDK, bundled for a browser, runs in a %s',
-  async (kind) => {
-    const folder = await install([process.execPath, 'add'], 'latchkey-client');
-    const program = join(folder, 'readme.ts');
-    await Bun.write(program, await readmeProgram(service.url));
-    const { outputs } = await Bun.build({ entrypoints: [program], target: 'browser', format: 'esm' });
-    const page = await newPage();
-    const watcher = readmeWatcher(service.url);
-    await page.exposeFunction('report', watcher.onLine);
-    await page.goto(other.url.href);
-    await page.evaluate(
-      ({ source, kind }) => {
-        const post = kind === 'worker' ? 'postMessage' : 'report';
-        const text = `console.log = (line) => ${post}(line);\n${source}`;
-        const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
-        if (kind === 'page') return import(url);
-        const worker = new Worker(url, { type: 'module' });
-        worker.onmessage = ({ data }) => Reflect.get(globalThis, 'report')(data);
-        return undefined;
-      },
-      { source: await outputs[0]!.text(), kind },
-    );
-    for (let tries = 0; !watcher.isDone() && tries < 200; tries++) await Bun.sleep(50);
-    watcher.expectDone();
-    await page.context().close();
-  },
-);
+test.each(['page', 'worker'])('the installed SDK, bundled for a browser, runs in a %s', async (kind) => {
+  const folder = await install([process.execPath, 'add'], 'latchkey-client');
+  const program = join(folder, 'readme.ts');
+  await Bun.write(program, await readmeProgram(service.url));
+  const { outputs } = await Bun.build({ entrypoints: [program], target: 'browser', format: 'esm' });
+  const page = await newPage();
+  const watcher = readmeWatcher(service.url);
+  await page.exposeFunction('report', watcher.onLine);
+  await page.goto(other.url.href);
+  await page.evaluate(
+    ({ source, kind }) => {
+      const post = kind === 'worker' ? 'postMessage' : 'report';
+      const text = `console.log = (line) => ${post}(line);\n${source}`;
+      const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+      if (kind === 'page') return import(url);
+      const worker = new Worker(url, { type: 'module' });
+      worker.onmessage = ({ data }) => Reflect.get(globalThis, 'report')(data);
+      return undefined;
+    },
+    { source: await outputs[0]!.text(), kind },
+  );
+  for (let tries = 0; !watcher.isDone() && tries < 200; tries++) await Bun.sleep(50);
+  watcher.expectDone();
+  await page.context().close();
+});
 
 describe('the package of the service', () => {
   let program: string;
