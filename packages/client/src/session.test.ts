@@ -337,7 +337,8 @@ const refusal = () =>
   );
 
 /** A login whose service has this time, on a machine with this clock. A refresh brings `lk_at_2`. */
-async function clocks(lifetimeSeconds = fourHours) {
+async function clocks({ isNoted = true } = {}) {
+  const lifetimeSeconds = fourHours;
   const time = { service: Date.UTC(2026, 0, 1), machine: Date.UTC(2026, 0, 1) };
   const clock = { now: () => time.machine, sleep: async () => {} };
   const fetch = async (url: string) => {
@@ -350,7 +351,11 @@ async function clocks(lifetimeSeconds = fourHours) {
   const tokens = { access_token: 'lk_at_1', refresh_token: 'lk_rt_1', expires_in: lifetimeSeconds } as const;
   const user = { id: 'usr_1', email: 'ada@example.com' };
   const logged_in_at = '2026-01-01T00:00:00.000Z';
-  const members = tokenMembers({ ...tokens, token_type: 'Bearer' }, time.machine, time.service);
+  const members = tokenMembers(
+    { ...tokens, token_type: 'Bearer' },
+    time.machine,
+    isNoted ? time.service : undefined,
+  );
   await store.put({ server: api.server, user, logged_in_at, ...members });
   return { time, store, session: openSession({ api, store, clock }) };
 }
@@ -380,6 +385,13 @@ test('a clock that is always wrong by the same amount changes nothing, and small
     await session.call('getProfile');
     expect(await store.read()).toEqual(stored);
   }
+});
+
+test('a login that was stored without the time of its service is corrected, too, at the cost of one refresh', async () => {
+  const { time, session } = await clocks({ isNoted: false });
+  time.service += fourHours * 1000;
+  await session.call('getProfile');
+  expect(await session.accessToken()).toBe('lk_at_2');
 });
 
 test('a token that a service refuses is replaced by the next one, and no other token is', async () => {

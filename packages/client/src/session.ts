@@ -121,9 +121,10 @@ export function openSession({ api, store, clock = systemClock, ...callOptions }:
   /** Corrects the stored expiry if this machine's clock has been set, or stood still, since it was stored. */
   const correctExpiry = async (): Promise<void> => {
     const serverTime = api.serverTime();
-    if (serverTime === undefined || sent?.clock_offset_milliseconds === undefined) return;
+    if (serverTime === undefined || !sent) return;
     const offset = serverTime - clock.now();
-    const lost = offset - sent.clock_offset_milliseconds;
+    // A clock that was wrong already, without anybody noting it, costs one early refresh, which notes it.
+    const lost = offset - (sent.clock_offset_milliseconds ?? 0);
     if (Math.abs(lost) <= clockToleranceMilliseconds) return;
     const access_token_expires_at = sent.access_token_expires_at - lost;
     await store.replace(sent, { ...sent, access_token_expires_at, clock_offset_milliseconds: offset });
