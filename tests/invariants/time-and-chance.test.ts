@@ -37,10 +37,6 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
     'within a program that logs after a pause',
     'Bun.sleep',
   ],
-  'packages/server/src/whole-account/disowning/every-order.test.ts': [
-    'walks of the long run',
-    'a time limit of its own',
-  ],
   // Not converted yet.
   'packages/dashboard/': ['', ...Object.keys(forbidden)],
   'tests/browser/': ['', ...Object.keys(forbidden)],

@@ -9,6 +9,7 @@ import {
   mailsTo,
   newAuthenticator,
   outcome,
+  passkeyLogin,
   signInByMail,
   subjects,
   throughPasskey,
@@ -148,7 +149,9 @@ onBothDatabases('"this was not me"', (open) => {
 
   test('of many uses at once one undoes, with the approver too, and all get the same response', async () => {
     const app = await open();
-    const approver = await signInElsewhere(app);
+    const own = await app.login(ada);
+    const { login: earlier, authenticator } = await throughPasskey(app, own);
+    const approver = (await passkeyLogin(app, authenticator)).body;
     await app.deviceLogin(approver);
     const token = await linkIn(app, ada, subjects.newDevice);
     for (const [more, mails] of [
@@ -159,11 +162,13 @@ onBothDatabases('"this was not me"', (open) => {
       for (const { status, body } of answers) expect([status, body]).toEqual([200, answers[0]!.body]);
       expect(answers[0]!.body).toMatchObject({
         kind: 'new_device',
-        sessions_ended: mails - 1,
+        sessions_ended: 2 * (mails - 1),
         devices_ended: 1,
-        approver: { ip_address: elsewhere.peer, user_agent: 'Thief/1.0', disowned: mails === 2 },
+        passkeys_removed: mails === 1 ? [] : ['key'],
+        approver: { ip_address: '192.0.2.1', disowned: mails === 2 },
       });
-      expect(await isLive(app, approver)).toBe(mails === 1);
+      for (const login of [earlier, approver]) expect(await isLive(app, login)).toBe(mails === 1);
+      expect(await isLive(app, own)).toBe(true);
       expect(await mailsTo(app, ada, subjects.undone)).toHaveLength(mails);
       const events = await app.ctx.db.read.run("SELECT id FROM events WHERE type = 'session_disowned'", []);
       expect(events).toHaveLength(mails);
@@ -269,6 +274,19 @@ onBothDatabases('"this was not me"', (open) => {
   });
 });
 
+onBothDatabases('a stolen session', (open) => {
+  test('makes no place familiar', async () => {
+    const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
+    await app.login(ada);
+    const { refresh_token } = await signInElsewhere(app);
+    for (let n = 0; n < 2; n++) await app.ask('POST', '/refresh', { json: { refresh_token } });
+    expect(await mailsTo(app, ada, subjects.theft)).toHaveLength(1);
+    await signInElsewhere(app);
+    expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(2);
+    await app.close();
+  });
+});
+
 onBothDatabases('the address that "this was not me" restores', (open) => {
   test('it ends everything, voids the links that went to other addresses, and tells the other address', async () => {
     const app = await open();
@@ -284,6 +302,8 @@ onBothDatabases('the address that "this was not me" restores', (open) => {
       expect(await isLive(app, { ...own, access_token })).toBe(false);
     expect(outcome(await use(app, atEvil))).toBe('400 invalid_grant');
     expect(await emailIn(app)).toBe(ada);
+    const kept = await app.ctx.db.read.run('SELECT id FROM email_changes WHERE undone_at IS NULL', []);
+    expect(kept).toEqual([]);
     const told = (await app.mails()).filter(({ subject }) => subject.startsWith('This address was removed'));
     expect(told.map(({ to }) => to)).toEqual([evil]);
     expect((await mailsTo(app, ada, subjects.undone))[0]?.text).toContain(`Address restored: ${ada}\n`);
