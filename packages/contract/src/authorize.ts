@@ -132,7 +132,7 @@ export const pendingAuthorization = model('PendingAuthorization', 'What an autho
   device_name: deviceName,
   approval: described(
     z.enum(['needed', 'given']),
-    'Whether the user has to approve. `given` for trusted applications: approve at once.',
+    'Whether the user has to approve. `given` for trusted applications, and for a service with a key while a session of it may do as much: approve at once.',
     'needed',
   ),
   sign_in_needed: described(z.boolean(), 'Whether the user has to sign in again before approving.', false),

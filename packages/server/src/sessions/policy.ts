@@ -6,21 +6,18 @@ import { AuthError, bearerChallenge } from '../platform/errors.ts';
  * @throws {AuthError} `insufficient_user_authentication`
  * @see RFC 9470 section 3
  */
-export const requireRecentSignIn = (ctx: Context, caller: Caller): void =>
-  requireSignInWithin(ctx, caller, ctx.config.recentLoginTtlSeconds);
+export function requireRecentSignIn(ctx: Context, caller: Caller): void {
+  const { recentLoginTtlSeconds } = ctx.config;
+  if (!isSignedInWithin(ctx, caller, recentLoginTtlSeconds)) throw signInRequired(recentLoginTtlSeconds);
+}
 
 /** Whether the caller is a browser session whose sign-in is at most this old. */
 export const isSignedInWithin = (ctx: Context, caller: Caller, maxAgeSeconds: number): boolean =>
   caller.kind === 'browser' && ctx.clock() - caller.authenticatedAt <= maxAgeSeconds * 1000;
 
-/** @throws {AuthError} `insufficient_user_authentication` unless the caller's sign-in is at most this old */
-export function requireSignInWithin(ctx: Context, caller: Caller, maxAgeSeconds: number): void {
-  if (isSignedInWithin(ctx, caller, maxAgeSeconds)) return;
-  throw insufficientAuthentication(
-    'This operation requires a recent sign-in by passkey or email.',
-    maxAgeSeconds,
-  );
-}
+/** The error for a sign-in that is too old. */
+export const signInRequired = (maxAgeSeconds: number): AuthError =>
+  insufficientAuthentication('This operation requires a recent sign-in by passkey or email.', maxAgeSeconds);
 
 /**
  * Refuses device sessions: some decisions belong to a person in a browser, not to a program.

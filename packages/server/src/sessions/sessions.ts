@@ -4,6 +4,8 @@ import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
 import { accountDisabled, accountGone, invalidCredential, invalidGrant } from '../platform/errors.ts';
+import { includesAny } from '../platform/values/scope.ts';
+import * as apps from './apps/store.ts';
 import { sessionStatus } from './session-status.ts';
 import type { StartedSession } from './starting.ts';
 import * as store from './store.ts';
@@ -26,6 +28,29 @@ export async function findAppSession(ctx: Context, id: string) {
     rotatedAt: session.rotated_at,
     authentication: startedAt === null || method === null ? undefined : { method, startedAt },
   };
+}
+
+/** How many sessions of a client are looked at, newest first. */
+const maxAppSessions = 100;
+
+/** Whether the user has an active session of this application that may do at least as much, at the same resource. */
+export async function hasAppSession(
+  ctx: Context,
+  { userId, clientId }: { readonly userId: string; readonly clientId: string },
+  { scope, resource }: { readonly scope: string; readonly resource: string | null },
+): Promise<boolean> {
+  const names = scope.split(' ');
+  const active = await apps.listAccessOfClient(ctx.db.read, {
+    user_id: userId,
+    client_id: clientId,
+    now: ctx.clock(),
+    limit: maxAppSessions,
+  });
+  return active.some(
+    (session) =>
+      session.resource === resource &&
+      names.every((name) => includesAny(session.scope ?? everything, [name])),
+  );
 }
 
 /** Adds the identity token of a session to its tokens, if it is an application's that asked for one. */

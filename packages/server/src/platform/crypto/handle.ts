@@ -89,11 +89,12 @@ export function readHandle(keys: KeyRing, kind: HandleKind, text: string): ReadH
 const challengeLabel = {
   passkeyLogin: 'challenge: passkey login',
   passkeyRegistration: 'challenge: passkey registration',
+  authorizationRequest: 'challenge: authorization request',
 } as const;
 export type ChallengeKind = keyof typeof challengeLabel;
 
 /**
- * Creates a challenge: a handle without a prefix, because WebAuthn challenges are bytes. With `binding` (a session) it
+ * Creates a challenge: a handle without a prefix, because WebAuthn challenges are bytes. With `binding` (a session, a request) it
  * is valid only together with that value.
  */
 export const mintChallenge = (keys: KeyRing, kind: ChallengeKind, handle: Handle, binding = ''): string =>

@@ -8,7 +8,7 @@ import { type AuthError, invalidRequest } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import { type WaitPreference, waitSecondsOf } from '../values/wait-preference.ts';
-import { readKnownBrowserCookie, readSessionCookie } from './cookie.ts';
+import { readKnownBrowserCookie, readRequestsCookie, readSessionCookie } from './cookie.ts';
 import { type PresentedCredential, readPresentedCredential } from './credential.ts';
 import { isFromForeignPage } from './origin.ts';
 import { requireExpectedUser } from './user.ts';
@@ -64,6 +64,8 @@ export interface CallHeaders {
   readonly sessionCookie: string | undefined;
   /** The cookie of a known browser. Undefined if a page of a foreign origin made the request. */
   readonly knownBrowserCookie: string | undefined;
+  /** The cookie of authorization requests. */
+  readonly requestsCookie: string | undefined;
 }
 
 /** The form dialect of an endpoint, as an endpoint of its own. It never takes a user's credential. */
@@ -155,6 +157,7 @@ export function completeCall(
       cookies === null || isFromForeignPage(config, headers)
         ? undefined
         : readKnownBrowserCookie(config, cookies),
+    requestsCookie: cookies === null ? undefined : readRequestsCookie(config, cookies),
   };
 }
 

@@ -9,6 +9,10 @@ const cookieName = (config: Transport, name: string): string => (config.https ? 
 
 const sessionName = 'latchkey_session';
 const knownBrowserName = 'latchkey_browser';
+const requestsName = 'latchkey_requests';
+
+/** As long as signing in may take. */
+const requestsMaxAgeSeconds = 3_600;
 
 export const sessionCookieName = (config: Config): string => cookieName(config, sessionName);
 
@@ -31,6 +35,10 @@ export const readSessionCookie = (config: Config, header: string | null): string
 export const readKnownBrowserCookie = (config: Config, header: string | null): string | undefined =>
   readCookie(config, knownBrowserName, header);
 
+/** The value of the cookie of authorization requests, if the request has exactly one. */
+export const readRequestsCookie = (config: Config, header: string | null): string | undefined =>
+  readCookie(config, requestsName, header);
+
 /** The language of the pages in this browser, as the account page stores it. Only the names of languages are read. */
 export function readLanguageCookie(config: Transport, header: string | null): Language | undefined {
   const value = readCookie(config, languageCookie, header);
@@ -49,3 +57,7 @@ export function sessionCookieHeader(config: Config, value: string | undefined): 
 /** The `Set-Cookie` header that makes this a known browser. */
 export const knownBrowserCookieHeader = (config: Config, value: string): string =>
   `${cookieName(config, knownBrowserName)}=${value}; ${attributes(config, knownBrowserTtlSeconds, 'Strict')}`;
+
+/** The `Set-Cookie` header that keeps when authorization requests came, or clears that if there is none. */
+export const requestsCookieHeader = (config: Config, value: string): string =>
+  `${cookieName(config, requestsName)}=${value}; ${attributes(config, value === '' ? 0 : requestsMaxAgeSeconds, 'Lax')}`;

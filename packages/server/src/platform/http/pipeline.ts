@@ -311,9 +311,9 @@ function respond(
   const response = exchange.json(reply.body, reply.status ?? status, reply.headers);
   if (cookie === 'clear') {
     if (caller?.credential === 'cookie')
-      response.headers.set('Set-Cookie', sessionCookieHeader(config, undefined));
+      response.headers.append('Set-Cookie', sessionCookieHeader(config, undefined));
   } else if (cookie) {
-    response.headers.set('Set-Cookie', sessionCookieHeader(config, cookie.value));
+    response.headers.append('Set-Cookie', sessionCookieHeader(config, cookie.value));
     if (cookie.knownBrowser !== undefined)
       response.headers.append('Set-Cookie', knownBrowserCookieHeader(config, cookie.knownBrowser));
   }

@@ -16,6 +16,25 @@ export const listAccountsOfClient = statement<{ client_id: string; now: number }
     .orderBy('user_id'),
 );
 
+/** What the newest active sessions of a client in one account may do. */
+export const listAccessOfClient = statement<{
+  client_id: string;
+  user_id: string;
+  now: number;
+  limit: number;
+}>()((db, p) =>
+  db
+    .selectFrom('sessions')
+    .select(['scope', 'resource'])
+    .where('user_id', '=', p.user_id)
+    .where('client_id', '=', p.client_id)
+    .where('idle_expires_at', '>', p.now)
+    .where(isUnrevoked)
+    // By the index of the account: a client may have the sessions of everybody.
+    .orderBy('created_at', 'desc')
+    .limit(p.limit),
+);
+
 /** Ends the active sessions of a client in one account; a row for each. */
 export const endSessionsOfClient = statement<{ client_id: string; user_id: string; now: number }>()((db, p) =>
   db

@@ -225,6 +225,33 @@ onBothDatabases('authorization requests', (open) => {
     await changeService(app.ctx, service.id, { redirectUris: [redirectUri] });
   });
 
+  test('a service with a key is approved again while a session of it with as much lives, unless it asks for consent', async () => {
+    const own = await app.login('again@example.com');
+    const redirectUris = [redirectUri, 'http://127.0.0.1/callback'];
+    const trusting = await declareService(app.ctx, { redirectUris });
+    const approval = async (changed: object = {}, id = trusting.id, tokens = own) =>
+      (await asBrowser(app, tokens, 'verify', requestOf(id, changed))).body.approval;
+    expect(await approval()).toBe('needed');
+    const wide = await appLogin(app, own, trusting, { scope: 'profile email' });
+    app.pass(901);
+    expect(await approval()).toBe('given');
+    expect(await approval({ scope: 'email profile' })).toBe('given');
+    const answer = await asBrowser(app, own, 'approve', requestOf(trusting.id));
+    expect(answer.body.redirect).toContain('code=lk_ac_');
+    expect(await approval({ scope: 'profile openid' })).toBe('needed');
+    expect(await approval({ prompt: 'consent' })).toBe('needed');
+    expect(await approval({ redirect_uri: 'http://127.0.0.1/callback' })).toBe('needed');
+    expect(await approval({}, service.id)).toBe('needed');
+    expect(await approval({}, trusting.id, await app.login('other@example.com'))).toBe('needed');
+    await app.ask('POST', '/revoke?scope=session', { token: wide.access_token });
+    expect(await approval()).toBe('needed');
+
+    const open = await declareService(app.ctx, { redirectUris, isPublic: true });
+    const code = await codeFor(app, await app.login('again@example.com'), requestOf(open.id));
+    expect((await redeem(app, code, { client_id: open.id })).status).toBe(200);
+    expect(await approval({}, open.id)).toBe('needed');
+  });
+
   test('denying gives the client access_denied', async () => {
     const answer = await asBrowser(app, tokens, 'deny', requestOf(service.id));
     expect(answer.status).toBe(200);

@@ -23,9 +23,10 @@ import {
   resolveAccess,
   serviceOf,
 } from '../../services/scopes/scopes.ts';
-import { isSignedInWithin, requireSignInWithin } from '../../sessions/policy.ts';
-import { lockAccountAs, sessionIdOf } from '../../sessions/sessions.ts';
+import { isSignedInWithin, signInRequired } from '../../sessions/policy.ts';
+import { hasAppSession, lockAccountAs, sessionIdOf } from '../../sessions/sessions.ts';
 import { codeIdOf, sessionSecretOf } from './code.ts';
+import { firstSeen } from './first-seen.ts';
 import {
   type AuthorizationRequest,
   errorResponseTo,
@@ -57,6 +58,7 @@ export type Assessment =
       readonly outcome: 'known';
       readonly client: Client;
       readonly target: ResponseTarget;
+      readonly needsNewSignIn: boolean;
       /** Of a request that the client gets an error for. */
       readonly refusal: { readonly error: AuthError; readonly response: AuthorizationResponse } | undefined;
     };
@@ -152,11 +154,12 @@ export async function assessRequest(
     throw error;
   }
   try {
-    await checkRequest(ctx, options, sent, found);
-    return { outcome: 'known', ...found, refusal: undefined };
+    const { request } = await checkRequest(ctx, options, sent, found);
+    return { outcome: 'known', ...found, needsNewSignIn: request.needsNewSignIn, refusal: undefined };
   } catch (error) {
     if (!isForClient(error)) throw error;
-    return { outcome: 'known', ...found, refusal: { error, response: errorResponseTo(found.target, error) } };
+    const refusal = { error, response: errorResponseTo(found.target, error) };
+    return { outcome: 'known', ...found, needsNewSignIn: false, refusal };
   }
 }
 
@@ -169,7 +172,24 @@ export const sourceOf = ({ id, name, kind, host }: Client, { redirectUri }: Resp
 /** An authorization request, with the signed-in user who is asked to approve it. */
 interface AskedRequest extends Requester {
   readonly body: AuthorizationParameters;
+  /** The cookie of authorization requests. */
+  readonly requestsCookie: string | undefined;
 }
+
+/**
+ * Whether the user has approved as much before, to a client that only that one can be: a service with a key of its own, at an address
+ * that no other program has. It ends with the sessions that it led to.
+ */
+const isApproved = async (
+  ctx: Context,
+  { client, target, request, scope, resource }: CheckedRequest,
+  userId: string,
+): Promise<boolean> =>
+  client.kind === 'service' &&
+  !client.isPublic &&
+  !request.needsConsent &&
+  target.redirectUri.startsWith('https:') &&
+  hasAppSession(ctx, { userId, clientId: client.id }, { scope, resource });
 
 /** A request that its approver may see. @throws {AuthError} `login_required`, and those of the request */
 async function checkFor(
@@ -182,7 +202,11 @@ async function checkFor(
   return answeringClient(found.target, async () => {
     const checked = await checkRequest(ctx, options, sent, found);
     const { expectedUserId = userId } = checked;
-    if (expectedUserId === userId) return checked;
+    if (expectedUserId === userId)
+      return {
+        ...checked,
+        needsApproval: checked.needsApproval && !(await isApproved(ctx, checked, userId)),
+      };
     throw new AuthError('login_required', 'id_token_hint: names another user than the one signed in');
   });
 }
@@ -197,6 +221,19 @@ function maxSignInAge({ config }: Context, { request, needsApproval }: CheckedRe
 }
 
 /**
+ * The maximum age of the approver's sign-in if it has to be another one; undefined if it is good. A new sign-in is one that began after
+ * the request first came to this browser, which without the page is now.
+ */
+function signInNeeded(ctx: Context, checked: CheckedRequest, asked: AskedRequest): number | undefined {
+  const maxAgeSeconds = maxSignInAge(ctx, checked);
+  if (maxAgeSeconds === undefined) return undefined;
+  const { caller, body, requestsCookie } = asked;
+  const cameAt = firstSeen(ctx, requestsCookie, body) ?? ctx.clock();
+  const isNew = !checked.request.needsNewSignIn || caller.authenticatedAt > cameAt;
+  return isNew && isSignedInWithin(ctx, caller, maxAgeSeconds) ? undefined : maxAgeSeconds;
+}
+
+/**
  * Describes an authorization request to the user who is to approve it. Changes nothing.
  * @throws {AuthError} those of the request
  */
@@ -208,7 +245,6 @@ export async function verifyRequest(
   const checked = await checkFor(ctx, options, asked);
   const { client, target, request, scope, resource } = checked;
   const isLoopback = isLoopbackRedirect(target.redirectUri);
-  const maxAgeSeconds = maxSignInAge(ctx, checked);
   return {
     ...sourceOf(client, target),
     loopback_warning: isLoopbackClient(client) || (isLoopback && target.responseMode === 'query'),
@@ -218,7 +254,7 @@ export async function verifyRequest(
     resource_service: resource === null ? null : await serviceOf(ctx.db.read, resource),
     device_name: request.deviceName,
     approval: checked.needsApproval ? 'needed' : 'given',
-    sign_in_needed: maxAgeSeconds !== undefined && !isSignedInWithin(ctx, asked.caller, maxAgeSeconds),
+    sign_in_needed: signInNeeded(ctx, checked, asked) !== undefined,
   };
 }
 
@@ -235,8 +271,8 @@ export async function approveRequest(
   if (body.scope === undefined) throw invalidRequest('scope: is missing');
   const checked = await checkFor(ctx, options, asked);
   const { client, target, request, scope, resource } = checked;
-  const maxAgeSeconds = maxSignInAge(ctx, checked);
-  if (maxAgeSeconds !== undefined) requireSignInWithin(ctx, caller, maxAgeSeconds);
+  const maxAgeSeconds = signInNeeded(ctx, checked, asked);
+  if (maxAgeSeconds !== undefined) throw signInRequired(maxAgeSeconds);
   await ctx.limiter.take({ limit: 'authorizations', subject: caller.userId });
   const secret = ctx.random(subjectBytes);
   const now = ctx.clock();

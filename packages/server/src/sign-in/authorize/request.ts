@@ -67,8 +67,8 @@ export function responseTarget(sent: SentParameters, client: Client, issuer: str
 
 const prompts: readonly string[] = ['none', 'login', 'consent', 'select_account'];
 
-/** How old the sign-in may be that `prompt=login` asks for: as long as it takes to sign in and approve. */
-const freshSignInSeconds = 300;
+/** How old the new sign-in may be that `prompt=login` asks for: as long as it takes to sign in and approve. */
+const newSignInSeconds = 300;
 
 const codeChallengePattern = /^[A-Za-z0-9._~-]{43,128}$/;
 
@@ -135,7 +135,7 @@ function readDeviceName({ device_name }: AuthorizationParameters): string | null
   throw invalidRequest(`device_name: must be 1-${fieldLimits.clientText} printable characters`);
 }
 
-/** Whether the user is asked in any case, and how old the sign-in may be. @see OpenID Connect Core section 3.1.2.1 */
+/** Whether the user is asked in any case, whether they must sign in anew, and how old the sign-in may be. @see OpenID Connect Core section 3.1.2.1 */
 function readPrompt({ prompt = '', max_age }: AuthorizationParameters) {
   const named = prompt.split(' ').filter((name) => name !== '');
   if (!named.every((name) => prompts.includes(name)))
@@ -149,12 +149,14 @@ function readPrompt({ prompt = '', max_age }: AuthorizationParameters) {
       'prompt: none is not possible, because the request needs a page',
     );
   }
+  const needsNewSignIn = named.includes('login') || (max_age !== undefined && Number(max_age) === 0);
   const limits = [
-    ...(named.includes('login') || max_age === '0' ? [freshSignInSeconds] : []),
+    ...(needsNewSignIn ? [newSignInSeconds] : []),
     ...(max_age === undefined || Number(max_age) === 0 ? [] : [Number(max_age)]),
   ];
   return {
     needsConsent: named.includes('consent'),
+    needsNewSignIn,
     maxAgeSeconds: limits.length === 0 ? undefined : Math.min(...limits),
   };
 }

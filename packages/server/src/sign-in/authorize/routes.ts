@@ -1,3 +1,4 @@
+import type { AuthorizationResponse } from '@latchkey/contract/authorize';
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import type { TokenSet } from '@latchkey/contract/tokens';
@@ -5,7 +6,9 @@ import type { Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { prefersHtml } from '../../platform/http/accept.ts';
 import { queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
+import type { Call } from '../../platform/http/call.ts';
 import { readClientInfo } from '../../platform/http/client-info.ts';
+import { readRequestsCookie, requestsCookieHeader } from '../../platform/http/cookie.ts';
 import type { Exchange } from '../../platform/http/exchange.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
@@ -20,6 +23,7 @@ import {
   sourceOf,
   verifyRequest,
 } from './authorize.ts';
+import { firstSeen, forgetRequest, rememberRequest } from './first-seen.ts';
 import { noticeReplay, redeemCode } from './redeeming.ts';
 import type { ResponseTarget, SentParameters } from './request.ts';
 
@@ -78,11 +82,19 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
       exchange.outcome = error.code;
       return pageFor(request, { status: 400, data: { outcome, message: error.message } });
     }
-    const { client, target, refusal } = assessed;
+    const { client, target, refusal, needsNewSignIn } = assessed;
     const formOrigin = formOriginOf(target);
     const source = sourceOf(client, target);
-    if (refusal === undefined)
-      return pageFor(request, { status: 200, formOrigin, data: { outcome: 'valid', ...source } });
+    if (refusal === undefined) {
+      const page = pageFor(request, { status: 200, formOrigin, data: { outcome: 'valid', ...source } });
+      const kept = readRequestsCookie(ctx.config, request.headers.get('Cookie'));
+      if (needsNewSignIn && firstSeen(ctx, kept, sent.values) === undefined)
+        page.headers.append(
+          'Set-Cookie',
+          requestsCookieHeader(ctx.config, rememberRequest(ctx, kept, sent.values)),
+        );
+      return page;
+    }
     const { error, response } = refusal;
     exchange.outcome = error.code;
     if ('redirect' in response && client.kind === 'service')
@@ -105,9 +117,21 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
 export function authorizeRoutes(api: Api, ctx: Context, options: AuthorizeOptions): void {
   api.on(endpoints.verifyAuthorization, async (call) => ({ body: await verifyRequest(ctx, options, call) }));
 
-  api.on(endpoints.approveAuthorization, async (call) => ({
-    body: await approveRequest(ctx, options, call),
-  }));
-
-  api.on(endpoints.denyAuthorization, async (call) => ({ body: await denyRequest(ctx, options, call) }));
+  /** The response to the client, after which the browser forgets the request. */
+  const answered = (
+    {
+      requestsCookie,
+      body: request,
+    }: Pick<Call<typeof endpoints.approveAuthorization>, 'requestsCookie' | 'body'>,
+    body: AuthorizationResponse,
+  ) => {
+    const cookie = forgetRequest(ctx, requestsCookie, request);
+    return cookie === undefined
+      ? { body }
+      : { body, headers: { 'Set-Cookie': requestsCookieHeader(ctx.config, cookie) } };
+  };
+  api.on(endpoints.approveAuthorization, async (call) =>
+    answered(call, await approveRequest(ctx, options, call)),
+  );
+  api.on(endpoints.denyAuthorization, async (call) => answered(call, await denyRequest(ctx, options, call)));
 }

@@ -7,7 +7,7 @@ import {
   passkeyLogin,
   sameOrigin,
 } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import {
   appLogin,
   asBrowser,
@@ -19,6 +19,7 @@ import {
   responseIn,
 } from '../../../../../tests/support/authorize.ts';
 import { eventsOf } from '../../../../../tests/support/feed.ts';
+import { authorizePath } from '../../../../../tests/support/program.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 
 const signedOutUri = 'https://app.example/bye';
@@ -192,11 +193,9 @@ onBothDatabases('OpenID Connect', (open) => {
       expect(responseIn(answer)).toMatchObject({ error, state: 'a state', iss: app.ctx.config.baseUrl });
     });
 
-  test('prompt=login and max_age need a sign-in that is recent enough', async () => {
+  test('max_age and consent need a sign-in that is recent enough', async () => {
     const trusted = await declareService(app.ctx, { redirectUris: [redirectUri], isTrusted: true });
     const cases: readonly (readonly [Record<string, string>, number])[] = [
-      [{ prompt: 'login' }, 300],
-      [{ max_age: '0' }, 300],
       [{ max_age: '100' }, 100],
       [{ prompt: 'consent' }, 900],
     ];
@@ -213,6 +212,53 @@ onBothDatabases('OpenID Connect', (open) => {
       expect(answer.headers.get('WWW-Authenticate')).toContain(`max_age="${seconds}"`);
     }
   });
+
+  for (const changed of [{ prompt: 'login' }, { max_age: '0' }] as Record<string, string>[])
+    test(`${Object.keys(changed)} needs a sign-in that began after the request came to the browser`, async () => {
+      const { id } = await declareService(app.ctx, { redirectUris: [redirectUri], isTrusted: true });
+      const request = requestOf(id, { scope: 'openid', ...changed });
+      let cookie = '';
+      const keep = ({ headers }: Answer) => {
+        cookie =
+          headers
+            .getSetCookie()
+            .find((one) => one.startsWith('latchkey_requests='))
+            ?.split(';')[0] ?? cookie;
+      };
+      const open = async (other: Record<string, string> = {}) =>
+        keep(await app.ask('GET', authorizePath({ ...request, ...other }).slice(1), { cookie }));
+      const ask = async (path: string, { access_token: token }: Tokens) => {
+        const answer = await app.ask('POST', `/authorize/${path}`, { token, cookie, json: request });
+        if (path === 'approve') keep(answer);
+        return path === 'approve' ? answer.status : answer.body.sign_in_needed;
+      };
+      const signInAgain = async () => {
+        app.pass(1);
+        return app.login();
+      };
+      // Without the page, the request comes only now.
+      expect(await ask('approve', await signInAgain())).toBe(401);
+      const before = await signInAgain();
+      app.pass(1);
+      await open();
+      expect([await ask('verify', before), await ask('approve', before)]).toEqual([true, 401]);
+      const after = await signInAgain();
+      app.pass(1);
+      // Coming back from signing in, and with another request in between.
+      await open();
+      await open({ state: 'another' });
+      expect(await ask('verify', after)).toBe(false);
+      app.pass(300);
+      expect([await ask('verify', after), await ask('approve', after)]).toEqual([true, 401]);
+      const again = await signInAgain();
+      expect(await ask('approve', again)).toBe(200);
+      // It was answered, so the same parameters are another request.
+      app.pass(1);
+      await open();
+      expect(await ask('approve', again)).toBe(401);
+      cookie = cookie.replace(/(?<=requests=.{40})./, (one) => (one === 'A' ? 'B' : 'A'));
+      expect(await ask('approve', await signInAgain())).toBe(401);
+    });
 
   test('a trusted service is given its approval, without a recent sign-in, unless it asks for consent', async () => {
     const trusted = await declareService(app.ctx, { redirectUris: [redirectUri], isTrusted: true });
