@@ -9,13 +9,18 @@ import { newPage } from '../support/browser.ts';
 import type { Home } from '../support/cli.ts';
 import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '../support/guides.ts';
 import { codeIn, mailTo } from '../support/http.ts';
-import { button, giveAuthenticator, pressed, signIn as signInOnOwnPages } from '../support/people.ts';
+import {
+  button,
+  giveAuthenticator,
+  newAddress,
+  pressed,
+  signIn as signInOnOwnPages,
+} from '../support/people.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 declare const tokens: typeof import('../../examples/dashboard/tokens.ts');
 
-const email = 'ada@example.com';
 const document = 'docs/dashboard-origin.md';
 const port = reservePort();
 /** Of the same site as the service, whose host is `localhost`. */
@@ -43,12 +48,12 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Signs in on the page of the guide, with the code from the email. */
-async function signIn(page: Page, seen = 0): Promise<void> {
+/** Signs somebody in on the page of the guide, with the code from the email. */
+async function signIn(page: Page, email = newAddress()): Promise<void> {
   await page.goto(sameSite);
   await page.getByLabel('Email address').fill(email);
   await pressed(page, 'Email me a code');
-  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, seen)));
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email)));
   await pressed(page, 'Sign in');
   await page.locator('#email').getByText(email).waitFor();
 }
@@ -56,7 +61,8 @@ async function signIn(page: Page, seen = 0): Promise<void> {
 describe('a dashboard on another origin of the same site', () => {
   test('signs in with a cookie that no script can read, calls its own server, and signs out', async () => {
     const page = await newPage();
-    await signIn(page);
+    const email = newAddress();
+    await signIn(page, email);
     await page.locator('#projects').getByText('"user":"usr_').waitFor();
     expect(await page.evaluate(() => globalThis.document.cookie)).toBe('');
 
@@ -83,8 +89,9 @@ describe('a dashboard on another origin of the same site', () => {
 
   test('adds a passkey after a recent sign-in, and signs in with it', async () => {
     const page = await newPage();
+    const email = newAddress();
     await giveAuthenticator(page);
-    await signIn(page, 1);
+    await signIn(page, email);
     const added = await page.evaluate(async (api) => {
       const post = (path: string, body?: unknown) =>
         fetch(api + path, {
@@ -130,7 +137,7 @@ describe('a dashboard on another origin of the same site', () => {
 describe('a page of another site', () => {
   test('is signed out, although the browser has the cookie', async () => {
     const page = await newPage();
-    await signIn(page, 2);
+    await signIn(page);
     await page.goto(otherSite);
     await button(page, 'Email me a code').waitFor();
     await page.context().close();
@@ -142,8 +149,9 @@ describe('a page of another site', () => {
     await page.goto(`${otherSite}/settings`);
     await page.addScriptTag({ type: 'module', content: await bundle('dashboard/tokens.ts') });
     await page.waitForFunction(() => 'tokens' in globalThis);
+    const email = newAddress();
     const ticket = await page.evaluate((address) => tokens.requestCode(address), email);
-    const code = codeIn(await mailTo(service.url, email, 3));
+    const code = codeIn(await mailTo(service.url, email));
     await page.evaluate(([request, typed]) => tokens.signIn(request, typed), [ticket, code] as const);
     const user = await page.evaluate(() => tokens.session.call('getProfile'));
     expect(user.email).toBe(email);
