@@ -204,7 +204,7 @@ test('signing out all other sessions includes those started after the page loade
     expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
   }
   await page.reload();
-  await page.getByText('This session', { exact: true }).waitFor();
+  await page.locator('#sessions').getByText('This session').waitFor();
 });
 
 test('a change that needs a recent sign-in is confirmed by an emailed code on the same page and then carried out', async () => {

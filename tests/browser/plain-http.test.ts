@@ -49,6 +49,7 @@ async function signedIn(): Promise<Page> {
 
 test('a user signs in, reads and changes the account, and approves a device', async () => {
   expect(await page.evaluate(() => isSecureContext)).toBe(false);
+  await page.goto(`${address}/account`);
   await pressed(page, 'Edit profile');
   await page.getByLabel('Name').fill('Ada Lovelace');
   await pressed(page, 'Save');
