@@ -152,6 +152,10 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
 
   test.each<[string, Answers]>([
     ['with an item', { ...hello, SearchItems: ['aoao', [], ['/login/1']] }],
+    [
+      'while it is read',
+      { ...hello, ...anItem, ...session, GetSecret: 'org.freedesktop.Secret.Error.IsLocked' },
+    ],
     ['without an item', { ...hello, ...noItem, ...unlocked, Get: ['v', ['b', true]] }],
   ])('that is locked, %s, is there, and is not unlocked', async (_, answers) => {
     const { fake, storage } = await storageAt(answers);

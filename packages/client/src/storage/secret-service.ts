@@ -35,6 +35,8 @@ const collection = 'org.freedesktop.Secret.Collection';
 const item = 'org.freedesktop.Secret.Item';
 /** The path that stands for none. */
 const none = '/';
+/** It may be locked between two calls. */
+const lockedCode = 'org.freedesktop.Secret.Error.IsLocked';
 /** What the bus says if no Secret Service runs or can be started, or if a sandbox keeps this process from it. */
 const absentCodes =
   /^org\.freedesktop\.DBus\.Error\.(ServiceUnknown|NameHasNoOwner|AccessDenied|UnknownMethod|UnknownObject|UnknownInterface|Spawn\..*)$/;
@@ -56,6 +58,7 @@ export function secretItem(
       return await withSessionBus(bus, milliseconds, work);
     } catch (error) {
       if (error instanceof NoBus) throw new KeychainAbsent(error.message);
+      if (error instanceof BusError && error.code === lockedCode) throw new KeychainLocked();
       if (error instanceof BusError && absentCodes.test(error.code))
         throw new KeychainAbsent('no Secret Service runs');
       throw error;
