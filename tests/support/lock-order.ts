@@ -7,7 +7,7 @@ import type { Database, Executor } from '../../packages/server/src/platform/data
 /** Rows owned by an account: cascades delete them under its lock, and their foreign keys lock it. */
 const owned =
   /^(?:insert into|update|delete from) "(?:sessions|passkeys|authorization_codes|device_authorizations|email_changes|notices|notice_windows|memberships)"/;
-const logWrite = /^(?:insert into|update|delete from) "(?:events|event_chains)"/;
+const logWrite = /^(?:insert into|update|delete from) "(?:events|event_chains|log_totals)"/;
 const freeLogLock = /from "event_chains".* skip locked$/s;
 const linkWrite = /^(?:update|delete from) "magic_links"/;
 const addressLock = /lock_address\(|address_locks/;

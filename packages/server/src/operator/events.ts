@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
 import { AuthError, invalidRequest } from '../platform/errors.ts';
-import { auditLogs } from '../security-log/events/auditing.ts';
+import { auditLogs, auditTotals } from '../security-log/events/auditing.ts';
 import {
   exportEvents,
   listEventsAfterPosition,
@@ -96,10 +96,17 @@ async function verify(ctx: Context, options: { user?: string; lenient?: true }):
     const more = audit.findings.length - shown.length;
     await write([...lines, ...(more > 0 ? [`${userId}: and ${more} more`] : [])].join('\n'));
   }
+  const totals = await auditTotals(ctx);
+  total.retired += totals.retired;
+  if (!totals.isComplete)
+    await write(
+      'removed: a log has fewer events than were counted: it was set back, or its account was removed',
+    );
   const { accounts, damaged, events, retired } = total;
-  if (damaged > 0 || (retired > 0 && !options.lenient)) process.exitCode = 1;
+  if (!totals.isComplete || damaged > 0 || (retired > 0 && !options.lenient)) process.exitCode = 1;
   const scope = retired > 0 ? ' in the events that can be checked' : '';
-  const outcome = damaged > 0 ? `${counted(damaged, 'log')} not intact` : `no changes found${scope}`;
+  const found = damaged > 0 ? `${counted(damaged, 'log')} not intact` : 'events are missing';
+  const outcome = damaged > 0 || !totals.isComplete ? found : `no changes found${scope}`;
   const lines = [`Checked ${counted(events, 'event')} of ${counted(accounts, 'account')}: ${outcome}.`];
   if (retired > 0) {
     lines.push(

@@ -17,6 +17,7 @@ import type { Executor, Value } from './executor.ts';
 import { up as schema } from './migrations/0001-first.ts';
 import { up as noAccessIndexes } from './migrations/0002-no-access-indexes-from-0001.ts';
 import { up as ordinals } from './migrations/0003-ordinals-from-0001.ts';
+import { up as logTotals } from './migrations/0004-log-totals-from-0003.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -28,6 +29,7 @@ export const migrations: Migrations = {
   '0001-first': { up: schema },
   '0002-no-access-indexes-from-0001': { up: noAccessIndexes },
   '0003-ordinals-from-0001': { up: ordinals },
+  '0004-log-totals-from-0003': { up: logTotals },
 };
 
 export const migrationNames = Object.keys(migrations);

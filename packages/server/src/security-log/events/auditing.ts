@@ -3,6 +3,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { type Audit, Auditor, macBeforeNext, sealChain, sealingKeyOf } from './chain.ts';
 import { accounts, batchSize, eventsOf } from './reading.ts';
 import * as store from './store.ts';
+import { checkChainCount, checkTotal } from './totals.ts';
 
 /** Audits the log of one user or, one after the other, of all users. Concurrent writes to a log are not reported as defects. */
 export async function* auditLogs(
@@ -36,7 +37,24 @@ async function auditLog(
   }
   const auditor = new Auditor(ctx.logKeys, chain);
   for await (const row of eventsOf(on, userId)) auditor.take(row);
-  return auditor.finish();
+  const audit = auditor.finish();
+  const count = checkChainCount(ctx.logKeys, chain);
+  if (count === 'changed') audit.findings.push({ problem: 'end changed', where: 'the number of its events' });
+  if (count === 'retired') audit.retired += 1;
+  return audit;
+}
+
+/** Whether the logs have as many events as were counted; `retired` how many totals cannot be checked. */
+export async function auditTotals({
+  db,
+  logKeys,
+}: Pick<Context, 'db' | 'logKeys'>): Promise<{ readonly isComplete: boolean; readonly retired: number }> {
+  const rows = await store.listTotals(db.read, {});
+  const states = rows.map((row) => (row.total === row.counted ? checkTotal(logKeys, row) : 'changed'));
+  return {
+    isComplete: !states.includes('changed'),
+    retired: states.filter((state) => state === 'retired').length,
+  };
 }
 
 /**

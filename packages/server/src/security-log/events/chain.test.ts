@@ -52,6 +52,10 @@ function makeLog(count: number, swept: number, userId = 'usr_a'): Log {
     head_mac: mac,
     head_at: 1000 + count,
     oldest_at: null,
+    bucket: 0,
+    counted: 0,
+    counted_seq: 0,
+    count_seal: '',
   };
   return { chain: { ...ends, seal: sealChain(both, ends) }, events: all.slice(swept) };
 }

@@ -51,7 +51,16 @@ export const sealChain = (keys: LogKeys, chain: Omit<ChainRow, 'seal'>): string 
 export const sealingKeyOf = (mac: string): string => mac.split('.')[0]!;
 
 /** `retired`: made with a key that is not configured, so it cannot be verified. */
-type Check = 'good' | 'changed' | 'retired';
+export type Check = 'good' | 'changed' | 'retired';
+
+export type Fields = Parameters<typeof bytesOf>[0];
+
+/** A seal over a list of values, for what is not a chain. */
+export const sealOf = (keys: LogKeys, label: string, fields: Fields): string =>
+  signed(keys.signing, label, bytesOf(fields));
+
+export const checkSeal = (keys: LogKeys, label: string, fields: Fields, seal: string): Check =>
+  check(keys, label, bytesOf(fields), seal);
 
 function check(keys: LogKeys, label: string, bytes: Buffer, mac: string): Check {
   if (mac === noMac) return 'changed';

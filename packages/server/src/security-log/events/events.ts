@@ -18,6 +18,7 @@ import {
 import { detailOf, type EventDetail } from './detail.ts';
 import { type FailedSignIn, failureType, findEntry } from './failures.ts';
 import * as store from './store.ts';
+import { addToTotal, nextCount } from './totals.ts';
 
 export type { EventDetail };
 
@@ -240,11 +241,12 @@ async function lockChain(tx: Executor, userId: string): Promise<ChainRow | undef
 }
 
 /**
- * Waits until no sweep is deleting events of a locked account, and keeps the next one away. Call it before deleting the account:
- * that deletes the events before the chain, and the sweep locks the chain before the events.
+ * For an account that is locked and about to be deleted: takes its events out of the total, and waits until no sweep is deleting any of
+ * them. The deletion deletes the events before the chain, and the sweep locks the chain before the events.
  */
-export async function lockLog(tx: Executor, userId: string): Promise<void> {
-  await store.lockChain(tx, { user_id: userId });
+export async function closeLog(ctx: Context, tx: Executor, userId: string): Promise<void> {
+  const [chain] = await store.lockChain(tx, { user_id: userId });
+  if (chain) await addToTotal(ctx, tx, chain.bucket, -chain.counted);
 }
 
 async function append(
@@ -274,7 +276,9 @@ async function append(
     head_mac: mac,
     head_at: row.created_at,
     oldest_at: chain.oldest_at ?? row.created_at,
+    ...nextCount(ctx.logKeys, chain, row.seq),
   };
   await store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next), seen: chain.seal });
   await store.insertEvent(tx, { ...row, mac });
+  await addToTotal(ctx, tx, next.bucket, 1);
 }

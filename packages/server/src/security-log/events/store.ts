@@ -106,9 +106,68 @@ export const insertChain = statement<{ user_id: string }>()((db, p, dialect) =>
 export const updateChain = statement<Tables['event_chains'] & { seen: string }>()((db, p) =>
   db
     .updateTable('event_chains')
-    .set(named(p, ['base_seq', 'base_mac', 'head_seq', 'head_mac', 'head_at', 'oldest_at', 'seal']))
+    .set(
+      named(p, [
+        'base_seq',
+        'base_mac',
+        'head_seq',
+        'head_mac',
+        'head_at',
+        'oldest_at',
+        'seal',
+        'bucket',
+        'counted',
+        'counted_seq',
+        'count_seal',
+      ]),
+    )
     .where('user_id', '=', p.user_id)
     .where('seal', '=', p.seen),
+);
+
+/** Locks the total of a bucket until the transaction ends. Locked last, after the chain that it counts. */
+export const lockTotal = statement<{ bucket: number }>()((db, p, dialect) =>
+  db
+    .selectFrom('log_totals')
+    .selectAll()
+    .where('bucket', '=', p.bucket)
+    .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
+);
+
+/** Creates the total of a bucket; does nothing if it has one. */
+export const insertTotal = statement<{ bucket: number }>()((db, p) =>
+  db
+    .insertInto('log_totals')
+    .values({ bucket: p.bucket, total: 0, seal: '' })
+    .onConflict((c) => c.column('bucket').doNothing()),
+);
+
+export const updateTotal = statement<Tables['log_totals']>()((db, p) =>
+  db
+    .updateTable('log_totals')
+    .set(named(p, ['total', 'seal']))
+    .where('bucket', '=', p.bucket),
+);
+
+/** The total of each bucket beside what the chains in it have counted, as of one moment. */
+export const listTotals = statement()((db) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('event_chains')
+        .select(['bucket', 'counted', sql<number>`0`.as('total'), sql<string>`''`.as('seal')])
+        .unionAll(
+          db.selectFrom('log_totals').select(['bucket', sql<number>`0`.as('counted'), 'total', 'seal']),
+        )
+        .as('t'),
+    )
+    .select((e) => [
+      'bucket',
+      e.cast<number>(e.fn.sum('counted'), 'bigint').as('counted'),
+      e.cast<number>(e.fn.sum('total'), 'bigint').as('total'),
+      e.fn.max('seal').as('seal'),
+    ])
+    .groupBy('bucket'),
 );
 
 /** Sets the time from which the sweep looks for expired events in a chain. */

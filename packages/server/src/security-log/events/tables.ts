@@ -25,6 +25,15 @@ declare module '../../platform/database/schema.ts' {
       head_at: number;
       oldest_at: number | null;
       seal: string;
+      bucket: number;
+      counted: number;
+      counted_seq: number;
+      count_seal: string;
+    };
+    log_totals: {
+      bucket: number;
+      total: number;
+      seal: string;
     };
   }
 }

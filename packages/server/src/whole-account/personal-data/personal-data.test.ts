@@ -82,6 +82,7 @@ const impersonal: Record<string, string> = {
   address_locks: 'the numbers of locks',
   feed_readers: 'how far services have read the feed',
   feed_acknowledgements: 'positions in the feed',
+  log_totals: 'how many events all logs have had',
   rate_limits: 'counters under hashed keys, until their window ends',
   declarations: 'what services have declared',
   service_keys: 'credentials of other services, not of people',

@@ -11,7 +11,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { untilDone } from '../../platform/database/races.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { deleteMailsOf, enqueueMail } from '../../platform/mail/outbox.ts';
-import { lockLog } from '../../security-log/events/events.ts';
+import { closeLog } from '../../security-log/events/events.ts';
 import { findReader } from '../../security-log/notices/notices.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
 import { deleteMagicLinksTo } from '../../sign-in/magic-links/magic-links.ts';
@@ -73,7 +73,7 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
     reference: languageOf(reader?.locale) ?? '',
     expiresAt: ctx.clock() + lastMailTtlMs,
   });
-  await lockLog(tx, userId);
+  await closeLog(ctx, tx, userId);
   await deleteUser(ctx, tx, userId);
 }
 

@@ -29,6 +29,7 @@ const isBackedUp: Readonly<Record<keyof Tables, boolean>> = {
   spent_challenges: true,
   events: true,
   event_chains: true,
+  log_totals: true,
   email_changes: true,
   notices: true,
   feed_events: true,
