@@ -42,22 +42,36 @@ test('neither do the command line and the program of the operator', async () => 
   await Promise.all([proxy.stop(), service.stop()]);
 });
 
+const main = join(import.meta.dir, '../../packages/cli/src/main.ts');
 const node = findNode();
-test.skipIf(node === undefined)('`doctor` on Node.js names the proxy settings that it ignores', async () => {
-  const doctor = async (env: Record<string, string>) => {
-    const home = newHome({
-      LATCHKEY_SERVER: 'https://0.0.0.0:9999',
-      HTTPS_PROXY: 'http://ada:secret@127.0.0.1:9999',
-      ALL_PROXY: 'socks5://127.0.0.1:9999',
-      ...env,
-    });
-    const main = join(import.meta.dir, '../../packages/cli/src/main.ts');
-    return (await runIn(home, [node!, '--no-warnings', '--experimental-strip-types', main, 'doctor'])).stdout;
-  };
-  const told = await doctor({ NODE_USE_ENV_PROXY: '1' });
-  expect(told).toMatch(/^- +Proxies +HTTPS_PROXY=http:\/\/\*\*\*@127.0.0.1:9999$/m);
+
+/** What `doctor` prints about a server on another machine. */
+async function doctor(command: readonly string[], env: Record<string, string>): Promise<string> {
+  const home = newHome({
+    LATCHKEY_SERVER: 'https://0.0.0.0:9999',
+    HTTPS_PROXY: 'http://ada:secret@127.0.0.1:9999',
+    ...env,
+  });
+  return (await runIn(home, [...command, main, 'doctor'])).stdout;
+}
+
+const inUse = (name: string) => new RegExp(`^- +Proxies +${name}=http://\\*\\*\\*@127.0.0.1:9999$`, 'm');
+
+test('`doctor` names the proxy settings that its runtime ignores', async () => {
+  const https_proxy = 'http://ada:secret@127.0.0.1:9999';
+  const output = await doctor([process.execPath], { https_proxy });
+  expect(output).toMatch(inUse('https_proxy'));
+  expect(output).toMatch(/^! +Proxies +Bun ignores HTTPS_PROXY$/m);
+  expect(await doctor([process.execPath], {})).not.toContain('ignores');
+});
+
+test.skipIf(node === undefined)('and so it does on Node.js', async () => {
+  const command = [node!, '--no-warnings', '--experimental-strip-types'];
+  const ALL_PROXY = 'socks5://127.0.0.1:9999';
+  const told = await doctor(command, { NODE_USE_ENV_PROXY: '1', ALL_PROXY });
+  expect(told).toMatch(inUse('HTTPS_PROXY'));
   expect(told).toMatch(/^! +Proxies +Node\.js ignores ALL_PROXY$/m);
-  const untold = await doctor({});
+  const untold = await doctor(command, { ALL_PROXY });
   expect(untold).toMatch(/^! +Proxies +Node\.js ignores HTTPS_PROXY, ALL_PROXY$/m);
   expect(untold).toContain('NODE_USE_ENV_PROXY=1');
 });

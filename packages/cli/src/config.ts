@@ -15,8 +15,10 @@ const proxyNames = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'N
 /** That only Bun follows. */
 const bunProxyNames = ['ALL_PROXY', 'all_proxy'];
 
-const isProxyFollowed = (name: string): boolean =>
-  process.versions.bun !== undefined || (followsProxySettings() && proxyNames.includes(name));
+/** Both runtimes prefer a setting in lower case. */
+const isProxyFollowed = ({ name }: ProxySetting, _: number, all: readonly ProxySetting[]): boolean =>
+  (process.versions.bun !== undefined || (followsProxySettings() && proxyNames.includes(name))) &&
+  (name === name.toLowerCase() || !all.some((other) => other.name === name.toLowerCase()));
 
 /** Empty without HOME for a user without an entry in the password file, as in a container: not every command needs it. */
 function homeDirectory(): string {
@@ -79,7 +81,7 @@ export function readConfig() {
     /** There is a screen on which a browser can open. */
     hasScreen: process.platform !== 'linux' || isSet('DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME'),
     /** The proxy settings that requests follow, except those to this machine. */
-    proxies: settings.filter(({ name }) => isProxyFollowed(name)),
-    ignoredProxies: settings.filter(({ name }) => !isProxyFollowed(name)),
+    proxies: settings.filter(isProxyFollowed),
+    ignoredProxies: settings.filter((...setting) => !isProxyFollowed(...setting)),
   };
 }

@@ -255,15 +255,22 @@ function proxyChecks(
   const list = used.map((setting) => `${setting.name}=${setting.value}`).join(' ');
   const isLocal = isLoopbackHost(new URL(server).hostname);
   const text = list && isLocal ? `${list}; not used for a server on this machine` : list || 'none in use';
-  const names = ignored.map((setting) => setting.name).filter((name) => !/^no_proxy$/i.test(name));
+  const names = ignored
+    .map((setting) => setting.name)
+    .filter((name) => used.length > 0 || !/^no_proxy$/i.test(name));
   if (names.length === 0) return [{ name, state: 'note', text }];
+  const runtime = process.versions.bun === undefined ? 'Node.js' : 'Bun';
+  const hint =
+    used.length > 0
+      ? `${runtime} prefers a setting in lower case${runtime === 'Bun' ? '' : ', and does not know ALL_PROXY'}.`
+      : 'Node.js uses HTTPS_PROXY and HTTP_PROXY if NODE_USE_ENV_PROXY=1 is set.';
   return [
     { name, state: 'note', text },
     {
       name,
       state: isLocal ? 'note' : 'warning',
-      text: `Node.js ignores ${names.join(', ')}`,
-      hint: isLocal ? undefined : 'Node.js uses HTTPS_PROXY and HTTP_PROXY if NODE_USE_ENV_PROXY=1 is set.',
+      text: `${runtime} ignores ${names.join(', ')}`,
+      hint: isLocal ? undefined : hint,
     },
   ];
 }
