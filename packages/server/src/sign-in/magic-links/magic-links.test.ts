@@ -286,7 +286,6 @@ onBothDatabases('magic links', (open, dialect) => {
       `${token}A`,
       altered,
       token.toUpperCase(),
-      ` ${token}`,
     ];
     invalid.push(token.replace('lk_ml_', 'lk_mr_'), body.request.replace('lk_mr_', 'lk_ml_'), 'x', '\u0000');
     const before = t.statements.length;

@@ -2,7 +2,7 @@
 // from the database before and after each operation, so a cause that is forgotten fails here, and so does an
 // endpoint without a step.
 
-import { expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import type { endpoints } from '@latchkey/contract/endpoints';
 import {
   addPasskey,
@@ -449,6 +449,7 @@ onBothDatabases('the causes of events', (open) => {
     }));
     return opened;
   };
+  afterAll(async () => (await shared()).t.close());
   let accounts = 0;
 
   for (const [name, step] of steps) {
@@ -487,6 +488,5 @@ onBothDatabases('the causes of events', (open) => {
     expect((await t.ask('DELETE', '/sessions/ses_unknown', { token })).status).toBe(404);
     expect(await linkTokenFor(t, 'failing@example.com')).not.toBe('');
     expect(await reader.read()).toEqual([]);
-    await t.close();
   });
 });
