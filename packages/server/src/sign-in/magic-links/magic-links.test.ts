@@ -280,13 +280,7 @@ onBothDatabases('magic links', (open, dialect) => {
     const [mail] = await t.mails();
     const token = mail!.token;
     const altered = token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A');
-    const invalid = [
-      body.request,
-      token.slice(0, -1),
-      `${token}A`,
-      altered,
-      token.toUpperCase(),
-    ];
+    const invalid = [body.request, token.slice(0, -1), `${token}A`, altered, token.toUpperCase()];
     invalid.push(token.replace('lk_ml_', 'lk_mr_'), body.request.replace('lk_mr_', 'lk_ml_'), 'x', '\u0000');
     const before = t.statements.length;
     for (const text of invalid) expect(outcomes([await verify(t, text)])).toEqual(['400 invalid_grant']);
