@@ -246,8 +246,7 @@ describe('an interrupted login leaves nothing', () => {
     holdTokens = held.promise;
     const terminal = login();
     const page = comeBack(await linkOf(terminal), 'approve', 'held@example.com');
-    const deadline = Date.now() + 10_000;
-    while ((await devices()) === 0 && Date.now() < deadline) await Bun.sleep(50);
+    await until(async () => (await devices()) > 0, 'the session');
     terminal.type(interrupt);
     await terminal.shows(/\^C/);
     held.resolve();

@@ -93,21 +93,26 @@ test('a login succeeds even if the server does not say who signed in', async () 
   expect((await request(service.url, 'GET', '/me', { token })).body.email).toBe('shaky@example.com');
 });
 
+/** Within it a command learns of a signal. */
+const heldMs = 300;
+
 describe('Ctrl-C', () => {
   /**
    * A proxy to the service that interrupts the running command when the first successful response of `path` is due. It
-   * holds that response and all later ones of the path.
+   * holds that response and all later ones of the path, for a while or until the command has ended.
    */
-  function interrupter(path: string, holdMilliseconds: number, unanswered: readonly string[] = []) {
+  function interrupter(path: string, hold: 'for a while' | 'to the end', unanswered: readonly string[] = []) {
     let child: ReturnType<typeof spawn> | undefined;
     let isInterrupted = false;
+    const ended = Promise.withResolvers<void>();
+    const held = () => (hold === 'to the end' ? ended.promise : Bun.sleep(heldMs));
     const proxy = proxyTo(service, async (_, pathname, forward) => {
-      if (unanswered.some((end) => pathname.endsWith(end))) await Bun.sleep(holdMilliseconds);
+      if (unanswered.some((end) => pathname.endsWith(end))) await ended.promise;
       const response = await forward();
       if (child && response.ok && pathname.endsWith(path)) {
         if (!isInterrupted) child.kill('SIGINT');
         isInterrupted = true;
-        await Bun.sleep(holdMilliseconds);
+        await held();
       }
       return response;
     });
@@ -129,6 +134,7 @@ describe('Ctrl-C', () => {
         const code = await running.exited;
         hasEnded(running.pid);
         child = undefined;
+        ended.resolve();
         return { code, stderr };
       },
     };
@@ -162,17 +168,15 @@ describe('Ctrl-C', () => {
   );
 
   test.each([
-    ['whose tokens are on their way', 300],
-    ['whose last poll gets no response', 8000],
-  ])('in a login %s ends the new session', async (name, holdMilliseconds) => {
-    const proxy = interrupter('/token', holdMilliseconds);
+    ['whose tokens are on their way', 'for a while'],
+    ['whose last poll gets no response', 'to the end'],
+  ] as const)('in a login %s ends the new session', async (name, hold) => {
+    const proxy = interrupter('/token', hold);
     const home = newHome({ LATCHKEY_SERVER: proxy.url });
     const email = `${name.replaceAll(' ', '-')}@example.com`;
-    const started = performance.now();
     const { code, stderr } = await proxy.run(home, ['login'], email);
     expect(code).toBe(130);
     expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
-    expect(performance.now() - started).toBeLessThan(8000);
     expect(await deviceSessions(email)).toEqual([]);
     expect(await storeOf(home, proxy.url).read()).toBeNull();
     await proxy.stop();
@@ -184,7 +188,7 @@ describe('Ctrl-C', () => {
     const proxy = proxyTo(service, async (_, path, forward) => {
       if (path.endsWith('/revoke')) {
         for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) running.child?.kill(signal);
-        await Bun.sleep(300);
+        await Bun.sleep(heldMs);
       }
       return forward();
     });
@@ -204,7 +208,7 @@ describe('Ctrl-C', () => {
   });
 
   test('in a login whose server does not respond to that either says what may be left', async () => {
-    const proxy = interrupter('/token', 8000, ['/revoke']);
+    const proxy = interrupter('/token', 'to the end', ['/revoke']);
     const home = newHome({ LATCHKEY_SERVER: proxy.url });
     const { code, stderr } = await proxy.run(home, ['login'], 'unanswered@example.com');
     expect(code).toBe(130);
@@ -215,7 +219,7 @@ describe('Ctrl-C', () => {
   });
 
   test('during a refresh says so, and the next command completes the refresh', async () => {
-    const proxy = interrupter('/refresh', 1000);
+    const proxy = interrupter('/refresh', 'to the end');
     const home = newHome({ LATCHKEY_SERVER: proxy.url });
     await storeLogin(home, service.url, 'refreshing@example.com', proxy.url);
     await expireAccessToken(home, proxy.url);

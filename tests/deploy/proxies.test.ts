@@ -7,12 +7,11 @@ import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { linkTokenIn, mailTo } from '../support/http.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const deploy = join(import.meta.dir, '../../deploy');
 /** Where the client connects from. The proxies connect from 127.0.0.1, the only address that the service trusts. */
 const clientAddress = '127.0.0.2';
-const deadlineMs = 15_000;
-const pollMs = 50;
 
 interface Ports {
   readonly http: number;
@@ -84,14 +83,8 @@ async function behind(proxy: Proxy, ready: () => boolean, work: () => Promise<vo
   endAtExit(child.pid);
   const printed = new Response(child.stderr).text();
   try {
-    const deadline = Date.now() + deadlineMs;
-    while (!ready()) {
-      if (child.exitCode !== null || Date.now() > deadline) {
-        child.kill();
-        throw new Error(`the proxy is not ready: ${await printed}`);
-      }
-      await Bun.sleep(pollMs);
-    }
+    await until(() => child.exitCode !== null || ready(), 'the proxy');
+    if (child.exitCode !== null) throw new Error(`the proxy ended: ${await printed}`);
     await work();
   } finally {
     child.kill();

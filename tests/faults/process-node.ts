@@ -6,6 +6,7 @@ import { spawnSync } from 'bun';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import type { FaultNode } from './site.ts';
 import { apiOf } from './world.ts';
 
@@ -22,8 +23,6 @@ const serverMain = join(import.meta.dir, '../../packages/server/src/main.ts');
 const clockPreload = join(import.meta.dir, 'clock-preload.ts');
 /** A write beyond the size that a file may have then fails with an error, and kills nobody. */
 const program = ['sh', '-c', 'trap "" XFSZ; exec "$0" "$@"', process.execPath, serverMain];
-const recoveryDeadlineMs = 60_000;
-const pollMs = 50;
 const enoughDescriptors = 1024;
 
 /** Sets a soft limit of a process that runs. */
@@ -130,16 +129,15 @@ export class ProcessNode implements FaultNode {
 
   /** Resolves when it answers a request that writes. Every try comes from another address, or there would be too many. */
   async recovered(anyAddress: () => string): Promise<void> {
-    const deadline = Date.now() + recoveryDeadlineMs;
-    for (;;) {
-      try {
-        return void (await apiOf(this, anyAddress()).call('startDeviceAuthorization', { body: {} }));
-      } catch (error) {
-        if (Date.now() > deadline)
-          throw new Error(`${this.name} did not recover: ${error}\n${this.log().slice(-30).join('\n')}`);
-        await Bun.sleep(pollMs);
-      }
-    }
+    let reason: unknown;
+    const isRecovered = () =>
+      apiOf(this, anyAddress())
+        .call('startDeviceAuthorization', { body: {} })
+        .then(Boolean, (error: unknown) => {
+          reason = error;
+          return false;
+        });
+    await until(isRecovered, () => `${this.name}: ${reason}\n${this.log().slice(-30).join('\n')}`);
   }
 
   close(): void {

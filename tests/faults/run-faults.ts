@@ -1,6 +1,7 @@
 // Lets a crowd use a service while one fault after another happens to it, and checks what they saw.
 
 import { type Random, randomFrom } from '../support/random.ts';
+import { until } from '../support/until.ts';
 import { excusedMails, lostMails, violationsIn } from './checker.ts';
 import { liveIn, verify } from './crowd.ts';
 import type { Outcome } from './history.ts';
@@ -46,7 +47,6 @@ const usualFaultMs = 1_500;
 const longFaultMs = 8_000;
 const calmMs = 500;
 const mailDeadlineMs = 120_000;
-const crowdDeadlineMs = 120_000;
 const pollMs = 250;
 /** How many tokens are presented once more at the end, and how many at a time. */
 const finalTokens = 800;
@@ -63,11 +63,8 @@ function* shuffled(faults: readonly Fault[], random: Random): Generator<Fault> {
 
 /** Waits until somebody has signed in and refreshed, and somebody else has guessed: then every kind of client is at work. */
 async function awaitCrowd({ recorder: { operations } }: World): Promise<void> {
-  const deadline = Date.now() + crowdDeadlineMs;
-  while (!(operations['refresh']?.done && operations['wrong user code']?.refused)) {
-    if (Date.now() > deadline) throw new Error('nobody could sign in before the first fault');
-    await Bun.sleep(pollMs);
-  }
+  const isAtWork = () => !!(operations['refresh']?.done && operations['wrong user code']?.refused);
+  await until(isAtWork, 'somebody to sign in before the first fault');
 }
 
 /** Makes one fault after the other, until the time is over. Returns how long each recovery took. */

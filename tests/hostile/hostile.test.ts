@@ -7,7 +7,7 @@ import { seed } from '../support/seed.ts';
 import { startService } from '../support/service.ts';
 import { attack } from './attack.ts';
 
-const requestsOf = { sqlite: isLong ? 100_000 : 6_000, postgres: 50_000 };
+const requestsOf = { sqlite: isLong ? 100_000 : 3_000, postgres: 50_000 };
 
 test.each(processDialects)(
   'no hostile request gets a server error, hangs, or puts a secret in the log (%s)',

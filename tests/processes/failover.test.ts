@@ -48,7 +48,6 @@ function write(nodes: readonly TestService[], tokens: string[]): Writing {
       if (started !== undefined) codes!.push(JSON.parse(started).device_code);
       const token = tokens.pop();
       if (token !== undefined) await revoke(node, token);
-      await Bun.sleep(1);
     }
   });
   return {

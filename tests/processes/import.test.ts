@@ -3,10 +3,10 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createPublicKey, randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { tokenSet } from '@latchkey/contract/tokens';
-import { spawn } from 'bun';
+import { spawn, spawnSync } from 'bun';
 import postgres from 'postgres';
 import {
   type Authenticator,
@@ -20,6 +20,7 @@ import { apiAt, loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { serverProgram } from '../support/server-program.ts';
 import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** An authenticator with a passkey that another service with the same origin registered, and its line members. */
 function registeredElsewhere(origin: string) {
@@ -269,18 +270,25 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         organizations: [{ slug: 'acme', role: 'member' }],
       }));
       const crowd = join(directory, 'crowd.jsonl');
-      writeFileSync(crowd, people.map((line) => JSON.stringify(line)).join('\n'));
-      const child = spawn([...serverProgram, 'users', 'import', crowd], {
+      const lines = people.map((line) => `${JSON.stringify(line)}\n`);
+      writeFileSync(crowd, lines.join(''));
+      // It waits for the rest of the lines, so that it is killed in the middle.
+      const pipe = join(directory, 'crowd');
+      expect(spawnSync(['mkfifo', pipe]).exitCode).toBe(0);
+      const writer = openSync(pipe, 'r+');
+      writeSync(writer, lines.slice(0, 30).join(''));
+      const child = spawn([...serverProgram, 'users', 'import', pipe], {
         cwd: directory,
         env: { PATH: process.env['PATH'] ?? '', ...service.env },
         stdout: 'ignore',
         stderr: 'ignore',
       });
       endAtExit(child.pid);
-      while ((await countUsers()) < before + 20 && child.exitCode === null) await Bun.sleep(5);
+      await until(async () => (await countUsers()) >= before + 20, 'the first accounts');
       child.kill('SIGKILL');
       await child.exited;
       hasEnded(child.pid);
+      closeSync(writer);
       const done = (await countUsers()) - before;
       expect(done).toBeGreaterThanOrEqual(20);
       expect(done).toBeLessThan(people.length);

@@ -34,7 +34,8 @@ test('of 64 parallel refreshes of one token on three nodes exactly one succeeds,
   const answers = await refreshEverywhere(tokens.refresh_token);
   const winners = answers.filter((answer) => answer.status === 200);
   expect(winners).toHaveLength(1);
-  expect(answers.filter((answer) => answer.status === 400)).toHaveLength(parallel - 1);
+  // A busy database may refuse some before it has looked at their token.
+  expect(answers.filter(({ status }) => status === 400 || status === 503)).toHaveLength(parallel - 1);
   for (const token of [winners[0]!.body.access_token, tokens.access_token, other.access_token]) {
     expect((await request(nodeOf(2), 'GET', '/me', { token })).status).toBe(200);
   }
@@ -77,19 +78,20 @@ test('device polls that race on three nodes start one session', async () => {
 test('while the database restarts, requests get at worst a 503, and the nodes recover', async () => {
   const tokens = await loginByMail(nodeOf(0), 'restart@example.com');
   const statuses = new Set<number>();
+  const ask = async (index: number) => {
+    const { status } = await request(nodeOf(index), 'GET', '/me', { token: tokens.access_token });
+    statuses.add(status);
+    return status;
+  };
   let running = true;
   const load = Array.from({ length: 6 }, async (_, index) => {
-    while (running) {
-      statuses.add((await request(nodeOf(index), 'GET', '/me', { token: tokens.access_token })).status);
-      await Bun.sleep(5);
-    }
+    while (running) await ask(index);
   });
   await (await startPostgres()).restart('immediate');
-  await Bun.sleep(500);
+  for (const index of nodes.keys()) await until(async () => (await ask(index)) === 200);
   running = false;
   await Promise.all(load);
   expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
-  expect((await request(nodeOf(0), 'GET', '/me', { token: tokens.access_token })).status).toBe(200);
 });
 
 test('processes on PostgreSQL share a port, and when one ends, the other one answers', async () => {

@@ -10,8 +10,6 @@ import { serverProgram } from '../support/server-program.ts';
 import { type RunningOperator, runOperator, startOperator, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const waitDeadlineMs = 20_000;
-
 interface Followed {
   readonly position: number;
   readonly id: string;
@@ -75,10 +73,10 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     });
     // `head` ends after the first line; the command finds out when it writes the next events.
     const output = new Response(child.stdout).text();
-    for (const deadline = Date.now() + waitDeadlineMs; child.exitCode === null && Date.now() < deadline; ) {
+    await until(async () => {
       await loginByMail(service.url, 'ada@example.com');
-      await Promise.race([child.exited, Bun.sleep(300)]);
-    }
+      return child.exitCode !== null;
+    }, 'the end of the command');
     const stderr = await new Response(child.stderr).text();
     expect([await child.exited, stderr]).toEqual([0, expect.stringMatching(/^Store: \S+\n$/)]);
     expect(linesOf(await output)).toHaveLength(1);

@@ -10,6 +10,7 @@ import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, runOperatorInto, startService, temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -149,7 +150,8 @@ test('sessions that were refreshed under a key depend on it, although a refresh 
   const file = join(service.directory, 'latchkey.keys');
   const { refresh_token } = await loginByMail(service.url, 'ada@example.com');
   const [older] = idsOf(readFileSync(file, 'utf8'));
-  await Bun.sleep(5);
+  const signedInAt = Date.now();
+  await until(() => Date.now() > signedInAt);
   await request(service.url, 'POST', '/refresh', { json: { refresh_token } });
   await done(service.env, 'keys', 'add');
   await done(service.env, 'keys', 'promote', idsOf(readFileSync(file, 'utf8'))[1]!);
@@ -223,11 +225,11 @@ test('whoever reads the key file, also after a kill, finds the old ring or the n
   for (let kills = 0; kills < 3; kills++) {
     const writer = spawn([process.execPath, worker, ...rings], { cwd: directory, env, stderr: 'inherit' });
     endAtExit(writer.pid);
-    const deadline = Date.now() + 20_000;
-    for (let reads = 0; reads < 20_000 || (seen.size < 2 && Date.now() < deadline); reads++) {
-      seen.add(readFileSync(file, 'utf8'));
-      if (reads % 100 === 0) await Bun.sleep(0);
-    }
+    let rounds = 0;
+    await until(() => {
+      for (let reads = 0; reads < 100; reads++) seen.add(readFileSync(file, 'utf8'));
+      return ++rounds >= 100 && seen.size >= 2;
+    }, 'both rings');
     writer.kill('SIGKILL');
     await writer.exited;
     hasEnded(writer.pid);

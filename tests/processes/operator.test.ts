@@ -191,7 +191,7 @@ for (const dialect of processDialects) {
       const rotation = operator('keys', 'rotate-signing', '--at-once');
       let polling = true;
       const polled = (async () => {
-        for (; polling; await Bun.sleep(100)) await published();
+        while (polling) await published();
       })();
       const { code, stderr } = await rotation;
       const after = await published();

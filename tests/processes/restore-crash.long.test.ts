@@ -7,11 +7,11 @@ import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startOperator, temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** So many that SQLite writes pages of the transaction to its file before the end. */
 const accounts = 2_000;
 const minLogBytes = 500_000;
-const pollMs = 2;
 const maxAttempts = 20;
 
 const keys = generateKey();
@@ -30,10 +30,12 @@ async function killRestore(
   isInTheMiddle: () => boolean | Promise<boolean>,
 ): Promise<boolean> {
   const restore = startOperator(envOf(databaseUrl), 'restore', file);
-  const ended = restore.exited.then(() => true);
-  while (!(await isInTheMiddle())) {
-    if (await Promise.race([ended, Bun.sleep(pollMs)])) return false;
-  }
+  let hasEnded = false;
+  void restore.exited.then(() => {
+    hasEnded = true;
+  });
+  await until(async () => hasEnded || (await isInTheMiddle()), 'the middle of a restore');
+  if (hasEnded) return false;
   restore.kill('SIGKILL');
   expect(await restore.exited).toBe(137);
   return true;

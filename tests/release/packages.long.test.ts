@@ -16,6 +16,7 @@ import { nodes } from '../support/node.ts';
 import { addPasskeyAt, loginByPasskey } from '../support/passkeys.ts';
 import { expectReadme, readmeProgram, readmeWatcher } from '../support/readme.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const root = join(import.meta.dir, '../..');
 const target = temporaryDirectory();
@@ -209,7 +210,7 @@ test.each(['page', 'worker'])('the installed SDK, bundled for a browser, runs in
     },
     { source: await outputs[0]!.text(), kind },
   );
-  for (let tries = 0; !watcher.isDone() && tries < 200; tries++) await Bun.sleep(50);
+  await until(() => watcher.isDone());
   watcher.expectDone();
   await page.context().close();
 });

@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'bun';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { runOperator, type TestService, temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { newVisitor, type Visit, type Visitor } from './visitor.ts';
 
 interface Kind {
@@ -98,9 +99,6 @@ export interface RelyingParty {
   stop(): Promise<void>;
 }
 
-const startDeadlineMs = 30_000;
-const pollMs = 50;
-
 export async function startParty(service: TestService, kind: Kind): Promise<RelyingParty> {
   const { name, command, callback = '/callback', login = '/login', home = '/' } = kind;
   const port = reservePort();
@@ -132,17 +130,10 @@ export async function startParty(service: TestService, kind: Kind): Promise<Rely
     stderr: Bun.file(join(directory, 'err')),
   });
   endAtExit(child.pid);
-  for (const deadline = performance.now() + startDeadlineMs; ; await Bun.sleep(pollMs)) {
-    if (
-      await fetch(address, { redirect: 'manual' }).then(
-        () => true,
-        () => false,
-      )
-    )
-      break;
-    if (child.exitCode === null && performance.now() < deadline) continue;
+  const isThere = () => fetch(address, { redirect: 'manual' }).then(Boolean, () => false);
+  await until(async () => child.exitCode !== null || (await isThere()), name);
+  if (child.exitCode !== null)
     throw new Error(`${name} did not start: ${await Bun.file(join(directory, 'err')).text()}`);
-  }
   return {
     address,
     clientId,
