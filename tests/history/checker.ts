@@ -24,7 +24,7 @@ const hasEnded = (sessions: Sessions, { path }: StartedSession, end: End): boole
       })
     : path.includes(end.session);
 
-/** Whether the operation may have ended a session. Disowning a session also ends others that its owner was not told about. */
+/** Whether the operation may have ended a session. Disowning a session also ends what began since. */
 const mayEnd = ({ path, account, sentAt }: StartedSession, end: End): boolean =>
   end.session === undefined || end.how === 'disowned'
     ? end.account === account && sentAt < (end.answeredAt ?? Number.POSITIVE_INFINITY)

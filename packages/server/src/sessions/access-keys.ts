@@ -10,7 +10,7 @@ import type { Tables } from '../platform/database/schema.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHour, recordOncePerHourIn } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
-import { announceKey } from './announcements.ts';
+import { announceNewKey } from './announcements.ts';
 import { whyNotStarted } from './session-status.ts';
 import * as store from './store.ts';
 import { keyOf, sessionIdOf, storedScope } from './tokens.ts';
@@ -144,7 +144,7 @@ export async function startKey(
   await notify(ctx, tx, { kind: 'key_added', userId, sessionId, client, keyName: key.name });
   const detail = { ...detailOf(row), ...(key.trust && { issuer: key.trust.issuer }) };
   await recordEvent(ctx, tx, { type: 'key_created', userId, sessionId, client, detail });
-  await announceKey(ctx, tx, userId, row.id, 'create');
+  await announceNewKey(ctx, tx, userId, row.id);
   const shown = key.trust === null ? keyOf(ctx, secret, expiresAt) : undefined;
   return { id: row.id, key: shown, createdAt, expiresAt };
 }

@@ -1,35 +1,34 @@
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { type CredentialChange, writeFeedEvent } from '../security-log/feed/feed.ts';
+import { type CredentialChange, type FeedEvent, writeFeedEvents } from '../security-log/feed/feed.ts';
 
-type EndedSession = Pick<Tables['sessions'], 'id' | 'kind'>;
+type EndedSession = Pick<Tables['sessions'], 'id' | 'kind' | 'within_session_id'>;
 
-/** Announces to services that a key was made or removed, in the transaction that does so. Call it last. */
-export const announceKey = (
-  ctx: Context,
-  tx: Executor,
-  userId: string,
-  sessionId: string,
-  change_type: CredentialChange,
-): Promise<void> =>
-  writeFeedEvent(ctx, tx, {
-    type: 'credential-change',
-    userId,
-    sessionId,
-    detail: { credential_type: 'key', change_type },
-  });
+const keyEvent = (userId: string, sessionId: string, change_type: CredentialChange): FeedEvent => ({
+  type: 'credential-change',
+  userId,
+  sessionId,
+  detail: { credential_type: 'key', change_type },
+});
+
+/** Announces to services that a key was made, in the transaction that makes it. Call it last. */
+export const announceNewKey = (ctx: Context, tx: Executor, userId: string, id: string): Promise<void> =>
+  writeFeedEvents(ctx, tx, [keyEvent(userId, id, 'create')]);
 
 /**
- * Announces to services that a session or key has ended, in the transaction that ends it. Whatever ends a single session
- * calls this, last. Runs within the session need no announcement of their own.
+ * Announces to services that sessions, keys and runs have ended, in the transaction that ends them. Call it last. What is within
+ * another one of them, or within one that ends alone, needs no announcement of its own.
  */
-export const announceEnd = (
+export async function announceEnds(
   ctx: Context,
   tx: Executor,
   userId: string,
-  { id, kind }: EndedSession,
-): Promise<void> =>
-  kind === 'key'
-    ? announceKey(ctx, tx, userId, id, 'delete')
-    : writeFeedEvent(ctx, tx, { type: 'session-revoked', userId, sessionId: id });
+  ended: readonly EndedSession[],
+): Promise<void> {
+  const ids = new Set(ended.map(({ id }) => id));
+  const outermost = ended.filter(({ within_session_id }) => !ids.has(within_session_id ?? ''));
+  const eventOf = ({ id, kind }: EndedSession): FeedEvent =>
+    kind === 'key' ? keyEvent(userId, id, 'delete') : { type: 'session-revoked', userId, sessionId: id };
+  await writeFeedEvents(ctx, tx, outermost.map(eventOf));
+}

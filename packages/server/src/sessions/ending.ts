@@ -3,7 +3,10 @@ import type { Executor } from '../platform/database/executor.ts';
 import { type ClientInfo, noClient } from '../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
 import { recordRemovedKey } from './access-keys.ts';
-import { announceEnd } from './announcements.ts';
+import { announceEnds } from './announcements.ts';
+
+export { announceEnds };
+
 import * as store from './store.ts';
 
 /**
@@ -29,20 +32,6 @@ export const listActive = (ctx: Context, tx: Executor, userId: string) =>
 
 export type EndedSession = Awaited<ReturnType<typeof store.listActive>>[number];
 
-/** Announces to services that these sessions and keys have ended, in the transaction that ended them. Call it last. */
-export async function announceEnded(
-  ctx: Context,
-  tx: Executor,
-  userId: string,
-  ended: readonly EndedSession[],
-): Promise<void> {
-  const ids = new Set(ended.map(({ id }) => id));
-  for (const session of ended) {
-    // What is within another one that ended needs no announcement of its own.
-    if (!ids.has(session.within_session_id ?? '')) await announceEnd(ctx, tx, userId, session);
-  }
-}
-
 /** What the statements that end sessions return of each. */
 type EndedRow = Awaited<ReturnType<typeof store.endSession>>[number];
 
@@ -66,7 +55,7 @@ export async function recordEnd(
   if (row.kind === 'key') await recordRemovedKey(ctx, tx, { userId, by, client }, row, detail);
   else if (row.kind === 'run') await recordRun(ctx, tx, 'run_ended', { userId, client }, row, detail);
   else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId: row.id, client, detail });
-  await announceEnd(ctx, tx, userId, row);
+  await announceEnds(ctx, tx, userId, [row]);
 }
 
 /**

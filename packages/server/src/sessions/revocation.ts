@@ -6,7 +6,7 @@ import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { endServiceToken } from '../services/service-tokens/service-tokens.ts';
-import { announceEnd } from './announcements.ts';
+import { announceEnds } from './announcements.ts';
 import * as apps from './apps/store.ts';
 import { recordEnd } from './ending.ts';
 import * as runStore from './runs/store.ts';
@@ -163,5 +163,5 @@ export const endStolenSession = (
     if (!ended) return;
     await notify(ctx, tx, { kind: 'theft_stopped', userId, sessionId, client });
     await recordEvent(ctx, tx, { type, userId, sessionId, client });
-    await announceEnd(ctx, tx, userId, ended);
+    await announceEnds(ctx, tx, userId, [ended]);
   });

@@ -37,21 +37,31 @@ export type FeedEvent = { readonly userId: string } & (
  * Writes an event in the transaction of its cause. Until that transaction ends, no later event is handed out, so call it
  * last.
  */
-export async function writeFeedEvent(ctx: Context, tx: Executor, event: FeedEvent): Promise<void> {
-  const row = {
-    id: newId('evt_', ctx.random),
-    type: event.type,
-    user_id: event.userId,
-    session_id: 'sessionId' in event ? (event.sessionId ?? null) : null,
-    detail: JSON.stringify('detail' in event ? event.detail : {}),
-    now: ctx.clock(),
-  };
-  // Pipelined: one round trip for both, in this order.
+export const writeFeedEvent = (ctx: Context, tx: Executor, event: FeedEvent): Promise<void> =>
+  writeFeedEvents(ctx, tx, [event]);
+
+/** Writes any number of events like `writeFeedEvent`, with one mark for all of them: each mark is a lock on PostgreSQL. */
+export async function writeFeedEvents(
+  ctx: Context,
+  tx: Executor,
+  events: readonly FeedEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  // Pipelined: one round trip for all, in this order.
   await Promise.all([
     ...(tx.dialect === 'postgres' ? [store.announceWriter(tx, {})] : []),
-    store.insertEvent(tx, row),
+    ...events.map((event) => store.insertEvent(tx, rowOf(ctx, event))),
   ]);
 }
+
+const rowOf = (ctx: Context, event: FeedEvent) => ({
+  id: newId('evt_', ctx.random),
+  type: event.type,
+  user_id: event.userId,
+  session_id: 'sessionId' in event ? (event.sessionId ?? null) : null,
+  detail: JSON.stringify('detail' in event ? event.detail : {}),
+  now: ctx.clock(),
+});
 
 /** How far the feed can be read at a moment. */
 export interface FeedExtent {

@@ -209,6 +209,31 @@ onBothDatabases('"this was not me"', (open) => {
     await app.close();
   });
 
+  test('all runs that end with it cost one lock of the feed, of which PostgreSQL has a few thousand', async () => {
+    const app = await open();
+    const own = await app.login(ada);
+    const key = await createdKey(app, own, { name: 'build' });
+    await signInElsewhere(app);
+    await startedRun(app, key.key, { scope: 'profile' });
+    const columns = (await app.ctx.db.read.run<object>("SELECT * FROM sessions WHERE kind = 'run'", []))[0]!;
+    const copied = Object.keys(columns).filter((name) => !['id', 'path', 'ordinal'].includes(name));
+    await app.ctx.db.single.run(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+       INSERT INTO sessions (id, path, ${copied.join(', ')})
+       SELECT 'ses_' || i, replace(path, sessions.id, 'ses_' || i), ${copied.join(', ')} FROM sessions, n WHERE kind = 'run'`,
+      [],
+    );
+    const link = await linkIn(app, ada, subjects.newBrowser);
+    const before = app.statements.length;
+    expect((await use(app, link)).body.runs_ended).toBe(201);
+    const marks = app.statements.slice(before).filter((text) => text.includes('mark_writer'));
+    expect(marks.length).toBeLessThanOrEqual(1);
+    const told = await app.ctx.db.read.run("SELECT id FROM feed_events WHERE type = 'session-revoked'", []);
+    expect(told).toHaveLength(202);
+    expect(await isLive(app, { ...own, access_token: key.key })).toBe(true);
+    await app.close();
+  });
+
   test('nothing that races with a link survives it', async () => {
     const app = await open();
     const own = await app.login(ada);

@@ -15,7 +15,7 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { findOpenNotice, mailOwner, useNotices, writerForOwner } from '../../security-log/notices/notices.ts';
-import { announceEnded, disownSessions, listActive } from '../../sessions/ending.ts';
+import { announceEnds, disownSessions, listActive } from '../../sessions/ending.ts';
 import { spendCodes } from '../../sign-in/authorize/authorize.ts';
 import { denyApproved } from '../../sign-in/device/device.ts';
 import { voidMagicLinksTo } from '../../sign-in/magic-links/magic-links.ts';
@@ -161,7 +161,7 @@ async function undoSince(
   const undone = undoneOf(email, ended, approvals, passkeys, links);
   await recordUndone(ctx, tx, userId, notice, undone, passkeys, client);
   for (const passkey of passkeys) await announcePasskey(ctx, tx, passkey, 'delete');
-  if (email === null) await announceEnded(ctx, tx, userId, ended);
+  if (email === null) await announceEnds(ctx, tx, userId, ended);
   else {
     await announceEmailChange(ctx, tx, userId);
     await announceEndOfAll(ctx, tx, userId);
