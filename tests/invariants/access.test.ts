@@ -90,6 +90,7 @@ lookupUser                       client  client  client  client  client  client 
 listUsers                        client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
 listUserSessions                 client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
 listUserEvents                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
+reportOnAddress                  client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
 listUserEmails                   client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
 disableUser                      client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
 enableUser                       client  client  client  client  client  client  client  client  client  client  client  client  client  right   in
@@ -190,6 +191,7 @@ const tries: Readonly<Record<string, Try>> = {
   listUsers: {},
   listUserSessions: noSuch,
   listUserEvents: noSuch,
+  reportOnAddress: { json: { email: 'unknown@example.com' } },
   listUserEmails: noSuch,
   disableUser: noSuch,
   enableUser: noSuch,

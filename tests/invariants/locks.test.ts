@@ -216,6 +216,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   listUserSessions: 'reads',
   listUserEvents: 'reads',
   listUserEmails: 'reads',
+  reportOnAddress: 'reads',
   disableUser: {
     run: asOperator('POST', () => 'disable'),
     status: 204,

@@ -368,8 +368,13 @@ describe('helping a person who cannot sign in', () => {
     };
     await run(register);
     const before = await run(look);
-    expect(before).toStartWith(`${email} (ada), active\nsession: browser`);
+    expect(before).toStartWith(`${email} (ada), active\n`);
+    expect(before).toContain('\nsession: browser');
     expect(before).toContain(`email: sign_in to ${email}, sent`);
+    const wrongKey = await terminal.run(
+      'OPERATOR_KEY=wrong node_modules/.bin/bun examples/support.ts ada@example.com',
+    );
+    expect(wrongKey).toMatchObject({ code: 1, output: expect.stringMatching(/^support: [^\n]+\n$/) });
     expect(await run(signOut)).not.toContain('session:');
     expect(await run(disable)).toStartWith(`${email} (ada), disabled`);
     expect(await run(enable)).toStartWith(`${email} (ada), active`);

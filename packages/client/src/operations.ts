@@ -56,6 +56,7 @@ export const operations = {
   revokeUserSessions: { method: 'delete', path: '/api/v1/auth/users/{user_id}/sessions' },
   revokeUserSession: { method: 'delete', path: '/api/v1/auth/users/{user_id}/sessions/{session_id}' },
   listUserEvents: { method: 'get', path: '/api/v1/auth/users/{user_id}/events' },
+  reportOnAddress: { method: 'post', path: '/api/v1/auth/users/report' },
   listUserEmails: { method: 'get', path: '/api/v1/auth/users/{user_id}/emails' },
   listSessions: { method: 'get', path: '/api/v1/auth/sessions' },
   revokeSession: { method: 'delete', path: '/api/v1/auth/sessions/{id}' },

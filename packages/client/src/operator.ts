@@ -3,6 +3,7 @@ import type { Answer } from './operations.ts';
 import { authorizationOf } from './service-key.ts';
 
 export type User = Answer<'getUser'>;
+export type AddressReport = Answer<'reportOnAddress'>;
 export type UserSession = Answer<'listUserSessions'>['sessions'][number];
 export type UserEvent = Answer<'listUserEvents'>['events'][number];
 export type UserEmail = Answer<'listUserEmails'>['emails'][number];
@@ -22,6 +23,8 @@ export interface Operator {
   /** All users by address, or those with a text in their address or name. `findUser` is faster for a known address. */
   users(search?: string): AsyncIterable<User>;
   findUser(email: string): Promise<User>;
+  /** Why somebody with an address can or cannot sign in, also without an account. */
+  report(email: string): Promise<AddressReport>;
   getUser(userId: string): Promise<User>;
   /** The active sessions, newest first. */
   sessions(userId: string): AsyncIterable<UserSession>;
@@ -55,6 +58,7 @@ export function createOperator({ serviceKey, ...options }: OperatorOptions): Ope
         api.call('listUsers', { headers, query: { ...query, ...(search ? { search } : {}) } }),
       ),
     findUser: (email) => api.call('lookupUser', { headers, body: { email } }),
+    report: (email) => api.call('reportOnAddress', { headers, body: { email } }),
     getUser: (userId) => api.call('getUser', of(userId)),
     sessions: (userId) =>
       pages('sessions', (query) => api.call('listUserSessions', { ...of(userId), query })),

@@ -16,6 +16,9 @@ import {
   time,
   userId,
 } from './fields.ts';
+import { key } from './keys.ts';
+import { organization } from './organizations.ts';
+import { passkey } from './passkeys.ts';
 import { session } from './sessions.ts';
 
 /** An account as services with the right `users` see it. */
@@ -74,3 +77,25 @@ export type UserEmail = z.infer<typeof userEmail>;
 export const userEmailList = pageOf('UserEmailList', 'A page of emails to a user.', {
   emails: z.array(userEmail).meta({ description: 'The emails, newest first.' }),
 });
+
+export const addressReport = model(
+  'AddressReport',
+  'What explains why somebody with an email address can or cannot sign in. Each list has at most 100 entries.',
+  {
+    user: user.nullable().meta({ description: 'The user with this address. Null without an account.' }),
+    sign_up_allowed: described(
+      z.boolean(),
+      'Whether the settings allow an account to be created with this address.',
+      true,
+    ),
+    passkeys: z.array(passkey).meta({ description: 'The passkeys of the user, newest first.' }),
+    keys: z.array(key).meta({ description: 'The active keys of the user, newest first.' }),
+    organizations: z
+      .array(organization)
+      .meta({ description: 'The organizations of the user, the first one joined first.' }),
+    emails: z
+      .array(userEmail)
+      .meta({ description: 'The emails to this address, and to the user, newest first.' }),
+  },
+);
+export type AddressReport = z.infer<typeof addressReport>;

@@ -2,7 +2,7 @@ import { at, define } from '../endpoint.ts';
 import { eventList } from '../events.ts';
 import { emptyObject, pagination, userId } from '../fields.ts';
 import { sessionId } from '../sessions.ts';
-import { userEmailList, userList, userSearch, userSessionList } from '../users.ts';
+import { addressReport, userEmailList, userList, userLookup, userSearch, userSessionList } from '../users.ts';
 
 const operator = { access: 'service', rights: ['operate'] } as const;
 const ofUser = {
@@ -24,6 +24,17 @@ export const operatorEndpoints = {
       'A search examines at most 100,000 users per request, so a page may be short or empty and still have a next_cursor. A user with a known address is found faster with lookup.',
     query: userSearch,
     response: userList,
+    errors: { invalid_request: true },
+  }),
+  reportOnAddress: define({
+    ...operator,
+    ...at('operators', 'post', '/users/report'),
+    title: 'Report on an email address',
+    summary: 'Returns what explains why somebody with an email address can or cannot sign in',
+    notes:
+      'Works for an address without an account, too: the report then has the emails to it, and whether it may sign up.',
+    body: userLookup,
+    response: addressReport,
     errors: { invalid_request: true },
   }),
   disableUser: define({

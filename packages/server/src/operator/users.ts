@@ -1,12 +1,20 @@
 import type { Event } from '@latchkey/contract/events';
-import { terminalJson } from '@latchkey/contract/untrusted-text';
+import type { Key } from '@latchkey/contract/keys';
+import type { Organization } from '@latchkey/contract/organizations';
+import type { Passkey } from '@latchkey/contract/passkeys';
+import { terminalJson, untrustedText } from '@latchkey/contract/untrusted-text';
 import type { User, UserEmail, UserSession } from '@latchkey/contract/users';
 import type { Command } from 'commander';
-import { findAccountByEmail, revokeAllSessions, setDisabled } from '../identity/account/account.ts';
-import { getUser, listUsers } from '../identity/account/users.ts';
+import {
+  findAccountByEmail,
+  noSuchAccount,
+  revokeAllSessions,
+  setDisabled,
+} from '../identity/account/account.ts';
+import { listUsers } from '../identity/account/users.ts';
 import type { Context } from '../platform/context.ts';
 import { accounts, listEvents } from '../security-log/events/reading.ts';
-import { listUserEmails, listUserSessions } from '../whole-account/operators/operators.ts';
+import { listUserEmails, listUserSessions, reportOnAddress } from '../whole-account/operators/operators.ts';
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
 import { allPages, counted, printsList, type Run, withArgument } from './commands.ts';
 import { importCommand } from './import.ts';
@@ -29,7 +37,9 @@ export function userCommands(program: Command, run: Run): void {
   );
   users
     .command('show <address>')
-    .description('print an account with its sessions, emails and security log, each newest first')
+    .description(
+      'print an account with its emails, sessions, passkeys, keys, organizations and security log, or what was emailed to an address without one',
+    )
     .option('--json', 'print one JSON object')
     .action(run(show));
   const sessions = users
@@ -68,26 +78,44 @@ export function userCommands(program: Command, run: Run): void {
   importCommand(users, run);
 }
 
-/** Prints what support needs about an account: profile, sessions, emails and security log. */
+/**
+ * Prints what support needs about an address: its account, and what was emailed to it.
+ * @throws {AuthError} `not_found`, after printing, for an address without an account
+ */
 async function show(ctx: Context, address: string, { json }: { json?: true }): Promise<string | undefined> {
-  const userId = await findAccountByEmail(ctx, address);
-  const user = await getUser(ctx, userId);
+  const { user, sign_up_allowed, ...report } = await reportOnAddress(ctx, address);
+  const { emails, passkeys, keys, organizations } = report;
+  const userId = user?.id;
+  const sent = userId ? allPages('emails', (page) => listUserEmails(ctx, userId, page)) : emails;
   const lists = [
-    ['sessions', allSessions(ctx, userId), sessionTable],
-    ['emails', allPages('emails', (page) => listUserEmails(ctx, userId, page)), emailTable],
-    ['events', allPages('events', (page) => listEvents(ctx, { userId }, page)), eventTable],
+    ...(userId
+      ? ([
+          ['sessions', allSessions(ctx, userId), sessionTable],
+          ['passkeys', passkeys, passkeyTable],
+          ['keys', keys, keyTable],
+          ['organizations', organizations, organizationTable],
+        ] as const)
+      : []),
+    ['emails', sent, emailTable],
+    ...(userId
+      ? ([['events', allPages('events', (page) => listEvents(ctx, { userId }, page)), eventTable]] as const)
+      : []),
   ] as const;
+  const signUp = `The settings ${sign_up_allowed ? 'allow' : 'do not allow'} an account with this address (LATCHKEY_SIGNUP).`;
   if (json) {
     const entries = await Promise.all(
       lists.map(async ([name, list]) => [name, await Array.fromAsync<unknown>(list)]),
     );
-    return terminalJson({ user, ...Object.fromEntries(entries) }, 2);
+    await write(terminalJson({ user, sign_up_allowed, ...Object.fromEntries(entries) }, 2));
+  } else {
+    if (user) await writeList([user], userTable);
+    else await write(`No account has the address ${untrustedText(address)}. ${signUp}`);
+    for (const [name, list, table] of lists) {
+      if (!(await write(`\n${name.toUpperCase()}`))) return undefined;
+      await writeList<never>(list as AsyncIterable<never>, table);
+    }
   }
-  await writeList([user], userTable);
-  for (const [name, list, table] of lists) {
-    if (!(await write(`\n${name.toUpperCase()}`))) return undefined;
-    await writeList<never>(list as AsyncIterable<never>, table);
-  }
+  if (!user) throw noSuchAccount();
   return undefined;
 }
 
@@ -119,6 +147,37 @@ const sessionTable: Table<UserSession> = {
     session.scope,
   ],
   empty: 'The account has no active sessions.',
+};
+
+const passkeyTable: Table<Passkey> = {
+  heading: ['ID', 'NAME', 'KIND', 'CREATED (UTC)', 'LAST USED (UTC)'],
+  cells: ({ id, name, device_type, created_at, last_used_at }) => [
+    id,
+    name,
+    device_type === 'multi_device' ? 'synced' : 'one device',
+    shortTime(created_at),
+    last_used_at === null ? 'never' : shortTime(last_used_at),
+  ],
+  empty: 'The account has no passkeys.',
+};
+
+const keyTable: Table<Key> = {
+  heading: ['ID', 'NAME', 'SCOPE', 'CREATED (UTC)', 'EXPIRES (UTC)', 'LAST USED (UTC)'],
+  cells: ({ id, name, scope, created_at, expires_at, last_used_at }) => [
+    id,
+    name,
+    scope,
+    shortTime(created_at),
+    shortTime(expires_at),
+    last_used_at === null ? 'never' : shortTime(last_used_at),
+  ],
+  empty: 'The account has no keys.',
+};
+
+const organizationTable: Table<Organization> = {
+  heading: ['SLUG', 'NAME', 'ROLE', 'JOINED (UTC)'],
+  cells: ({ slug, name, role, joined_at }) => [slug, name, role, shortTime(joined_at)],
+  empty: 'The account is in no organization.',
 };
 
 const emailTable: Table<UserEmail> = {

@@ -248,9 +248,15 @@ export async function signInResponse(
  */
 export async function findAccountByEmail(ctx: Context, email: string): Promise<string> {
   const account = await findAccountOf(ctx.db.read, email);
-  if (!account) throw new AuthError('not_found', 'There is no account with this address.');
+  if (!account) throw noSuchAccount();
   return account.id;
 }
+
+/** Whether the settings allow an account to be created with an address. */
+export const maySignUp = ({ config }: Context, emailKey: string): boolean =>
+  isSignupAllowed(config.signup, emailKey);
+
+export const noSuchAccount = () => new AuthError('not_found', 'There is no account with this address.');
 
 /** The account that an address belongs to now; undefined without one. */
 export const findAccountOf = async (on: Executor, email: string) =>

@@ -325,6 +325,7 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
   removeMember: [asService('DELETE', memberPath, undefined, join)],
   getUser: nothing,
   lookupUser: nothing,
+  reportOnAddress: nothing,
   ...{ listUsers: nothing, listUserSessions: nothing, listUserEvents: nothing, listUserEmails: nothing },
   disableUser: ['/disable', '/disable'].map((act, n) =>
     asService('POST', userPath(act), undefined, n ? disabled : undefined),

@@ -162,6 +162,41 @@ onBothDatabases('operators', (open) => {
     await t.close();
   });
 
+  test('a report says what an address without an account was sent, and whether it may sign up', async () => {
+    const t = await open({ settings: { LATCHKEY_SIGNUP: 'example.com' } });
+    const { ask } = await operatorOf(t);
+    const report = async (email: string) => (await ask('POST', '/users/report', { email })).body;
+    await t.ask('POST', '/magic_link', { json: { email: 'Nobody@example.org' } });
+    const none = { user: null, passkeys: [], keys: [], organizations: [] };
+    expect(await report('nobody@EXAMPLE.org')).toEqual({
+      ...none,
+      sign_up_allowed: false,
+      emails: [expect.objectContaining({ kind: 'sign_in', to: 'Nobody@example.org', outcome: 'waiting' })],
+    });
+    expect(await report('nobody@example.com')).toEqual({ ...none, sign_up_allowed: true, emails: [] });
+    expect((await ask('POST', '/users/report', { email: 'nobody' })).body.error).toBe('invalid_request');
+    await t.close();
+  });
+
+  test('a report shows the passkeys, keys and organizations of an account', async () => {
+    const t = await open();
+    const { ask } = await operatorOf(t);
+    const { access_token: token } = await t.login();
+    const passkey = createAuthenticator({ origin: t.ctx.config.baseUrl });
+    const { body: creation } = await t.ask('POST', '/passkey/register/challenge', { token });
+    await t.ask('POST', '/keys', { token, json: { name: 'build', scope: 'profile', expires_in: 3600 } });
+    await t.ask('POST', '/passkey/register', { token, json: passkey.create(creation) });
+    expect((await ask('POST', '/users/report', { email: 'ada@example.com' })).body).toMatchObject({
+      user: { email: 'ada@example.com', disabled: false },
+      sign_up_allowed: true,
+      emails: [{ kind: 'notice' }, { kind: 'notice' }, { kind: 'sign_in' }],
+      passkeys: [{ name: expect.any(String) }],
+      keys: [{ name: 'build' }],
+      organizations: [{ role: 'owner', personal: true }],
+    });
+    await t.close();
+  });
+
   test('introspection gives no address for the right alone', async () => {
     const t = await open();
     const { authorization } = await operatorOf(t);

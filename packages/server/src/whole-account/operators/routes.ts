@@ -6,7 +6,7 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { noClient } from '../../platform/values/client-info.ts';
 import { revokeSession } from '../../sessions/revocation.ts';
 import { withdrawApproval } from '../../sign-in/device/device.ts';
-import { listUserEmails, listUserEvents, listUserSessions } from './operators.ts';
+import { listUserEmails, listUserEvents, listUserSessions, reportOnAddress } from './operators.ts';
 
 /** What a service with the right `operate` sees of a user and may do. Every act names the service in the user's security log. */
 export function operatorRoutes(api: Api, ctx: Context): void {
@@ -30,6 +30,8 @@ export function operatorRoutes(api: Api, ctx: Context): void {
     await revokeSession(ctx, { userId, serviceId: service.id }, session_id, noClient, withdrawApproval);
     return {};
   });
+
+  api.on(endpoints.reportOnAddress, async ({ body }) => ({ body: await reportOnAddress(ctx, body.email) }));
 
   api.on(endpoints.listUserSessions, async ({ params, query }) => ({
     body: await listUserSessions(ctx, params.user_id, query),
