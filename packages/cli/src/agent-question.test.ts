@@ -38,12 +38,11 @@ test('a yes is for just that scope and resource, and is asked for once', async (
   ]);
 });
 
-test('a no holds for every scope with one of its names, at that resource', async () => {
+test('a no holds for every scope with one of its names, at every resource', async () => {
   const { asked, request } = asking(() => false);
   for (const scope of ['a b', 'a b', 'a', 'b', 'a b c']) expect(await request(scope)).toBe(false);
-  expect(asked).toEqual(['A program wants a b.']);
   expect(await request('a', 'https://tickets.example')).toBe(false);
-  expect(asked).toHaveLength(2);
+  expect(asked).toEqual(['A program wants a b.']);
 });
 
 test('without an answer the token is refused, and the question is asked again', async () => {

@@ -74,7 +74,7 @@ async function askOnOwnTerminal(
 
 /**
  * Asks before the first token with a scope and resource, one question at a time, and remembers the answer. A refusal holds for
- * each name of the scope.
+ * each name of the scope, at every resource.
  * @param now in milliseconds, by a clock that is never set
  */
 export function askOnce(ask: Asker, now: () => number = () => performance.now()) {
@@ -83,10 +83,9 @@ export function askOnce(ask: Asker, now: () => number = () => performance.now())
   let askedAt: readonly number[] = [];
   let last: Promise<unknown> = Promise.resolve();
   return ({ scopes, resource, requirePossible }: AskedAccess): Promise<boolean> => {
-    const where = resource === undefined ? '' : ` at ${resource}`;
-    const wanted = scopes.join(' ') + where;
+    const wanted = scopes.join(' ') + (resource === undefined ? '' : ` at ${resource}`);
     const turn = last.then(async () => {
-      if (scopes.some((scope) => refused.has(scope + where))) return false;
+      if (scopes.some((scope) => refused.has(scope))) return false;
       if (allowed.has(wanted)) return true;
       askedAt = askedAt.filter((time) => now() - time < minuteMilliseconds);
       if (askedAt.length >= maxQuestionsPerMinute) {
@@ -97,7 +96,7 @@ export function askOnce(ask: Asker, now: () => number = () => performance.now())
       askedAt = [...askedAt, now()];
       const answer = await ask(`A program wants ${wanted}.`);
       if (answer === true) allowed.add(wanted);
-      if (answer === false) for (const scope of scopes) refused.add(scope + where);
+      if (answer === false) for (const scope of scopes) refused.add(scope);
       return answer === true;
     });
     last = turn.catch(() => {});
