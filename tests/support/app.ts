@@ -21,6 +21,7 @@ import type { Transport } from '../../packages/server/src/platform/mail/transpor
 import { MailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { createLogger, createLoggerTo } from '../../packages/server/src/platform/telemetry/log.ts';
 import { createMetrics } from '../../packages/server/src/platform/telemetry/metrics.ts';
+import { systemTimers } from '../../packages/server/src/platform/timers.ts';
 import { rateLimitNames, readConfig } from '../../packages/server/src/settings.ts';
 import { signInFailureReasons } from '../../packages/server/src/sign-in/failures/failures.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
@@ -157,6 +158,9 @@ const sharedBy = new Map<string, Shared>();
 /** The time at which a new database is opened: any, as long as it is always the same. */
 const startOfTime = Date.UTC(2026, 10, 20, 12, 34, 56, 789);
 
+/** A stall of this process must not look like one of PostgreSQL. */
+const stallProof = { connectTimeoutSeconds: 40, statementTimeoutMs: 40_000 };
+
 /** How far each request advances the clock, so that what happens later has a later time. */
 const requestMs = 1;
 
@@ -174,7 +178,14 @@ export async function openApp(
   sharedBy.set(databaseUrl, shared);
   const { time } = shared;
   const lockOrder = withLockOrder(
-    time.of(await openDatabase(databaseUrl, { log, onStatement: (text) => void statements.push(text) })),
+    time.of(
+      await openDatabase(databaseUrl, {
+        log,
+        onStatement: (text) => void statements.push(text),
+        ...stallProof,
+        timers: { monotonic: time.clock, sleep: systemTimers.sleep },
+      }),
+    ),
   );
   const { db } = lockOrder;
   let worker: MailWorker | undefined;

@@ -60,7 +60,7 @@ describe.each(runtimes)('a lock held by $name', ({ command }) => {
       ['a in', 'a out', 'b in', 'b out'],
       ['b in', 'b out', 'a in', 'a out'],
     ]).toContainEqual(seen);
-    expect(ticks).toBeGreaterThan(5);
+    expect(ticks).toBeGreaterThan(0);
     expect(await one.finish()).toBe('');
   });
 

@@ -64,6 +64,8 @@ export interface DatabaseOptions {
   readonly prepare?: boolean;
   /** Connections to PostgreSQL, besides one that listens. */
   readonly poolSize?: number;
+  /** How long PostgreSQL may take to accept a connection. Default: 2 seconds. */
+  readonly connectTimeoutSeconds?: number;
   /** For the pauses between attempts. */
   readonly timers?: Timers;
   /** How long PostgreSQL may work on a statement. Default: 10 seconds. */

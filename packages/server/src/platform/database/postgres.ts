@@ -9,7 +9,7 @@ import { PostgresNotifications } from './postgres-notifications.ts';
 import { findPrimary, int8AsNumber, onlyPrimary, PrimaryPool, withConnection } from './postgres-primary.ts';
 
 const defaultPoolSize = 16;
-const connectTimeoutSeconds = 2;
+const defaultConnectTimeoutSeconds = 2;
 const defaultStatementTimeoutMs = 10_000;
 const lockTimeoutMs = 5_000;
 const idleInTransactionTimeoutMs = 10_000;
@@ -169,7 +169,7 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
       ...onlyPrimary,
       prepare,
       max: options.poolSize ?? defaultPoolSize,
-      connect_timeout: connectTimeoutSeconds,
+      connect_timeout: options.connectTimeoutSeconds ?? defaultConnectTimeoutSeconds,
       max_lifetime: connectionLifeSeconds,
       backoff: () => reconnectPauseSeconds,
       onnotice: () => undefined,
