@@ -29,6 +29,7 @@ function logLine(
 const commonHeaders = new Headers({
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
+  'Strict-Transport-Security': 'max-age=63072000',
   Vary: 'Origin',
   'Content-Type': 'application/json',
 });

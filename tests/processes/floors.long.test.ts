@@ -1,23 +1,22 @@
 // The floors of the benchmarks are honest only as long as they answer what the service answers.
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { kinds } from '../../bench/table/kinds.ts';
 import { openSides, type Sides, sidesOf } from '../../bench/table/sides.ts';
 
 const sessions = 4000;
 
 describe.each(['sqlite', 'postgres'] as const)('on %s', (dialect) => {
-  let sides: Promise<Sides> | undefined;
-  const opened = () => {
-    sides ??= openSides(dialect, { sessions, peers: [] });
-    return sides;
-  };
-  afterAll(async () => (await sides)?.stop());
+  let sides: Sides;
+  beforeAll(async () => {
+    sides = await openSides(dialect, { sessions, peers: [] });
+  });
+  afterAll(() => sides.stop());
 
   test.each(kinds.map((kind) => [kind.name, kind] as const))(
     'the floor of %s answers with the status and the size of the service',
     async (_, kind) => {
-      const { list, stop } = await sidesOf(kind, await opened());
+      const { list, stop } = await sidesOf(kind, sides);
       await stop();
       expect(list.map(({ name }) => name)).toEqual(['service', 'floor']);
     },
