@@ -88,6 +88,7 @@ const maxModulesInALayer = 10;
 const publicFiles: Readonly<Record<string, readonly string[]>> = {
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
   'identity/account': ['account.ts', 'users.ts'],
+  'sign-in/magic-links': ['magic-links.ts', 'issuing.ts'],
   sessions: [
     'sessions.ts',
     'access-keys.ts',

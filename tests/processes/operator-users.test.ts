@@ -28,5 +28,11 @@ test('users show prints what an address was sent and has, with an account and wi
     sign_up_allowed: false,
     emails: [{ kind: 'sign_in' }],
   });
+  const link = await runOperator(closed, 'users', 'sign-in-link', 'eve@example.com', '--create');
+  expect(link).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^http:\S+\/magic-link#token=lk_ml_\S+\n$/),
+  });
+  expect((await runOperator(closed, 'users', 'sign-in-link', 'eve')).code).toBe(1);
   await service.stop();
 });

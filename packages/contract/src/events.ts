@@ -33,6 +33,7 @@ export const eventTypes = [
   'email_change_undone',
   'membership_changed',
   'limit_reached',
+  'sign_in_link_issued',
   'account_disabled',
   'account_enabled',
 ] as const;

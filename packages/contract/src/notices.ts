@@ -14,6 +14,7 @@ export const noticeKinds = [
   'email_changed',
   'theft_stopped',
   'refresh_repeated_elsewhere',
+  'sign_in_link_issued',
 ] as const;
 export type NoticeKind = (typeof noticeKinds)[number];
 

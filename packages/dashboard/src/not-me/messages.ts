@@ -21,6 +21,7 @@ const endings: Readonly<Record<NoticeKind, readonly string[]>> = {
   email_changed: [ended.session],
   theft_stopped: [ended.theft_stopped],
   refresh_repeated_elsewhere: [ended.session],
+  sign_in_link_issued: [ended.sign_in_link_issued],
 };
 
 export const doneText = ({ kind, email }: DisownedNotice): string =>

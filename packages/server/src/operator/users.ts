@@ -1,4 +1,5 @@
 import type { Event } from '@latchkey/contract/events';
+import { emailAddress } from '@latchkey/contract/fields';
 import type { Key } from '@latchkey/contract/keys';
 import type { Organization } from '@latchkey/contract/organizations';
 import type { Passkey } from '@latchkey/contract/passkeys';
@@ -13,12 +14,14 @@ import {
 } from '../identity/account/account.ts';
 import { listUsers } from '../identity/account/users.ts';
 import type { Context } from '../platform/context.ts';
+import { invalidRequest } from '../platform/errors.ts';
 import { accounts, listEvents } from '../security-log/events/reading.ts';
+import { issueSignInLink } from '../sign-in/magic-links/issuing.ts';
 import { listUserEmails, listUserSessions, reportOnAddress } from '../whole-account/operators/operators.ts';
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
 import { allPages, counted, printsList, type Run, withArgument } from './commands.ts';
 import { importCommand } from './import.ts';
-import { shortTime, type Table, write, writeList } from './output.ts';
+import { shortTime, type Table, write, writeList, writeSecret } from './output.ts';
 
 /** `users list`, `show`, `sessions`, `disable`, `enable`, `sign-out`, `delete`, `export` and `import`. */
 export function userCommands(program: Command, run: Run): void {
@@ -75,7 +78,26 @@ export function userCommands(program: Command, run: Run): void {
   withAddress('export', 'print all data stored about a person as JSON', async (ctx, address) =>
     JSON.stringify(await exportPersonalData(ctx, address), null, 2),
   );
+  users
+    .command('sign-in-link <address>')
+    .description(
+      'print a link that signs in to an account once, for a person whom emails do not reach; it is in their security log and they get a notice',
+    )
+    .option('--create', 'create the account if the address has none, also where sign-up is closed')
+    .action(
+      run(async (ctx, address: string, { create = false }: { create?: boolean }) => {
+        await issueSignInLink(ctx, { email: requireAddress(address), create }, writeSecret);
+        return undefined;
+      }),
+    );
   importCommand(users, run);
+}
+
+/** @throws {AuthError} `invalid_request` */
+function requireAddress(text: string): string {
+  const address = emailAddress.safeParse(text);
+  if (!address.success) throw invalidRequest(`${untrustedText(text)} is not an email address.`);
+  return address.data;
 }
 
 /**

@@ -258,6 +258,16 @@ export const maySignUp = ({ config }: Context, emailKey: string): boolean =>
 
 export const noSuchAccount = () => new AuthError('not_found', 'There is no account with this address.');
 
+/**
+ * For the operator: the account of an address, locked.
+ * @throws {AuthError} `not_found`
+ */
+export async function lockAccountOf(tx: Executor, email: string): Promise<{ readonly id: string }> {
+  const [account] = await store.lockUserByAddress(tx, { email_key: emailKeyOf(email) });
+  if (!account) throw noSuchAccount();
+  return account;
+}
+
 /** The account that an address belongs to now; undefined without one. */
 export const findAccountOf = async (on: Executor, email: string) =>
   (await store.findUserByEmail(on, { email_key: emailKeyOf(email) })).at(0);

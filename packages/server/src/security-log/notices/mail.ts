@@ -29,6 +29,7 @@ function undoText({ fill, texts: { undo } }: Writer, kind: NoticeKind): string {
     email_changed: undo.address,
     theft_stopped: undo.session,
     refresh_repeated_elsewhere: undo.session,
+    sign_in_link_issued: undo.link,
   };
   return fill(texts[kind], { session: undo.session });
 }
