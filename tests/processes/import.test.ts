@@ -109,18 +109,19 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         ],
         passkeys: [{ ...passkey, rp_id: 'localhost' }],
       };
+      const before = await countUsers();
       const dry = await importing([ada], '--dry-run');
       expect([dry.code, dry.stdout]).toEqual([
         0,
         'Nothing was changed. It would be: 1 created, 0 completed, 0 unchanged, 0 refused.\n',
       ]);
-      expect(await countUsers()).toBe(0);
+      expect(await countUsers()).toBe(before);
       expect(await importing([ada])).toMatchObject({
         code: 0,
         stdout: '1 created, 0 completed, 0 unchanged, 0 refused.\n',
       });
       const mailbox = await (await fetch(`${service.url}/dev/mailbox.json`)).json();
-      expect(mailbox).toEqual({ messages: [] });
+      expect(JSON.stringify(mailbox)).not.toContain('Ada@example.com');
 
       const token = await passkeyLogin(authenticator);
       const me = await request(service.url, 'GET', '/me', { token });

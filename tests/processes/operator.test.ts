@@ -44,11 +44,13 @@ for (const dialect of processDialects) {
     });
 
     test('a refused operator command explains what is wrong and changes nothing', async () => {
+      await loginByMail(service.url, 'subject@example.com');
+      await operator('organizations', 'create', '--slug', 'taken', '--name', 'x');
       const wrong: [string[], string][] = [
         [['organizations', 'create', '--slug', 'Bad Slug', '--name', 'x'], 'slug: must be'],
         [
-          ['organizations', 'create', '--slug', 'acme', '--name', 'x'],
-          'There already is an organization acme',
+          ['organizations', 'create', '--slug', 'taken', '--name', 'x'],
+          'There already is an organization taken',
         ],
         [
           [
@@ -57,7 +59,7 @@ for (const dialect of processDialects) {
             '--slug',
             'none',
             '--email',
-            'member@example.com',
+            'subject@example.com',
             '--role',
             'member',
           ],
@@ -68,7 +70,7 @@ for (const dialect of processDialects) {
             'organizations',
             'add-member',
             '--slug',
-            'acme',
+            'taken',
             '--email',
             'nobody@example.com',
             '--role',
@@ -81,9 +83,9 @@ for (const dialect of processDialects) {
             'organizations',
             'add-member',
             '--slug',
-            'acme',
+            'taken',
             '--email',
-            'member@example.com',
+            'subject@example.com',
             '--role',
             'king',
           ],
