@@ -150,4 +150,27 @@ onBothDatabases('what an earlier release stored', (_, dialect) => {
     expect((await app.ask('GET', '/me', { token: login.access_token })).status).toBe(200);
     await app.close();
   });
+
+  test('an ordinal is never drawn twice, whatever is deleted', async () => {
+    const app = await upgraded(() => []);
+    const drawn: number[] = [];
+    const ordinalOf = async (table: string, id: string, row: string) => {
+      await app.ctx.db.single.run(row, []);
+      const query = `SELECT ordinal FROM ${table} WHERE id = '${id}'`;
+      drawn.push((await app.ctx.db.read.run<{ ordinal: number }>(query, []))[0]!.ordinal);
+    };
+    await ordinalOf('sessions', 's1', session('s1', 1));
+    await ordinalOf('passkeys', 'p1', passkey('p1', 1));
+    await ordinalOf('sessions', 's2', session('s2', 1));
+    await ordinalOf('sessions', 's3', session('s3', 1));
+    await app.ctx.db.single.run("DELETE FROM sessions WHERE id <> 's1'", []);
+    await ordinalOf('sessions', 's4', session('s4', 1));
+    await ordinalOf('notices', 'n1', notice('n1', 's4', now)[0]!);
+    await app.ctx.db.single.run("DELETE FROM users WHERE id = 'usr_a'", []);
+    await app.ctx.db.single.run(account(now), []);
+    await ordinalOf('passkeys', 'p2', passkey('p2', 1));
+    await ordinalOf('sessions', 's5', session('s5', 1));
+    expect(drawn).toEqual([...new Set(drawn)].toSorted((a, b) => a - b));
+    await app.close();
+  });
 });
