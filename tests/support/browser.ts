@@ -19,6 +19,8 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
   browser ??= launch();
   const context = await (await browser).newContext(options);
   context.setDefaultTimeout(waitTimeoutMs);
+  // What no script of a page caught fails the test as an error that no test caught.
+  context.on('weberror', (error) => void Promise.reject(error.error()));
   const requests = { sent: 0, over: 0 };
   requestsOf.set(context, requests);
   context.on('request', () => requests.sent++);
