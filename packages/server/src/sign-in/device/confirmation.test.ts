@@ -147,6 +147,8 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
     const first = await poll(device_code, code, once);
     expect(outcome(first)).toBe(200);
     expect((await poll(device_code, code, once)).body.refresh_token).toBe(first.body.refresh_token);
+    for (const another of [other(code), undefined])
+      expect(outcome(await poll(device_code, another, once))).toBe('invalid_grant');
   });
 
   test('parallel wrong codes are no more tries than their intervals allow', async () => {

@@ -19,6 +19,12 @@ interface RepeatedPoll {
   readonly triedHash: string | null;
 }
 
+/** Identifies the request that redeems an authorization. With another confirmation code it is another request. */
+export const requestHash = (
+  { confirmation_hash }: Pick<PolledAuthorization, 'confirmation_hash'>,
+  { idempotencyHash, triedHash }: RepeatedPoll,
+): string | null => (confirmation_hash === null ? idempotencyHash : triedHash);
+
 /** What to do about a poll. `keep_waiting`, `slow_down`, `redeem` and `confirm` need a write, which a concurrent poll may win. */
 export type PollDecision =
   | 'keep_waiting'
@@ -46,13 +52,15 @@ const redeemRetryWindowSeconds = 60;
  */
 export function decidePoll(
   authorization: PolledAuthorization,
-  { idempotencyHash, triedHash }: RepeatedPoll,
+  poll: RepeatedPoll,
   now: number,
   isHeld = false,
 ): PollDecision {
   const { status, redeemed_at } = authorization;
+  const { triedHash } = poll;
   if (status === 'redeemed') {
-    const isSameRequest = idempotencyHash !== null && idempotencyHash === authorization.idempotency_hash;
+    const hash = requestHash(authorization, poll);
+    const isSameRequest = hash !== null && hash === authorization.idempotency_hash;
     const isInWindow = redeemed_at !== null && now - redeemed_at <= redeemRetryWindowSeconds * 1000;
     return isSameRequest && isInWindow ? 'repeat' : 'spent';
   }

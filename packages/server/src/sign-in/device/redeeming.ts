@@ -17,7 +17,7 @@ import { startSession } from '../../sessions/starting.ts';
 import { confirmationHashes, maxConfirmationTries } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls, Watch } from './held-polls.ts';
-import { decidePoll, earlyPollToleranceMs, slowDownSeconds } from './polling.ts';
+import { decidePoll, earlyPollToleranceMs, requestHash, slowDownSeconds } from './polling.ts';
 import * as store from './store.ts';
 
 /** How often one poll starts over because a concurrent poll changed the authorization between its read and its write. */
@@ -303,8 +303,11 @@ async function redeem(
     await lockAccountRow(tx, { id: userId });
     await holdAccess(tx, { scope, resource });
   }
-  const { authorizationId: id, idempotencyHash: idempotency_hash } = poll;
-  const [redeemed] = await store.redeem(tx, { id, now: ctx.clock(), idempotency_hash });
+  const [redeemed] = await store.redeem(tx, {
+    id: poll.authorizationId,
+    now: ctx.clock(),
+    idempotency_hash: requestHash(approved, poll),
+  });
   if (!redeemed) return 'lost_race';
   const started = await startSession(ctx, tx, {
     userId,
