@@ -3,7 +3,15 @@
 
 import { type Api, createApi } from '@latchkey/client/api';
 import { LatchkeyError } from '@latchkey/client/errors';
-import { openApp, type TestApp } from '../support/app.ts';
+import { createContext } from '../../packages/server/src/create-context.ts';
+import { readLogKeys } from '../../packages/server/src/platform/config/server-keys.ts';
+import type { Context } from '../../packages/server/src/platform/context.ts';
+import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { openClock } from '../../packages/server/src/platform/database/clock.ts';
+import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
+import { createLogger } from '../../packages/server/src/platform/telemetry/log.ts';
+import { systemTimers } from '../../packages/server/src/platform/timers.ts';
+import { readConfig } from '../../packages/server/src/settings.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { Random } from '../support/random.ts';
@@ -29,8 +37,8 @@ export interface ServiceProcess {
 }
 
 export interface Cluster {
-  /** A node in this process, which runs the commands of the operator. */
-  readonly operator: TestApp;
+  /** The context of a program on the cluster's database, as a command of the operator has it. */
+  readonly operator: Context;
   readonly services: readonly ServiceProcess[];
   /** `id:secret` of a service that may read the feed and act in runs. */
   readonly serviceKey: string;
@@ -54,9 +62,11 @@ export async function startCluster(random: Random): Promise<Cluster> {
       startService({ databaseUrl, env: { ...env, PORT: String(reservePort()) } }),
     ),
   );
-  const settings = { LATCHKEY_KEYS: nodes[0]!.env['LATCHKEY_KEYS']! };
-  const operator = await openApp('postgres', { databaseUrl, settings });
-  const { key: serviceKey } = await declareService(operator.ctx, { rights: ['feed', 'delegate'] });
+  const operator = await openOperator({
+    DATABASE_URL: databaseUrl,
+    LATCHKEY_KEYS: nodes[0]!.env['LATCHKEY_KEYS']!,
+  });
+  const { key: serviceKey } = await declareService(operator, { rights: ['feed', 'delegate'] });
   const portOf = ({ env }: TestService) => Number(env['PORT']);
   const losses = { requests: lossShare, answers: lossShare, random: random.next };
   const proxies = await Promise.all(nodes.map((node) => startLossyProxy(portOf(node), losses)));
@@ -85,9 +95,20 @@ export async function startCluster(random: Random): Promise<Cluster> {
       await Promise.all(services.map((service) => service.stop()));
       for (const proxy of proxies) proxy.close();
       await Promise.all(nodes.map((node) => node.stop()));
-      await operator.close();
+      await operator.db.close();
     },
   };
+}
+
+/** By the clock of the database, which the nodes have, too. */
+async function openOperator(settings: Record<string, string>): Promise<Context> {
+  const config = readConfig(settings);
+  const log = createLogger('silent');
+  const keys = parseKeyRing(settings['LATCHKEY_KEYS']!);
+  const db = await openDatabase(config.databaseUrl, { log });
+  const timers = systemTimers;
+  const logKeys = readLogKeys(keys, settings);
+  return createContext({ config, log, db, keys, logKeys, timers, clock: await openClock(db, timers) });
 }
 
 function startServiceProcess(name: string, server: string, serviceKey: string): ServiceProcess {

@@ -25,7 +25,7 @@ const done = async (operation: Promise<unknown>): Promise<boolean> => {
 };
 
 async function disown(person: Person, held: Held): Promise<boolean> {
-  const { ctx } = person.world.cluster.operator;
+  const { operator: ctx } = person.world.cluster;
   const sid = await person.idOf(held);
   const [notice] = (await ctx.db.read.run(
     `SELECT id, expires_at FROM notices WHERE session_id = '${sid}'`,
@@ -56,10 +56,10 @@ const endOne: Record<Exclude<Ending, 'all' | 'disabled' | 'deleted'>, EndOne> = 
 
 const endAll: Record<'all' | 'disabled' | 'deleted', EndAll> = {
   all: ({ api }, { token: accessToken }) => done(api.call('revoke', { accessToken })),
-  disabled: ({ world, email }) => setDisabled(world.cluster.operator.ctx, email, true),
+  disabled: ({ world, email }) => setDisabled(world.cluster.operator, email, true),
   deleted: async ({ api, world, email }, { token: accessToken }) => {
     if (world.random.oneIn(2)) return done(api.call('deleteAccount', { accessToken }));
-    await deleteAccount(world.cluster.operator.ctx, email);
+    await deleteAccount(world.cluster.operator, email);
     return true;
   },
 };
@@ -78,7 +78,7 @@ export async function endSomething(person: Person): Promise<void> {
     await recorder.ending(how, account, undefined, () => endAll[how](person, browser));
     if (how === 'deleted') return person.startAnew();
     person.forgetAll();
-    if (how === 'disabled') await setDisabled(cluster.operator.ctx, email, false);
+    if (how === 'disabled') await setDisabled(cluster.operator, email, false);
     return;
   }
   const possible = person.held.filter(

@@ -119,7 +119,7 @@ class FeedReader {
 
 /** A transaction that has written an event and commits late, or not at all. */
 async function commitLate({ cluster, random, recorder }: World): Promise<void> {
-  const { ctx } = cluster.operator;
+  const { operator: ctx } = cluster;
   const ms = random.oneIn(8) ? random.below(longMs) : random.below(200);
   const fails = random.oneIn(4);
   recorder.count('faults', fails ? 'rollback' : 'late commit');
@@ -144,7 +144,7 @@ function killer({ cluster, random, recorder }: World): Loop {
 }
 
 async function readRows({ cluster, sessionIds, userIds }: World): Promise<FeedRow[]> {
-  const rows = (await cluster.operator.ctx.db.read.run(
+  const rows = (await cluster.operator.db.read.run(
     'SELECT id, user_id, session_id FROM feed_events ORDER BY seq',
     [],
   )) as { id: string; user_id: string; session_id: string | null }[];
