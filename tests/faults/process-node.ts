@@ -103,9 +103,10 @@ export class ProcessNode implements FaultNode {
   /** Sends SIGTERM, after which it must end without an error. */
   async stop(): Promise<void> {
     this.#epoch++;
-    const code = await this.#running.stop();
+    const running = this.#running;
+    const code = await running.stop();
     this.#epoch++;
-    if (code !== 0) throw new Error(`${this.name} ended with ${code}`);
+    if (code !== 0) throw new Error(`${this.name} ended with ${code}: ${running.stderr()}`);
   }
 
   log(): readonly string[] {

@@ -191,6 +191,54 @@ test('a PostgreSQL database that is gone or refuses connections is temporarily_u
   await admin.end();
 });
 
+test.each<[string, (tx: Executor, disconnect: () => Promise<unknown>) => Promise<unknown>]>([
+  [
+    'during a statement',
+    async (tx, disconnect) => {
+      const statement = tx.run('SELECT pg_sleep(60)', []);
+      await Promise.all([statement, disconnect()]);
+    },
+  ],
+  [
+    'during pipelined statements',
+    async (tx, disconnect) => {
+      const statements = [tx.run('SELECT pg_sleep(60)', []), tx.run('SELECT 1', [])];
+      await Promise.all([...statements, disconnect()]);
+    },
+  ],
+  [
+    'before a statement',
+    async (tx, disconnect) => {
+      await disconnect();
+      await tx.run('SELECT 1', []);
+    },
+  ],
+  [
+    'before a statement that follows a failed one',
+    async (tx, disconnect) => {
+      await Promise.allSettled([tx.run('SELECT pg_sleep(60)', []), disconnect()]);
+      await tx.run('SELECT 1', []);
+    },
+  ],
+])('a PostgreSQL connection lost in a transaction, %s, is replaced by a new one', async (_, work) => {
+  const server = await startPostgres();
+  const admin = postgres(server.url('postgres'), { max: 1, onnotice: () => undefined });
+  const db = await openDatabase(await server.createDatabase(), {
+    log: { warn: () => undefined },
+    poolSize: 1,
+  });
+  const lost = db.transaction(async (tx) => {
+    const [backend] = await tx.run<{ pid: number }>('SELECT pg_backend_pid() AS pid', []);
+    await work(tx, async () => admin`SELECT pg_terminate_backend(${backend!.pid}, 5000)`);
+  });
+  expect((await lost.catch((error) => error)).code).toBe('temporarily_unavailable');
+  // The driver lets the first statement on the new connection fail with the error that ended the former one.
+  await db.transaction((tx) => tx.run('SELECT 1', [])).catch(() => undefined);
+  expect(await db.transaction((tx) => tx.run('SELECT 1 AS one', []))).toEqual([{ one: 1 }]);
+  await db.close();
+  await admin.end();
+});
+
 test('/readyz answers 503 when the schema is gone', async () => {
   const t = await openApp('sqlite');
   const outside = new Connection(t.databaseUrl.slice('sqlite:'.length));

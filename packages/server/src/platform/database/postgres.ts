@@ -50,6 +50,12 @@ const isUnavailable = (code: string): boolean =>
 export const isOutOfReach = (error: unknown): boolean =>
   isUnavailable(codeOf(error)) && !/^(28|3D000)/.test(codeOf(error));
 
+/** Whether an error is the end of its connection. */
+const isConnectionLost = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError
+    ? error.severity === 'FATAL' || error.severity === 'PANIC'
+    : /^(CONNECTION_|ECONN|EPIPE)/.test(codeOf(error));
+
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
@@ -188,6 +194,27 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
 
   const executor = (on: postgres.Sql | postgres.TransactionSql) =>
     executorOn(on, prepare, options.onStatement);
+  /**
+   * Runs a transaction. Once its connection is lost, nothing more is sent, not even the rollback: the driver would write it to a socket
+   * that is gone, and never connect again in its place (`database.test.ts`). The driver itself then rejects the transaction.
+   */
+  const beginOn = <T>(sql: postgres.Sql, work: (tx: Executor) => Promise<T>) => {
+    let lost: unknown;
+    const noteLoss = (error: unknown): never => {
+      if (isConnectionLost(error)) lost = error;
+      throw error;
+    };
+    const begun = sql.begin((tx) => {
+      const { run } = executor(tx);
+      const runUnlessLost: Executor['run'] = (text, values) =>
+        lost === undefined ? run<never>(text, values).catch(noteLoss) : Promise.reject(lost);
+      return work({ dialect: 'postgres', run: runUnlessLost }).catch((error) =>
+        lost === undefined ? Promise.reject(error) : new Promise<never>(() => {}),
+      );
+    });
+    begun.catch(noteLoss).catch(() => undefined);
+    return begun;
+  };
   const single: Executor = {
     dialect: 'postgres',
     gathers: true,
@@ -207,8 +234,8 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
       const traced = keepTrace(work);
       return withRetries(retried, async (sql) => {
         const writes: Promise<unknown>[] = [];
-        const result = await sql.begin((tx) => {
-          const { run } = executor(tx);
+        const result = await beginOn(sql, (tx) => {
+          const { run } = tx;
           const write = async (text: string, values: readonly Value[]): Promise<never[]> => {
             const written = run(text, values);
             written.catch(() => undefined);
