@@ -102,7 +102,7 @@ test('two nodes share a database: a token of one works at the other, and is refu
   const [url = ''] = await Promise.all([startNode(first), startNode(second)]);
   expect(await signIn(url, use)).toMatch(/^HTTP\/1\.1 200 /m);
   expect(await run(afterwards)).toMatch(/^HTTP\/1\.1 401 /m);
-  expect(await run(check)).toContain('2 nodes with 1 worker may open');
+  expect(await run(check)).toContain('2 processes may open');
   await run(backup);
 });
 
