@@ -53,7 +53,7 @@ export const tokenEndpoints = {
     title: 'Refresh tokens',
     summary: 'Exchanges a refresh token for a new access token and a new refresh token',
     notes:
-      'Each refresh token works once. Send a random Idempotency-Key for each refresh token, and store both before sending the request. If the response is lost, repeat the request with the same key to get the same tokens. Without a key, a lost response means that the user has to sign in again. Repeating the request from another network or program works too, but notifies the user. The refresh token of a run also needs the key of the service that made it.',
+      'Each refresh token works once. Send a random Idempotency-Key for each refresh token, and store both before sending the request. If the response is lost, repeat the request with the same key to get the same tokens. Without a key, a lost response means that the user has to sign in again. Repeating the request from another network or program works too, but notifies the user. A form without a key can be repeated for 10 seconds by the same client, from the same network and program. The refresh token of a run also needs the key of the service that made it.',
     access: 'anyone',
     takesServiceKey: true,
     headers: repeatable(600),

@@ -179,7 +179,7 @@ describe('classifyReuse', () => {
   };
   const classify = (generation: number, key: string | null, ageMs: number, leeway = 10, changes = {}) =>
     classifyReuse(
-      { generation, idempotencyHash: key },
+      { generation, idempotencyHash: key, repeatableSeconds: refreshRetryWindowSeconds },
       { ...session, ...changes },
       rotatedAt + ageMs,
       leeway,

@@ -1,7 +1,7 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
-import { idempotencyHash, programHash } from '../platform/crypto/hash.ts';
+import { idempotencyHash, programHash, senderHash } from '../platform/crypto/hash.ts';
 import { AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
 import { networkKey } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
@@ -16,7 +16,7 @@ import { type SessionState, type SessionStatus, sessionStatus } from './session-
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf, tokenSetOf } from './tokens.ts';
 
-/** How long a repeated request gets the tokens that the first one got. */
+/** How long a request that is repeated with its idempotency key gets the tokens that the first one got. */
 export const refreshRetryWindowSeconds = 600;
 
 /** Why a refresh token did not yield a new generation. */
@@ -25,6 +25,7 @@ export type ReuseKind = 'retry' | 'race' | 'theft' | Exclude<SessionStatus, 'act
 /** How a refresh token was sent. */
 interface RefreshCall {
   readonly idempotencyKey: string | undefined;
+  readonly isForm?: true;
   readonly client: ClientInfo;
   /** With the key of the service that made the run, or that is the application. */
   readonly authorization: string | null;
@@ -33,11 +34,14 @@ interface RefreshCall {
 
 interface PresentedToken {
   readonly generation: number;
+  /** Equal for repetitions of one request; null for a request that cannot be repeated. */
   readonly idempotencyHash: string | null;
+  readonly repeatableSeconds: number;
 }
 
 /**
- * Classifies the reuse of a refresh token. A retry presents the token spent last with the same idempotency key. A race
+ * Classifies the reuse of a refresh token. A retry presents the token spent last in the same request, as its idempotency key
+ * tells or, for a form without one, its sender. A race
  * presents the token spent last within the leeway, or any token in a request that arrived (`now`) before the last
  * rotation. With `leewaySeconds` 0 there are no races: every spent token but a retry counts as stolen.
  * @see RFC 9700 section 4.14.2
@@ -57,7 +61,7 @@ export function classifyReuse(
     return sameRequestAsLast(presented, session) ? 'retry' : 'race';
   if (presented.generation < session.generation - 1) return 'theft';
   const ageMs = now - session.rotated_at;
-  if (sameRequestAsLast(presented, session) && ageMs <= refreshRetryWindowSeconds * 1000) return 'retry';
+  if (sameRequestAsLast(presented, session) && ageMs <= presented.repeatableSeconds * 1000) return 'retry';
   return leewaySeconds > 0 && ageMs <= leewaySeconds * 1000 ? 'race' : 'theft';
 }
 
@@ -109,7 +113,7 @@ const refused = invalidGrant('The refresh token is unknown, expired, revoked or 
 
 /**
  * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same successor
- * again. A stolen refresh token revokes only its own session. The refresh token of a run needs the key of its service.
+ * again, and so does a form without one from the same sender within the leeway. A stolen refresh token revokes only its own session. The refresh token of a run needs the key of its service.
  * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`; for a run
  * also `invalid_client`, `unauthorized_client`
  */
@@ -138,7 +142,7 @@ export async function refresh(
     sessionId,
     secret,
     generation,
-    idempotencyHash: idempotencyHash(secret, call.idempotencyKey),
+    ...repetitionOf(ctx, secret, call, service),
     client: from,
     origin: originOf(from),
     now,
@@ -148,6 +152,34 @@ export async function refresh(
   await checkRepeatedAccess(ctx, request, repeated);
   const { tokens, detail } = await spendOrRepeat(ctx, request);
   return { tokens: withRequestedScope(tokens, repeated), detail, sessionId };
+}
+
+/**
+ * How a repetition of a request is recognized, and for how long. A client that knows only OAuth sends a form without an
+ * idempotency key, and its responses get lost, too: there the client that it says it is, its network and its program take
+ * the place of the key, within the leeway.
+ */
+function repetitionOf(
+  ctx: Context,
+  secret: Buffer,
+  { idempotencyKey, isForm, client, authorization, body }: RefreshCall,
+  service: CallingService | AuthError | undefined,
+): Pick<PresentedToken, 'idempotencyHash' | 'repeatableSeconds'> {
+  const leewaySeconds = ctx.config.refreshReuseLeewaySeconds;
+  if (idempotencyKey !== undefined || !isForm || leewaySeconds === 0)
+    return {
+      idempotencyHash: idempotencyHash(secret, idempotencyKey),
+      repeatableSeconds: refreshRetryWindowSeconds,
+    };
+  const { network, program } = originOf(client);
+  const sender =
+    service === undefined || service instanceof AuthError
+      ? [authorization, body.client_id ?? null]
+      : [service.id];
+  return {
+    idempotencyHash: senderHash(secret, [network, program, ...sender]),
+    repeatableSeconds: leewaySeconds,
+  };
 }
 
 /** The client that authenticates; the error if it fails to. */

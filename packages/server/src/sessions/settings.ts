@@ -35,7 +35,7 @@ export const sessionSettings = {
     'LATCHKEY_REFRESH_REUSE_LEEWAY',
     seconds(0, 600),
     10,
-    'How long reuse of the refresh token spent last counts as a race and not as a theft. 0 is strict.',
+    'How long reuse of the refresh token spent last counts as a race and not as a theft, and a form without `Idempotency-Key` can be repeated. 0 is strict.',
     'programs share a stored login without a lock',
   ),
   runIdleTtlSeconds: setting(

@@ -23,3 +23,7 @@ export const programHash = (program: string): string => sha256('program', progra
 /** Stored in place of an idempotency key, to recognize the key together with the token it was sent with. */
 export const idempotencyHash = (secret: Uint8Array, key: string | undefined): string | null =>
   key === undefined ? null : sha256('idempotency key', secret, key).toString('base64url');
+
+/** Stored where a form has no idempotency key, to recognize the same token in a form of the same sender. */
+export const senderHash = (secret: Uint8Array, sender: readonly (string | null)[]): string =>
+  sha256('sender of a form', secret, JSON.stringify(sender)).toString('base64url');

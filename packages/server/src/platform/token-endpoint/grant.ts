@@ -17,6 +17,7 @@ export interface GrantCall
     'idempotencyKey' | 'wait' | 'authorization' | 'presentedCredential' | 'requireExpectedUser'
   > {
   readonly client: ClientInfo;
+  readonly isForm?: true;
   readonly body: GrantParameters;
 }
 

@@ -85,7 +85,7 @@ function redeemForm<Tokens extends TokenSet | IssuedToken>(
     if (!grant) throw new AuthError('unsupported_grant_type', 'grant_type: not supported by this endpoint');
     const authorization = clientAuthorization(call);
     try {
-      return await grant.redeem(ctx, { ...call, authorization });
+      return await grant.redeem(ctx, { ...call, authorization, isForm: true });
     } catch (error) {
       // The key came in the body. @see RFC 6749 section 5.2
       if (

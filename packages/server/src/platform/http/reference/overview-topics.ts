@@ -107,7 +107,7 @@ export const overviewTopics = (server: string): readonly Topic[] => [
     title: 'Repeating requests',
     text: paragraphs(
       'Refresh tokens and device codes work once. If the response is lost, repeat the request with the same `Idempotency-Key` to get the same tokens: a refresh within 600 seconds, a device code within 60.',
-      'Choose a random key of 1 to 128 printable characters for each token, and store both before you send them. Without a key, a lost response means that the user has to sign in again. The SDK does this for you.',
+      'Choose a random key of 1 to 128 printable characters for each token, and store both before you send them. Without a key, a lost response means that the user has to sign in again; a refresh sent as a form can be repeated for 10 seconds by the same client, from the same network and program. The SDK sends and stores keys for you.',
     ),
     examples: example(
       'A refresh that can be repeated',
