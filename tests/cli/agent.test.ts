@@ -390,6 +390,37 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
+test.skipIf(process.platform !== 'linux')(
+  'agent run --ask lets nobody allow anything while its program has the terminal open by its path',
+  async () => {
+    const opened = 'exec 3<>"$(readlink /proc/$PPID/fd/0)"';
+    const asking = 'latchkey token --scope profile; echo before=$?';
+    const early = openTerminal(home, [
+      program,
+      'agent',
+      'run',
+      '--ask',
+      '--',
+      'sh',
+      '-c',
+      `${opened}; ${asking}`,
+    ]);
+    await early.shows(/^before=1/m);
+    expect(early.screen()).toMatch(/It is refused\. Another program uses this terminal: \w+ \(\d+\)\./);
+    expect(early.screen()).not.toContain('Allow it?');
+    await early.exited;
+
+    const later = `trap '${opened}; : >opened' USR1; (${asking}) & echo $$ >pid; while wait; [ $? -gt 128 ]; do :; done`;
+    const late = openTerminal(home, [program, 'agent', 'run', '--ask', '--', 'sh', '-c', later]);
+    await late.shows(/Allow it\? \[y\/N\] $/);
+    process.kill(Number(readFileSync(join(home.path, 'pid'), 'utf8')), 'SIGUSR1');
+    await until(() => existsSync(join(home.path, 'opened')));
+    late.type('y\n');
+    await late.shows(/^before=1/m);
+    await late.exited;
+  },
+);
+
 test('agent run --ask answers the status of its program, and asks on no terminal that a reader of its output may share', async () => {
   const ask = (...command: string[]) =>
     openTerminal(home, [program, 'agent', 'run', '--ask', '--', ...command]);

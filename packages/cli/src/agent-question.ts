@@ -36,9 +36,10 @@ export async function findAsker(
   programOutput?: HeldOutput,
 ): Promise<Asker> {
   const obstacle = terminalObstacle(ctx, programOutput);
-  if (obstacle === undefined && programOutput)
-    return (question) => programOutput.hold(() => askOnTerminal(ctx, question, signal));
-  if (obstacle === undefined) return (question) => askOnOwnTerminal(ctx, question, signal);
+  if (obstacle === undefined) {
+    const askHere = (question: string) => askOnOwnTerminal(ctx, question, signal, programOutput);
+    return programOutput ? (question) => programOutput.hold(() => askHere(question)) : askHere;
+  }
   if (!ctx.config.hasScreen || (await notify(signal, '--version')) === undefined)
     throw new UsageError('--ask needs a terminal of its own, or a desktop with notify-send.', obstacle);
   const ask = (question: string) => askOnDesktop(question, signal);
@@ -48,15 +49,17 @@ export async function findAsker(
 /** Why a question on the terminal could be answered, or repainted, by the program that it is about. */
 function terminalObstacle({ prompt }: Context, programOutput: HeldOutput | undefined): string | undefined {
   if (!prompt.isPossible || !hasTerminal()) return 'Standard input or standard error is no terminal.';
-  if (!programOutput) return sharedTerminal();
-  return isPipe(1)
-    ? 'The reader of a pipe could write to the terminal: send the output to a file.'
-    : undefined;
+  if (programOutput && isPipe(1))
+    return 'The reader of a pipe could write to the terminal: send the output to a file.';
+  return sharedTerminal(programOutput);
 }
 
-/** The program that asks an agent of its own could be any on the terminal. */
-function sharedTerminal(): string | undefined {
-  const sharer = findTerminalSharer();
+/**
+ * The program that asks an agent of its own could be any on the terminal. The program of `agent run` is in another session, but may
+ * open the terminal by its path.
+ */
+function sharedTerminal(programOutput: HeldOutput | undefined): string | undefined {
+  const sharer = findTerminalSharer({ outside: programOutput !== undefined });
   return sharer && `Another program uses this terminal: ${sharer}.`;
 }
 
@@ -64,9 +67,15 @@ async function askOnOwnTerminal(
   ctx: Context,
   question: string,
   signal: AbortSignal,
+  programOutput: HeldOutput | undefined,
 ): Promise<boolean | undefined> {
-  const obstacle = sharedTerminal();
-  if (obstacle === undefined) return askOnTerminal(ctx, question, signal);
+  let obstacle = sharedTerminal(programOutput);
+  if (obstacle === undefined) {
+    const answer = await askOnTerminal(ctx, question, signal);
+    // It may have been opened since, to repaint the question.
+    if (answer === true) obstacle = sharedTerminal(programOutput);
+    if (obstacle === undefined) return answer;
+  }
   const warning = { warning: 'terminal_shared', description: obstacle };
   ctx.output.message(warning, () => [`latchkey: ${question} It is refused. ${obstacle}`]);
   return undefined;

@@ -5,8 +5,9 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 /**
  * A process on the terminal of this one that it was not started from, as `name (ID)`. One in another session counts if it has the terminal
  * open. Undefined if there is none, or if the system does not tell: only Linux does.
+ * @param outside counts other sessions only
  */
-export function findTerminalSharer(): string | undefined {
+export function findTerminalSharer({ outside }: { readonly outside: boolean }): string | undefined {
   const self = readProcess('self');
   if (!self) return undefined;
   const ancestors = new Set<string>();
@@ -16,8 +17,8 @@ export function findTerminalSharer(): string | undefined {
   for (const id of readdirSync('/proc')) {
     if (!/^\d+$/.test(id) || ancestors.has(id)) continue;
     const other = readProcess(id);
-    if (other && other.state !== 'Z' && (other.terminal === self.terminal || hasOpen(id, path)))
-      return `${other.name} (${id})`;
+    if (!other || other.state === 'Z' || (outside && other.session === self.session)) continue;
+    if (other.terminal === self.terminal || hasOpen(id, path)) return `${other.name} (${id})`;
   }
   return undefined;
 }
@@ -27,6 +28,7 @@ interface Process {
   readonly name: string;
   readonly state: string;
   readonly parent: string;
+  readonly session: string;
   /** The number of the controlling terminal. */
   readonly terminal: string;
 }
@@ -36,9 +38,9 @@ function readProcess(id: string): Process | undefined {
   try {
     const [, pid, name, fields] =
       /^(\d+) \((.*)\) (.*)$/s.exec(readFileSync(`/proc/${id}/stat`, 'utf8')) ?? [];
-    const [state, parent, , , terminal] = fields?.split(' ') ?? [];
-    if (!pid || name === undefined || !state || !parent || !terminal) return undefined;
-    return { id: pid, name, state, parent, terminal };
+    const [state, parent, , session, terminal] = fields?.split(' ') ?? [];
+    if (!pid || name === undefined || !state || !parent || !session || !terminal) return undefined;
+    return { id: pid, name, state, parent, session, terminal };
   } catch {
     return undefined;
   }
