@@ -58,6 +58,7 @@ import { authenticateService, requireRight } from './services/service-keys/authe
 import { clientCredentialsGrant } from './services/service-tokens/routes.ts';
 import { sweepServiceTokens } from './services/service-tokens/store.ts';
 import { authenticate, missingCredential, readCredential } from './sessions/authentication.ts';
+import { keyEndsMail, keyEndsTemplate, startKeyEnds } from './sessions/key-ends.ts';
 import { requireBrowserSession, requireRecentSignIn } from './sessions/policy.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { sweepRuns } from './sessions/runs/store.ts';
@@ -100,6 +101,7 @@ export const templates: Templates = {
   [signInTemplate]: signInMail,
   [noticeTemplate]: noticeMail,
   [digestTemplate]: digestMail,
+  [keyEndsTemplate]: keyEndsMail,
   [emailChangeTemplate]: emailChangeMail,
   [emailRestoredTemplate]: emailRestoredMail,
   [disownedTemplate]: disownedMail,
@@ -151,9 +153,14 @@ export const sweepsOf = (ctx: Context): Sweeps => ({
   ),
 });
 
-/** Deletes rows that are no longer needed, and counts for the metrics, until it is stopped. */
+/** Deletes rows that are no longer needed, announces the ends of keys, and counts for the metrics, until it is stopped. */
 export function startUpkeep(ctx: Context): { stop(): Promise<void> } {
-  const jobs = [startSweeper(ctx, sweepsOf(ctx)), startCensus(ctx), { stop: () => writeFailedSignIns(ctx) }];
+  const jobs = [
+    startSweeper(ctx, sweepsOf(ctx)),
+    startCensus(ctx),
+    startKeyEnds(ctx),
+    { stop: () => writeFailedSignIns(ctx) },
+  ];
   return {
     stop: async () => {
       await Promise.all(jobs.map((job) => job.stop()));

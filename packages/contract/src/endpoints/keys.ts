@@ -7,7 +7,7 @@ export const keyEndpoints = {
     title: 'Create a key',
     summary: 'Creates a key: a long-lived credential for a program without a user',
     notes:
-      'Send the key wherever an access token goes. It allows what its scope says, on the service of its resource if it has one, and never counts as a recent sign-in. It cannot be refreshed. The response is the only time it is shown.',
+      'Send the key wherever an access token goes. It allows what its scope says, on the service of its resource if it has one, and never counts as a recent sign-in. It cannot be refreshed. An email announces the end of a key of more than 14 days, 7 days before it. The response is the only time it is shown.',
     access: 'recent',
     body: newKey,
     status: 201,

@@ -146,6 +146,48 @@ export const rotate = update('sessions', {
     .returning(rotationColumns),
 );
 
+/** An active key that was made for longer than 14 days and whose end has not been announced. Its index has the same literals. */
+const isToAnnounce = (e: ExpressionBuilder<Tables, 'sessions'>, now: Expression<number>) =>
+  e.and([
+    sql<boolean>`sessions.kind = 'key'`,
+    e('end_announced_at', 'is', null),
+    sql<boolean>`sessions.expires_at - sessions.created_at > 1209600000`,
+    e('expires_at', '>', now),
+    isUnrevoked(e),
+  ]);
+
+/** The keys that end until `before` and are still to be announced. Reads an index of such keys only. */
+export const listKeysToAnnounce = statement<{ now: number; before: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('sessions')
+    .select(['id', 'user_id'])
+    .where('expires_at', '<=', p.before)
+    .where((e) => isToAnnounce(e, p.now))
+    .orderBy('expires_at')
+    .limit(p.limit),
+);
+
+/** Marks a key of a locked account as announced. Of parallel calls, exactly one gets a row. */
+export const markAnnounced = statement<{ id: string; now: number }>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set({ end_announced_at: bigint(p.now) })
+    .where('id', '=', p.id)
+    .where((e) => isToAnnounce(e, p.now))
+    .returning('expires_at'),
+);
+
+/** A key, if it is still active. */
+export const findActiveKey = statement<{ id: string; now: number }>()((db, p) =>
+  db
+    .selectFrom('sessions')
+    .select(['user_id', 'client_name', 'expires_at'])
+    .where('id', '=', p.id)
+    .where('kind', '=', 'key')
+    .where('expires_at', '>', p.now)
+    .where(isUnrevoked),
+);
+
 /** The epoch of an account, null while it is disabled. */
 const enabledEpoch = sql<number | null>`case when users.disabled_at is null then users.session_epoch end`;
 

@@ -22,6 +22,7 @@ declare module '../platform/database/schema.ts' {
       idle_expires_at: number;
       expires_at: number;
       revoked_at: number | null;
+      end_announced_at: number | null;
       parent_session_id: string | null;
       passkey_id: string | null;
       distrusted_as: 'disowned' | 'stolen' | null;

@@ -18,6 +18,7 @@ import { up as schema } from './migrations/0001-first.ts';
 import { up as noAccessIndexes } from './migrations/0002-no-access-indexes-from-0001.ts';
 import { up as ordinals } from './migrations/0003-ordinals-from-0001.ts';
 import { up as logTotals } from './migrations/0004-log-totals-from-0003.ts';
+import { up as keyEnds } from './migrations/0005-key-ends-from-0003.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -30,6 +31,7 @@ export const migrations: Migrations = {
   '0002-no-access-indexes-from-0001': { up: noAccessIndexes },
   '0003-ordinals-from-0001': { up: ordinals },
   '0004-log-totals-from-0003': { up: logTotals },
+  '0005-key-ends-from-0003': { up: keyEnds },
 };
 
 export const migrationNames = Object.keys(migrations);

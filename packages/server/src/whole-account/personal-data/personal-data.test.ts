@@ -263,7 +263,7 @@ const exportedColumns: Readonly<Record<string, string>> = {
     'session_epoch time_zone updated_at webauthn_user_handle',
   sessions:
     'actor authenticated_at authenticated_by authorization_details client_id client_name created_at ' +
-    'device_name distrusted_as email_change_id expires_at generation id idle_expires_at ip_address ' +
+    'device_name distrusted_as email_change_id end_announced_at expires_at generation id idle_expires_at ip_address ' +
     'kind last_used_at method ordinal parent_session_id passkey_added_by passkey_id path resource revoked_at ' +
     'root_session_id rotated_at rotated_network rotated_program scope service_id session_epoch ' +
     'token_ttl_seconds trust user_agent user_id within_session_id',

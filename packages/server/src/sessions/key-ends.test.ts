@@ -1,0 +1,114 @@
+import { expect, test } from 'bun:test';
+import { onBothDatabases, openApp, openNodes, type TestApp } from '../../../../tests/support/app.ts';
+import { createdKey } from '../../../../tests/support/keys.ts';
+import { databaseUpTo } from '../../../../tests/support/old-database.ts';
+import { until } from '../../../../tests/support/until.ts';
+import { startUpkeep } from '../app.ts';
+import { setDisabled } from '../identity/account/account.ts';
+import { inLongTransaction } from '../platform/database/backup/single-connection.ts';
+import { announceKeyEnds } from './key-ends.ts';
+
+const ada = 'ada@example.com';
+const day = 86_400;
+const subject = 'A key of your Latchkey account is about to expire';
+
+onBothDatabases('the end of a key', (open, dialect) => {
+  const announcements = async (app: TestApp) => {
+    await announceKeyEnds(app.ctx);
+    return (await app.mails()).filter((mail) => mail.subject === subject);
+  };
+
+  test('is announced once, 7 days before, by name and without a link, however many nodes run', async () => {
+    const { app, node, close } = await openNodes(open, dialect);
+    const owner = await app.login(ada);
+    const key = await createdKey(app, owner, { name: 'Nightly', expires_in: 30 * day });
+    const atMark = Date.parse(key.expires_at) - 7 * day * 1000;
+    app.pass((atMark - app.ctx.clock()) / 1000 - 60);
+    expect(await announcements(app)).toEqual([]);
+    app.pass(60);
+    await Promise.all([app, node, app, node].map(({ ctx }) => announceKeyEnds(ctx)));
+    const [mail, ...more] = await announcements(app);
+    expect(more).toEqual([]);
+    expect(mail?.to).toBe(ada);
+    expect(mail?.text).toContain('Key: "Nightly"\nExpires: 20 Dec 2026, 12:34 UTC');
+    expect(`${mail?.text}${mail?.html}`).not.toMatch(/href|http/);
+    app.pass(3 * day);
+    expect(await announcements(app)).toHaveLength(1);
+    await close();
+  });
+
+  test('is announced late rather than never, but not after it, nor that of a key of 14 days', async () => {
+    const app = await open();
+    const owner = await app.login(ada);
+    await createdKey(app, owner, { name: 'late', expires_in: 20 * day });
+    await createdKey(app, owner, { name: 'ended', expires_in: 19 * day - 1 });
+    await createdKey(app, owner, { name: 'short', expires_in: 14 * day });
+    app.pass(8 * day);
+    expect(await announcements(app)).toEqual([]);
+    app.pass(11 * day);
+    const mails = await announcements(app);
+    expect(mails.map(({ text }) => /^Key: "(.*)"$/m.exec(text)?.[1])).toEqual(['late']);
+    await app.close();
+  });
+
+  test('is not announced of a key that was removed, even just before the mail, or of a disabled or deleted account', async () => {
+    const app = await open();
+    const owner = await app.login(ada);
+    const long = { expires_in: 20 * day };
+    const removed = await createdKey(app, owner, long);
+    const removedLater = await createdKey(app, owner, long);
+    await app.ask('DELETE', `/keys/${removed.id}`, { token: owner.access_token });
+    await createdKey(app, await app.login('disabled@example.com'), long);
+    await setDisabled(app.ctx, 'disabled@example.com', true);
+    const deleted = await app.login('deleted@example.com');
+    await createdKey(app, deleted, long);
+    await app.ask('DELETE', '/me', { token: deleted.access_token });
+    app.pass(13 * day + 1);
+    await announceKeyEnds(app.ctx);
+    const waiting = "SELECT id FROM outbox WHERE template = 'key_ends'";
+    expect(await app.ctx.db.read.run(waiting, [])).toHaveLength(1);
+    await app.ask('POST', '/revoke?scope=session', { token: removedLater.key });
+    expect(await announcements(app)).toEqual([]);
+    await app.close();
+  });
+
+  test('is announced by every node within an hour of its time, in the languages of the account', async () => {
+    const app = await open();
+    const owner = await app.login(ada);
+    await createdKey(app, owner, { name: 'Nachts', expires_in: 20 * day });
+    app.pass(13 * day - 1_800);
+    const { access_token: token } = await app.login(ada);
+    await app.ask('PATCH', '/me', { token, json: { locale: 'de' } });
+    const upkeep = startUpkeep(app.ctx);
+    await app.untilWaiting(1, 300);
+    app.pass(3_600);
+    const german = 'Ein Schlüssel Ihres Kontos bei Latchkey läuft bald ab';
+    const sent = async () => (await app.mails()).filter((mail) => [subject, german].includes(mail.subject));
+    await until(async () => (await sent()).length === 2, 'the announcement in both languages');
+    expect((await sent()).find((mail) => mail.subject === german)?.text).toContain('„Nachts“');
+    await upkeep.stop();
+    await app.close();
+  });
+
+  test('is announced of a key that an earlier release stored', async () => {
+    const databaseUrl = await databaseUpTo(dialect, '0004-log-totals-from-0003');
+    const now = Date.UTC(2026, 10, 20);
+    await inLongTransaction(databaseUrl, async (tx) => {
+      await tx.run(
+        `INSERT INTO users (id, email, email_key, email_verified, name, webauthn_user_handle, revision, session_epoch, created_at, updated_at)
+         VALUES ('usr_a', '${ada}', '${ada}', 1, 'Ada', 'h', 1, 0, 1, 1)`,
+        [],
+      );
+      const [start, end] = [now - 10 * day * 1000, now + 6 * day * 1000];
+      await tx.run(
+        `INSERT INTO sessions (id, user_id, session_epoch, kind, method, generation, client_name, rotated_at, created_at, last_used_at, idle_expires_at, expires_at)
+         VALUES ('key_a', 'usr_a', 0, 'key', 'key', 1, 'old', ${start}, ${start}, 0, ${end}, ${end})`,
+        [],
+      );
+    });
+    const app = await openApp(dialect, { databaseUrl });
+    const mails = await announcements(app);
+    expect(mails.map(({ text }) => /^Key: "(.*)"$/m.exec(text)?.[1])).toEqual(['old']);
+    await app.close();
+  });
+});
