@@ -136,6 +136,17 @@ describe('a hostile server', () => {
     await hostile.stop();
   });
 
+  test('cannot pass for a Latchkey server with `doctor` by answering everything', async () => {
+    const hostile = listener(() => Response.json({}, { headers: { 'X-Request-Id': 'r' } }));
+    const { code, stdout } = await latchkey(newHome(), 'doctor', '--json', '--server', hostile.url);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      server: { reachable: false },
+      problems: [{ error: 'not_latchkey' }],
+    });
+    await hostile.stop();
+  });
+
   test('cannot fill the terminal', async () => {
     const long = 'x'.repeat(1_000_000);
     const me = { id: 'usr_1', name: long, email: long, created_at: long };
@@ -196,7 +207,8 @@ test.skipIf(process.getuid?.() !== 0)(
     expect([whoami.code, whoami.stdout]).toEqual([0, expect.stringContaining('homeless@example.com')]);
     expect((await run({ LATCHKEY_TOKEN: access_token }, 'doctor')).code).toBe(0);
     const job = { LATCHKEY_SERVER: '', LATCHKEY_ID_TOKEN: 'not.a.token' };
-    expect((await run(job, 'token', '--federated', 'key_1')).stderr).toContain('http://localhost:8787');
+    // Whatever listens at the default address, or nothing: it is asked.
+    expect((await run(job, 'token', '--federated', 'key_1')).stderr).not.toContain('no home directory');
     for (const LATCHKEY_CREDENTIALS of ['file', 'keychain', ''])
       for (const command of ['login', 'whoami']) {
         const { code, stderr } = await run({ LATCHKEY_CREDENTIALS }, command);

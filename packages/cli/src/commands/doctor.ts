@@ -1,5 +1,5 @@
 import { createApi } from '@latchkey/client/api';
-import { hasCode } from '@latchkey/client/errors';
+import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import type { FileCheck } from '@latchkey/client/file-storage';
 import { isLoopbackHost } from '@latchkey/client/internal/loopback';
 import manifest from '../../package.json' with { type: 'json' };
@@ -138,9 +138,12 @@ async function checkServer(
     },
   });
   const [startedAt, started] = [Date.now(), performance.now()];
-  await api.call('getProfile', { signal }).catch((error: unknown) => {
-    if (!hasCode(error, 'invalid_token')) throw error;
-  });
+  const refusal: unknown = await api.call('getProfile', { signal }).then(
+    () =>
+      new LatchkeyError('not_latchkey', `${server} answers without a token, so it is not a Latchkey server.`),
+    (error: unknown) => error,
+  );
+  if (!hasCode(refusal, 'invalid_token')) throw refusal;
   const milliseconds = performance.now() - started;
   const latency = Math.round(milliseconds);
   const halfSecond = 500;
