@@ -106,6 +106,14 @@ export class PrimaryPool {
     });
   }
 
+  /**
+   * Says that one of these connections was closed while it was in use. All are replaced, because the driver fails the next statement
+   * in its place with the error that the server sent before.
+   */
+  closed(sql: postgres.Sql): void {
+    if (sql === this.#sql) this.#replace(this.#server);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#sql.end({ timeout: closeTimeoutSeconds });

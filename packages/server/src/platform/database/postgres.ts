@@ -103,6 +103,7 @@ async function withRetries<T>(
       return await withTimeout(attempt(sql), timeoutMs);
     } catch (error) {
       if (isUnavailable(codeOf(error))) pool.failed(sql, codeOf(error));
+      if (codeOf(error) === 'CONNECTION_CLOSED') pool.closed(sql);
       const isRetryable = isOutdated(error) || (retryable.has(codeOf(error)) && attempts < maxAttempts);
       if (!isRetryable) throw asStoreError(error);
       const pauseMs = isOutdated(error) ? 0 : Math.random() * retryPauseMs * attempts;
