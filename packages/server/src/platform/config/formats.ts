@@ -6,6 +6,7 @@ import ipaddr from 'ipaddr.js';
 import type { Quota } from '../rate-limits/rules.ts';
 import { logLevels } from '../telemetry/log.ts';
 import type { CidrRange } from '../values/client-address.ts';
+import { parseDocumentUrl } from '../values/document-url.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 
 export interface Format<T> {
@@ -155,15 +156,16 @@ export const signupPolicy: Format<'open' | 'closed' | string[]> = {
 export const origins = listOf('origins, like https://a.example.com', originOf);
 
 /** A host as URLs spell it, with a port where that is not the one of the scheme. */
-export const hosts = listOf(
-  'hosts in lower case, each with a port if it is not the usual one, like app.example.com',
-  (text) => {
-    const [, name = '', port = '443'] = /^(\[[^\]]*\]|[^:]*)(?::([1-9]\d{0,4}))?$/.exec(text) ?? [];
-    const url = URL.parse(`https://${name}:${port}/`);
-    return name !== '' && !name.includes('*') && url?.hostname === name && url.pathname === '/'
-      ? text
-      : undefined;
-  },
+function hostOf(text: string): string | undefined {
+  const [, name = '', port = '443'] = /^(\[[^\]]*\]|[^:]*)(?::([1-9]\d{0,4}))?$/.exec(text) ?? [];
+  const url = URL.parse(`https://${name}:${port}/`);
+  return name !== '' && url?.hostname === name && url.pathname === '/' ? text : undefined;
+}
+
+/** An entry with `*` is meant as a pattern, which it is not. */
+export const clientHosts = listOf(
+  'hosts in lower case, each with a port if it is not the usual one, like app.example.com, or URLs of documents, like https://app.example.com/client.json',
+  (text) => (text.includes('*') ? undefined : (parseDocumentUrl(text)?.href ?? hostOf(text))),
 );
 
 /** Short names of issuers. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { readConfig } from '../../settings.ts';
 import { keptSeconds, parseClientUrl, readClientDocument } from './document.ts';
 
 describe('the client_id of an external client', () => {
@@ -36,6 +37,26 @@ describe('the client_id of an external client', () => {
     expect(parseClientUrl(id, hosts)).toBeUndefined();
   });
 
+  test('of a listed URL only that document is one', () => {
+    const clientHosts = ['https://c.example/client', 'http://127.0.0.1:3000/client'];
+    const hrefOf = (id: string, isLocal = false) => parseClientUrl(id, { clientHosts, isLocal })?.href;
+    expect(hrefOf('https://c.example/client')).toBe('https://c.example/client');
+    for (const id of [
+      'https://c.example/client/',
+      'https://c.example/clien',
+      'https://c.example:8443/client',
+    ])
+      expect([id, hrefOf(id)]).toEqual([id, undefined]);
+    for (const id of ['https://c.example/Client', 'https://c.example/client?', 'http://c.example/client'])
+      expect([id, hrefOf(id)]).toEqual([id, undefined]);
+    const local = 'http://127.0.0.1:3000/client';
+    expect([hrefOf(local, true), hrefOf(local), hrefOf(`${local}2`, true)]).toEqual([
+      local,
+      undefined,
+      undefined,
+    ]);
+  });
+
   test('in development a listed loopback host is one by http', () => {
     const clientHosts = ['127.0.0.1:3000', 'localhost'];
     const url = 'http://127.0.0.1:3000/client';
@@ -43,6 +64,26 @@ describe('the client_id of an external client', () => {
     expect(parseClientUrl('http://localhost/c', { clientHosts, isLocal: true })).toBeDefined();
     expect(parseClientUrl(url, { clientHosts, isLocal: false })).toBeUndefined();
     expect(parseClientUrl('http://127.0.0.1/client', { clientHosts, isLocal: true })).toBeUndefined();
+  });
+});
+
+describe('LATCHKEY_CLIENT_HOSTS', () => {
+  const listed = (LATCHKEY_CLIENT_HOSTS: string) => readConfig({ LATCHKEY_CLIENT_HOSTS }).clientHosts;
+  test('lists hosts and URLs of documents', () => {
+    const all = ['a.example:8443', 'https://b.example/c', 'http://127.0.0.1:3000/c'];
+    expect(listed(all.join(', '))).toEqual(all);
+  });
+  test.each([
+    ...['App.example', '*.app.example', 'https://app.example/', 'https://app.example/*'],
+    ...['https://app.example/c?a', 'https://app.example/c#a', 'https://app.example/a/../c'],
+    ...[
+      'http://app.example/c',
+      'https://App.example/c',
+      'https://a@app.example/c',
+      'https://app.example:443/c',
+    ],
+  ])('refuses %s', (entry) => {
+    expect(() => listed(entry)).toThrow('LATCHKEY_CLIENT_HOSTS must be a comma-separated list');
   });
 });
 

@@ -5,28 +5,28 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
 import { z } from 'zod';
 import type { Config } from '../../platform/config/config.ts';
-import { isLoopbackHost } from '../../platform/values/loopback.ts';
+import { parseDocumentUrl } from '../../platform/values/document-url.ts';
 import { parseRedirectUri } from '../../platform/values/redirect-uri.ts';
 
 const minKeptSeconds = 300;
 const maxKeptSeconds = 86_400;
 
 /**
- * The URL of an external client, spelled as the URL standard serializes it: https, of a listed host. Undefined for any other
- * client_id. In development, a loopback host is asked by http.
+ * The URL of an external client: listed itself, or of a listed host. Undefined for any other client_id. In development, a
+ * loopback host is asked by http.
  */
 export function parseClientUrl(
   clientId: string,
   { clientHosts, isLocal }: Pick<Config, 'clientHosts' | 'isLocal'>,
 ): URL | undefined {
-  if (clientId.length > fieldLimits.redirectUri || /[?#]/.test(clientId)) return undefined;
-  const url = URL.parse(clientId);
-  if (url?.href !== clientId || url.pathname === '/' || url.username !== '' || url.password !== '')
-    return undefined;
-  const isOverHttp = url.protocol === 'http:' && isLocal && isLoopbackHost(url.hostname);
-  if (url.protocol !== 'https:' && !isOverHttp) return undefined;
+  const url = parseDocumentUrl(clientId);
+  if (!url) return undefined;
+  const isOverHttp = url.protocol === 'http:';
+  if (isOverHttp && !isLocal) return undefined;
   const port = url.port || (isOverHttp ? '80' : '443');
-  const isListed = clientHosts.includes(url.host) || clientHosts.includes(`${url.hostname}:${port}`);
+  const isListed = [url.href, url.host, `${url.hostname}:${port}`].some((entry) =>
+    clientHosts.includes(entry),
+  );
   return isListed ? url : undefined;
 }
 

@@ -1,13 +1,13 @@
-import { hosts } from '../../platform/config/formats.ts';
+import { clientHosts } from '../../platform/config/formats.ts';
 import { setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
 
 export const clientSettings = {
   clientHosts: setting(
     'LATCHKEY_CLIENT_HOSTS',
-    hosts,
+    clientHosts,
     '',
-    'Hosts of OAuth clients that describe themselves at the URL that is their `client_id`.',
+    'OAuth clients that describe themselves at the URL that is their `client_id`: a host allows all of its documents, a URL only that one.',
     'programs that are not registered here sign people in',
   ),
 };

@@ -376,7 +376,7 @@ onBothDatabases('authorization requests', (open) => {
   test('a document that fails is asked for again, and not more than 30 times a minute for one client address', async () => {
     const strict = await open({
       settings: {
-        LATCHKEY_CLIENT_HOSTS: new URL(clientId).host,
+        LATCHKEY_CLIENT_HOSTS: clientId,
         LATCHKEY_RATE_LIMITS: 'on',
       },
     });
