@@ -134,6 +134,7 @@ export const subjects = {
   emailChanged: 'The email address of your Latchkey account was changed',
   theft: 'A session of your Latchkey account was ended because its token was used twice',
   repeatedElsewhere: 'A session of your Latchkey account was used from two places',
+  signInLinkIssued: 'A sign-in link to your Latchkey account was issued',
   confirmAddress: 'Confirm your new address for Latchkey',
   taken: 'Someone tried to use your email address',
   undone: 'What was undone in your Latchkey account',
