@@ -7,8 +7,8 @@ import { recordFailedSignIn } from '../../security-log/events/events.ts';
 type FailedSignIn = Parameters<typeof recordFailedSignIn>[2];
 
 /** Between these, chosen at random. A crash loses what it has not written. */
-const minDelayMs = 250;
-const maxDelayMs = 1_250;
+const minDelayMs = 50;
+const maxDelayMs = 300;
 
 /** How many different failures wait at most; further ones are only counted in the metrics. */
 const maxWaiting = 10_000;
