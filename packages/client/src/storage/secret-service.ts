@@ -115,7 +115,7 @@ export function secretItem(
   };
 }
 
-/** Secrets cross the bus as they are: whoever could read them there can ask the keychain, too. */
+/** Secrets cross the bus unencrypted: a program that could read them there can ask the keychain, too. */
 async function openSession(call: BusCall): Promise<string> {
   const [, session] = await call(secrets, servicePath, `${service}.OpenSession`, 'sv', 'plain', ['s', '']);
   return String(session);

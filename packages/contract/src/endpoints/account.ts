@@ -103,7 +103,7 @@ export const accountEndpoints = {
     title: 'Answer a security notice',
     summary: 'Undoes everything since the session began that a security notice is about',
     notes:
-      'This is what the link "This wasn\'t me" in a notice does. Whoever did it: sessions, keys and runs that began since end, and passkeys added since are removed.',
+      'This is what the link "This wasn\'t me" in a notice does. Sessions, keys and runs that began since then end, and passkeys added since then are removed, no matter who started or added them.',
     access: 'anyone',
     body: noticeDisowning,
     response: disownedNotice,

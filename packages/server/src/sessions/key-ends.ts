@@ -43,7 +43,7 @@ const announce = (ctx: Context, { id, user_id: userId }: { id: string; user_id: 
     return true;
   });
 
-/** Has no link: whoever reads it needs to do nothing, and a new key needs a recent sign-in. Not sent if the key has ended meanwhile. */
+/** Has no link: the reader needs to do nothing, and a new key needs a recent sign-in. Not sent if the key has ended meanwhile. */
 export const keyEndsMail: Template = async (ctx, mail) => {
   const { reference: id, language } = referenceOf(mail);
   const [key] = await store.findActiveKey(ctx.db.read, { id, now: ctx.clock() });

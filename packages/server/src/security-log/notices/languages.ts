@@ -16,7 +16,7 @@ type Owner = Pick<Tables['users'], 'locale' | 'former_languages'>;
 /** The language of the mails to the owner of an account. */
 export const languageOfOwner = ({ locale }: Pick<Owner, 'locale'>): Language => languageOf(locale) ?? 'en';
 
-/** The other languages that the account had until a few days ago: whoever stole a token may have chosen the one that it has now. */
+/** The other languages that the account had until a few days ago: a thief with a token may have chosen the current one. */
 function formerLanguages(owner: Owner, now: number): Language[] {
   const left = Object.entries(JSON.parse(owner.former_languages ?? '{}') as Record<Language, number>);
   return left
