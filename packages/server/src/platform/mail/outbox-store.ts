@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { PlaceInList } from '../database/pagination.ts';
 import type { Tables } from '../database/schema.ts';
 import { named, type Slots, statement } from '../database/statement.ts';
@@ -28,35 +28,34 @@ export const insertMail = statement<
     .onConflict((c) => c.column('id').doNothing()),
 );
 
-/** Which mails to claim: of one priority, either the mails that were slow before or the others. */
-export type Lane = { priority: number; slow: 0 | 1 };
-
 /** The mail is neither sent nor given up. */
 const isWaiting = (e: ExpressionBuilder<Tables, 'outbox'>) =>
   e.and([e('sent_at', 'is', null), e('dead_at', 'is', null)]);
 
-const wasSlow = sql<number>`case when slow_attempts > 0 then 1 else 0 end`;
+/** A limit that every number of slow attempts is below. */
+export const anySlowAttempts = 2 ** 31 - 1;
 
-/** Claims due mails of one lane until the lease expires. Of several workers, exactly one gets each mail. */
-export const claimMails = statement<Lane & { now: number; lease_until: number; limit: number }>()(
-  (db, p, dialect) =>
-    db
-      .updateTable('outbox')
-      .set((e) => ({ next_attempt_at: p.lease_until, attempts: e('attempts', '+', 1) }))
-      .where('id', 'in', (e) =>
-        e
-          .selectFrom('outbox')
-          .select('id')
-          .where(isWaiting)
-          .where('priority', '=', p.priority)
-          .where(wasSlow, '=', p.slow)
-          .where('next_attempt_at', '<=', p.now)
-          .orderBy('next_attempt_at')
-          .limit(p.limit)
-          .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
-      )
-      .where('next_attempt_at', '<=', p.now)
-      .returningAll(),
+/** Claims the due mail of a priority that has waited longest, until the lease expires. Of several workers, exactly one gets each mail. */
+export const claimMail = statement<
+  Pick<Mail, 'priority'> & { now: number; lease_until: number; max_slow_attempts: number }
+>()((db, p, dialect) =>
+  db
+    .updateTable('outbox')
+    .set((e) => ({ next_attempt_at: p.lease_until, attempts: e('attempts', '+', 1) }))
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('outbox')
+        .select('id')
+        .where(isWaiting)
+        .where('priority', '=', p.priority)
+        .where('slow_attempts', '<=', p.max_slow_attempts)
+        .where('next_attempt_at', '<=', p.now)
+        .orderBy('next_attempt_at')
+        .limit(1)
+        .$if(dialect === 'postgres', (q) => q.forUpdate().skipLocked()),
+    )
+    .where('next_attempt_at', '<=', p.now)
+    .returningAll(),
 );
 
 /** Extends the lease of a mail that is still being sent. */
@@ -86,29 +85,6 @@ export const markDead = statement<Pick<Mail, 'id' | 'last_error' | 'refusals'> &
     .set({ dead_at: p.now, last_error: p.last_error, refusals: p.refusals })
     .where('id', '=', p.id)
     .where('sent_at', 'is', null),
-);
-
-/** The lanes in the order in which their mails are claimed. */
-export const lanes = [
-  { priority: urgentPriority, slow: 0 },
-  { priority: urgentPriority, slow: 1 },
-  { priority: ordinaryPriority, slow: 0 },
-  { priority: ordinaryPriority, slow: 1 },
-] as const satisfies readonly Lane[];
-
-/** When the next waiting mail of each lane is due, under the number of the lane. Null when none is waiting. */
-export const findNextDue = statement()((db) =>
-  db.selectNoFrom((e) =>
-    lanes.map(({ priority, slow }, index) =>
-      e
-        .selectFrom('outbox')
-        .select((f) => f.fn.min('next_attempt_at').as('due'))
-        .where(isWaiting)
-        .where('priority', '=', e.lit(priority))
-        .where(wasSlow, '=', e.lit(slow))
-        .as(`${index as 0 | 1 | 2 | 3}`),
-    ),
-  ),
 );
 
 /** The number of waiting mails up to a limit, read from their index alone. */

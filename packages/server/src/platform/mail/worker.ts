@@ -10,20 +10,19 @@ import { maxConnections, type Transport } from './transport.ts';
 const leaseMs = 8_000;
 const leaseRenewalMs = 2_500;
 
-/** How many mails one worker sends at the same time, and how many of them may be ordinary mails. */
-const slots = 8;
+/** How many mails one worker sends at the same time. */
+const slots = maxConnections;
+
+/** How many of them may be ordinary mails, so that an urgent mail always finds a slot. */
 export const ordinarySlots = 6;
+
+/** How many of them may be mails that failed slowly before, so that their mail servers never delay the others. */
+export const slowSlots = 4;
 
 /** An attempt that takes this long is slow. */
 const slowAfterMs = 3_000;
 
-/** How many slots mails get that failed slowly before, so that they never displace the others. */
-export const slowSlots = 4;
-
-/** How many urgent mails that turn out to be slow may be in progress beyond the slots. */
-const extraSlots = maxConnections - slots;
-
-/** How often an idle worker reads the outbox without being woken: a mail's lease may have expired on another node. */
+/** How often an idle worker claims without being woken: the pause of a failed mail may be over, or the lease of another node. */
 const idlePollMs = 2_000;
 
 const firstRetryMs = 5_000;
@@ -53,13 +52,6 @@ type OutboxMail = Tables['outbox'];
 const isOrdinary = ({ priority }: OutboxMail): boolean => priority !== store.urgentPriority;
 const wasSlow = ({ slow_attempts }: OutboxMail): boolean => slow_attempts > 0;
 
-/** A mail in a slot, or in an extra one. */
-interface Sending {
-  readonly mail: OutboxMail;
-  readonly done: Promise<void>;
-  isExtra: boolean;
-}
-
 /** What log lines say about a mail. They belong to the trace of the request that queued it. */
 const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
   mail: id,
@@ -72,16 +64,13 @@ const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
  * mail at a time. A mail that fails is tried again with growing pauses until it expires or the mail server keeps
  * refusing it; then it stays in the outbox as a dead letter.
  *
- * A slot takes the next mail as soon as it is free, so a slow mail server of one recipient does not delay the others.
- * Ordinary mails never take all slots, so urgent ones always find one.
+ * A free slot takes the most urgent mail that is due. Ordinary mails and those that were slow before never take all slots.
  */
 export class MailWorker {
   readonly #ctx: Context;
   readonly #templates: Templates;
   readonly #transport: Transport;
-  readonly #sending = new Set<Sending>();
-  /** The lanes that had as many mails as the last claim could take, and so may have more: those are claimed without a look. */
-  readonly #fullLanes = new Set<store.Lane>();
+  readonly #sending = new Map<OutboxMail, Promise<void>>();
   #isAwake = false;
   #isStopping = false;
   #pausing: AbortController | undefined;
@@ -105,87 +94,46 @@ export class MailWorker {
     this.#isStopping = true;
     this.#pausing?.abort();
     await this.#running;
-    await Promise.all([...this.#sending].map(({ done }) => done));
+    await Promise.all(this.#sending.values());
     this.#transport.close();
   }
 
   async #run(): Promise<void> {
     while (!this.#isStopping) {
-      const pauseMs = await this.#fillSlots().catch(() => {
-        this.#ctx.log.warn('could not read the outbox');
-        return idlePollMs;
-      });
-      await this.#pause(pauseMs);
+      this.#isAwake = false;
+      const mail = await this.#claim().catch(() => this.#ctx.log.warn('could not read the outbox'));
+      if (mail) this.#start(mail);
+      else await this.#pause();
     }
   }
 
-  /** Waits, unless or until the worker is woken or stopped. */
-  async #pause(ms: number): Promise<void> {
+  /** Waits for the next poll, unless or until the worker is woken or stopped. */
+  async #pause(): Promise<void> {
     if (this.#isAwake || this.#isStopping) return;
     this.#pausing = new AbortController();
-    await this.#ctx.timers.sleep(ms, this.#pausing.signal);
+    await this.#ctx.timers.sleep(idlePollMs, this.#pausing.signal);
   }
 
-  /** Starts sending due mails in the free slots, urgent ones first. Returns how long to wait before the next look. */
-  async #fillSlots(): Promise<number> {
-    this.#isAwake = false;
-    for (const lane of this.#fullLanes) if ((await this.#claim(lane)) > 0) return 0;
-    if (store.lanes.every((lane) => this.#freeSlots(lane) <= 0)) return idlePollMs;
-    const [due] = await store.findNextDue(this.#ctx.db.read, {});
-    let pauseMs = idlePollMs;
-    for (const [index, lane] of store.lanes.entries()) {
-      const dueAt = due![index as 0 | 1 | 2 | 3];
-      if (dueAt === null || this.#freeSlots(lane) <= 0) continue;
-      const dueMs = dueAt - this.#ctx.clock();
-      const claimed = dueMs > 0 ? 0 : await this.#claim(lane);
-      pauseMs = Math.min(pauseMs, claimed > 0 ? 0 : Math.max(dueMs, 1));
-    }
-    return pauseMs;
-  }
-
-  /** How many more mails of a lane may be in progress. */
-  #freeSlots({ priority, slow }: store.Lane): number {
-    const free = slots - this.#count(({ isExtra }) => !isExtra);
-    const ordinary =
-      priority === store.urgentPriority ? free : ordinarySlots - this.#count(({ mail }) => isOrdinary(mail));
-    return Math.min(free, ordinary, slow === 0 ? free : slowSlots - this.#count(({ mail }) => wasSlow(mail)));
-  }
-
-  #count(which: (sending: Sending) => boolean): number {
-    return [...this.#sending].filter(which).length;
-  }
-
-  /** Claims mails of one lane for its free slots and starts sending them. Returns how many. */
-  async #claim(lane: store.Lane): Promise<number> {
-    const limit = this.#freeSlots(lane);
-    if (limit <= 0) return 0;
+  /** Claims the most urgent mail that is due and has a slot. */
+  async #claim(): Promise<OutboxMail | undefined> {
+    const sending = [...this.#sending.keys()];
+    if (sending.length >= slots) return;
     const now = this.#ctx.clock();
-    const claim = { ...lane, now, lease_until: now + leaseMs, limit };
-    const mails = await store.claimMails(this.#ctx.db.single, claim);
-    if (mails.length === limit) this.#fullLanes.add(lane);
-    else this.#fullLanes.delete(lane);
-    for (const mail of mails) this.#start(mail);
-    return mails.length;
+    const max_slow_attempts = sending.filter(wasSlow).length < slowSlots ? store.anySlowAttempts : 0;
+    const claim = { now, lease_until: now + leaseMs, max_slow_attempts };
+    const [urgent] = await store.claimMail(this.#ctx.db.single, { ...claim, priority: store.urgentPriority });
+    if (urgent || sending.filter(isOrdinary).length >= ordinarySlots) return urgent;
+    return (await store.claimMail(this.#ctx.db.single, { ...claim, priority: store.ordinaryPriority }))[0];
   }
 
   #start(mail: OutboxMail): void {
-    // Frees the slot of an urgent mail once it turns out to be slow, as long as there is an extra one.
-    const ended = new AbortController();
-    void this.#ctx.timers.sleep(slowAfterMs, ended.signal).then(() => {
-      if (ended.signal.aborted || isOrdinary(mail) || wasSlow(mail)) return;
-      if (this.#count(({ isExtra }) => isExtra) >= extraSlots) return;
-      sending.isExtra = true;
-      this.wake();
-    });
     const done = this.#send(mail)
       .catch(() => this.#ctx.log.warn(logFieldsOf(mail), 'could not store the outcome of a mail'))
       .finally(() => {
-        ended.abort();
-        this.#sending.delete(sending);
+        this.#sending.delete(mail);
         this.wake();
       });
-    const sending: Sending = { mail, done, isExtra: false };
-    this.#sending.add(sending);
+    this.#sending.set(mail, done);
   }
 
   async #send(mail: OutboxMail): Promise<void> {
