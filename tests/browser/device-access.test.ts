@@ -85,7 +85,7 @@ test('what the device page showed is what the device gets, and the account page 
   });
   await page.getByRole('button', { name: 'Approve' }).click();
   await headed(page, 'Approved');
-  const { scope } = await apiAt(service.url).call('redeemDeviceCode', { body: { device_code } });
+  const { scope } = await apiAt(service.url).call('issueToken', { body: { device_code } });
   expect(scope).toBe('tickets:read email');
   await page.goto(`${service.url}/account`);
   const session = page.locator('#sessions > li').filter({ hasText: 'narrow one' });

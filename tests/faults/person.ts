@@ -231,7 +231,7 @@ export class Person {
   /** Polls for the tokens of an approved device. That the decision is pending would mean that it is lost. */
   async #poll(node: FaultNode, device_code: string, key: string): Promise<Seen<TokenSet>> {
     const seen = await this.#world.recorder.see('device poll', () =>
-      this.#api(node).call('redeemDeviceCode', {
+      this.#api(node).call('issueToken', {
         body: { device_code },
         headers: { 'Idempotency-Key': key },
       }),

@@ -191,7 +191,7 @@ export class Person {
   ): Promise<T | undefined> {
     const authorization = { Authorization: basic(this.world.cluster.serviceKey) };
     try {
-      const { body } = await this.api.send(operations.redeemDeviceCode.path, {
+      const { body } = await this.api.send(operations.issueToken.path, {
         method: 'POST',
         headers: { ...headers, ...(asService ? authorization : {}) },
         body: new URLSearchParams(form),

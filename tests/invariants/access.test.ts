@@ -40,8 +40,8 @@ issueIdToken                     token   scope   scope   scope   scope   scope  
 confirmSignOut                   origin  in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      origin  origin
 startDeviceAuthorization         in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 startDeviceAuthorization form    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-redeemDeviceCode                 in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
-redeemDeviceCode form            in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+issueToken                       in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
+issueToken form                  in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 verifyDevice                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
 approveDevice                    token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
 denyDevice                       token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
@@ -146,8 +146,8 @@ interface Try extends Pick<Ask, 'json' | 'form'> {
 /** What each row sends. A row without an entry sends no body. */
 const tries: Readonly<Record<string, Try>> = {
   'startDeviceAuthorization form': { form: { client_id: 'cli' } },
-  redeemDeviceCode: { json: { device_code: 'lk_dc_unknown' }, ...noGrant },
-  'redeemDeviceCode form': { form: { grant_type: 'refresh_token', refresh_token: 'lk_rt_x' }, ...noGrant },
+  issueToken: { json: { device_code: 'lk_dc_unknown' }, ...noGrant },
+  'issueToken form': { form: { grant_type: 'refresh_token', refresh_token: 'lk_rt_x' }, ...noGrant },
   verifyAuthorization: noBody,
   approveAuthorization: noBody,
   denyAuthorization: noBody,

@@ -91,7 +91,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
     leaves: "SELECT 1 FROM authorization_codes WHERE user_id = $1 AND nonce = 'another'",
   },
   startDeviceAuthorization: 'stranger',
-  redeemDeviceCode: {
+  issueToken: {
     run: post('/token', ({ approvedCode: device_code }) => ({ json: { device_code } })),
     status: 200,
     leaves:

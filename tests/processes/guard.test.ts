@@ -116,7 +116,7 @@ async function deviceToken(scope?: string): Promise<string> {
   const body = scope === undefined ? {} : { scope };
   const { device_code, user_code } = await api.call('startDeviceAuthorization', { body });
   await api.call('approveDevice', { accessToken, body: { user_code } });
-  return (await api.call('redeemDeviceCode', { body: { device_code } })).access_token;
+  return (await api.call('issueToken', { body: { device_code } })).access_token;
 }
 
 async function ask(url: string, method: string, path: string, token?: string) {

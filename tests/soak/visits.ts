@@ -21,7 +21,7 @@ export interface World {
 export const kinds = [
   ...['requestMagicLink', 'previewMagicLink', 'verifyMagicLink', 'verifyMagicLink: 400'],
   ...['getProfile', 'getProfile: 401', 'updateProfile', 'updateProfile: 400', 'listEvents', 'listScopes'],
-  ...['startDeviceAuthorization', 'redeemDeviceCode', 'redeemDeviceCode: 400', 'verifyDevice'],
+  ...['startDeviceAuthorization', 'issueToken', 'issueToken: 400', 'verifyDevice'],
   ...['verifyDevice: 400', 'approveDevice', 'denyDevice'],
   ...['refresh', 'refresh: 400', 'listSessions', 'revokeSession', 'revokeSession: 404', 'revoke', 'logout'],
   ...['createKey', 'listKeys', 'removeKey', 'startPasskeyLogin', 'listPasskeys', 'listOrganizations'],
@@ -67,13 +67,13 @@ async function useAccount({ load, random }: World, accessToken: string): Promise
 /** Signs a device in, and denies another one. */
 async function signInDevice({ load }: World, accessToken: string): Promise<TokenSet> {
   const { device_code, user_code } = await load.call('startDeviceAuthorization', { body: {} });
-  await load.refused('redeemDeviceCode', 400, { body: { device_code } });
+  await load.refused('issueToken', 400, { body: { device_code } });
   await load.call('verifyDevice', { accessToken, body: { user_code } });
   await load.call('approveDevice', { accessToken, body: { user_code } });
-  const tokens = await load.call('redeemDeviceCode', { body: { device_code } });
+  const tokens = await load.call('issueToken', { body: { device_code } });
   const other = await load.call('startDeviceAuthorization', { body: {} });
   await load.call('denyDevice', { accessToken, body: { user_code: other.user_code } });
-  await load.refused('redeemDeviceCode', 400, { body: { device_code: other.device_code } });
+  await load.refused('issueToken', 400, { body: { device_code: other.device_code } });
   await load.refused('verifyDevice', 400, { accessToken, body: { user_code: other.user_code } });
   return tokens;
 }
@@ -105,7 +105,7 @@ const introspect = ({ load, serviceKey }: World, token: string): Promise<string>
 
 /** A run within a session, and what a service learns about both. */
 async function startRun(world: World, accessToken: string): Promise<void> {
-  const answer = await world.load.send('exchange', 200, operations.redeemDeviceCode.path, {
+  const answer = await world.load.send('exchange', 200, operations.issueToken.path, {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',

@@ -184,7 +184,7 @@ async function redeem({ api, clock, listener, verifier }: Waiting, code: string)
   };
   for (const pause of [...retryPausesMilliseconds, undefined]) {
     try {
-      const { body } = await api.send(operations.redeemDeviceCode.path, init);
+      const { body } = await api.send(operations.issueToken.path, init);
       return checkedTokens(body);
     } catch (error) {
       if (pause === undefined || !(error instanceof LatchkeyError && error.retryable)) throw error;

@@ -225,7 +225,7 @@ async function pollOnce(
   confirmationCode: string | undefined,
 ): Promise<TokenSet | LatchkeyError> {
   try {
-    const tokens = await api.call('redeemDeviceCode', {
+    const tokens = await api.call('issueToken', {
       body: { device_code: deviceCode, confirmation_code: confirmationCode },
       headers: {
         'Idempotency-Key': idempotencyKey,

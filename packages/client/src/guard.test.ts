@@ -392,7 +392,7 @@ onBothDatabases('with the service itself', (open) => {
     const body = { scope: 'organizations profile' };
     const { device_code, user_code } = await app.api.call('startDeviceAuthorization', { body });
     await app.api.call('approveDevice', { accessToken: approver, body: { user_code } });
-    const { access_token } = await app.api.call('redeemDeviceCode', { body: { device_code } });
+    const { access_token } = await app.api.call('issueToken', { body: { device_code } });
     const request = withToken(access_token);
     const caller = await guard(request, { scopes: ['organizations'] });
     expect(caller).toMatchObject({ kind: 'user', scopes: ['organizations', 'profile'], authTime: undefined });

@@ -8,7 +8,7 @@ type Endpoints = typeof endpoints;
  */
 export const operations = {
   startDeviceAuthorization: { method: 'post', path: '/api/v1/auth/device' },
-  redeemDeviceCode: { method: 'post', path: '/api/v1/auth/token' },
+  issueToken: { method: 'post', path: '/api/v1/auth/token' },
   verifyDevice: { method: 'post', path: '/api/v1/auth/device/verify' },
   approveDevice: { method: 'post', path: '/api/v1/auth/device/approve' },
   denyDevice: { method: 'post', path: '/api/v1/auth/device/deny' },

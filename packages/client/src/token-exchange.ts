@@ -70,7 +70,7 @@ export async function requestRun(
   grant: Readonly<Record<string, string>>,
   { scope, resource, expiresInSeconds, signal }: WantedToken,
 ): Promise<IssuedToken> {
-  const { body } = await api.send(operations.redeemDeviceCode.path, {
+  const { body } = await api.send(operations.issueToken.path, {
     method: 'POST',
     body: formOf({ ...grant, scope, resource, expires_in: expiresInSeconds?.toString() }),
     signal: signal ?? null,

@@ -29,7 +29,7 @@ export async function fillAccount(url: string): Promise<void> {
       client_name: 'latchkey',
     });
     await api.call('approveDevice', { accessToken, body: { user_code } });
-    await api.call('redeemDeviceCode', { body: { device_code } });
+    await api.call('issueToken', { body: { device_code } });
   }
 }
 
@@ -64,7 +64,7 @@ export const accountStates = (url: string): PageState[] => [
       for (const access of [{ scope: 'openid' }, { scope: 'profile email organizations' }, tickets]) {
         const { user_code, device_code } = await startDevice(url, { device_name: 'laptop', ...access });
         await apiAt(url).call('approveDevice', { accessToken, body: { user_code } });
-        await apiAt(url).call('redeemDeviceCode', { body: { device_code } });
+        await apiAt(url).call('issueToken', { body: { device_code } });
       }
       await seeAccount(page, url, email);
       await page.getByText('Read the tickets of your organizations (Tickets)').waitFor();
@@ -77,7 +77,7 @@ export const accountStates = (url: string): PageState[] => [
       const { access_token: accessToken } = await loginByMail(url, email);
       const { user_code, device_code } = await startDevice(url, { device_name: 'workshop' });
       await apiAt(url).call('approveDevice', { accessToken, body: { user_code } });
-      const { access_token } = await apiAt(url).call('redeemDeviceCode', { body: { device_code } });
+      const { access_token } = await apiAt(url).call('issueToken', { body: { device_code } });
       for (const scope of ['profile tickets:read', 'organizations']) await startRun(url, access_token, scope);
       await seeAccount(page, url, email);
       await page.getByRole('button', { name: 'Stop all runs' }).waitFor();

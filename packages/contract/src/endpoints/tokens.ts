@@ -10,7 +10,7 @@ import {
 } from '../tokens.ts';
 
 export const tokenEndpoints = {
-  redeemDeviceCode: define({
+  issueToken: define({
     ...at('device', 'post', '/token'),
     title: 'Get tokens',
     summary: 'Returns the tokens of a device sign-in once the user has approved it',

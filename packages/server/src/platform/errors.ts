@@ -76,6 +76,15 @@ export class AuthError extends Error {
   }
 }
 
+/**
+ * What a transaction decided. To refuse, it throws, which rolls it back; where what it counted or recorded has to be committed, it
+ * returns the refusal, which is thrown here.
+ */
+export function orThrow<Decided>(decided: Decided | AuthError): Decided {
+  if (decided instanceof AuthError) throw decided;
+  return decided;
+}
+
 /** Refuses a request that is malformed. @param message begins with the name of what is wrong, if that has one */
 export const invalidRequest = (message: string): AuthError => new AuthError('invalid_request', message);
 

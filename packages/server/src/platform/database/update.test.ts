@@ -4,21 +4,14 @@ import { until } from '../../../../../tests/support/until.ts';
 import { update } from './update.ts';
 
 /** Takes only a later time, so that of several updates of one row not every order has the same effect. */
-const renaming = (waits: boolean) =>
-  update(
-    'organizations',
-    { id: 'text', name: 'text null', now: 'bigint' },
-    waits,
-  )((db, p) =>
-    db
-      .updateTable('organizations')
-      .set({ name: p.name as never, created_at: p.now })
-      .where('id', '=', p.id)
-      .where('created_at', '<', p.now)
-      .returning(['id', 'name']),
-  );
-const rename = renaming(true);
-const renameIfFree = renaming(false);
+const rename = update('organizations', { id: 'text', name: 'text null', now: 'bigint' })((db, p) =>
+  db
+    .updateTable('organizations')
+    .set({ name: p.name as never, created_at: p.now })
+    .where('id', '=', p.id)
+    .where('created_at', '<', p.now)
+    .returning(['id', 'name']),
+);
 
 test('updates with an unknown outcome do not run again', async () => {
   const texts: string[] = [];
@@ -97,19 +90,6 @@ onBothDatabases('updates', (open, dialect) => {
     });
     expect((await Promise.all(done.waiting)).map((rows) => rows.length)).toEqual([1, 1, 1]);
     expect((await names(app)).map(({ name }) => name)).toEqual(['New', 'New', 'New']);
-    await app.close();
-  });
-
-  test.if(dialect === 'postgres')('that do not wait have no effect on a locked row', async () => {
-    const app = await withOrganizations(['a', 'b']);
-    await app.ctx.db.transaction(async (tx) => {
-      await tx.run("UPDATE organizations SET name = 'Locked' WHERE id = 'b'", []);
-      const renamed = ['a', 'b', 'none'].map((id) =>
-        renameIfFree(app.ctx.db.single, { id, name: 'New', now: 2 }),
-      );
-      expect(await Promise.all(renamed)).toEqual([[{ id: 'a', name: 'New' }], [], []]);
-    });
-    expect((await names(app)).map(({ name }) => name)).toEqual(['New', 'Locked']);
     await app.close();
   });
 

@@ -29,10 +29,10 @@ interface Update<Row> extends Compilable<Row> {
 /**
  * A statement that updates the row of an id and returns it, or no row if the update has no effect. Those of one turn go to
  * PostgreSQL together and are one transaction there. It never waits for a lock: what another transaction has locked, or what is about
- * the same row as another one, is left to a statement of its own, or has no effect if `waits` is false.
+ * the same row as another one, is left to a statement of its own.
  */
 export const update =
-  <const T extends Types>(table: keyof Tables, types: T, waits = true) =>
+  <const T extends Types>(table: keyof Tables, types: T) =>
   <Row>(build: (db: Kysely<Tables>, p: Slots<ValuesOf<T>>, dialect: Dialect) => Update<Row>) => {
     const updateOne = statement<ValuesOf<T>>()(build);
     const names = Object.keys(types);
@@ -61,7 +61,7 @@ export const update =
         at,
         ...Object.fromEntries(names.map((name) => [`with_${name}`, values[name]])),
       }));
-      const updated: Row[][] = waits ? [] : asked.map(() => []);
+      const updated: Row[][] = [];
       for (const { asked_at, ...row } of await updateUnlocked(on, { asked: JSON.stringify(records) }))
         updated[asked_at] = [row as Row];
       return updated;

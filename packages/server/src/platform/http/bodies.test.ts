@@ -29,7 +29,7 @@ const fields: [string, Endpoint, string, number, Record<string, string>][] = [
   ['client_id', endpoints.startDeviceAuthorization, 'client_id', 100, {}],
   ['client_name', endpoints.startDeviceAuthorization, 'client_name', 100, {}],
   ['device_name', endpoints.startDeviceAuthorization, 'device_name', 100, {}],
-  ['device_code', endpoints.redeemDeviceCode, 'device_code', fieldLimits.token, {}],
+  ['device_code', endpoints.issueToken, 'device_code', fieldLimits.token, {}],
   ['user_code of verify', endpoints.verifyDevice, 'user_code', fieldLimits.userCode, {}],
   ['user_code of approve', endpoints.approveDevice, 'user_code', fieldLimits.userCode, {}],
   ['user_code of deny', endpoints.denyDevice, 'user_code', fieldLimits.userCode, {}],

@@ -53,7 +53,7 @@ const allowedHeaders = `Authorization, Content-Type, Idempotency-Key, If-Match, 
 const preflightSeconds = 600;
 
 const openPaths: ReadonlySet<string> = new Set([
-  endpoints.redeemDeviceCode.path,
+  endpoints.issueToken.path,
   endpoints.revoke.path,
   endpoints.getUserinfo.path,
 ]);

@@ -59,7 +59,7 @@ test('the version of the service is sent only to the command line with a valid t
 });
 
 /** Pages of every origin may call these, without credentials (open-to-all.test.ts). */
-const openToAll = ['redeemDeviceCode', 'revoke', 'getUserinfo', 'postUserinfo'];
+const openToAll = ['issueToken', 'revoke', 'getUserinfo', 'postUserinfo'];
 
 describe.each(all.map((endpoint) => [`${methodOf(endpoint)} ${endpoint.path}`, endpoint] as const))(
   '%s',

@@ -29,12 +29,7 @@ export function tokenRoutes(api: Api, ctx: Context, grants: Grants): void {
     for (const code of codesIn(request, received))
       for (const grant of Object.values(grants)) await grant.onCode?.(ctx, code, client);
   };
-  api.on(
-    endpoints.redeemDeviceCode,
-    (call) => deviceCode.redeem(ctx, call),
-    redeemForm(ctx, grants),
-    noticeCodes,
-  );
+  api.on(endpoints.issueToken, (call) => deviceCode.redeem(ctx, call), redeemForm(ctx, grants), noticeCodes);
   api.on(
     endpoints.refresh,
     (call) => refresh.redeem(ctx, call),

@@ -93,7 +93,7 @@ async function findByUserCode<Row>(
   ctx: Context,
   typed: string,
   { caller, client }: Requester,
-  find: (user_code_hash: string) => Promise<Row[]>,
+  find: (user_code_hash: string) => Promise<Row | undefined>,
 ): Promise<{ code: string; row: Row }> {
   const attempt = await takeForUser(
     ctx,
@@ -105,7 +105,7 @@ async function findByUserCode<Row>(
   try {
     const isOff = ctx.config.deviceLogin === 'off';
     for (const hash of code === undefined || isOff ? [] : userCodeHashes(ctx, code)) {
-      const [row] = await find(hash);
+      const row = await find(hash);
       if (!row) continue;
       await attempt.refund();
       return { code: code!, row };
@@ -122,8 +122,10 @@ async function findByUserCode<Row>(
 }
 
 /** The pending, unexpired authorization whose user code has this hash. */
-const findPending = async (ctx: Context, on: Executor, user_code_hash: string) =>
-  (await store.findPending(on, { id: user_code_hash })).filter(({ expires_at }) => expires_at > ctx.clock());
+async function findPending(ctx: Context, on: Executor, user_code_hash: string) {
+  const [pending] = await store.findPending(on, { id: user_code_hash });
+  return pending && pending.expires_at > ctx.clock() ? pending : undefined;
+}
 
 /**
  * Describes the device behind a user code, for the user to approve or deny. Changes nothing.
@@ -169,53 +171,72 @@ const confirmationImpossible = () =>
   );
 
 /**
- * Approves or denies a pending device for the signed-in user. Only the first decision counts.
- * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `invalid_scope` or
- * `invalid_target` when its scope or resource has been withdrawn; `rate_limited`
+ * Approves a pending device for the signed-in user, unless it was decided before. Returns the code to show, if the device has to
+ * confirm the approval.
+ * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `access_denied` when the device would have
+ * to confirm and cannot; `invalid_scope` or `invalid_target` when its scope or resource has been withdrawn; `rate_limited`
  */
-export async function decideDevice(
+export async function approveDevice(
   ctx: Context,
   heldPolls: HeldPolls,
-  decision: 'approve' | 'deny',
   typed: string,
   approver: Requester,
 ): Promise<DeviceConfirmation | undefined> {
-  const { caller } = approver;
-  let confirmation_code: string | undefined;
-  const { row: decided } = await findByUserCode(ctx, typed, approver, async (user_code_hash) => {
-    return ctx.db.transaction(async (tx) => {
-      await lockAccountAs(ctx, tx, caller);
-      let confirmation_hash: string | null = null;
-      if (decision === 'approve') {
-        const [pending] = await findPending(ctx, tx, user_code_hash);
-        if (pending) await holdAccess(tx, pending);
-        const confirmation = pending ? confirmationOf(ctx, pending, approver) : 'none';
-        if (confirmation === 'impossible') throw confirmationImpossible();
-        confirmation_code = confirmation === 'required' ? newConfirmationCode() : undefined;
-        if (pending && confirmation_code !== undefined)
-          confirmation_hash = confirmationHashes(ctx, pending.id, confirmation_code)[0]!;
-      }
-      const deciding = { user_code_hash, now: ctx.clock() };
-      const rows =
-        decision === 'approve'
-          ? await store.approve(tx, { ...deciding, session_id: caller.sessionId, confirmation_hash })
-          : await store.deny(tx, deciding);
-      for (const row of rows) await recordEvent(ctx, tx, decisionEvent(decision, row, approver));
-      return rows;
-    });
-  });
-  heldPolls.announce(decided.id);
+  const { row } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
+    ctx.db.transaction(async (tx) => {
+      await lockAccountAs(ctx, tx, approver.caller);
+      const pending = await findPending(ctx, tx, user_code_hash);
+      if (!pending) return undefined;
+      await holdAccess(tx, pending);
+      const confirmation = confirmationOf(ctx, pending, approver);
+      if (confirmation === 'impossible') throw confirmationImpossible();
+      const confirmation_code = confirmation === 'required' ? newConfirmationCode() : undefined;
+      const [approved] = await store.approve(tx, {
+        user_code_hash,
+        now: ctx.clock(),
+        session_id: approver.caller.sessionId,
+        confirmation_hash:
+          confirmation_code === undefined ? null : confirmationHashes(ctx, pending.id, confirmation_code)[0]!,
+      });
+      if (!approved) return undefined;
+      await recordEvent(ctx, tx, decisionEvent('device_approved', approved, approver));
+      return { id: approved.id, confirmation_code };
+    }),
+  );
+  heldPolls.announce(row.id);
+  const { confirmation_code } = row;
   return confirmation_code === undefined ? undefined : { confirmation_code };
+}
+
+/**
+ * Denies a pending device, unless it was decided before.
+ * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `rate_limited`
+ */
+export async function denyDevice(
+  ctx: Context,
+  heldPolls: HeldPolls,
+  typed: string,
+  approver: Requester,
+): Promise<void> {
+  const { row } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
+    ctx.db.transaction(async (tx) => {
+      await lockAccountAs(ctx, tx, approver.caller);
+      const [denied] = await store.deny(tx, { user_code_hash, now: ctx.clock() });
+      if (denied) await recordEvent(ctx, tx, decisionEvent('device_denied', denied, approver));
+      return denied;
+    }),
+  );
+  heldPolls.announce(row.id);
 }
 
 type DecidedDevice = Awaited<ReturnType<typeof store.approve>>[number];
 
 const decisionEvent = (
-  decision: 'approve' | 'deny',
+  type: 'device_approved' | 'device_denied',
   { client_name, device_name, ip_address, scope, resource }: DecidedDevice,
   { caller, client }: Requester,
 ): NewEvent => ({
-  type: decision === 'approve' ? 'device_approved' : 'device_denied',
+  type,
   userId: caller.userId,
   sessionId: caller.sessionId,
   client,

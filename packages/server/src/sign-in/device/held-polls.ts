@@ -9,10 +9,10 @@ const decisionsChannel = 'latchkey_device_decisions';
 const lookupIntervalMs = 5_000;
 
 /** Why a held poll continues. */
-export type Wakening = 'decided' | 'elapsed' | 'client_gone' | 'stopping';
+type Wakening = 'decided' | 'elapsed' | 'client_gone' | 'stopping';
 
 /** Notices decisions about one authorization from the moment it is created, so that none falls between a read and a wait. */
-export interface Watch {
+interface Watch {
   /** Resolves with the first reason to continue: a decision since the last call, or the end of the wait. */
   next(milliseconds: number, clientGone: AbortSignal): Promise<Wakening>;
   end(): void;

@@ -2,14 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
+import { AuthError } from '../../platform/errors.ts';
 import { authorizationIdOf } from './device-code.ts';
 import { decidePoll, earlyPollToleranceMs, type PolledAuthorization } from './polling.ts';
 import * as store from './store.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
-const hourMs = 3_600_000;
-/** A poll that repeats no other. */
-const first = { idempotencyHash: null, triedHash: null };
 const pending = '400 authorization_pending';
 const countOf = (answers: Answer[], expected: string) =>
   answers.filter((answer) => outcome(answer) === expected).length;
@@ -220,24 +218,26 @@ onBothDatabases('polling with a device code', (open, dialect) => {
     const earliest = last_poll_at + interval_seconds * 1000 - earlyPollToleranceMs;
     const moments = [earliest - 1, earliest, expires_at - 1, expires_at].map((now) => ({
       now,
-      decision: decidePoll(polled!, first, now),
+      step: decide(polled!, { now }),
     }));
-    expect(moments.map(({ decision }) => decision)).toEqual([
-      'slow_down',
-      'keep_waiting',
-      'keep_waiting',
-      'expired',
-    ]);
-    for (const { now, decision } of moments) {
+    expect(moments.map(({ step }) => step)).toEqual(['slow_down', 'accept', 'accept', 'expired_token']);
+    for (const { now, step } of moments) {
       await app.ctx.db.single.run(`update device_authorizations set last_poll_at = ${last_poll_at}`, []);
-      const poll = { id, now, due_by: now + earlyPollToleranceMs, answered_at: now + hourMs };
+      const poll = { id, now, due_by: now + earlyPollToleranceMs, answered_at: now };
       const accepted = await store.acceptPoll(app.ctx.db.single, poll);
-      // A poll is held until the code expires, at the latest.
-      const expected = decision === 'keep_waiting' ? [{ last_poll_at: expires_at }] : [];
-      expect([now, accepted]).toEqual([now, expected]);
+      expect([now, accepted]).toEqual([now, step === 'accept' ? [{ id }] : []]);
     }
   });
 });
+
+/** The next step of a poll that repeats no other, or the error that refuses it. */
+function decide(authorization: PolledAuthorization, poll: { now: number; idempotencyHash?: string }): string {
+  try {
+    return decidePoll(authorization, { isHeld: false, idempotencyHash: null, triedHash: null, ...poll });
+  } catch (error) {
+    return error instanceof AuthError ? error.code : String(error);
+  }
+}
 
 describe('decidePoll', () => {
   const polled: PolledAuthorization = {
@@ -253,27 +253,23 @@ describe('decidePoll', () => {
   const redeemed = { ...polled, status: 'redeemed', redeemed_at: 100_000, idempotency_hash: 'key' } as const;
 
   test('interval, expiry and retry window hold to the millisecond', () => {
-    expect(decidePoll(polled, first, 103_999)).toBe('slow_down');
-    expect(decidePoll(polled, first, 104_000)).toBe('keep_waiting');
-    expect(decidePoll({ ...polled, interval_seconds: 15 }, first, 113_999)).toBe('slow_down');
-    expect(decidePoll({ ...polled, interval_seconds: 15 }, first, 114_000)).toBe('keep_waiting');
-    expect(decidePoll(polled, first, 599_999)).toBe('keep_waiting');
-    expect(decidePoll(polled, first, 600_000)).toBe('expired');
-    expect(decidePoll({ ...polled, status: 'approved' }, first, 599_999)).toBe('redeem');
-    expect(decidePoll({ ...polled, status: 'approved' }, first, 600_000)).toBe('expired');
-    expect(decidePoll(redeemed, { ...first, idempotencyHash: 'key' }, 160_000)).toBe('repeat');
-    expect(decidePoll(redeemed, { ...first, idempotencyHash: 'key' }, 160_001)).toBe('spent');
+    expect(decide(polled, { now: 103_999 })).toBe('slow_down');
+    expect(decide(polled, { now: 104_000 })).toBe('accept');
+    expect(decide({ ...polled, interval_seconds: 15 }, { now: 113_999 })).toBe('slow_down');
+    expect(decide({ ...polled, interval_seconds: 15 }, { now: 114_000 })).toBe('accept');
+    expect(decide(polled, { now: 599_999 })).toBe('accept');
+    expect(decide(polled, { now: 600_000 })).toBe('expired_token');
+    expect(decide({ ...polled, status: 'approved' }, { now: 599_999 })).toBe('redeem');
+    expect(decide({ ...polled, status: 'approved' }, { now: 600_000 })).toBe('expired_token');
+    expect(decide(redeemed, { now: 160_000, idempotencyHash: 'key' })).toBe('repeat');
+    expect(decide(redeemed, { now: 160_001, idempotencyHash: 'key' })).toBe('invalid_grant');
   });
 
-  test('a redeemed code repeats its response only for the same idempotency key', () => {
-    expect(decidePoll(redeemed, { ...first, idempotencyHash: 'other' }, 100_000)).toBe('spent');
-    expect(decidePoll(redeemed, first, 100_000)).toBe('spent');
-    expect(decidePoll({ ...redeemed, idempotency_hash: null }, first, 100_000)).toBe('spent');
-  });
-
-  test('a response can be repeated after the code has expired', () => {
-    expect(
-      decidePoll({ ...redeemed, expires_at: 110_000 }, { ...first, idempotencyHash: 'key' }, 120_000),
-    ).toBe('repeat');
+  test('a redeemed code repeats its response only for the same idempotency key, also after it has expired', () => {
+    const now = 120_000;
+    expect(decide(redeemed, { now, idempotencyHash: 'other' })).toBe('invalid_grant');
+    expect(decide(redeemed, { now })).toBe('invalid_grant');
+    expect(decide({ ...redeemed, idempotency_hash: null }, { now })).toBe('invalid_grant');
+    expect(decide({ ...redeemed, expires_at: 110_000 }, { now, idempotencyHash: 'key' })).toBe('repeat');
   });
 });

@@ -2,7 +2,6 @@ import type { DeviceAuthorizationRequest } from '@latchkey/contract/device';
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
-import { AuthError } from '../../platform/errors.ts';
 import type { Call } from '../../platform/http/call.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
@@ -11,7 +10,7 @@ import {
   refuseAuthorizationDetails,
   requireParameter,
 } from '../../platform/token-endpoint/grant.ts';
-import { decideDevice, startDeviceAuthorization, verifyDevice } from './device.ts';
+import { approveDevice, denyDevice, startDeviceAuthorization, verifyDevice } from './device.ts';
 import type { HeldPolls } from './held-polls.ts';
 import { redeemDeviceCode } from './redeeming.ts';
 
@@ -22,9 +21,7 @@ export const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
     const deviceCode = requireParameter(body, 'device_code');
     const { confirmation_code: confirmationCode } = body;
     const request = { deviceCode, idempotencyKey, wait, confirmationCode, repeated: body };
-    const answer = await redeemDeviceCode(ctx, heldPolls, request);
-    if (answer instanceof AuthError) return { refusal: answer };
-    const { tokens, ...reply } = answer;
+    const { tokens, ...reply } = await redeemDeviceCode(ctx, heldPolls, request);
     return { body: tokens, ...reply };
   },
 });
@@ -47,12 +44,12 @@ export function deviceRoutes(api: Api, ctx: Context, heldPolls: HeldPolls): void
   }));
 
   api.on(endpoints.approveDevice, async (call) => {
-    const confirmation = await decideDevice(ctx, heldPolls, 'approve', call.body.user_code, call);
+    const confirmation = await approveDevice(ctx, heldPolls, call.body.user_code, call);
     return confirmation ? { body: confirmation } : { status: 204 };
   });
 
   api.on(endpoints.denyDevice, async (call) => {
-    await decideDevice(ctx, heldPolls, 'deny', call.body.user_code, call);
+    await denyDevice(ctx, heldPolls, call.body.user_code, call);
     return {};
   });
 }

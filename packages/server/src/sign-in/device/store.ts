@@ -50,31 +50,25 @@ export const findPending = lookup((db, p) =>
 );
 
 /**
- * Accepts a poll of a pending authorization whose interval ends by `due_by`: exactly when `decidePoll` says `keep_waiting`,
+ * Accepts a poll of a pending authorization whose interval ends by `due_by`: exactly when `decidePoll` says `accept`,
  * and of concurrent polls only one. The interval counts from `answered_at`, which for a held poll is in the future: until
  * then every other poll is too early, on every node.
  */
-const acceptingPoll = (waits: boolean) =>
-  update(
-    'device_authorizations',
-    { id: 'text', now: 'bigint', due_by: 'bigint', answered_at: 'bigint' },
-    waits,
-  )((db, p, dialect) => {
-    const least = dialect === 'sqlite' ? sql`min` : sql`least`;
-    return db
-      .updateTable('device_authorizations')
-      .set({ last_poll_at: sql<number>`${least}(${p.answered_at}, expires_at)` })
-      .where('id', '=', p.id)
-      .where('status', '=', 'pending')
-      .where('expires_at', '>', p.now)
-      .where(sql<boolean>`last_poll_at + interval_seconds * 1000 <= ${p.due_by}`)
-      .returning('last_poll_at');
-  });
-
-export const acceptPoll = acceptingPoll(true);
-
-/** The same, except that a row may be missing if the authorization was locked. */
-export const acceptPollIfFree = acceptingPoll(false);
+export const acceptPoll = update('device_authorizations', {
+  id: 'text',
+  now: 'bigint',
+  due_by: 'bigint',
+  answered_at: 'bigint',
+})((db, p) =>
+  db
+    .updateTable('device_authorizations')
+    .set({ last_poll_at: p.answered_at })
+    .where('id', '=', p.id)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', p.now)
+    .where(sql<boolean>`last_poll_at + interval_seconds * 1000 <= ${p.due_by}`)
+    .returning('id'),
+);
 
 /** Lets the interval count from another moment than `planned_at`, because a held poll ended before. */
 export const endHeldPoll = statement<{ id: string; planned_at: number; ended_at: number }>()((db, p) =>

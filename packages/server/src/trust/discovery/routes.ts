@@ -34,7 +34,7 @@ const serverMetadata = (config: Config): ServerMetadata => {
     authorization_endpoint: `${baseUrl}/authorize`,
     userinfo_endpoint: baseUrl + endpoints.getUserinfo.path,
     end_session_endpoint: `${baseUrl}${endSessionPath}`,
-    token_endpoint: baseUrl + endpoints.redeemDeviceCode.path,
+    token_endpoint: baseUrl + endpoints.issueToken.path,
     ...(deviceLogin === 'off'
       ? {}
       : { device_authorization_endpoint: baseUrl + endpoints.startDeviceAuthorization.path }),

@@ -183,7 +183,7 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
   approveAuthorization: nothing,
   denyAuthorization: nothing,
   startDeviceAuthorization: nothing,
-  redeemDeviceCode: [
+  issueToken: [
     async ({ t, tokens }) =>
       () =>
         t.deviceLogin(tokens),
@@ -419,7 +419,7 @@ const byOperator: Readonly<Record<string, Step>> = {
 
 /** Operations that change nothing in the end. */
 const withoutEvents = new Set([
-  'redeemDeviceCode 1',
+  'issueToken 1',
   'loginWithPasskey 1',
   'verifyMagicLink 1',
   'refresh 1',

@@ -59,7 +59,7 @@ await session.logout({ everywhere: true });`;
 /** What the SDK does for several requests in a row, or besides the request. */
 const flows: Partial<Record<OperationId, (server: string) => string>> = {
   startDeviceAuthorization: deviceLogin,
-  redeemDeviceCode: deviceLogin,
+  issueToken: deviceLogin,
   startPasskeyRegistration: addingPasskey,
   registerPasskey: addingPasskey,
   startPasskeyLogin: passkeySignIn,
