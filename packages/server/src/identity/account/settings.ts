@@ -8,7 +8,6 @@ export const accountSettings = {
     signupPolicy,
     'open',
     'Who can create an account: everyone, no one, or people with an email address in one of these domains.',
-    'the service is not for everyone',
   ),
 };
 

@@ -199,10 +199,10 @@ export const addressRanges = listOf('IP addresses or CIDR ranges', (text): CidrR
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 });
 
-export const maxQuota = 1_000_000;
+const maxQuota = 1_000_000;
 /** Far longer than the clocks of two nodes may differ. */
-export const minWindowSeconds = 10;
-export const maxWindowSeconds = 86_400;
+const minWindowSeconds = 10;
+const maxWindowSeconds = 86_400;
 
 const quotas = listOf(
   `name=quota/seconds, like runs=2400/60, with quotas from 1 to ${maxQuota} and windows of ${minWindowSeconds} to ${maxWindowSeconds} seconds`,

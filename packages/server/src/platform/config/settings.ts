@@ -19,8 +19,6 @@ export interface SettingText {
   readonly withoutDefault?: string;
   /** What it is for, in Markdown. */
   readonly description: string;
-  /** Who sets it and when, in Markdown, to be read after "Set it when". */
-  readonly when: string;
 }
 
 export interface Setting<T> extends SettingText {
@@ -32,16 +30,14 @@ export const setting = <T>(
   format: format.Format<T>,
   defaultValue: string | number,
   description: string,
-  when: string,
-): Setting<T> => ({ name, format, default: String(defaultValue), description, when });
+): Setting<T> => ({ name, format, default: String(defaultValue), description });
 
 const optional = <T>(
   name: string,
   format: format.Format<T>,
   description: string,
-  when: string,
   withoutDefault = 'none',
-): Setting<T | undefined> => ({ name, format, default: undefined, withoutDefault, description, when });
+): Setting<T | undefined> => ({ name, format, default: undefined, withoutDefault, description });
 
 /** Settings by their members of `Config`. */
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
@@ -58,62 +54,53 @@ export const platformSettings = {
     format.port,
     8787,
     'TCP port to listen on. `0` takes a free one, which the first line of the log names.',
-    'the port is taken, or the platform assigns one',
   ),
   host: setting(
     'HOST',
     format.anyText('an IP address or a host name'),
     '127.0.0.1',
     'Address to listen on. The service speaks plain HTTP: TLS ends at a proxy.',
-    'a proxy on another machine or in another container connects to it',
   ),
   databaseUrl: setting(
     'DATABASE_URL',
     format.databaseUrl,
     'sqlite:data/latchkey.db',
     'The database. On PostgreSQL (14 or later) any number of nodes can share it, and the URL may name a primary and its standbys (`postgres://…@one,two/latchkey`). SQLite is for one process.',
-    'in production',
   ),
   databaseDirectUrl: optional(
     'LATCHKEY_DATABASE_DIRECT_URL',
     format.postgresUrl,
     'The same database without the pooler of `DATABASE_URL`. Migrations use it, and the connection that listens.',
-    '`DATABASE_URL` is that of a pooler',
     '`DATABASE_URL`',
   ),
   databasePrepare: setting(
     'LATCHKEY_DATABASE_PREPARE',
     format.onOff,
     'on',
-    '`off` uses no prepared statements. Required behind a pooler that shares connections between transactions and does not know them, such as PgBouncer before 1.21.',
-    'behind such a pooler',
+    '`off` uses no prepared statements. Required behind a pooler in transaction mode that does not track them, such as PgBouncer before 1.21.',
   ),
   databasePool: setting(
     'LATCHKEY_DATABASE_POOL',
     format.count(maxPoolSize),
     16,
-    'How many connections each process keeps to PostgreSQL, besides one that listens. `doctor` compares the sum with what the database allows.',
-    'the database allows few connections, or `doctor` says so',
+    'How many connections each process keeps to PostgreSQL, besides one that listens. `doctor` compares the sum with the limit of the database.',
   ),
   baseUrl: optional(
     'LATCHKEY_BASE_URL',
     format.origin,
-    'The public address: links in emails, cookies and passkeys belong to it. Must be `https` unless its host is a loopback one or `LATCHKEY_INSECURE_HTTP` is `on`.',
-    'in production, always',
+    'Public address: links in emails, cookies and passkeys belong to it. Must be `https` unless its host is a loopback one or `LATCHKEY_INSECURE_HTTP` is `on`.',
     '`http://localhost` and the port',
   ),
   smtpUrl: optional(
     'LATCHKEY_SMTP_URL',
     format.smtpUrl,
-    'The server that sends the emails. `smtp://` requires STARTTLS unless the host is a loopback one.',
-    'in production, always',
+    'Server that sends the emails. `smtp://` requires STARTTLS unless the host is a loopback one.',
     'none: if host and base URL are loopback ones, emails go to the development mailbox; otherwise they stay unsent',
   ),
   mailFrom: optional(
     'LATCHKEY_MAIL_FROM',
     format.mailSender,
-    'The sender of all emails.',
-    'in production, always',
+    'Sender of all emails.',
     'the product name with the address `no-reply@localhost`',
   ),
   productName: setting(
@@ -121,73 +108,62 @@ export const platformSettings = {
     format.displayName,
     'Latchkey',
     'What the service is called on pages, in emails and in the passkey prompt of browsers.',
-    'people know the product by its own name',
   ),
   productUrl: optional(
     'LATCHKEY_PRODUCT_URL',
     format.link,
     'Website of the product. Pages and emails link to it under the product name.',
-    'the product has a website',
   ),
   supportUrl: optional(
     'LATCHKEY_SUPPORT_URL',
     format.link,
     'Where people get help. Pages and emails link to it as Help.',
-    'there is a support page',
   ),
   logoFile: optional(
     'LATCHKEY_LOGO',
     format.imageFile,
     'A logo of at most 64 KiB, read at start and shown on pages. A PNG is also shown in emails.',
-    'the product has a logo',
   ),
   allowedOrigins: setting(
     'LATCHKEY_ALLOWED_ORIGINS',
     format.origins,
     '',
     'Further origins whose pages may call the API, use the session cookie and use passkeys.',
-    'a dashboard of your own is at another origin',
   ),
   rpId: optional(
     'LATCHKEY_RP_ID',
     format.anyText('a domain'),
-    'The domain that passkeys belong to: the host of the base URL or a parent domain of it. Changing it makes all passkeys unusable.',
-    'before the first passkey, so that passkeys work on other hosts of the domain',
+    'Domain that passkeys belong to: the host of the base URL or a parent domain of it. Set it before the first passkey: changing it makes all passkeys unusable.',
     'the host of the base URL',
   ),
   trustedProxies: setting(
     'LATCHKEY_TRUSTED_PROXIES',
     format.addressRanges,
     '',
-    'Proxies whose `X-Forwarded-For` determines the address of a client. Without it, all clients behind a proxy share one rate limit.',
-    'behind a proxy, always',
+    'Proxies whose `X-Forwarded-For` determines the address of a client. Required behind a proxy: without it, all clients share one rate limit.',
   ),
   insecureHttp: setting(
     'LATCHKEY_INSECURE_HTTP',
     format.onOff,
     'off',
     '`on` allows a public base URL without TLS, for tests in a closed network.',
-    'testing without TLS',
   ),
   rateLimits: setting(
     'LATCHKEY_RATE_LIMITS',
     format.rateLimits,
     'on',
-    'Quotas other than [their defaults](#rate-limits), like `mails_by_client=100/3600, notices=5/3600`. `off` turns rate limits off, for load tests. Security notices stay limited.',
-    'many people share one address, a service makes more runs, or for a load test',
+    'Quotas other than [the defaults](#rate-limits), like `mails_by_client=100/3600`. `off`, for load tests, leaves only the limit on security notices.',
   ),
   logLevel: setting(
     'LATCHKEY_LOG_LEVEL',
     format.logLevel,
     'info',
-    'The least level that is logged. Each request is a line of `info`, but of `debug` if it reads the feed and succeeds.',
-    'you look for a problem, or only problems matter',
+    'Lowest level that is logged. Each request is a line of `info`, or of `debug` if it reads the feed and succeeds.',
   ),
   metricsToken: optional(
     'LATCHKEY_METRICS_TOKEN',
     format.bearerToken,
     'Bearer token for `/metrics`.',
-    'Prometheus runs on another machine',
     'none: `/metrics` answers only requests from the same machine',
   ),
 };
@@ -199,7 +175,6 @@ export const keySettings: readonly SettingText[] = [
     format: { syntax: 'a comma-separated list of keys of 32 random bytes in base64url' },
     default: undefined,
     withoutDefault: 'on SQLite a key generated into a file beside the database; required with PostgreSQL',
-    when: 'on PostgreSQL, always',
     description:
       'The key ring, the same keys in the same order on every node. The first key signs; all of them verify. `latchkey-server keys` changes it.',
   },
@@ -207,7 +182,6 @@ export const keySettings: readonly SettingText[] = [
     name: 'LATCHKEY_RETIRED_KEYS',
     format: { syntax: 'a comma-separated list of keys, as above' },
     default: undefined,
-    when: 'a key has left the ring',
     description: 'Keys that left the ring. They only verify the security log; no token under them is valid.',
   },
 ];

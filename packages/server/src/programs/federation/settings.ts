@@ -7,6 +7,5 @@ export const federationSettings = {
     issuers,
     '',
     'OpenID Connect issuers whose tokens keys may trust, so that jobs need no secret. A loopback host needs a loopback base URL.',
-    'jobs of a CI system or cluster act for people',
   ),
 };

@@ -7,6 +7,5 @@ export const eventSettings = {
     seconds(day, maxTtlSeconds),
     400 * day,
     'How long events stay in the security log.',
-    'the law or your policy says so',
   ),
 };

@@ -8,7 +8,6 @@ export const clientSettings = {
     clientHosts,
     '',
     'OAuth clients that describe themselves at the URL that is their `client_id`: a host allows all of its documents, a URL only that one.',
-    'programs that are not registered here sign people in',
   ),
 };
 

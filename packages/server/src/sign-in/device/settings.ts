@@ -7,22 +7,19 @@ export const deviceSettings = {
     'LATCHKEY_DEVICE_LOGIN',
     oneOf('open', 'confirm', 'off'),
     'open',
-    'Who can approve a device: with `confirm`, an approval from another network is confirmed by a code that the user enters on the device; with `off`, device sign-in is disabled.',
-    'people are tricked into approving the devices of others',
+    'With `confirm`, an approval from another network needs a code that the user enters on the device. `off` disables device sign-in.',
   ),
   deviceCodeTtlSeconds: setting(
     'LATCHKEY_DEVICE_CODE_TTL',
     seconds(1, day),
     600,
     'Lifetime of a device code.',
-    'people take longer to reach a browser',
   ),
   devicePollIntervalSeconds: setting(
     'LATCHKEY_DEVICE_POLL_INTERVAL',
     seconds(1, 300),
     5,
     'Minimum time between two polls of a device.',
-    'very many devices poll at once',
   ),
 };
 

@@ -11,7 +11,6 @@ export const magicLinkSettings = {
     seconds(1, day),
     900,
     'Lifetime of a magic link and of the code in the same email.',
-    'emails arrive late',
   ),
 };
 

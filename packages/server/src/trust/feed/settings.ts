@@ -6,7 +6,6 @@ export const feedSettings = {
     'LATCHKEY_FEED_WAIT',
     seconds(0, 20),
     1,
-    'How long a request of the feed waits for the next event. Verifiers of the SDK rely on answers that are at most 2 seconds old: with a longer wait they introspect every token.',
-    'no service uses the verifier of the SDK and requests cost too much',
+    'How long a request of the feed waits for the next event. With more than 2 seconds, verifiers of the SDK introspect every token.',
   ),
 };

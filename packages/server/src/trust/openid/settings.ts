@@ -6,7 +6,6 @@ export const identitySettings = {
     'LATCHKEY_IDENTITY_AUDIENCES',
     audiences,
     '',
-    'Whom the identity tokens of runs may be for, as the other system expects it in `aud`.',
-    'a cloud or another system trusts this service as an OpenID Connect issuer',
+    'Systems that accept identity tokens of runs, as they expect it in `aud`.',
   ),
 };
