@@ -360,13 +360,13 @@ test('a session replaced by a new one between two polls does not count as signed
   await page.addInitScript(() => {
     const start = window.setTimeout;
     const page = Object.assign(window, { pausesBetweenPolls: false });
-    window.setTimeout = ((run: () => void, milliseconds: number) => {
-      if (milliseconds !== 2_000) return start(run, milliseconds);
+    window.setTimeout = ((run: () => void, ms: number) => {
+      if (ms !== 2_000) return start(run, ms);
       page.pausesBetweenPolls = true;
       return start(() => {
         page.pausesBetweenPolls = false;
         run();
-      }, milliseconds);
+      }, ms);
     }) as typeof setTimeout;
   });
   const { device } = await waitingPage('replaced@example.com', page);

@@ -27,7 +27,7 @@ export const anyNode = ({ site, random }: World): FaultNode => random.pick(site.
 export const apiOf = (node: FaultNode, address: string): Api =>
   createApi({
     server: node.url,
-    timeoutMilliseconds: requestTimeoutMs,
+    timeoutMs: requestTimeoutMs,
     fetch: (url, init) => {
       const headers = new Headers(init.headers);
       headers.set('X-Forwarded-For', address);

@@ -73,13 +73,13 @@ export async function startCluster(random: Random): Promise<Cluster> {
   const services = Array.from({ length: serviceCount }, (_, index) =>
     startServiceProcess(`s${index}`, proxies[index % nodeCount]!.url, serviceKey),
   );
-  const timeoutMilliseconds = requestTimeoutMs;
+  const timeoutMs = requestTimeoutMs;
   return {
     operator,
     services,
     serviceKey,
-    api: (index) => createApi({ server: nodes[index % nodeCount]!.url, timeoutMilliseconds }),
-    unreliableApi: (index) => createApi({ server: proxies[index % nodeCount]!.url, timeoutMilliseconds }),
+    api: (index) => createApi({ server: nodes[index % nodeCount]!.url, timeoutMs }),
+    unreliableApi: (index) => createApi({ server: proxies[index % nodeCount]!.url, timeoutMs }),
     restartNode: async (index, afterMs) => {
       const node = nodes[index % nodeCount]!;
       await node.kill();

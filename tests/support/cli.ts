@@ -17,7 +17,7 @@ export const program =
   process.env['LATCHKEY_TEST_CLI'] ?? join(import.meta.dir, '../../packages/cli/bin/latchkey');
 
 /** A command that takes longer is considered to hang. */
-const commandLimitMilliseconds = 20_000;
+const commandLimitMs = 20_000;
 
 export interface Home {
   readonly path: string;
@@ -65,7 +65,7 @@ export async function runIn(
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    timeout: commandLimitMilliseconds,
+    timeout: commandLimitMs,
   });
   endAtExit(child.pid);
   const read = async () => {

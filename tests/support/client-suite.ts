@@ -66,7 +66,7 @@ export async function runSuite(options: SuiteOptions): Promise<Findings> {
 
   const verifier = createVerifier({ server: introspection, serviceKey });
   const verified = await Promise.all([verifier.verify('lk_at_active'), verifier.verify('lk_at_other')]);
-  const foreign = createApi({ server: introspection, timeoutMilliseconds: 300 });
+  const foreign = createApi({ server: introspection, timeoutMs: 300 });
   const unreachable = createApi({ server: 'http://127.0.0.1:1' });
   const controller = new AbortController();
   const aborted = codeOf(foreign.send('/never', { signal: controller.signal }, 60_000));

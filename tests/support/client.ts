@@ -25,7 +25,7 @@ export const apiOf = (test: TestApp, fetch: Fetch = fetchOf(test)): Api =>
 /** The clock of the service. Sleeping advances it instead of waiting. */
 export const clockOf = (test: TestApp): Clock => ({
   now: () => test.ctx.clock(),
-  sleep: async (milliseconds) => test.pass(milliseconds / 1000),
+  sleep: async (ms) => test.pass(ms / 1000),
 });
 
 export const loginOf = (server: string, tokens: Tokens, now: number): StoredSession => ({

@@ -15,7 +15,7 @@ const keyring = createRequire(new URL('../../packages/cli/package.json', import.
 const keychain = (sessionBus: SessionBus, lockDirectory: string) =>
   keychainStorage({ load: async () => keyring('@napi-rs/keyring'), sessionBus, lockDirectory });
 
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const answer = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
@@ -28,8 +28,7 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
       await lines.next();
       return 'released';
     }),
-  tryFor: (file: string, timeoutMilliseconds: number) =>
-    withProcessLock(file, async () => 'had', { timeoutMilliseconds }),
+  tryFor: (file: string, timeoutMs: number) => withProcessLock(file, async () => 'had', { timeoutMs }),
   /** Increments the number in a file `times` times, slowly and without atomicity. */
   count: async (lock: string, counter: string, times: number) => {
     for (let i = 0; i < times; i++) {
@@ -40,7 +39,7 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
           await pause(1);
           writeFileSync(counter, String(seen + 1));
         },
-        { timeoutMilliseconds: 60_000 },
+        { timeoutMs: 60_000 },
       );
     }
     return 'counted';
@@ -62,8 +61,8 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
   },
   read: (path: string) => fileStorage(path).read(),
   write: (path: string, document) => fileStorage(path).write(document),
-  lockStorage: (path: string, timeoutMilliseconds?: number) =>
-    fileStorage(path).lock('document', async () => 'had', { timeoutMilliseconds }),
+  lockStorage: (path: string, timeoutMs?: number) =>
+    fileStorage(path).lock('document', async () => 'had', { timeoutMs }),
   /** Holds the lock until the next line arrives. */
   holdStorage: (path: string) =>
     fileStorage(path).lock('document', async () => {
@@ -78,8 +77,8 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
   /** Writes text to the keychain as another program might. */
   plantInKeychain: async (text: string) =>
     new (keyring('@napi-rs/keyring').Entry)('latchkey', 'credentials').setPassword(text),
-  lockKeychain: (bus: SessionBus, locks: string, timeoutMilliseconds?: number) =>
-    keychain(bus, locks).lock('document', async () => 'had', { timeoutMilliseconds }),
+  lockKeychain: (bus: SessionBus, locks: string, timeoutMs?: number) =>
+    keychain(bus, locks).lock('document', async () => 'had', { timeoutMs }),
   /** Writes documents with growing counters until it is killed. */
   writeForever: async (path: string, document) => {
     const storage = fileStorage(path);

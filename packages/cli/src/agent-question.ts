@@ -19,10 +19,10 @@ export type Asker = (question: string) => Promise<boolean | undefined>;
 const notifier = 'notify-send';
 
 /** Less than a program waits for its token. */
-const answerMilliseconds = 240_000;
-const pollMilliseconds = 50;
+const answerMs = 240_000;
+const pollMs = 50;
 const maxQuestionsPerMinute = 6;
-const minuteMilliseconds = 60_000;
+const minuteMs = 60_000;
 
 /**
  * Asks on the terminal, else with a notification of the desktop.
@@ -96,7 +96,7 @@ export function askOnce(ask: Asker, now: () => number = () => performance.now())
     const turn = last.then(async () => {
       if (scopes.some((scope) => refused.has(scope))) return false;
       if (allowed.has(wanted)) return true;
-      askedAt = askedAt.filter((time) => now() - time < minuteMilliseconds);
+      askedAt = askedAt.filter((time) => now() - time < minuteMs);
       if (askedAt.length >= maxQuestionsPerMinute) {
         const limit = `The agent asks its user at most ${maxQuestionsPerMinute} questions a minute.`;
         throw new LatchkeyError('rate_limited', limit);
@@ -166,13 +166,13 @@ function discardTyped(terminal: number, stdin: TextSource): void {
 async function readTyped(terminal: number, signal: AbortSignal): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let typed = '';
-  const deadline = performance.now() + answerMilliseconds;
+  const deadline = performance.now() + answerMs;
   while (!signal.aborted && performance.now() < deadline) {
     const bytes = readAvailable(terminal);
     if (bytes?.length === 0) return undefined;
     typed += decoder.decode(bytes, { stream: true });
     if (typed.includes('\n')) return typed.split('\n')[0];
-    await systemClock.sleep(pollMilliseconds, signal).catch(() => {});
+    await systemClock.sleep(pollMs, signal).catch(() => {});
   }
   return undefined;
 }
@@ -206,7 +206,7 @@ async function askOnDesktop(question: string, signal: AbortSignal): Promise<bool
 
 /** What `notify-send` prints; undefined if it is not there or fails. */
 const notify = (signal: AbortSignal, ...args: string[]): Promise<string | undefined> =>
-  promisify(execFile)(notifier, args, { timeout: answerMilliseconds, signal }).then(
+  promisify(execFile)(notifier, args, { timeout: answerMs, signal }).then(
     ({ stdout }) => stdout.trim(),
     () => undefined,
   );

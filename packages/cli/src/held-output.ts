@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { systemClock } from '@latchkey/client/internal/clock';
 import type { Output } from './output.ts';
 
-const pauseMilliseconds = 50;
+const pauseMs = 50;
 const quietPauses = 10;
 const maxPauses = 100;
 
@@ -47,7 +47,7 @@ export function createHeldOutput(output: Output) {
       // Every pause lets the streams be read, however late this process runs.
       for (let pauses = 0, quiet = 0; pauses < maxPauses && quiet < quietPauses && !isOver; pauses++) {
         const before = parts;
-        await Promise.race([over, systemClock.sleep(pauseMilliseconds)]);
+        await Promise.race([over, systemClock.sleep(pauseMs)]);
         quiet = parts === before && writing.size === 0 ? quiet + 1 : 0;
       }
     },

@@ -9,9 +9,9 @@ import { countdown } from './text.ts';
 
 type Started = Pick<DeviceLogin, 'expiresInSeconds' | 'cancel'>;
 
-const progressMilliseconds = 1_000;
+const progressMs = 1_000;
 /** For the server to confirm after Ctrl-C that nothing can be approved any more. */
-const cancelMilliseconds = 2_000;
+const cancelMs = 2_000;
 
 /**
  * Says what the work waits for; on a terminal with the time that is left, except while the note is undefined.
@@ -34,7 +34,7 @@ export async function showTimeLeft<T>(
     );
   };
   show();
-  const timer = setInterval(show, progressMilliseconds);
+  const timer = setInterval(show, progressMs);
   try {
     return await work();
   } finally {
@@ -46,7 +46,7 @@ export async function showTimeLeft<T>(
 /** Cancels a login, and a session that it has already started. */
 export async function cancelLogin({ stored }: StoredConnection, started: Started): Promise<Cancelled> {
   try {
-    await started.cancel(cancelMilliseconds);
+    await started.cancel(cancelMs);
   } catch {
     return new Cancelled(
       'Login cancelled, but the server does not respond. Do not approve it; if you already have, look for the new session with `latchkey sessions`.',

@@ -4,12 +4,12 @@ import { run } from './program.ts';
 import { closedStream, isStdoutClosed, standardStream } from './standard-streams.ts';
 
 /** For a command to end by itself, as a login does that cancels its code. A second signal comes with some first ones. */
-const graceMilliseconds = 3_000;
+const graceMs = 3_000;
 
 const controller = new AbortController();
 let abortedAt = Number.POSITIVE_INFINITY;
 let handleSignal = (_: NodeJS.Signals): void => {
-  if (performance.now() - abortedAt > graceMilliseconds) process.exit(exitStatus.interrupted);
+  if (performance.now() - abortedAt > graceMs) process.exit(exitStatus.interrupted);
   abortedAt = Math.min(abortedAt, performance.now());
   controller.abort();
 };

@@ -15,7 +15,7 @@ import type { Context } from './context.ts';
 import { visible } from './text.ts';
 
 /** For other processes to finish refreshing the session that is replaced. */
-const refreshMilliseconds = 5_000;
+const refreshMs = 5_000;
 
 /**
  * Stores the session before anything else, then asks whose it is, and only then ends the one it replaces.
@@ -63,7 +63,7 @@ export async function afterRefresh<T>({ stored }: StoredConnection, work: () => 
     return work();
   };
   try {
-    return await stored.store.lockForRefresh(begin, { timeoutMilliseconds: refreshMilliseconds });
+    return await stored.store.lockForRefresh(begin, { timeoutMs: refreshMs });
   } catch (error) {
     if (started || !hasCode(error, 'lock_timeout')) throw error;
     return work();

@@ -7,7 +7,7 @@ import manifest from '../package.json' with { type: 'json' };
 import type { Config } from './config.ts';
 import type { Output } from './output.ts';
 
-const dayMilliseconds = 86_400_000;
+const dayMs = 86_400_000;
 
 /** @param version as the server says */
 export function noticeNewerVersion(output: Output, config: Config, server: string, version: string): void {
@@ -35,7 +35,7 @@ function claimDay(file: string, now: number): boolean {
   try {
     const last = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     // A time in the future comes from a clock that was set back since.
-    if (!isAbsolute(file) || (last <= now && now - last < dayMilliseconds)) return false;
+    if (!isAbsolute(file) || (last <= now && now - last < dayMs)) return false;
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     writeFileSync(file, `${new Date(now).toISOString()}\n`);
     return true;

@@ -9,7 +9,7 @@ import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
 import { inTime } from './clock.ts';
 import { LatchkeyError } from './errors.ts';
-import { readBody, requestTimeoutMilliseconds, startListening } from './loopback-listener.ts';
+import { readBody, requestTimeoutMs, startListening } from './loopback-listener.ts';
 import { canonicalResource, isSameResource } from './resource.ts';
 import { revokeToken } from './revoke-token.ts';
 import type { Session } from './session.ts';
@@ -46,7 +46,7 @@ export interface RunningAgent {
 /** How long a token of an agent may live. @internal */
 export const agentLifetimeSeconds = { min: 60, max: 900 };
 /** For the server to end one run. */
-const stopMilliseconds = 5_000;
+const stopMs = 5_000;
 const secretBytes = 32;
 const directoryPrefix = 'latchkey-agent-';
 const socketName = 'socket';
@@ -80,7 +80,7 @@ export async function startAgent(
     const requirePossible = async () => {
       const expiresInSeconds = agentLifetimeSeconds.min;
       const { access_token } = await exchangeToken({ api, session, scope, resource, expiresInSeconds });
-      await revokeToken(api, access_token, stopMilliseconds);
+      await revokeToken(api, access_token, stopMs);
     };
     const asked = { scopes: [...new Set(scopes)].sort(), resource, requirePossible };
     if (policy.isAllowed && !(await policy.isAllowed(asked)))
@@ -96,7 +96,7 @@ export async function startAgent(
     pending.add(work);
     void work.finally(() => pending.delete(work));
   });
-  server.requestTimeout = requestTimeoutMilliseconds;
+  server.requestTimeout = requestTimeoutMs;
   const place = await listen(server, port, runtimeDirectory);
   return {
     address: secret === undefined ? place.name : `http://${place.name}#${secret}`,
@@ -104,11 +104,11 @@ export async function startAgent(
       isStopping = true;
       server.close();
       // A token that is on its way would otherwise outlive the agent.
-      await inTime(Promise.all(pending), stopMilliseconds, () => new Error('late')).catch(() => {});
+      await inTime(Promise.all(pending), stopMs, () => new Error('late')).catch(() => {});
       server.closeAllConnections();
       place.remove();
       const ended = await Promise.allSettled(
-        [...issued.keys()].map((token) => revokeToken(api, token, stopMilliseconds)),
+        [...issued.keys()].map((token) => revokeToken(api, token, stopMs)),
       );
       return ended.every(({ status }) => status === 'fulfilled');
     },

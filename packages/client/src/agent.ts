@@ -21,7 +21,7 @@ export interface Agent {
 }
 
 /** A person may have to be asked first. */
-const timeoutMilliseconds = 300_000;
+const timeoutMs = 300_000;
 
 /**
  * Connects to the agent at the address in `LATCHKEY_AGENT`: an absolute path, or `http://127.0.0.1:PORT#SECRET`.
@@ -52,7 +52,7 @@ export interface AgentSessionOptions extends CallOptions, Omit<WantedToken, 'sig
 }
 
 /** A new token is requested when this much of the lifetime of the last one is left. */
-const renewBeforeMilliseconds = 60_000;
+const renewBeforeMs = 60_000;
 
 /**
  * A session whose tokens come from an agent. Nothing is stored, and logging out only forgets the token.
@@ -74,7 +74,7 @@ export function openAgentSession({ address, ...options }: AgentSessionOptions): 
       const lifetime = expires_in * 1000;
       current = {
         token: access_token,
-        renewAt: requestedAt + lifetime - Math.min(renewBeforeMilliseconds, lifetime / 2),
+        renewAt: requestedAt + lifetime - Math.min(renewBeforeMs, lifetime / 2),
       };
       return access_token;
     })().finally(() => {
@@ -152,7 +152,7 @@ function ask(
     path,
     headers,
     agent: false,
-    timeout: timeoutMilliseconds,
+    timeout: timeoutMs,
     signal,
   };
   const answer = new Promise((resolve, reject) => {

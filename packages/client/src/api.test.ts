@@ -45,8 +45,7 @@ const otherServer = Bun.serve({
 });
 afterAll(() => otherServer.stop(true));
 
-const otherApi = (timeoutMilliseconds = 200) =>
-  createApi({ server: otherServer.url.origin, timeoutMilliseconds });
+const otherApi = (timeoutMs = 200) => createApi({ server: otherServer.url.origin, timeoutMs });
 
 const failing = (api: Api, path: string, signal: AbortSignal | null = null) =>
   api.send(path, { signal }).catch((error: LatchkeyError) => error) as Promise<LatchkeyError>;
@@ -62,13 +61,11 @@ test('timeout and abort work although an injected fetch ignores its signal', asy
   const ignoring = createApi({
     server: 'https://login.example',
     fetch: () => new Promise(() => {}),
-    timeoutMilliseconds: 20,
+    timeoutMs: 20,
   });
   expect(await codeOf(ignoring.call('getProfile'))).toBe('timeout');
   const controller = new AbortController();
-  const call = codeOf(
-    ignoring.call('getProfile', { signal: controller.signal, timeoutMilliseconds: 60_000 }),
-  );
+  const call = codeOf(ignoring.call('getProfile', { signal: controller.signal, timeoutMs: 60_000 }));
   controller.abort();
   expect(await call).toBe('aborted');
 });

@@ -20,7 +20,7 @@ export interface ApiOptions {
   readonly server: string;
   readonly fetch?: Fetch;
   /** For each request, up to the last byte of the response. */
-  readonly timeoutMilliseconds?: number;
+  readonly timeoutMs?: number;
   /** Browsers send their own instead. */
   readonly userAgent?: string;
   /**
@@ -46,7 +46,7 @@ export interface CallInput<Id extends OperationId> {
   readonly accessToken?: string;
   readonly signal?: AbortSignal | undefined;
   /** Overrides the limit for all requests. */
-  readonly timeoutMilliseconds?: number | undefined;
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface AnswerWithHeaders<Id extends OperationId> {
@@ -64,7 +64,7 @@ export interface Api {
   /** The same with the response headers, for the `ETag`. */
   callWithHeaders<Id extends OperationId>(id: Id, input?: CallInput<Id>): Promise<AnswerWithHeaders<Id>>;
   /** Any request, under the same rules: limited in time and size, no redirects, errors by code. */
-  send(path: string, init: RequestInit, timeoutMilliseconds?: number): Promise<ReceivedAnswer>;
+  send(path: string, init: RequestInit, timeoutMs?: number): Promise<ReceivedAnswer>;
   /** The time of the service at its last response, in milliseconds since 1970. Undefined if it does not say. */
   serverTime(): number | undefined;
   /** The `fetch` that sends the requests. */
@@ -72,7 +72,7 @@ export interface Api {
   /** Whether plain http to another machine is allowed. */
   readonly insecureHttp: boolean;
   /** The limit for each request. */
-  readonly timeoutMilliseconds: number;
+  readonly timeoutMs: number;
 }
 
 const userHeader: typeof contractUserHeader = 'Latchkey-User';
@@ -81,7 +81,7 @@ const pageHeader: typeof contractPageHeader = { name: 'Latchkey-Page', value: '1
 /** Whether a page of the service itself runs this. */
 const isOwnPage = (origin: string): boolean => origin === globalThis.location?.origin;
 
-export const requestTimeoutMilliseconds = 20_000;
+export const requestTimeoutMs = 20_000;
 
 /**
  * A typed client for one service.
@@ -92,7 +92,7 @@ export const requestTimeoutMilliseconds = 20_000;
 export function createApi({
   server,
   fetch = runtimeFetch,
-  timeoutMilliseconds = requestTimeoutMilliseconds,
+  timeoutMs = requestTimeoutMs,
   userAgent,
   userId,
   insecureHttp = false,
@@ -103,7 +103,7 @@ export function createApi({
   if (!insecureHttp) requireEncrypted(origin);
   let serverTime: number | undefined;
 
-  const send: Api['send'] = (path, init, limit = timeoutMilliseconds) =>
+  const send: Api['send'] = (path, init, limit = timeoutMs) =>
     within(limit, init.signal ?? undefined, origin, async (signal) => {
       const headers = new Headers(init.headers);
       if (userAgent !== undefined) headers.set('User-Agent', userAgent);
@@ -141,7 +141,7 @@ export function createApi({
       body: body === undefined ? null : JSON.stringify(body),
       signal: signal ?? null,
     };
-    const answer = await send(fillPath(path, params) + search, init, input.timeoutMilliseconds);
+    const answer = await send(fillPath(path, params) + search, init, input.timeoutMs);
     return { body: answer.body as never, headers: answer.headers };
   };
 
@@ -153,7 +153,7 @@ export function createApi({
     serverTime: () => serverTime,
     fetch,
     insecureHttp,
-    timeoutMilliseconds,
+    timeoutMs,
   };
 }
 

@@ -273,12 +273,11 @@ test('lost responses to the code are requested again with the same key', async (
 });
 
 /** Waits of five minutes never end; short ones end at once. */
-const endless = () => (milliseconds: number) =>
-  milliseconds < 60_000 ? Promise.resolve() : new Promise<void>(() => {});
+const endless = () => (ms: number) => (ms < 60_000 ? Promise.resolve() : new Promise<void>(() => {}));
 
 test('it ends after five minutes', async () => {
   const waits: number[] = [];
-  const sleep = async (milliseconds: number) => void waits.push(milliseconds);
+  const sleep = async (ms: number) => void waits.push(ms);
   const login = await start({ clock: { now: () => 0, sleep } });
   expect(await codeOf(login.tokens())).toBe('expired_token');
   expect(waits).toEqual([300_000]);

@@ -34,7 +34,7 @@ export interface BrowserLogin {
    * Cancels the login: the browser can no longer come back, and a session that has already started ends. Call it when
    * `tokens` was aborted.
    */
-  cancel(timeoutMilliseconds?: number): Promise<void>;
+  cancel(timeoutMs?: number): Promise<void>;
 }
 
 const clientId = 'latchkey-cli';
@@ -43,9 +43,9 @@ const lifetimeSeconds = 300;
 /** Gives 43 characters, the fewest that RFC 7636 allows. */
 const secretBytes = 32;
 /** Pauses between tries of one redemption, within the 60 s for which the service repeats its response. */
-const retryPausesMilliseconds: readonly number[] = [500, 1_000, 2_000, 4_000];
+const retryPausesMs: readonly number[] = [500, 1_000, 2_000, 4_000];
 /** The code has expired after a longer pause. */
-const maxPauseMilliseconds = 30_000;
+const maxPauseMs = 30_000;
 
 /**
  * Starts a login in a browser on this machine: open its address, then wait for its tokens. No code passes through the person's hands, so
@@ -118,18 +118,18 @@ function openLogin(waiting: Waiting): BrowserLogin {
         listener.close();
       }
     },
-    cancel: async (timeoutMilliseconds = api.timeoutMilliseconds) => {
+    cancel: async (timeoutMs = api.timeoutMs) => {
       listener.close();
       if (!redemption) {
         void listener.arrival.then(({ respond }) => respond('failed'));
         return;
       }
-      const limit = AbortSignal.timeout(timeoutMilliseconds);
+      const limit = AbortSignal.timeout(timeoutMs);
       const tokens = await unlessAborted(redemption, limit).catch((error: unknown) => {
         // Whatever else went wrong has started no session.
         if (hasCode(error, 'aborted') || (error instanceof LatchkeyError && error.retryable)) throw error;
       });
-      if (tokens) await revokeToken(api, tokens.refresh_token, timeoutMilliseconds);
+      if (tokens) await revokeToken(api, tokens.refresh_token, timeoutMs);
     },
   };
 }
@@ -182,15 +182,15 @@ async function redeem({ api, clock, listener, verifier }: Waiting, code: string)
       redirect_uri: listener.redirectUri,
     }),
   };
-  for (const pause of [...retryPausesMilliseconds, undefined]) {
+  for (const pause of [...retryPausesMs, undefined]) {
     try {
       const { body } = await api.send(operations.issueToken.path, init);
       return checkedTokens(body);
     } catch (error) {
       if (pause === undefined || !(error instanceof LatchkeyError && error.retryable)) throw error;
-      const milliseconds = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
-      if (milliseconds > maxPauseMilliseconds) throw error;
-      await clock.sleep(milliseconds);
+      const ms = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
+      if (ms > maxPauseMs) throw error;
+      await clock.sleep(ms);
     }
   }
   throw new Error('the last try has neither returned nor thrown');

@@ -5,7 +5,7 @@ export interface Clock {
   /** Milliseconds since 1970 by this machine's clock, which may be wrong and may jump. */
   now(): number;
   /** @throws {LatchkeyError} `aborted`, as soon as the signal is aborted */
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** The error for a call whose `signal` was aborted. */
@@ -13,24 +13,24 @@ export const aborted = (signal: AbortSignal): LatchkeyError =>
   new LatchkeyError('aborted', 'The caller aborted the call.', { cause: signal.reason });
 
 /** Timers take 31 bits; a longer delay would fire at once. */
-const maxTimerMilliseconds = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep: async (milliseconds, signal) => {
+  sleep: async (ms, signal) => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const over = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, Math.min(milliseconds, maxTimerMilliseconds));
+      timer = setTimeout(resolve, Math.min(ms, maxTimerMs));
     });
     await unlessAborted(over, signal).finally(() => clearTimeout(timer));
   },
 };
 
 /** The promise's result, unless it takes longer: then the error. The work continues. */
-export async function inTime<T>(promise: Promise<T>, milliseconds: number, late: () => Error): Promise<T> {
+export async function inTime<T>(promise: Promise<T>, ms: number, late: () => Error): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), milliseconds);
+    timer = setTimeout(() => reject(late()), ms);
   });
   return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
 }

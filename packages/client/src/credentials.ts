@@ -57,7 +57,7 @@ export interface CredentialDocument {
 export interface LockOptions {
   readonly signal?: AbortSignal | undefined;
   /** Maximum wait for the lock; the work itself is not limited. */
-  readonly timeoutMilliseconds?: number | undefined;
+  readonly timeoutMs?: number | undefined;
 }
 
 /** Where the document is kept. Every error is a `LatchkeyError`. */
@@ -114,9 +114,9 @@ export interface PlacedLogin {
 export const emptyDocument: CredentialDocument = { version: 1, current_server: null, servers: {} };
 
 /** Reading and writing the document is quick: a longer wait means that something is broken. */
-export const documentLockMilliseconds = 10_000;
+export const documentLockMs = 10_000;
 /** Longer than one refresh with all its retries, so that waiting processes find its result. */
-export const refreshLockMilliseconds = 60_000;
+export const refreshLockMs = 60_000;
 
 /**
  * @param account the name of the login. Default: the one in use
@@ -141,8 +141,8 @@ export function credentialStore(storage: Storage, server: string, account?: stri
         if (!next) return [withoutLogin(held, name), true];
         return [withLogin(held, name ?? nameFor(held, next.user), next), true];
       }),
-    lockForRefresh: (work, { signal, timeoutMilliseconds = refreshLockMilliseconds } = {}) =>
-      storage.lock(`refresh:${server}`, work, { signal, timeoutMilliseconds }),
+    lockForRefresh: (work, { signal, timeoutMs = refreshLockMs } = {}) =>
+      storage.lock(`refresh:${server}`, work, { signal, timeoutMs }),
   };
 }
 
@@ -169,7 +169,7 @@ export const updateLogins = <T>(
       await storage.write({ ...document, servers, ...members });
       return result;
     },
-    { timeoutMilliseconds: documentLockMilliseconds },
+    { timeoutMs: documentLockMs },
   );
 
 const noLogins: ServerLogins = { current: null, logins: {} };

@@ -7,9 +7,9 @@ import { startDeviceLogin, type Wait } from './device-login.ts';
 /** A machine whose clock runs `speed` times as fast as the service's; `before` is called before each wait. */
 const clockAtSpeed = (service: TestApp, speed: number, before = async () => {}): Clock => ({
   now: () => service.ctx.clock() * speed,
-  sleep: async (milliseconds) => {
+  sleep: async (ms) => {
     await before();
-    service.pass(Math.round(milliseconds / speed) / 1000);
+    service.pass(Math.round(ms / speed) / 1000);
   },
 });
 

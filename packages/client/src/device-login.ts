@@ -66,7 +66,7 @@ export interface DeviceLogin {
    * Cancels the login: its code can no longer be approved, and a session that it has already started ends. Call it when
    * `tokens` was aborted.
    */
-  cancel(timeoutMilliseconds?: number): Promise<void>;
+  cancel(timeoutMs?: number): Promise<void>;
 }
 
 /** Intervals to wait: clocks in virtual machines run fast, and the server's clock decides. */
@@ -83,7 +83,7 @@ const maxDoubledSeconds = 15;
 const maxHoldSeconds = 25;
 const maxUserCodeLength = 64;
 /** For an aborted start to be cancelled at the service. */
-const abandonMilliseconds = 2_000;
+const abandonMs = 2_000;
 /** The longest lifetime that a service can set. Beyond it, a login that nobody approves would not end. */
 const maxLifetimeSeconds = 86_400;
 /** Lifetimes of the code to wait, so that a clock at twice the right speed does not give up early. */
@@ -133,15 +133,15 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
     expiresInSeconds: started.expires_in,
     intervalSeconds,
     tokens: (pollOptions = {}) => pollForTokens(polling, pollOptions),
-    cancel: (timeoutMilliseconds) => revokeToken(api, started.device_code, timeoutMilliseconds),
+    cancel: (timeoutMs) => revokeToken(api, started.device_code, timeoutMs),
   };
 }
 
 /** Cancels a login whose code is still on its way, unless that takes too long: nobody has seen the code. */
 const abandon = (api: Api, request: Promise<Answer<'startDeviceAuthorization'>>): Promise<void> =>
   inTime(
-    request.then(({ device_code }) => revokeToken(api, device_code, abandonMilliseconds)),
-    abandonMilliseconds,
+    request.then(({ device_code }) => revokeToken(api, device_code, abandonMs)),
+    abandonMs,
     () => new Error('no response in time'),
   ).catch(() => {});
 
@@ -232,7 +232,7 @@ async function pollOnce(
         ...(holdSeconds > 0 ? { Prefer: `wait=${holdSeconds}` } : {}),
       },
       signal,
-      timeoutMilliseconds: api.timeoutMilliseconds + holdSeconds * 1000,
+      timeoutMs: api.timeoutMs + holdSeconds * 1000,
     });
     return checkedTokens(tokens);
   } catch (error) {

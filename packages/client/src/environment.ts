@@ -19,7 +19,7 @@ export type EnvironmentSessionOptions = Partial<ApiOptions> &
 export function sessionFromEnvironment({
   server = setting('LATCHKEY_SERVER'),
   origins,
-  fetchTimeoutMilliseconds,
+  fetchTimeoutMs,
   scope,
   resource,
   ...apiOptions
@@ -32,7 +32,7 @@ export function sessionFromEnvironment({
     const name = token ? 'LATCHKEY_TOKEN' : 'LATCHKEY_AGENT';
     throw new TypeError(`${name} needs LATCHKEY_SERVER: a token is only sent to a server that is named.`);
   }
-  const options = { api: createApi({ ...apiOptions, server }), origins, fetchTimeoutMilliseconds };
+  const options = { api: createApi({ ...apiOptions, server }), origins, fetchTimeoutMs };
   return token
     ? openTokenSession({ ...options, token })
     : openAgentSession({ ...options, address: address!, scope, resource });

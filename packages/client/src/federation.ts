@@ -53,7 +53,7 @@ async function readAssertion(file: string): Promise<string> {
 
 /** The token that GitHub issues to the job, for this server only. */
 async function askGitHub(
-  { server, fetch, timeoutMilliseconds }: Api,
+  { server, fetch, timeoutMs }: Api,
   address: string,
   requestToken: string,
   signal: AbortSignal | undefined,
@@ -63,7 +63,7 @@ async function askGitHub(
     throw new TypeError('ACTIONS_ID_TOKEN_REQUEST_URL is not an https address.');
   url.searchParams.set('audience', server);
   const headers = { Authorization: `Bearer ${requestToken}`, Accept: 'application/json' };
-  const token = await within(timeoutMilliseconds, signal, url.origin, async (requestSignal) => {
+  const token = await within(timeoutMs, signal, url.origin, async (requestSignal) => {
     const response = await fetch(url.href, { headers, redirect: 'error', signal: requestSignal });
     const answer = response.ok ? parseJson(await boundedText(response, url.origin)) : undefined;
     return (Object(answer) as { value?: unknown }).value;

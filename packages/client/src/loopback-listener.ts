@@ -25,7 +25,7 @@ const pathBytes = 16;
 /** Several times the longest request. */
 const maxBodyBytes = 16 * 1024;
 /** For a request to arrive completely. @internal */
-export const requestTimeoutMilliseconds = 10_000;
+export const requestTimeoutMs = 10_000;
 
 /**
  * Listens on an unguessable path.
@@ -56,8 +56,8 @@ export async function listenOnLoopback(
       });
     })().catch(() => response.destroy());
   });
-  server.requestTimeout = requestTimeoutMilliseconds;
-  server.headersTimeout = requestTimeoutMilliseconds;
+  server.requestTimeout = requestTimeoutMs;
+  server.headersTimeout = requestTimeoutMs;
   const boundPort = await startListening(server, { host, port, exclusive: true });
   return {
     redirectUri: `http://${host}:${boundPort}${path}`,

@@ -8,8 +8,7 @@ export type UserSession = Answer<'listUserSessions'>['sessions'][number];
 export type UserEvent = Answer<'listUserEvents'>['events'][number];
 export type UserEmail = Answer<'listUserEmails'>['emails'][number];
 
-export interface OperatorOptions
-  extends Pick<ApiOptions, 'server' | 'fetch' | 'timeoutMilliseconds' | 'insecureHttp'> {
+export interface OperatorOptions extends Pick<ApiOptions, 'server' | 'fetch' | 'timeoutMs' | 'insecureHttp'> {
   /** `id:secret` of a service with the right `operate`. */
   readonly serviceKey: string;
 }

@@ -211,7 +211,7 @@ async function confirmed(
   };
   const attempts: number[] = [];
   const login = await startDeviceLogin(createApi({ server: 'https://login.example', fetch }), {
-    clock: { now: () => now, sleep: async (milliseconds) => void waits.push(milliseconds / 1000) },
+    clock: { now: () => now, sleep: async (ms) => void waits.push(ms / 1000) },
     ...(codes && {
       askConfirmationCode: async (attempt: number) => {
         attempts.push(attempt);

@@ -209,7 +209,7 @@ test('an abort while waiting for a lock does not affect the others in its queue'
   const owner = storage.lock('refresh', () => held);
   const controller = new AbortController();
   const waiter = codeOf(storage.lock('refresh', async () => {}, { signal: controller.signal }));
-  const late = codeOf(storage.lock('refresh', async () => {}, { timeoutMilliseconds: 5 }));
+  const late = codeOf(storage.lock('refresh', async () => {}, { timeoutMs: 5 }));
   const patient = storage.lock('refresh', async () => 'had it');
   expect(await storage.lock('document', async () => 'another lock')).toBe('another lock');
   controller.abort();

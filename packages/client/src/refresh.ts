@@ -19,31 +19,31 @@ export interface RefreshContext {
 /** How persistently one refresh tries. */
 export interface Effort {
   /** Before each retry; none means a single try. */
-  readonly pausesMilliseconds: readonly number[];
+  readonly pausesMs: readonly number[];
   /** Of each try. */
-  readonly timeoutMilliseconds: number;
+  readonly timeoutMs: number;
   /** Undefined: the store's default. */
-  readonly lockMilliseconds: number | undefined;
+  readonly lockMs: number | undefined;
 }
 
 /** All tries and pauses together take less than the time that others wait for the lock. */
 export const fullEffort: Effort = {
-  pausesMilliseconds: [250, 1000, 3000],
-  timeoutMilliseconds: 10_000,
-  lockMilliseconds: undefined,
+  pausesMs: [250, 1000, 3000],
+  timeoutMs: 10_000,
+  lockMs: undefined,
 };
 
 /** For a token that still works: callers should not wait long for a new one. */
 export const earlyEffort: Effort = {
-  pausesMilliseconds: [],
-  timeoutMilliseconds: 5_000,
-  lockMilliseconds: 1_000,
+  pausesMs: [],
+  timeoutMs: 5_000,
+  lockMs: 1_000,
 };
 
 /** A longer `Retry-After` is left to the caller. */
-const maxPauseMilliseconds = 5_000;
+const maxPauseMs = 5_000;
 /** Before a refused login is removed: a process that does not share the lock may be about to store its successor. */
-const secondLookMilliseconds = 1_000;
+const secondLookMs = 1_000;
 /** A replayed response may bring a token that has expired since, and another process may have stored another key. */
 const maxRounds = 3;
 
@@ -74,7 +74,7 @@ export const renewLogin = (
       }
       return stored;
     },
-    { signal, timeoutMilliseconds: effort.lockMilliseconds },
+    { signal, timeoutMs: effort.lockMs },
   );
 
 /** @throws {LatchkeyError} `not_logged_in` if none is stored */
@@ -123,7 +123,7 @@ type Successor = ReturnType<typeof tokenMembers>;
 async function requestSuccessor(
   { api, store, clock }: RefreshContext,
   stored: StoredSession,
-  { pausesMilliseconds, timeoutMilliseconds }: Effort,
+  { pausesMs, timeoutMs }: Effort,
   signal: AbortSignal,
 ): Promise<Successor | undefined> {
   for (let tries = 0; ; tries++) {
@@ -134,15 +134,15 @@ async function requestSuccessor(
         body: { refresh_token: stored.refresh_token },
         headers: { 'Idempotency-Key': stored.idempotency_key },
         signal,
-        timeoutMilliseconds,
+        timeoutMs,
       });
       return tokenMembers(checkedTokens(answer), requestedAt, api.serverTime());
     } catch (error) {
-      const pause = pausesMilliseconds[tries];
+      const pause = pausesMs[tries];
       if (pause === undefined || !(error instanceof LatchkeyError) || !error.retryable) throw error;
-      const milliseconds = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
-      if (milliseconds > maxPauseMilliseconds) throw error;
-      await clock.sleep(milliseconds, signal);
+      const ms = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
+      if (ms > maxPauseMs) throw error;
+      await clock.sleep(ms, signal);
     }
   }
 }
@@ -156,7 +156,7 @@ async function resolveRefusal(
   refused: StoredSession,
   cause: LatchkeyError,
 ): Promise<StoredLogin> {
-  for (const pause of [0, secondLookMilliseconds]) {
+  for (const pause of [0, secondLookMs]) {
     await clock.sleep(pause);
     const stored = await requireStoredLogin(store);
     if (!hasSameRefreshRequest(stored, refused)) return stored;

@@ -5,7 +5,7 @@ import { operations } from './operations.ts';
  * Ends what a refresh token, access token or code belongs to. Succeeds for any other string, too.
  * @see RFC 7009
  */
-export async function revokeToken(api: Api, token: string, timeoutMilliseconds?: number): Promise<void> {
+export async function revokeToken(api: Api, token: string, timeoutMs?: number): Promise<void> {
   const init = { method: 'POST', body: new URLSearchParams({ token }) };
-  await api.send(operations.revoke.path, init, timeoutMilliseconds);
+  await api.send(operations.revoke.path, init, timeoutMs);
 }

@@ -55,7 +55,7 @@ async function processesOf(service: TestApp) {
   let unansweredSince: number | undefined;
   const clock = {
     now: () => service.ctx.clock() + skewMs,
-    sleep: async (milliseconds: number) => service.pass(milliseconds / 1000),
+    sleep: async (ms: number) => service.pass(ms / 1000),
   };
   const processOf = (fetch: Fetch = wire.fetch, held: Storage = storage): Session =>
     openSession({ api: apiOf(service, fetch), store: credentialStore(held, server), clock });

@@ -259,7 +259,7 @@ onBothDatabases('a session of the SDK', (open) => {
       api: apiOf(service, () => silence),
       store,
       clock: clockOf(service),
-      fetchTimeoutMilliseconds: 20,
+      fetchTimeoutMs: 20,
     });
     expect(await codeOf(hanging.fetch('/'))).toBe('timeout');
     const stream = new Blob(['x']).stream();
@@ -310,10 +310,10 @@ onBothDatabases('a session of the SDK', (open) => {
 
 test('a token is due when 300 s or a tenth of its lifetime is left, whichever is less', () => {
   const tokens = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer' };
-  const freshnessAfter = (life: number, milliseconds: number, startedAt?: number) => {
+  const freshnessAfter = (life: number, ms: number, startedAt?: number) => {
     const login = loginOf('https://login.example', { ...tokens, expires_in: life }, 0);
     const started = startedAt === undefined ? {} : { refresh_started_at: startedAt };
-    return freshness({ ...login, ...started }, milliseconds);
+    return freshness({ ...login, ...started }, ms);
   };
   expect(freshnessAfter(14_400, 14_100_000)).toBe('fresh');
   expect(freshnessAfter(14_400, 14_100_001)).toBe('due');

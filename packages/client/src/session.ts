@@ -26,7 +26,7 @@ export interface CallOptions {
    */
   readonly origins?: readonly string[] | undefined;
   /** Until the response to `fetch` begins; the caller limits its body. */
-  readonly fetchTimeoutMilliseconds?: number | undefined;
+  readonly fetchTimeoutMs?: number | undefined;
 }
 
 interface Abortable {
@@ -62,14 +62,14 @@ export interface Session {
 }
 
 /** A token is refreshed when this much of its lifetime is left, or this part of it, whichever is less. */
-const renewBeforeMilliseconds = 300_000;
+const renewBeforeMs = 300_000;
 const renewBeforePart = 0.1;
 /** While the token still works, a refresh that failed or is in progress elsewhere is left alone for this long. */
-const renewAgainMilliseconds = 30_000;
+const renewAgainMs = 30_000;
 /** A token that seems to outlast its lifetime by more than this means that the clock was set back. */
-const clockToleranceMilliseconds = 60_000;
+const clockToleranceMs = 60_000;
 
-const defaultFetchTimeoutMilliseconds = 60_000;
+const defaultFetchTimeoutMs = 60_000;
 
 /**
  * Whether an access token needs a refresh, by this machine's clock. A refresh without a response is due again.
@@ -80,10 +80,10 @@ export function freshness(stored: StoredSession, now: number): 'fresh' | 'due' |
   const lifetime = stored.access_token_lifetime_seconds * 1000;
   if (left <= 0) return 'expired';
   const sinceStart = now - (stored.refresh_started_at ?? Number.NEGATIVE_INFINITY);
-  if (sinceStart >= 0 && sinceStart < renewAgainMilliseconds) return 'fresh';
+  if (sinceStart >= 0 && sinceStart < renewAgainMs) return 'fresh';
   const isDue =
-    left < Math.min(renewBeforeMilliseconds, lifetime * renewBeforePart) ||
-    left > lifetime + clockToleranceMilliseconds ||
+    left < Math.min(renewBeforeMs, lifetime * renewBeforePart) ||
+    left > lifetime + clockToleranceMs ||
     stored.refresh_started_at !== undefined;
   return isDue ? 'due' : 'fresh';
 }
@@ -125,7 +125,7 @@ export function openSession({ api, store, clock = systemClock, ...callOptions }:
     const offset = serverTime - clock.now();
     // A clock that was wrong already, without anybody noting it, costs one early refresh, which notes it.
     const lost = offset - (sent.clock_offset_milliseconds ?? 0);
-    if (Math.abs(lost) <= clockToleranceMilliseconds) return;
+    if (Math.abs(lost) <= clockToleranceMs) return;
     const access_token_expires_at = sent.access_token_expires_at - lost;
     await store.replace(sent, { ...sent, access_token_expires_at, clock_offset_milliseconds: offset });
     sent = undefined;
@@ -193,7 +193,7 @@ function sharedRenewals(context: RefreshContext) {
 
 /** The part of a session that sends requests, for any source of tokens. @internal */
 export function authorizedCalls(
-  { api, origins = [], fetchTimeoutMilliseconds = defaultFetchTimeoutMilliseconds }: CallOptions,
+  { api, origins = [], fetchTimeoutMs = defaultFetchTimeoutMs }: CallOptions,
   tokens: Pick<Session, 'accessToken' | 'renew'>,
 ): Omit<Session, 'logout'> {
   if (!api.insecureHttp) origins.forEach(requireEncrypted);
@@ -229,7 +229,7 @@ export function authorizedCalls(
       const send = (token?: string) => {
         const headers = new Headers(init.headers);
         if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
-        return within(fetchTimeoutMilliseconds, signal, url.origin, (requestSignal) =>
+        return within(fetchTimeoutMs, signal, url.origin, (requestSignal) =>
           api.fetch(url.href, { ...init, headers, redirect: 'error', signal: requestSignal }),
         );
       };

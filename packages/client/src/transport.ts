@@ -26,14 +26,14 @@ export const maxAnswerBytes = 2 * 1024 * 1024;
  * @throws {LatchkeyError} `timeout`, `aborted`, `unreachable`
  */
 export async function within<T>(
-  timeoutMilliseconds: number,
+  timeoutMs: number,
   callerSignal: AbortSignal | undefined,
   origin: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (callerSignal?.aborted) throw aborted(callerSignal);
   const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(timedOut(origin, timeoutMilliseconds)), timeoutMilliseconds);
+  const timer = setTimeout(() => timeout.abort(timedOut(origin, timeoutMs)), timeoutMs);
   const signal = callerSignal ? AbortSignal.any([callerSignal, timeout.signal]) : timeout.signal;
   try {
     return await unlessAborted(work(signal), signal);
@@ -47,8 +47,8 @@ export async function within<T>(
   }
 }
 
-const timedOut = (origin: string, milliseconds: number) =>
-  new LatchkeyError('timeout', `${origin} did not respond within ${milliseconds / 1000} seconds.`);
+const timedOut = (origin: string, ms: number) =>
+  new LatchkeyError('timeout', `${origin} did not respond within ${ms / 1000} seconds.`);
 
 /** Sentences for the error codes of Bun and Node; their own messages are terse or misleading. */
 const connectionFailures: Readonly<Record<string, (origin: string, host: string) => string>> = {

@@ -28,15 +28,15 @@ interface Rig {
   /** Requests of this path fail until it is undefined again. */
   cut: string | undefined;
   /** Advances both clocks of the verifier, and not that of the service. */
-  pass(milliseconds: number): void;
+  pass(ms: number): void;
   active(token: string): Promise<boolean>;
   /** Resolves when the verifier has handled what happened so far. */
   caughtUp(): Promise<void>;
 }
 
 /** A pause of the verifier, which lasts until the clock of the service has advanced. */
-async function sleepOn({ ctx }: TestApp, milliseconds: number, signal?: AbortSignal): Promise<void> {
-  await ctx.timers.sleep(milliseconds, signal);
+async function sleepOn({ ctx }: TestApp, ms: number, signal?: AbortSignal): Promise<void> {
+  await ctx.timers.sleep(ms, signal);
   if (signal?.aborted) throw aborted(signal);
 }
 
@@ -84,8 +84,8 @@ async function rig(
       };
       return { open, reached: reached.promise };
     },
-    pass: (milliseconds) => {
-      passed += milliseconds;
+    pass: (ms) => {
+      passed += ms;
     },
     active: async (token) => (await made.verifier.verify(token)).active,
     caughtUp: async () => {
@@ -206,7 +206,7 @@ describe('a verifier with a feed', () => {
       expect(r.sent('introspect')).toBe(asked + n);
     }
     r.cut = undefined;
-    await r.t.passUntil(() => r.verifier.metrics().feedAgeMilliseconds! <= 2_000, 'a fresh feed');
+    await r.t.passUntil(() => r.verifier.metrics().feedAgeMs! <= 2_000, 'a fresh feed');
     const before = r.sent('introspect');
     expect(await r.active(token)).toBe(true);
     expect(r.sent('introspect')).toBe(before);

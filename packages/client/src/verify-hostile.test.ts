@@ -49,9 +49,9 @@ function openRig() {
     requests,
     errors,
     /** Advances both clocks. */
-    pass(milliseconds: number) {
-      rig.monotonic += milliseconds;
-      rig.clock += milliseconds;
+    pass(ms: number) {
+      rig.monotonic += ms;
+      rig.clock += ms;
     },
     /** Answers the request of the feed that is under way, or the next one, and waits for the one after it. */
     async answer(response: FeedResponse) {
@@ -113,7 +113,7 @@ describe('the moment that an answer of the feed speaks for', () => {
     const rig = await keeping();
     rig.pass(500);
     await rig.answer({ ...nothing, after: 1e15 });
-    expect(rig.verifier.metrics().feedAgeMilliseconds).toBe(0);
+    expect(rig.verifier.metrics().feedAgeMs).toBe(0);
     rig.pass(2_001);
     expect(await rig.isKept()).toBe(false);
   });
@@ -225,7 +225,7 @@ describe('an answer about a token', () => {
     expect(await rig.active()).toBe(false);
     await rig.answer(nothing);
     await rig.answer(nothing);
-    expect(rig.verifier.metrics().feedAgeMilliseconds).toBe(0);
+    expect(rig.verifier.metrics().feedAgeMs).toBe(0);
     expect(await rig.active()).toBe(false);
   });
 

@@ -32,7 +32,7 @@ export interface VerifierOptions {
    * standard error.
    */
   readonly onFeedError?: (error: LatchkeyError) => void;
-  readonly timeoutMilliseconds?: number;
+  readonly timeoutMs?: number;
   /** Allows plain http to another machine, which exposes tokens and the service key to the network. */
   readonly insecureHttp?: boolean;
   readonly fetch?: Fetch;
@@ -50,7 +50,7 @@ export interface VerifierMetrics {
   /** `off` unless the verifier was created with `feed`; `refused` if the service may not read it. */
   readonly feed: 'off' | 'starting' | 'following' | 'refused';
   /** The time since the last moment of which every event is known, in milliseconds. Undefined unless following. */
-  readonly feedAgeMilliseconds: number | undefined;
+  readonly feedAgeMs: number | undefined;
   /** Results that were kept until the feed ends them, and how many of them it ended. */
   readonly kept: number;
   readonly dropped: number;
@@ -80,7 +80,7 @@ export interface Verifier {
 const defaultCacheSeconds = 5;
 const maxCacheSeconds = 60;
 const defaultMaxEntries = 10_000;
-const defaultTimeoutMilliseconds = 5_000;
+const defaultTimeoutMs = 5_000;
 const maxTokenLength = 1024;
 
 /**
@@ -97,7 +97,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     serviceKey,
     cacheSeconds = defaultCacheSeconds,
     maxEntries = defaultMaxEntries,
-    timeoutMilliseconds = defaultTimeoutMilliseconds,
+    timeoutMs = defaultTimeoutMs,
     insecureHttp = false,
     fetch,
     clock = systemClock,
@@ -107,10 +107,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
   if (!(cacheSeconds >= 0 && cacheSeconds <= maxCacheSeconds))
     throw new RangeError(`cacheSeconds must be 0-${maxCacheSeconds}.`);
   const authorization = authorizationOf(serviceKey);
-  const api = createApi({ server, timeoutMilliseconds, insecureHttp, ...(fetch ? { fetch } : {}) });
+  const api = createApi({ server, timeoutMs, insecureHttp, ...(fetch ? { fetch } : {}) });
   const kept = new KeptAnswers({ maxEntries, clock, monotonic });
   const feed = options.feed
-    ? new Feed({ api, authorization, timeoutMilliseconds, clock, monotonic, kept, onError: onFeedError })
+    ? new Feed({ api, authorization, timeoutMs, clock, monotonic, kept, onError: onFeedError })
     : undefined;
   const pending = new Map<string, Pending>();
   let asked = 0;
@@ -165,7 +165,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       asked,
       reused,
       feed: feed?.state ?? 'off',
-      feedAgeMilliseconds: feed?.state === 'following' ? feed.ageMilliseconds : undefined,
+      feedAgeMs: feed?.state === 'following' ? feed.ageMs : undefined,
       ...kept.counts,
     }),
     close: () => feed?.close(),

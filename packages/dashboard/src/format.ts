@@ -62,8 +62,8 @@ export const timeAgo = (time: Date, now: Date): string =>
   writeAgo(time, now, { language, ...texts.common }) ?? dateOnly(time);
 
 /** Minutes and seconds with their units, such as `9 min 32 sec`, or the seconds alone of the last minute. */
-export function remaining(milliseconds: number): string {
-  const seconds = Math.ceil(milliseconds / 1000);
+export function remaining(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
   const minutes = Math.floor(seconds / 60);
   return [
     ...(minutes > 0 ? [writeUnits(language, minutes, 'minute', 'short')] : []),

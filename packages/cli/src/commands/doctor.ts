@@ -144,10 +144,10 @@ async function checkServer(
     (error: unknown) => error,
   );
   if (!hasCode(refusal, 'invalid_token')) throw refusal;
-  const milliseconds = performance.now() - started;
-  const latency = Math.round(milliseconds);
+  const ms = performance.now() - started;
+  const latency = Math.round(ms);
   const halfSecond = 500;
-  const difference = (startedAt + milliseconds / 2 - (date + halfSecond)) / 1000;
+  const difference = (startedAt + ms / 2 - (date + halfSecond)) / 1000;
   const clockDifferenceSeconds = Number.isNaN(difference) ? null : Math.round(difference);
   const document = await api.send('/openapi.json', { signal }).catch(() => undefined);
   const { info } = Object(document?.body) as { info?: { version?: unknown } };

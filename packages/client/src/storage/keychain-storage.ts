@@ -42,9 +42,9 @@ export interface KeychainStorage extends Storage {
 }
 
 /** Maximum time for the keychain to respond. */
-export const keychainTimeLimitMilliseconds = 3_000;
+export const keychainTimeLimitMs = 3_000;
 /** A keychain that has just not responded is not asked again so soon. */
-const pauseMilliseconds = 5_000;
+const pauseMs = 5_000;
 
 const account = 'credentials';
 
@@ -62,12 +62,12 @@ export function keychainStorage({
 }: KeychainOptions): KeychainStorage {
   const item =
     process.platform === 'linux'
-      ? secretItem(sessionBus, keychainTimeLimitMilliseconds, service, { service, username: account })
+      ? secretItem(sessionBus, keychainTimeLimitMs, service, { service, username: account })
       : nativeItem(load, service);
   let failed: { readonly error: LatchkeyError; readonly at: number } | undefined;
 
   const attempt = async <T>(verb: 'read' | 'written', work: () => Promise<T>): Promise<T> => {
-    if (failed && performance.now() - failed.at < pauseMilliseconds) throw failed.error;
+    if (failed && performance.now() - failed.at < pauseMs) throw failed.error;
     try {
       return await work();
     } catch (cause) {
@@ -122,7 +122,7 @@ function nativeItem(load: KeychainOptions['load'], service: string): SecretItem 
       })
       .then(({ AsyncEntry }) => work(new AsyncEntry(service, account)));
     // The underlying call cannot be cancelled; it is only no longer waited for.
-    return inTime(done, keychainTimeLimitMilliseconds, () => new LateError(keychainTimeLimitMilliseconds));
+    return inTime(done, keychainTimeLimitMs, () => new LateError(keychainTimeLimitMs));
   };
   return {
     read: async () => (await inEntry((entry) => entry.getPassword())) ?? null,

@@ -18,11 +18,10 @@ export function memoryStorage(initial: CredentialDocument = emptyDocument): Stor
     write: async (next) => {
       document = structuredClone(next);
     },
-    lock: (name, work, { signal, timeoutMilliseconds } = {}) => {
+    lock: (name, work, { signal, timeoutMs } = {}) => {
       const before = tails.get(name) ?? Promise.resolve();
       const turn = unlessAborted(before, signal);
-      const turnInTime =
-        timeoutMilliseconds === undefined ? turn : inTime(turn, timeoutMilliseconds, timedOut(name));
+      const turnInTime = timeoutMs === undefined ? turn : inTime(turn, timeoutMs, timedOut(name));
       const done = turnInTime.then(work);
       // A caller that gave up must not let the next one start before its predecessor is done.
       tails.set(

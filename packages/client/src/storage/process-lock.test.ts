@@ -127,7 +127,7 @@ test('only one of many processes, on Bun and on Node together, holds a lock at a
 test('a lock is released when the work fails, and the error is passed on', async () => {
   const error = await failure(withProcessLock(file, () => Promise.reject(new Error('the work failed'))));
   expect(error.message).toBe('the work failed');
-  expect(await withProcessLock(file, async () => 'had', { timeoutMilliseconds: 0 })).toBe('had');
+  expect(await withProcessLock(file, async () => 'had', { timeoutMs: 0 })).toBe('had');
 });
 
 test('an abort ends the wait, and the work does not start after it', async () => {

@@ -10,10 +10,10 @@ import { LatchkeyError } from '../errors.ts';
 import { storageFailed, systemCode } from './store-failure.ts';
 
 /** Default for the wait for a lock. */
-export const lockTimeoutMilliseconds = 10_000;
+export const lockTimeoutMs = 10_000;
 /** Pauses between tries double from the first to the maximum, with a random jitter of half a pause. */
-const firstPauseMilliseconds = 2;
-const maxPauseMilliseconds = 50;
+const firstPauseMs = 2;
+const maxPauseMs = 50;
 
 /** Primary result codes of SQLite. @see https://www.sqlite.org/rescode.html */
 const sqliteBusy = 5;
@@ -29,14 +29,14 @@ const sqliteNotADatabase = 26;
 export async function withProcessLock<T>(
   file: string,
   work: () => Promise<T>,
-  { signal, timeoutMilliseconds = lockTimeoutMilliseconds }: LockOptions = {},
+  { signal, timeoutMs = lockTimeoutMs }: LockOptions = {},
 ): Promise<T> {
   if (signal?.aborted) throw aborted(signal);
-  const deadline = performance.now() + timeoutMilliseconds;
+  const deadline = performance.now() + timeoutMs;
   let held = tryLock(file);
-  for (let pause = firstPauseMilliseconds; !held; pause = Math.min(pause * 2, maxPauseMilliseconds)) {
+  for (let pause = firstPauseMs; !held; pause = Math.min(pause * 2, maxPauseMs)) {
     if (performance.now() >= deadline) {
-      const waited = `${timeoutMilliseconds / 1000} s`;
+      const waited = `${timeoutMs / 1000} s`;
       throw new LatchkeyError('lock_timeout', `Another process has held ${file} for more than ${waited}.`);
     }
     await systemClock.sleep(pause * (0.5 + Math.random() / 2), signal);

@@ -47,7 +47,7 @@ const absentCodes =
  */
 export function secretItem(
   bus: SessionBus,
-  milliseconds: number,
+  ms: number,
   label: string,
   attributes: Readonly<Record<string, string>>,
 ): SecretItem {
@@ -55,7 +55,7 @@ export function secretItem(
 
   const onBus = async <T>(work: (call: BusCall) => Promise<T>): Promise<T> => {
     try {
-      return await withSessionBus(bus, milliseconds, work);
+      return await withSessionBus(bus, ms, work);
     } catch (error) {
       if (error instanceof NoBus) throw new KeychainAbsent(error.message);
       if (error instanceof BusError && error.code === lockedCode) throw new KeychainLocked();

@@ -16,8 +16,8 @@ export interface SessionBus {
 
 /** No response came in time. */
 export class LateError extends Error {
-  constructor(milliseconds: number) {
-    super(`it did not respond within ${milliseconds / 1000} s`);
+  constructor(ms: number) {
+    super(`it did not respond within ${ms / 1000} s`);
   }
 }
 
@@ -60,13 +60,13 @@ const maxMessageBytes = 8 * 1024 * 1024;
  */
 export async function withSessionBus<T>(
   where: SessionBus,
-  milliseconds: number,
+  ms: number,
   work: (call: BusCall) => Promise<T>,
 ): Promise<T> {
   const opened: Socket[] = [];
   const done = connectFirst(socketsOf(where), opened).then(openConnection).then(work);
   try {
-    return await inTime(done, milliseconds, () => new LateError(milliseconds));
+    return await inTime(done, ms, () => new LateError(ms));
   } finally {
     for (const socket of opened) socket.destroy();
   }

@@ -7,31 +7,31 @@ import { readEvent } from './events.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 
 /** If the feed lags further, the cache is bypassed. */
-const maxFeedAgeMilliseconds = 2_000;
+const maxFeedAgeMs = 2_000;
 
 /**
  * The service forgets a reader after 10 minutes and says so once. Since that answer may get lost, the feed is begun anew
  * well before.
  */
-const maxGapMilliseconds = 300_000;
+const maxGapMs = 300_000;
 
 /** How long the feed is read after the last verification. An idle process can end. */
-const idleMilliseconds = 60_000;
+const idleMs = 60_000;
 
 /** The longest wait that a service can be set to. */
-const maxServerWaitMilliseconds = 20_000;
+const maxServerWaitMs = 20_000;
 const maxEvents = 500;
-const minPauseMilliseconds = 100;
-const maxPauseMilliseconds = 2_000;
-const maxRetryAfterMilliseconds = 60_000;
+const minPauseMs = 100;
+const maxPauseMs = 2_000;
+const maxRetryAfterMs = 60_000;
 
 /** How long after a refusal the right to read the feed is tried again. */
-const refusedPauseMilliseconds = 60_000;
+const refusedPauseMs = 60_000;
 
 interface FeedOptions {
   readonly api: Api;
   readonly authorization: string;
-  readonly timeoutMilliseconds: number;
+  readonly timeoutMs: number;
   readonly clock: Clock;
   readonly monotonic: () => number;
   readonly kept: KeptAnswers;
@@ -64,14 +64,14 @@ export class Feed {
   }
 
   /** How old what was kept may be: the time since the last moment of which every event is known. */
-  get ageMilliseconds(): number {
+  get ageMs(): number {
     const { clock, monotonic } = this.#options;
     // The monotonic clock may stop while the machine sleeps, and the other one may be set back.
     return Math.max(monotonic() - this.#completeUntil.monotonic, clock.now() - this.#completeUntil.clock);
   }
 
   get isFresh(): boolean {
-    return this.#state === 'following' && this.ageMilliseconds <= maxFeedAgeMilliseconds;
+    return this.#state === 'following' && this.ageMs <= maxFeedAgeMs;
   }
 
   /** Reads the feed from now on, if it is not being read already. */
@@ -93,13 +93,13 @@ export class Feed {
     const { clock, monotonic, onError } = this.#options;
     const { signal } = this.#closed;
     const pause = (ms: number) => clock.sleep(Math.max(ms, 0), signal).catch(() => undefined);
-    for (let failures = 0; !signal.aborted && monotonic() - this.#usedAt < idleMilliseconds; ) {
+    for (let failures = 0; !signal.aborted && monotonic() - this.#usedAt < idleMs; ) {
       try {
         const startedAt = monotonic();
         const events = await this.#readOnce(signal);
         failures = 0;
         // A service may be set not to wait.
-        if (events === 0) await pause(minPauseMilliseconds - (monotonic() - startedAt));
+        if (events === 0) await pause(minPauseMs - (monotonic() - startedAt));
       } catch (error) {
         if (signal.aborted) return;
         failures++;
@@ -113,8 +113,8 @@ export class Feed {
 
   /** Returns how many events came. */
   async #readOnce(signal: AbortSignal): Promise<number> {
-    const { api, authorization, clock, monotonic, timeoutMilliseconds } = this.#options;
-    if (this.#state === 'following' && this.ageMilliseconds > maxGapMilliseconds) this.#beginAnew();
+    const { api, authorization, clock, monotonic, timeoutMs } = this.#options;
+    if (this.#state === 'following' && this.ageMs > maxGapMs) this.#beginAnew();
     const sent = { monotonic: monotonic(), clock: clock.now() };
     const [ack, unreadable] = [this.#acknowledged, this.#unreadable];
     const request = {
@@ -133,7 +133,7 @@ export class Feed {
         body: JSON.stringify(request),
         signal,
       },
-      timeoutMilliseconds + maxServerWaitMilliseconds,
+      timeoutMs + maxServerWaitMs,
     );
     const answer = parseAnswer(body);
     // Nothing is known of a moment that had not come when the answer was sent.
@@ -176,10 +176,10 @@ export class Feed {
     if (code === 'unauthorized_client' || code === 'not_found') {
       this.#interrupt();
       this.#state = 'refused';
-      return refusedPauseMilliseconds;
+      return refusedPauseMs;
     }
-    const pause = Math.min(minPauseMilliseconds * 2 ** failures, maxPauseMilliseconds);
-    return Math.max(pause, Math.min(retryAfterSeconds * 1000, maxRetryAfterMilliseconds));
+    const pause = Math.min(minPauseMs * 2 ** failures, maxPauseMs);
+    return Math.max(pause, Math.min(retryAfterSeconds * 1000, maxRetryAfterMs));
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { FeedEvent } from './events.ts';
 
 /** Asking again from time to time keeps the list of a user's sessions right about when they were last used. */
-const maxAgeMilliseconds = 300_000;
+const maxAgeMs = 300_000;
 
 interface KeptAnswer {
   readonly answer: Verification;
@@ -86,7 +86,7 @@ export class KeptAnswers {
     const { clock, monotonic, maxEntries } = this.#options;
     const now = clock.now();
     const left = answer.active ? answer.exp * 1000 - now : Number.POSITIVE_INFINITY;
-    const lasts = Math.min(left, seconds === undefined ? maxAgeMilliseconds : seconds * 1000);
+    const lasts = Math.min(left, seconds === undefined ? maxAgeMs : seconds * 1000);
     if (lasts <= 0) return;
     const from = seconds === undefined ? Number.NEGATIVE_INFINITY : now;
     this.#answers.set(key, { answer, from, until: now + lasts, monotonicUntil: monotonic() + lasts });

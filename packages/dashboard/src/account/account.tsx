@@ -34,13 +34,13 @@ const { error } = busy;
 /** The "Try again" button is gone, so the focus moves to the heading. */
 let isRetried = false;
 
-const recentMilliseconds = 900_000;
+const recentMs = 900_000;
 
 /** Whether the current session looks recent enough to manage passkeys without confirming the user's identity. */
 const isRecent = (list: readonly Session[]) =>
   list.some(
     ({ current, kind, created_at }) =>
-      current && kind === 'browser' && Date.now() - Date.parse(created_at) < recentMilliseconds,
+      current && kind === 'browser' && Date.now() - Date.parse(created_at) < recentMs,
   );
 
 const sections = [passkeysData, sessionsData, keysData, organizationsData, activityData];

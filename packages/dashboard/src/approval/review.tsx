@@ -17,7 +17,7 @@ import { scopeIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 
 /** Shorter than anyone needs to read a question. */
-const minReviewMilliseconds = 500;
+const minReviewMs = 500;
 
 /**
  * Guards the question shown now against clickjacking by double click: another site can open this page under the
@@ -28,7 +28,7 @@ function reviewTimer() {
   const start = () => {
     setTimeout(() => {
       isReady.value = true;
-    }, minReviewMilliseconds);
+    }, minReviewMs);
   };
   if (document.hasFocus()) start();
   else window.addEventListener('focus', start, { once: true });

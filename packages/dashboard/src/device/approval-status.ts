@@ -1,13 +1,13 @@
 import type { Event } from '@latchkey/contract/events';
 import { listEventsSince } from '../api.ts';
 
-const pollIntervalMilliseconds = 2_000;
+const pollIntervalMs = 2_000;
 
 /** How many polls follow after the code has expired, before giving up. */
 const pollsAfterExpiry = 5;
 
 /** Tolerated clock difference between two nodes of the service. */
-const clockSkewMilliseconds = 60_000;
+const clockSkewMs = 60_000;
 
 /** A device sign-in approved on this page. Kept in the history entry: see decision.ts. */
 export interface Approval {
@@ -55,7 +55,7 @@ export async function watchApproval(
     if (status === 'waiting' || status === 'unreachable') show(status);
     if (isExpired) pollsLeft--;
     previous = status;
-    await pause(Math.max(pollIntervalMilliseconds, retryAfterSeconds * 1000));
+    await pause(Math.max(pollIntervalMs, retryAfterSeconds * 1000));
   }
   show('unknown');
 }
@@ -77,7 +77,7 @@ const endings: ReadonlySet<Event['type']> = new Set([
 
 /** Reads the security log, which also shows a session that ended right after it started. */
 async function poll({ requestedAt, sessionId }: Approval): Promise<Poll> {
-  const log = await listEventsSince(Date.parse(requestedAt) - clockSkewMilliseconds);
+  const log = await listEventsSince(Date.parse(requestedAt) - clockSkewMs);
   if (!log.ok) {
     const { code, retryAfterSeconds } = log.problem;
     if (code === 'invalid_token') return { status: 'signedOut' };
@@ -93,7 +93,7 @@ async function poll({ requestedAt, sessionId }: Approval): Promise<Poll> {
   return { status: log.value.isComplete ? 'waiting' : 'unknown' };
 }
 
-const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 function untilVisible(): Promise<void> {
   if (document.visibilityState === 'visible') return Promise.resolve();

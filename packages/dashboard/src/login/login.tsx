@@ -334,11 +334,11 @@ window.addEventListener('storage', (event) => {
 });
 
 /** After this, show the form: it must work without knowing who is signed in. */
-const lookupTimeoutMilliseconds = 2_000;
+const lookupTimeoutMs = 2_000;
 
 /** Shows who is signed in, with a button to continue, or else the sign-in form. */
 async function start(): Promise<void> {
-  const timeout = new Promise<undefined>((resolve) => setTimeout(resolve, lookupTimeoutMilliseconds));
+  const timeout = new Promise<undefined>((resolve) => setTimeout(resolve, lookupTimeoutMs));
   const me = isSwitchingAccount(query) ? undefined : await Promise.race([getSignedInUser(), timeout]);
   if (me?.ok) step.value = { at: 'signedIn', as: me.value.email, inAnotherTab: false };
   else showForm();

@@ -2,7 +2,7 @@ import { noteIn } from '../tab-note.ts';
 
 /** The language of the examples. Without storage, the choice lasts as long as the page. */
 const languageNote = noteIn(() => localStorage, 'latchkey-reference-language');
-const copiedMilliseconds = 2000;
+const copiedMs = 2000;
 
 /** A button beside each block of code that copies it, where the browser allows that. */
 export function addCopyButtons(): void {
@@ -25,7 +25,7 @@ async function copy(button: HTMLButtonElement, text: string): Promise<void> {
   button.textContent = done;
   setTimeout(() => {
     button.textContent = 'Copy';
-  }, copiedMilliseconds);
+  }, copiedMs);
 }
 
 /** Choosing a language in one example chooses it in all, and on the next page. */

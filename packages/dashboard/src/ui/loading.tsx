@@ -6,13 +6,13 @@ import { Heading } from './heading.tsx';
 import { ErrorMessage } from './messages.tsx';
 
 /** Anything faster would only make the loading state flash. `.placeholder` in style.css uses the same delay. */
-const delayMilliseconds = 150;
+const delayMs = 150;
 
 /** Shows its children after a short delay. */
 export function Delayed({ children }: { children: ComponentChildren }): ComponentChildren {
   const [isDue, setIsDue] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setIsDue(true), delayMilliseconds);
+    const timer = setTimeout(() => setIsDue(true), delayMs);
     return () => clearTimeout(timer);
   }, []);
   return isDue ? children : null;

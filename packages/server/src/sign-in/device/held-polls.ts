@@ -14,7 +14,7 @@ type Wakening = 'decided' | 'elapsed' | 'client_gone' | 'stopping';
 /** Notices decisions about one authorization from the moment it is created, so that none falls between a read and a wait. */
 interface Watch {
   /** Resolves with the first reason to continue: a decision since the last call, or the end of the wait. */
-  next(milliseconds: number, clientGone: AbortSignal): Promise<Wakening>;
+  next(ms: number, clientGone: AbortSignal): Promise<Wakening>;
   end(): void;
 }
 
@@ -94,7 +94,7 @@ class PollWatch implements Watch {
     else if (this.#missed !== 'stopping') this.#missed = wakening;
   }
 
-  next(milliseconds: number, clientGone: AbortSignal): Promise<Wakening> {
+  next(ms: number, clientGone: AbortSignal): Promise<Wakening> {
     const missed = clientGone.aborted ? 'client_gone' : this.#missed;
     this.#missed = undefined;
     if (missed) return Promise.resolve(missed);
@@ -108,7 +108,7 @@ class PollWatch implements Watch {
         clientGone.removeEventListener('abort', leave);
         resolve(wakening);
       };
-      void this.#timers.sleep(milliseconds, woken.signal).then(() => {
+      void this.#timers.sleep(ms, woken.signal).then(() => {
         if (!woken.signal.aborted) this.#resolve?.('elapsed');
       });
     });
