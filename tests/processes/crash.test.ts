@@ -3,76 +3,65 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
-import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { loginByMail, request } from '../support/http.ts';
 import { startService, temporaryDirectory } from '../support/service.ts';
 import { startSmtp } from '../support/smtp.ts';
 import { until } from '../support/until.ts';
 
-test('after kill -9 during refreshes, every confirmed refresh holds and no session ends', async () => {
-  const first = await startService();
-  const logins = await Promise.all(
-    Array.from({ length: 8 }, (_, index) => loginByMail(first.url, `crash${index}@example.com`)),
-  );
-  const latest = logins.map((login) => login.refresh_token);
-  let answered = 0;
-  const load = latest.map(async (_, index) => {
-    for (;;) {
-      const key = `${index} ${latest[index]!.slice(-8)}`;
-      const ask = { json: { refresh_token: latest[index] }, headers: { 'Idempotency-Key': key } };
-      const answer = await request(first.url, 'POST', '/refresh', ask).catch(() => undefined);
-      if (!answer) return;
-      expect(answer.status).toBe(200);
-      latest[index] = answer.body.refresh_token;
-      answered += 1;
-    }
-  });
-  await until(() => answered >= 100);
-  await first.kill();
-  await Promise.all(load);
+/** The source of the service, which is killed at a failpoint. */
+const failing = [
+  process.execPath,
+  '--preload',
+  join(import.meta.dir, '../support/failpoint.ts'),
+  join(import.meta.dir, '../../packages/server/src/main.ts'),
+];
 
-  const second = await startService({ directory: first.directory });
-  for (const [index, refresh_token] of latest.entries()) {
-    const key = `${index} ${refresh_token.slice(-8)}`;
-    const ask = { json: { refresh_token }, headers: { 'Idempotency-Key': key } };
-    expect((await request(second.url, 'POST', '/refresh', ask)).status).toBe(200);
-  }
-  expect(await second.stop()).toBe(0);
-});
+test.each([
+  ['before', 'rotated'],
+  ['after', 'retry'],
+] as const)(
+  'a refresh that is killed %s its commit is repeated as %s, and no confirmed one is lost',
+  async (moment, detail) => {
+    const env = { FAILPOINT: `${moment} update "sessions" set "generation"`, FAILPOINT_COMMITS: '2' };
+    const first = await startService({ program: failing, env });
+    let { refresh_token } = await loginByMail(first.url, 'ada@example.com');
+    const refresh = (url: string) => {
+      const headers = { 'Idempotency-Key': refresh_token.slice(-8) };
+      return request(url, 'POST', '/refresh', { json: { refresh_token }, headers });
+    };
+    for (let confirmed = 0; confirmed < 2; confirmed++)
+      refresh_token = (await refresh(first.url)).body.refresh_token;
+    const unconfirmed = await refresh(first.url).catch(() => undefined);
+    expect([unconfirmed, await first.exited]).toEqual([undefined, 137]);
 
-test('a sign-in mail accepted with 202 is delivered after kill -9', async () => {
-  const first = await startService();
-  const addresses = Array.from({ length: 10 }, (_, index) => `promised${index}@example.com`);
-  const answers = await Promise.all(
-    addresses.map((email) => request(first.url, 'POST', '/magic_link', { json: { email } })),
-  );
-  await first.kill();
-  expect(answers.map((answer) => answer.status)).toEqual(addresses.map(() => 202));
-  const second = await startService({ directory: first.directory });
-  for (const address of addresses) {
-    const token = linkTokenIn(await mailTo(second.url, address));
-    expect((await request(second.url, 'POST', '/magic_link/verify', { json: { token } })).status).toBe(200);
-  }
-  await second.stop();
-});
+    const second = await startService({ directory: first.directory });
+    expect((await refresh(second.url)).status).toBe(200);
+    expect(await second.stop()).toBe(0);
+    const lines = second.logs().map((line) => JSON.parse(line));
+    expect(lines.filter(({ route }) => /\/refresh$/.test(route)).map((line) => line.detail)).toEqual([
+      detail,
+    ]);
+  },
+);
 
-test('a sign-in mail accepted while the mail server is down is delivered after kill -9', async () => {
-  const down = await startSmtp();
-  await down.close();
-  const env = { LATCHKEY_SMTP_URL: down.url };
-  const first = await startService({ env });
-  const { status } = await request(first.url, 'POST', '/magic_link', {
-    json: { email: 'later@example.com' },
-  });
-  expect(status).toBe(202);
-  await first.kill();
+test.each(['after insert into "outbox"', 'before update "outbox" set "sent_at"'])(
+  'a mail whose service is killed %s is delivered',
+  async (FAILPOINT) => {
+    const smtp = await startSmtp();
+    const env = { LATCHKEY_SMTP_URL: smtp.url };
+    const first = await startService({ program: failing, env: { ...env, FAILPOINT } });
+    const ask = { json: { email: 'ada@example.com' } };
+    await request(first.url, 'POST', '/magic_link', ask).catch(() => undefined);
+    expect(await first.exited).toBe(137);
+    const seen = smtp.messages.length;
 
-  const smtp = await startSmtp();
-  const second = await startService({ directory: first.directory, env: { LATCHKEY_SMTP_URL: smtp.url } });
-  await until(() => smtp.messages.length > 0);
-  expect(smtp.messages.map((message) => message.to)).toEqual([['later@example.com']]);
-  await second.stop();
-  await smtp.close();
-});
+    const second = await startService({ directory: first.directory, env });
+    const mails = await smtp.received(seen + 1);
+    expect(mails.at(-1)?.to).toEqual(['ada@example.com']);
+    await second.stop();
+    await smtp.close();
+  },
+);
 
 test('on SIGTERM the service finishes the requests in flight and exits with 0', async () => {
   const service = await startService();
@@ -101,7 +90,7 @@ test('a service run by npx stops with npx, although the shell between them forwa
   endAtExit(npx.pid);
   npx.exited.then(() => hasEnded(npx.pid));
   const logged = async (line: string): Promise<void> => {
-    await until(async () => (await Bun.file(log).text()).includes(line));
+    await until(async () => (await Bun.file(log).text()).includes(line), `a line with ${line}`);
   };
   await logged('is ready');
   npx.kill('SIGTERM');

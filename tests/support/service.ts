@@ -33,6 +33,8 @@ export interface TestService {
   stop(): Promise<number>;
   /** Sends SIGKILL. */
   kill(): Promise<void>;
+  /** Its exit code. */
+  readonly exited: Promise<number>;
 }
 
 export interface OperatorResult {
@@ -111,6 +113,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     kill: async () => {
       await end('SIGKILL');
     },
+    exited: child.exited,
   };
 }
 
