@@ -372,7 +372,7 @@ test.skipIf(process.platform === 'win32')(
     await terminal.shows(/^A program wants email\. Allow it\? \[y\/N\] $/m);
     expect(terminal.screen()).not.toContain('\u001b');
     run(`printf 'A program wants nothing.'; : >written`);
-    await until(() => existsSync(join(home.path, 'written')));
+    await until(() => existsSync(join(home.path, 'written')), 'the file of the command');
     terminal.type('\n');
     await terminal.shows(/^refused=1/m);
     expect(terminal.screen()).toMatch(/Allow it\? \[y\/N\] \r\n[\s\S]*A program wants nothing\./);
@@ -414,7 +414,7 @@ test.skipIf(process.platform !== 'linux')(
     const late = openTerminal(home, [program, 'agent', 'run', '--ask', '--', 'sh', '-c', later]);
     await late.shows(/Allow it\? \[y\/N\] $/);
     process.kill(Number(readFileSync(join(home.path, 'pid'), 'utf8')), 'SIGUSR1');
-    await until(() => existsSync(join(home.path, 'opened')));
+    await until(() => existsSync(join(home.path, 'opened')), 'the opened address');
     late.type('y\n');
     await late.shows(/^before=1/m);
     await late.exited;

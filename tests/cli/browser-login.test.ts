@@ -74,7 +74,10 @@ test('a terminal on a machine with a browser opens it, and takes the approval th
   const page = await comeBack(link, 'approve', 'ada@example.com');
   expect(await page.text()).toContain('You can close this tab');
   await expectSignedIn(home, terminal, 'ada@example.com');
-  await until(async () => (await opened.exists()) && (await opened.text()) === `${link.href}\n`);
+  await until(
+    async () => (await opened.exists()) && (await opened.text()) === `${link.href}\n`,
+    'the opened address',
+  );
 });
 
 test('the opener of the system is used where the one of the library finds no browser', async () => {

@@ -306,7 +306,7 @@ test('the link opens in a browser on a machine with a screen, but not over SSH o
   expect(await Bun.file(opened).exists()).toBe(false);
   const { link, reported } = await interrupted(['login', '--device'], screen);
   expect(reported).toBe(true);
-  await until(() => Bun.file(opened).exists());
+  await until(() => Bun.file(opened).exists(), 'the opened address');
   expect(await Bun.file(opened).text()).toBe(`${link}\n`);
 });
 

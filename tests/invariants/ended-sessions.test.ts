@@ -187,7 +187,10 @@ onBothDatabases('a change whose session ends before it commits', (open, dialect)
         const answering = request();
         const blocked =
           'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0';
-        await until(async () => (await node.ctx.db.read.run(blocked, [])).length > 0);
+        await until(
+          async () => (await node.ctx.db.read.run(blocked, [])).length > 0,
+          'a statement that waits for a lock',
+        );
         await endIn(tx, sessionOf(app, own));
         before = await contentOf({ ...node.ctx.db, read: tx });
         return { answering };

@@ -598,7 +598,7 @@ async function requireCleanRace(names: string, pair: readonly [Operation, Operat
 /** Waits until a transaction waits for the lock of another one. */
 async function untilBlocked(): Promise<void> {
   const blocked = () => sql`SELECT FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0`;
-  await until(async () => (await blocked()).length > 0);
+  await until(async () => (await blocked()).length > 0, 'a statement that waits for a lock');
 }
 
 describe('each write to an account', () => {

@@ -38,7 +38,6 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
     'within a program that logs after a pause',
     'Bun.sleep',
   ],
-  'tests/cli/login.test.ts': ['a slow network', 'Bun.sleep'],
   'tests/cli/update-notice.test.ts': ['dates a file, which a program compares with its clock', 'Date.now'],
   'tests/faults/': [
     'a crowd in real time, with pauses',
@@ -55,11 +54,6 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
   'tests/processes/client-runtimes.long.test.ts': ['dates a response for programs', 'Date.now'],
   'tests/processes/operator-keys.test.ts': ['a service in real time', 'Date.now'],
   'tests/processes/operator.test.ts': ['a service in real time', 'Date.now'],
-  'tests/processes/shared-login.test.ts': [
-    'kills programs at moments that the seed draws',
-    'setTimeout',
-    'Date.now',
-  ],
   'tests/relying-parties/attacks.test.ts': ['gives a library the time of the service', 'Date.now'],
   'tests/soak/': [
     'a load in real time, whose latency is measured',

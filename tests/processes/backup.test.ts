@@ -202,7 +202,7 @@ for (const [from, to] of [
       });
       const during = join(directory, 'during.backup');
       try {
-        await until(() => count >= 5);
+        await until(() => count >= 5, '5 accounts');
         expect((await operator('backup', during)).code).toBe(0);
       } finally {
         isDone = true;
@@ -282,7 +282,7 @@ async function crowded(): Promise<string> {
 test('a backup that SIGTERM ends leaves no file', async () => {
   const directory = temporaryDirectory();
   const backup = startOperator(envOf(await crowded()), 'backup', join(directory, 'latchkey.backup'));
-  await until(() => readdirSync(directory).length > 0);
+  await until(() => readdirSync(directory).length > 0, 'a file of the backup');
   backup.kill('SIGTERM');
   expect(await backup.exited).toBe(143);
   expect(readdirSync(directory)).toEqual([]);

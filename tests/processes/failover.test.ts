@@ -81,15 +81,15 @@ test('when the primary is killed, nodes say 503, and go on with the promoted sta
   const nodes = await Promise.all(orders.map((databaseUrl) => startService({ databaseUrl })));
   const login = await loginByMail(nodes[0]!.url, 'eva@example.com');
   const writing = write(nodes, await accessTokens(nodes[0]!, revocations));
-  await until(() => writing.revoked.length > revocations / 4);
+  await until(() => writing.revoked.length > revocations / 4, 'a quarter of the revocations');
   servers.killPrimary();
-  await until(() => writing.refusals.length > clients * 4);
+  await until(() => writing.refusals.length > clients * 4, 'refusals for every client');
   const { length: before } = writing.codes;
   const answers = await Promise.all(nodes.map(({ url }) => fetch(`${url}/readyz`)));
   expect(answers.map(({ status }) => status)).toEqual([503, 503]);
   expect(writing.codes).toHaveLength(before);
   await servers.promoteStandby();
-  await until(() => writing.codes.length > before + 20);
+  await until(() => writing.codes.length > before + 20, '20 more codes');
   await writing.stop();
 
   expect(new Set(writing.refusals.map(({ status }) => status))).toEqual(new Set([503]));
@@ -137,16 +137,16 @@ test('connections that can only read are replaced, and no read is answered from 
   await former.unsafe('SELECT pg_reload_conf()');
   await servers.promoteStandby();
   proxy.redirect(servers.portOf('standby'));
-  await until(async () => (await request(node.url, 'POST', '/device')).status === 200);
+  await until(async () => (await request(node.url, 'POST', '/device')).status === 200, 'the first node');
 
-  await until(async () => (await request(other.url, 'POST', '/device')).status === 200);
+  await until(async () => (await request(other.url, 'POST', '/device')).status === 200, 'the other node');
   expect((await request(other.url, 'POST', '/revoke', { token })).status).toBe(204);
   expect((await request(node.url, 'GET', '/me', { token })).status).toBe(401);
   const current = postgres(servers.url('standby'), { max: 1 });
   await until(async () => {
     const rows = await current`SELECT 1 FROM pg_stat_activity WHERE application_name = 'latchkey listener'`;
     return rows.length > 0;
-  });
+  }, 'a listener at the new primary');
   const ends = [former, current].map((sql) => sql.end({ timeout: 0 }));
   await Promise.all([node.stop(), other.stop(), ...ends]);
   proxy.close();

@@ -109,7 +109,7 @@ describe('the quick start', () => {
     expectResponse(await terminal.run(remove), 403, 'scope="projects:write"');
 
     expect((await terminal.run(logout)).code).toBe(0);
-    await until(async () => statusOf(await terminal.run(after)) === 401);
+    await until(async () => statusOf(await terminal.run(after)) === 401, 'the refusal of the token');
   });
 
   test('shows a part of the service that it runs', async () => {

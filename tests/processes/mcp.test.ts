@@ -195,12 +195,12 @@ describe.each([
     const { sessions } = await api.call('listSessions', { accessToken: person });
     const { id } = sessions.find(({ client_id }) => client_id === clientId)!;
     await api.call('revokeSession', { accessToken: person, params: { id } });
-    await until(() =>
+    const isRefused = () =>
       listProjects(client).then(
         () => false,
         (error) => error instanceof UnauthorizedError,
-      ),
-    );
+      );
+    await until(isRefused, 'the refusal of the token');
     expect(notebook.requested).toHaveLength(2);
     expect(notebook.tokens()).toBeUndefined();
   });

@@ -88,7 +88,7 @@ test('while the database restarts, requests get at worst a 503, and the nodes re
     while (running) await ask(index);
   });
   await (await startPostgres()).restart('immediate');
-  for (const index of nodes.keys()) await until(async () => (await ask(index)) === 200);
+  for (const index of nodes.keys()) await until(async () => (await ask(index)) === 200, `node ${index}`);
   running = false;
   await Promise.all(load);
   expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
@@ -100,12 +100,18 @@ test('processes on PostgreSQL share a port, and when one ends, the other one ans
     databaseUrl: first.env['DATABASE_URL']!,
     env: { PORT: new URL(first.url).port },
   });
-  await until(() => second.logs().some((line) => line.includes('"msg":"Latchkey is ready"')));
+  await until(
+    () => second.logs().some((line) => line.includes('"msg":"Latchkey is ready"')),
+    'the start of the second node',
+  );
   const answered = (service: TestService) =>
     service.logs().filter((line) => line.includes('"route":"/healthz"')).length;
   // Each is a connection of its own, which the kernel gives to one of the two.
   const ask = () => fetch(`${first.url}/healthz`, { headers: { Connection: 'close' } });
-  await until(async () => (await ask()).ok && answered(first) > 0 && answered(second) > 0);
+  await until(
+    async () => (await ask()).ok && answered(first) > 0 && answered(second) > 0,
+    'a response of each node',
+  );
   expect(await second.stop()).toBe(0);
   expect((await ask()).status).toBe(200);
 });

@@ -20,7 +20,10 @@ const parsed = (lines: readonly string[]): Followed[] => lines.map((line) => JSO
 const linesOf = (text: string) => text.split('\n').filter(Boolean);
 
 async function printed(follow: RunningOperator, count: number): Promise<Followed[]> {
-  await until(() => follow.lines().length >= count);
+  await until(
+    () => follow.lines().length >= count,
+    () => `${count} lines, of which ${follow.lines().length} came`,
+  );
   return parsed(follow.lines());
 }
 
@@ -127,15 +130,15 @@ test('a collector waits while the database is away, and then gets what happened 
   await printed(follow, 2);
 
   isAway = true;
-  await until(() => follow.stderr().includes('cannot be read'));
+  await until(() => follow.stderr().includes('cannot be read'), 'a database out of reach');
   await loginByMail(service.url, 'ada@example.com');
   isAway = false;
-  await until(() => follow.stderr().includes('can be read again'));
+  await until(() => follow.stderr().includes('can be read again'), 'a database in reach');
   expect((await printed(follow, 3)).map(({ type }) => type)).toEqual(['account_created', 'login', 'login']);
   expect(follow.stderr().match(/cannot be read/g)).toHaveLength(1);
 
   isAway = true;
-  await until(() => follow.stderr().match(/cannot be read/g)?.length === 2);
+  await until(() => follow.stderr().match(/cannot be read/g)?.length === 2, 'a database out of reach again');
   follow.kill('SIGTERM');
   expect(await follow.exited).toBe(0);
   await proxy.close();

@@ -151,7 +151,7 @@ test('sessions that were refreshed under a key depend on it, although a refresh 
   const { refresh_token } = await loginByMail(service.url, 'ada@example.com');
   const [older] = idsOf(readFileSync(file, 'utf8'));
   const signedInAt = Date.now();
-  await until(() => Date.now() > signedInAt);
+  await until(() => Date.now() > signedInAt, 'a later millisecond');
   await request(service.url, 'POST', '/refresh', { json: { refresh_token } });
   await done(service.env, 'keys', 'add');
   await done(service.env, 'keys', 'promote', idsOf(readFileSync(file, 'utf8'))[1]!);

@@ -197,7 +197,10 @@ test('the program runs no code of its working directory, and takes settings only
     stderr: 'inherit',
   });
   endAtExit(service.pid);
-  await until(async () => (await Bun.file(log).text()).includes('Latchkey is ready'));
+  await until(
+    async () => (await Bun.file(log).text()).includes('Latchkey is ready'),
+    'the start of the service',
+  );
   service.kill('SIGTERM');
   expect(await service.exited).toBe(0);
   hasEnded(service.pid);

@@ -250,7 +250,7 @@ test('a mail that is no longer retried is listed for the operator, without its a
   const service = await startService({ env });
   await request(service.url, 'POST', '/magic_link', { json: { email: 'given-up@example.com' } });
   const list = async () => (await runOperator(service.env, 'outbox')).stdout;
-  await until(async () => (await list()).includes('"dead"'));
+  await until(async () => (await list()).includes('"dead"'), 'a dead letter');
   const line = await list();
   expect(JSON.parse(line)).toMatchObject({ template: 'sign_in', state: 'dead', attempts: 2 });
   expect(line).not.toContain('given-up');

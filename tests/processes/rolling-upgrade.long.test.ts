@@ -128,7 +128,7 @@ test.skipIf(!earlier)('while the nodes are replaced one after the other, no requ
   const load = startLoad(proxy.url, logins);
   const someRequests = async () => {
     const enough = load.succeeded() + requestsBetween;
-    await until(() => load.succeeded() >= enough);
+    await until(() => load.succeeded() >= enough, 'enough requests that succeeded');
   };
   await someRequests();
   for (const [index, node] of nodes.entries()) {

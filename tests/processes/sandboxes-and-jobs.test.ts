@@ -106,7 +106,10 @@ describe('a sandbox', () => {
     const script = otherMachine
       .replace('ssh ', `ssh -F ${config} `)
       .replaceAll('/tmp/latchkey-agent', join(there.path, 'agent'));
-    await until(async () => (await runIn(home, ['ssh', '-F', config, 'build.example', 'true'])).code === 0);
+    await until(
+      async () => (await runIn(home, ['ssh', '-F', config, 'build.example', 'true'])).code === 0,
+      'the SSH server',
+    );
     const { output } = await terminal.run(script);
     // The agent, which the script ends last, may say so in time.
     const [, token = ''] = /^(lk_at_\S+\n)(?:latchkey: The agent has stopped\.\n)?$/.exec(output) ?? [];
@@ -116,7 +119,7 @@ describe('a sandbox', () => {
     await server.exited;
     hasEnded(server.pid);
     // The agent ends what it handed out, too.
-    await until(async () => (await statusOf(token)) === 401);
+    await until(async () => (await statusOf(token)) === 401, 'the refusal of the token');
   });
 });
 

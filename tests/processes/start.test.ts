@@ -60,9 +60,9 @@ test('a database out of reach is waited for, and the reason is said once', async
   address.port = String(proxy.port);
   const env = { DATABASE_URL: address.href, LATCHKEY_KEYS: generateKey(), PORT: '0' };
   const service = startOperator(env, 'serve');
-  await until(() => proxy.connections() > 2);
+  await until(() => proxy.connections() > 2, 'connections to the database');
   proxy.disturb(undefined);
-  await until(() => service.stderr().includes('Latchkey is ready'));
+  await until(() => service.stderr().includes('Latchkey is ready'), 'the start of the service');
   expect(service.stderr().match(/cannot be reached/g)).toHaveLength(1);
   service.kill('SIGTERM');
   expect(await service.exited).toBe(0);

@@ -238,7 +238,7 @@ test('in a browser, a device code from afar shows the code that confirms it, and
   const poll = (told: object) =>
     request(service.url, 'POST', '/token', { json: { device_code: body.device_code, ...told }, headers });
   expect((await poll({})).body.error).toBe('confirmation_required');
-  await until(async () => (await poll({ confirmation_code })).status === 200);
+  await until(async () => (await poll({ confirmation_code })).status === 200, 'the confirmation');
   await page.context().close();
   await service.stop();
 });

@@ -210,7 +210,7 @@ test.each(['page', 'worker'])('the installed SDK, bundled for a browser, runs in
     },
     { source: await outputs[0]!.text(), kind },
   );
-  await until(() => watcher.isDone());
+  await until(() => watcher.isDone(), 'the end of the watcher');
   watcher.expectDone();
   await page.context().close();
 });

@@ -198,6 +198,6 @@ test.if(isLong)('after the signing keys were rotated at once, all of them sign p
   for (const party of parties.values()) {
     // openid-client reads the keys again only if it read them more than a minute ago.
     await party.pass(61);
-    await until(async () => isSignedIn(party, await signIn(party)));
+    await until(async () => isSignedIn(party, await signIn(party)), 'a sign-in');
   }
 });

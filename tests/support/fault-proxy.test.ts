@@ -72,7 +72,7 @@ test.each(['slow', 'reorder'] as const)('%s keeps the order within a connection'
   const { socket, seen } = await open();
   proxy.disturb(how);
   for (const piece of ['a', 'b', 'c']) socket.write(piece);
-  await until(() => seen.join('').length >= 3);
+  await until(() => seen.join('').length >= 3, 'three bytes');
   expect(seen.join('')).toBe('abc');
   proxy.disturb(undefined);
   socket.destroy();

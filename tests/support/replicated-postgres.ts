@@ -83,7 +83,7 @@ export async function startReplicatedPostgres({
       const name = hasPrimary ? 'primary' : 'standby';
       const pid = servers.pidOf(name);
       kill(name);
-      await until(() => !isRunning(pid));
+      await until(() => !isRunning(pid), 'the end of the process');
       await servers.startAgain(name);
     },
     promoteStandby: () => servers.control('standby', 'promote'),

@@ -8,7 +8,7 @@ const pollMs = 5;
  */
 export async function until(
   holds: () => boolean | Promise<boolean>,
-  what: string | (() => string) = `${holds}`,
+  what: string | (() => string),
 ): Promise<void> {
   for (const deadline = performance.now() + waitTimeoutMs; !(await holds()); await Bun.sleep(pollMs)) {
     if (performance.now() > deadline) {

@@ -106,7 +106,7 @@ async function following(options: Partial<VerifierOptions> = {}) {
   const r = await rig(options);
   const tokens = await r.t.login(email);
   expect(await r.active(tokens.access_token)).toBe(true);
-  await until(() => r.verifier.metrics().feed === 'following');
+  await until(() => r.verifier.metrics().feed === 'following', 'a verifier that follows the feed');
   expect(await r.active(tokens.access_token)).toBe(true);
   return { ...r, r, tokens, token: tokens.access_token };
 }
@@ -186,7 +186,7 @@ describe('a verifier with a feed', () => {
     const early = r.active(token);
     await held.reached;
     heldFeed.open();
-    await until(() => r.verifier.metrics().feed === 'following');
+    await until(() => r.verifier.metrics().feed === 'following', 'a verifier that follows the feed');
     held.open();
     expect(await early).toBe(true);
     expect(r.verifier.metrics().kept).toBe(0);
@@ -255,7 +255,7 @@ describe('a verifier with a feed', () => {
     const r = await rig({ onFeedError: ({ code }) => void errors.push(code) }, []);
     const { access_token: token } = await r.t.login(email);
     expect(await r.active(token)).toBe(true);
-    await until(() => r.verifier.metrics().feed === 'refused');
+    await until(() => r.verifier.metrics().feed === 'refused', 'the refusal of the feed');
     await r.active(token);
     const asked = r.sent('introspect');
     for (let n = 0; n < 5; n++) expect(await r.active(token)).toBe(true);

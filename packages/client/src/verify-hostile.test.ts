@@ -56,9 +56,9 @@ function openRig() {
     /** Answers the request of the feed that is under way, or the next one, and waits for the one after it. */
     async answer(response: FeedResponse) {
       const before = requests.length;
-      await until(() => waiting.length > 0);
+      await until(() => waiting.length > 0, 'a held response');
       waiting.shift()!(response);
-      await until(() => requests.length > before || rig.isClosed);
+      await until(() => requests.length > before || rig.isClosed, 'the next request');
     },
     isClosed: false,
     active: async () => (await verifier.verify(token)).active,

@@ -185,7 +185,7 @@ onBothDatabases('a browser session', (open) => {
       expect(outcome(used)).toBe('200');
       expect(used.headers.get('Set-Cookie')).toContain(`Max-Age=${30 * day}`);
       // The response does not wait for the use to be recorded.
-      await until(async () => !(await me(cookie)).headers.has('Set-Cookie'));
+      await until(async () => !(await me(cookie)).headers.has('Set-Cookie'), 'a response without a cookie');
     }
     app.pass(30 * day);
     expect(outcome(await me(cookie))).toBe('401 invalid_token');
@@ -198,7 +198,7 @@ onBothDatabases('a browser session', (open) => {
     for (let i = 0; i < 3; i++) {
       short.pass(40);
       expect(outcome(await use())).toBe('200');
-      await until(async () => !(await use()).headers.has('Set-Cookie'));
+      await until(async () => !(await use()).headers.has('Set-Cookie'), 'a response without a cookie');
     }
     short.pass(60);
     expect(outcome(await use())).toBe('401 invalid_token');
@@ -210,7 +210,7 @@ onBothDatabases('a browser session', (open) => {
     for (let days = 20; days < 180; days += 20) {
       app.pass(20 * day);
       expect(outcome(await me(cookie))).toBe('200');
-      await until(async () => !(await me(cookie)).headers.has('Set-Cookie'));
+      await until(async () => !(await me(cookie)).headers.has('Set-Cookie'), 'a response without a cookie');
     }
     app.pass(20 * day);
     expect(outcome(await me(cookie))).toBe('401 invalid_token');

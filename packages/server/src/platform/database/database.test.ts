@@ -258,14 +258,14 @@ test('/readyz answers 503 while the disk of a SQLite file is full, and doctor sa
   expect(await readiness()).toBe(200);
   disk.fill();
   // Until the space that the log of the database already has is used up.
-  await until(async () => (await readiness()) === 503);
+  await until(async () => (await readiness()) === 503, 'a service that is not ready');
   expect((await t.ask('POST', '/device')).status).toBe(503);
   expect(await examineDatabase(databaseUrl)).toEqual({
     damage: [],
     unwritable: expect.stringMatching(/KiB are free/),
   });
   disk.free();
-  await until(async () => (await readiness()) === 200);
+  await until(async () => (await readiness()) === 200, 'a service that is ready');
   await t.close();
 });
 
@@ -286,7 +286,7 @@ test('/readyz answers 503 while PostgreSQL accepts reads only, and doctor says s
   expect(await readiness()).toBe(503);
   expect(await examineDatabase(databaseUrl)).toEqual({ damage: [], unwritable: 'it accepts reads only' });
   await reconnectAs('off');
-  await until(async () => (await readiness()) === 200);
+  await until(async () => (await readiness()) === 200, 'a service that is ready');
   expect(await examineDatabase(databaseUrl)).toEqual({ damage: [], unwritable: undefined });
   await t.close();
   await admin.end();
@@ -338,7 +338,7 @@ test('two transactions that deadlock on PostgreSQL are retried until both commit
       await tx.run(touch(first), []);
       // Wait until each holds the lock that the other one needs.
       arrived.add(first);
-      await until(() => arrived.size >= 2);
+      await until(() => arrived.size >= 2, 'two connections');
       await tx.run(touch(second), []);
     });
   expect(await settled([unit('a', 'b'), unit('b', 'a')])).toEqual(['fulfilled', 'fulfilled']);

@@ -150,7 +150,7 @@ test('a migration that ends in a deadlock with a request of an earlier release r
   const opening = openNext(url);
   const waiting = () =>
     other`SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'magic_links'::regclass`;
-  await until(async () => (await waiting()).length > 0);
+  await until(async () => (await waiting()).length > 0, 'a migration that waits');
   await request`SELECT 1 FROM sessions`;
   await request`COMMIT`;
   request.release();

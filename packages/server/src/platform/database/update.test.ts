@@ -84,7 +84,7 @@ onBothDatabases('updates', (open, dialect) => {
         ended.push(id);
         return rows;
       });
-      await until(() => ended.length >= 2);
+      await until(() => ended.length >= 2, 'two updates that have ended');
       expect(ended.toSorted()).toEqual(['a', 'c']);
       return { waiting };
     });

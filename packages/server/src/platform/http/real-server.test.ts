@@ -256,7 +256,7 @@ test('the address of a client is recorded although it disconnects with the last 
       .query("SELECT ip_address FROM device_authorizations WHERE client_name = 'a client that leaves'")
       .values()
       .flat();
-  await until(() => addresses().length > 0);
+  await until(() => addresses().length > 0, 'the address of a request');
   expect(addresses()).toEqual(['127.0.0.1']);
   store.close();
 });

@@ -47,7 +47,7 @@ onBothDatabases('outbox', (open) => {
     const other = await open({ beside: t });
     const transport = recording();
     const workers = [t, t, other, other].map((node) => new MailWorker(node.ctx, templates, transport));
-    await until(async () => (await unsent(t)).length === 0);
+    await until(async () => (await unsent(t)).length === 0, 'an empty outbox');
     for (const worker of workers) await worker.stop();
     expect(transport.delivered.sort()).toEqual(addresses(60).sort());
     await other.close();
@@ -62,11 +62,11 @@ onBothDatabases('outbox', (open) => {
     const worker = new MailWorker(t.ctx, templates, transport);
     await request(t, 'bob@example.com');
     worker.wake();
-    await until(async () => (await unsent(t)).length === 1);
+    await until(async () => (await unsent(t)).length === 1, 'one mail left in the outbox');
     expect(transport.delivered).toEqual(['bob@example.com']);
     t.pass(9);
     worker.wake();
-    await until(() => transport.delivered.length === 2);
+    await until(() => transport.delivered.length === 2, 'two delivered mails');
     expect(transport.delivered).toEqual(['bob@example.com', 'ada@example.com']);
     await worker.stop();
     await t.close();
@@ -130,7 +130,7 @@ onBothDatabases('outbox', (open) => {
     await request(t, 'ada@example.com');
     const transport = recording();
     const worker = new MailWorker(t.ctx, templates, transport);
-    await until(async () => (await unsent(t)).every((mail) => mail.dead_at !== null));
+    await until(async () => (await unsent(t)).every((mail) => mail.dead_at !== null), 'dead letters only');
     await worker.stop();
     expect(transport.delivered).toEqual(['ada@example.com']);
     expect(await unsent(t)).toHaveLength(2);
@@ -152,7 +152,7 @@ onBothDatabases('outbox', (open) => {
       close: () => undefined,
     };
     const worker = new MailWorker(t.ctx, templates, transport);
-    await until(() => started);
+    await until(() => started, 'the delivery');
     const stopped = worker.stop();
     finishDelivery();
     await stopped;
@@ -179,7 +179,7 @@ test('a worker renews the lease of a mail that takes long to deliver', async () 
   t.pass(2.5);
   await until(async () => (await leased()) > first, 'the renewal');
   finishDelivery!();
-  await until(async () => (await unsent(t)).length === 0);
+  await until(async () => (await unsent(t)).length === 0, 'an empty outbox');
   await worker.stop();
   await t.close();
 });
@@ -200,14 +200,14 @@ test('a mail of a killed service is sent by another service', async () => {
     const { stdout } = await runOperator(first.env, 'outbox');
     return stdout.trim() === '' ? undefined : JSON.parse(stdout);
   };
-  await until(async () => (await waiting())?.attempts === 1);
+  await until(async () => (await waiting())?.attempts === 1, 'the first attempt');
   await first.kill();
   silent.stop(true);
   const smtp = await startSmtp();
   const second = await startService({ databaseUrl, env: { LATCHKEY_SMTP_URL: smtp.url } });
   const mails = await smtp.received(1);
   expect(mails.map((mail) => mail.to)).toEqual([['ada@example.com']]);
-  await until(async () => (await waiting()) === undefined);
+  await until(async () => (await waiting()) === undefined, 'an empty outbox');
   expect(await second.stop()).toBe(0);
   await smtp.close();
 });

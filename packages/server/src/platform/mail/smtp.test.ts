@@ -77,7 +77,7 @@ onBothDatabases('mail by SMTP', (open) => {
     const token = /^http:\/\/localhost:8787\/magic-link#token=(lk_ml_[\w-]+)\r?$/m.exec(text)?.[1];
     expect(text).toMatch(/^\d{4}-\d{4}\r?$/m);
     expect((await t.ask('POST', '/magic_link/verify', { json: { token } })).status).toBe(200);
-    await until(async () => (await unsent(t)).length === 0);
+    await until(async () => (await unsent(t)).length === 0, 'an empty outbox');
   });
 
   test('after a 451 the same mail is tried again within 10 s, then with growing pauses', async () => {
@@ -88,7 +88,7 @@ onBothDatabases('mail by SMTP', (open) => {
     const worker = work(t, smtp.url);
     const pauses: number[] = [];
     for (let attempt = 1; attempt <= 3; attempt++) {
-      await until(failedWith(t, `refusal ${attempt}`));
+      await until(failedWith(t, `refusal ${attempt}`), `refusal ${attempt}`);
       const [mail] = await unsent(t);
       const pause = Math.ceil((Number(mail!.next_attempt_at) - t.ctx.clock()) / 1000);
       pauses.push(pause);
@@ -100,7 +100,7 @@ onBothDatabases('mail by SMTP', (open) => {
     expect(pauses[1]!).toBeGreaterThan(pauses[0]!);
     expect(pauses[2]!).toBeGreaterThan(pauses[1]!);
     await smtp.received(1);
-    await until(async () => (await unsent(t)).length === 0);
+    await until(async () => (await unsent(t)).length === 0, 'an empty outbox');
     expect(smtp.messages).toHaveLength(1);
   });
 
@@ -113,23 +113,26 @@ onBothDatabases('mail by SMTP', (open) => {
     const worker = work(t, smtp.url);
     for (const [index, code] of answers.entries()) {
       expect((await unsent(t))[0]?.dead_at).toBeNull();
-      await until(async () => (await unsent(t))[0]?.attempts === index + 1);
-      await until(failedWith(t, `no ${code}`));
+      await until(async () => (await unsent(t))[0]?.attempts === index + 1, `attempt ${index + 1}`);
+      await until(failedWith(t, `no ${code}`), `the refusal with ${code}`);
       const next = answers[index + 1];
       if (next !== undefined) smtp.failFor('ada@example.com', next);
       if (index < answers.length - 1) {
-        await until(async () => Number((await unsent(t))[0]?.next_attempt_at) > t.ctx.clock());
+        await until(
+          async () => Number((await unsent(t))[0]?.next_attempt_at) > t.ctx.clock(),
+          'a pause before the next attempt',
+        );
         t.pass(60);
         worker.wake();
       }
     }
-    await until(async () => (await unsent(t))[0]?.dead_at !== null);
+    await until(async () => (await unsent(t))[0]?.dead_at !== null, 'a dead letter');
     t.pass(600);
     await request(t, 'bob@example.com');
     worker.wake();
     await smtp.received(1);
     expect(smtp.attempts('ada@example.com')).toBe(answers.length);
-    await until(async () => (await unsent(t)).length === 1);
+    await until(async () => (await unsent(t)).length === 1, 'one mail left in the outbox');
     expect((await unsent(t))[0]).toMatchObject({ attempts: answers.length });
     expect(await t.ctx.metrics.registry.metrics()).toContain('latchkey_mails_total{outcome="given_up"} 1');
   });
@@ -140,7 +143,7 @@ onBothDatabases('mail by SMTP', (open) => {
     smtp.failFor('slow@example.com', 'hang');
     await request(t, 'slow@example.com');
     const worker = work(t, smtp.url);
-    await until(() => smtp.attempts('slow@example.com') === 1);
+    await until(() => smtp.attempts('slow@example.com') === 1, 'the slow attempt');
     for (let n = 0; n < 20; n++) await request(t, `person${n}@example.com`);
     worker.wake();
     expect(await smtp.received(20)).toHaveLength(20);
@@ -157,18 +160,21 @@ onBothDatabases('mail by SMTP', (open) => {
     }
     const attempts = () => slow.reduce((sum, email) => sum + smtp.attempts(email), 0);
     const worker = work(t, smtp.url);
-    await until(() => attempts() === slow.length);
+    await until(() => attempts() === slow.length, 'an attempt for each slow mail');
     await request(t, 'first@example.com');
     worker.wake();
     expect((await smtp.received(1))[0]!.to).toEqual(['first@example.com']);
     // Now they are slow, for the first time.
     t.pass(3);
     for (const email of slow) smtp.failFor(email, 451);
-    await until(async () => (await unsent(t)).every((mail) => mail.last_error !== null));
+    await until(
+      async () => (await unsent(t)).every((mail) => mail.last_error !== null),
+      'a failure of each slow mail',
+    );
     for (const email of slow) smtp.failFor(email, 'hang');
     t.pass(6);
     worker.wake();
-    await until(() => attempts() >= slow.length + slowSlots);
+    await until(() => attempts() >= slow.length + slowSlots, 'second attempts in the slots for slow mails');
     await request(t, 'second@example.com');
     worker.wake();
     expect((await smtp.received(2))[1]!.to).toEqual(['second@example.com']);
@@ -183,13 +189,19 @@ onBothDatabases('mail by SMTP', (open) => {
     smtp.failFor('quick@example.com', 451);
     for (const name of ['slow', 'quick']) await request(t, `${name}@example.com`);
     work(t, smtp.url);
-    await until(() => smtp.attempts('slow@example.com') === 1);
-    await until(async () => (await unsent(t)).some((mail) => mail.last_error !== null));
+    await until(() => smtp.attempts('slow@example.com') === 1, 'the slow attempt');
+    await until(
+      async () => (await unsent(t)).some((mail) => mail.last_error !== null),
+      'the failure of a mail',
+    );
     t.pass(3);
     smtp.failFor('slow@example.com', 451);
     const counted = () =>
       t.ctx.db.read.run<{ slow_attempts: number }>('SELECT slow_attempts FROM outbox ORDER BY recipient', []);
-    await until(async () => (await unsent(t)).every((mail) => mail.last_error !== null));
+    await until(
+      async () => (await unsent(t)).every((mail) => mail.last_error !== null),
+      'a failure of each mail',
+    );
     expect((await counted()).map((row) => Number(row.slow_attempts))).toEqual([0, 1]);
   });
 
@@ -208,7 +220,7 @@ onBothDatabases('mail by SMTP', (open) => {
         });
     });
     const worker = work(t, smtp.url);
-    await until(() => smtp.attempts('slow@example.com') === ordinarySlots);
+    await until(() => smtp.attempts('slow@example.com') === ordinarySlots, 'attempts in all ordinary slots');
     await request(t);
     worker.wake();
     const [first] = await smtp.received(1);
@@ -221,13 +233,13 @@ onBothDatabases('mail by SMTP', (open) => {
     const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1' } }));
     await request(t);
     const unconnected = new MailWorker(t.ctx, templates, smtpTransport(t.ctx.config, 'smtp://127.0.0.1:1'));
-    await until(failedWith(t, 'ECONNREFUSED'));
+    await until(failedWith(t, 'ECONNREFUSED'), 'a refused connection');
     await unconnected.stop();
     t.pass(11);
     const smtp = await smtpServer();
     smtp.failNext(1, 451, 'greylisted', 'data');
     const worker = work(t, smtp.url);
-    await until(failedWith(t, 'greylisted'));
+    await until(failedWith(t, 'greylisted'), 'a greylisted mail');
     t.pass(30);
     worker.wake();
     await smtp.received(1);
@@ -239,10 +251,10 @@ onBothDatabases('mail by SMTP', (open) => {
     smtp.failNext(1, 451, 'no room for ada@example.com here');
     await request(t);
     const worker = work(t, smtp.url);
-    await until(failedWith(t, 'no room'));
+    await until(failedWith(t, 'no room'), 'a refused mail');
     t.pass(901);
     worker.wake();
-    await until(async () => (await unsent(t))[0]?.dead_at !== null);
+    await until(async () => (await unsent(t))[0]?.dead_at !== null, 'a dead letter');
     const [dead] = await unsent(t);
     expect(dead).toMatchObject({ template: 'sign_in', attempts: 2 });
     expect(dead!.last_error).toContain('no room for');
@@ -280,7 +292,7 @@ test('a remote mail server without TLS gets no mail and no credentials', async (
   const t = kept(await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } }));
   await request(t);
   work(t, url);
-  await until(failedWith(t, 'STARTTLS'));
+  await until(failedWith(t, 'STARTTLS'), 'a connection refused for lack of TLS');
   await expect(reachSmtp(url)).rejects.toThrow('STARTTLS');
   expect(smtp.connections()).toBeGreaterThan(0);
   expect(smtp.messages).toEqual([]);
@@ -292,7 +304,7 @@ test('a remote mail server needs a valid certificate', async () => {
   const t = kept(await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: url } }));
   await request(t);
   work(t, url);
-  await until(failedWith(t, 'certificate'));
+  await until(failedWith(t, 'certificate'), 'a refused certificate');
   expect(smtp.messages).toEqual([]);
 });
 
