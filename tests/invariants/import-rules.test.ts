@@ -99,6 +99,7 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
     'origins/store.ts',
     'policy.ts',
     'revocation.ts',
+    'status.ts',
     'starting-runs.ts',
     'run-subject.ts',
     'starting.ts',
@@ -190,7 +191,8 @@ const rules: Rule[] = [
       packageImports(files, ['kysely', 'postgres', 'bun:sqlite'])
         .filter(
           ({ from }) =>
-            !/\/(store|outbox-store|tables)\.ts$/.test(from) && moduleOf(from) !== 'platform/database',
+            !/\/(store|outbox-store|tables|sessions\/status)\.ts$/.test(from) &&
+            moduleOf(from) !== 'platform/database',
         )
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { [`${server}sessions/sessions.ts`]: "import { sql } from 'kysely';" },
@@ -209,6 +211,29 @@ const rules: Rule[] = [
       { [`${server}platform/database/inspect.ts`]: "await db.run('delete\n from users', []);" },
       { [`${server}platform/database/probe.ts`]: "sql.raw('INSERT INTO public.outbox (id) VALUES (1)');" },
       { [`${server}sign-in/device/store.ts`]: "sweepStatement()('sessions', 'id', ended);" },
+    ],
+  },
+  {
+    name: 'only sessions/status.ts writes the conditions under which a session is active',
+    complaints: (files) =>
+      productOf(files, server)
+        .filter(({ path, text }) => path.endsWith('/store.ts') && /\bsessions\b/.test(text))
+        .filter(hasStatusCondition)
+        .map(({ path }) => `${path} has a condition of its own`),
+    bad: [
+      { [`${server}sign-in/device/store.ts`]: "e.selectFrom('sessions').where('revoked_at', 'is', null);" },
+      {
+        [`${server}sessions/apps/store.ts`]:
+          "q.selectFrom('sessions').where((e) => e('idle_expires_at', '>', p.now));",
+      },
+      {
+        [`${server}programs/runs/store.ts`]:
+          'sql`SELECT 1 FROM sessions s WHERE s.session_epoch = u.session_epoch`;',
+      },
+      {
+        [`${server}identity/account/store.ts`]:
+          "join('sessions as s', (j) => j\n.onRef(\n's.session_epoch', '=', 'u.session_epoch'));",
+      },
     ],
   },
   {
@@ -500,6 +525,14 @@ function tableWrites(files: readonly SourceFile[]): { from: string; table: strin
       const inSql = [...code.matchAll(bySql)].map(([, table = '']) => table.toLowerCase());
       return [...named, ...inSql].map((table) => ({ from: path, table }));
     });
+}
+
+/** Whether a store has a condition, by the builder or in SQL, on a column that decides whether a session is active. */
+function hasStatusCondition({ path, text }: SourceFile): boolean {
+  const isOwnerOfUsers = moduleOf(path) === tableOwners['users'];
+  const column = `(?:revoked_at|idle_expires_at|session_epoch${isOwnerOfUsers ? '' : '|disabled_at'})`;
+  const byBuilder = `'(?:\\w+\\.)?${column}',\\s*'(?:is|in|[<>=!])`;
+  return new RegExp(`${byBuilder}|\\b${column}"?\\s*(?:is\\b|[<>=])`, 'i').test(withoutComments(text));
 }
 
 /** What is imported from this package other than as a type. */

@@ -1,7 +1,6 @@
 // Keys: sessions of programs, without refresh tokens.
 
 import type { KeyTrust } from '@latchkey/contract/keys';
-import { everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../platform/context.ts';
 import { subjectBytes } from '../platform/crypto/handle.ts';
 import { sha256 } from '../platform/crypto/hash.ts';
@@ -11,7 +10,8 @@ import type { ClientInfo } from '../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHour, recordOncePerHourIn } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { announceNewKey } from './announcements.ts';
-import { whyNotStarted } from './session-status.ts';
+import { type KeyRow, keyDetail } from './ending.ts';
+import { whyNotStarted } from './starting.ts';
 import * as store from './store.ts';
 import { keyOf, sessionIdOf, storedScope } from './tokens.ts';
 
@@ -25,26 +25,6 @@ interface NewKey {
   /** Whose tokens stand for the key, which then has no secret. */
   readonly trust: KeyTrust | null;
   readonly expiresInSeconds: number;
-}
-
-/** A stored key, as events and notices describe it. */
-type KeyRow = Pick<Tables['sessions'], 'id' | 'client_name' | 'scope' | 'resource'>;
-
-/**
- * Notifies the owner that a key was removed and records it: `by` the session that removed it, or by the caller that presented the
- * key itself. A `reason` is recorded only where the key ended itself.
- */
-export async function recordRemovedKey(
-  ctx: Context,
-  tx: Executor,
-  remover: { readonly userId: string; readonly by: string | undefined; readonly client: ClientInfo },
-  key: KeyRow,
-  { reason }: Readonly<Record<string, string>>,
-): Promise<void> {
-  const { userId, client, by: sessionId = key.id } = remover;
-  await notify(ctx, tx, { kind: 'key_removed', userId, sessionId, client, keyName: key.client_name });
-  const detail = { ...detailOf(key), ...(sessionId === key.id && reason !== undefined ? { reason } : {}) };
-  await recordEvent(ctx, tx, { type: 'key_removed', userId, sessionId, client, detail });
 }
 
 /** Records, at most once an hour, that a token of an issuer stood for a key. */
@@ -88,13 +68,6 @@ export const recordRefusedKey = (
   const subject = `${sessionId} ${sha256('claim', claim).toString('base64url')}`;
   return recordOncePerHour(ctx, { type: 'key_refused', userId, sessionId, client, detail }, subject);
 };
-
-const detailOf = ({ id, client_name, scope, resource }: KeyRow): Record<string, string> => ({
-  key_id: id,
-  name: client_name ?? '',
-  scope: scope ?? everything,
-  ...(resource === null ? {} : { resource }),
-});
 
 /**
  * Makes a key for a locked account, notifies its owner and records it; call it last. `key` is the key itself, which is not stored; undefined if tokens of
@@ -142,7 +115,7 @@ export async function startKey(
   });
   if (!inserted) throw await whyNotStarted(tx, userId);
   await notify(ctx, tx, { kind: 'key_added', userId, sessionId, client, keyName: key.name });
-  const detail = { ...detailOf(row), ...(key.trust && { issuer: key.trust.issuer }) };
+  const detail = { ...keyDetail(row), ...(key.trust && { issuer: key.trust.issuer }) };
   await recordEvent(ctx, tx, { type: 'key_created', userId, sessionId, client, detail });
   await announceNewKey(ctx, tx, userId, row.id);
   const shown = key.trust === null ? keyOf(ctx, secret, expiresAt) : undefined;

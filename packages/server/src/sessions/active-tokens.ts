@@ -5,7 +5,7 @@ import type { Tables } from '../platform/database/schema.ts';
 import { isSameResource } from '../platform/values/resource.ts';
 import { findServiceToken, type ServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { recordUse } from './last-use.ts';
-import { sessionStatus } from './session-status.ts';
+import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
 import { parseDetails, type ReadToken, readToken, withinOf } from './tokens.ts';
 

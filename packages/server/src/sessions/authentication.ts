@@ -4,7 +4,7 @@ import { type HandleKind, handlePrefix, type ReadHandle, readHandle } from '../p
 import { AuthError, bearerChallenge, insufficientScope, invalidCredential } from '../platform/errors.ts';
 import { findServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { recordUse } from './last-use.ts';
-import { sessionStatus } from './session-status.ts';
+import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
 import { sessionCookieOf, sessionIdOf } from './tokens.ts';
 

@@ -1,13 +1,14 @@
+import { everything } from '@latchkey/contract/scopes';
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
+import type { Tables } from '../platform/database/schema.ts';
 import { type ClientInfo, noClient } from '../platform/values/client-info.ts';
 import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
-import { recordRemovedKey } from './access-keys.ts';
+import { notify } from '../security-log/notices/notices.ts';
 import { announceEnds } from './announcements.ts';
+import * as store from './store.ts';
 
 export { announceEnds };
-
-import * as store from './store.ts';
 
 /**
  * Ends everything of a locked account that began at an ordinal or later, and every session that came by one of these passkeys. From
@@ -85,3 +86,31 @@ export async function recordRun(
   if (more['reason'] === 'operator') await recordEvent(ctx, tx, event);
   else await recordOncePerHourIn(ctx, tx, event, subject);
 }
+
+/** A stored key, as events and notices describe it. */
+export type KeyRow = Pick<Tables['sessions'], 'id' | 'client_name' | 'scope' | 'resource'>;
+
+/**
+ * Notifies the owner that a key was removed and records it: `by` the session that removed it, or by the caller that presented the
+ * key itself. A `reason` is recorded only where the key ended itself.
+ */
+async function recordRemovedKey(
+  ctx: Context,
+  tx: Executor,
+  remover: { readonly userId: string; readonly by: string | undefined; readonly client: ClientInfo },
+  key: KeyRow,
+  { reason }: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { userId, client, by: sessionId = key.id } = remover;
+  await notify(ctx, tx, { kind: 'key_removed', userId, sessionId, client, keyName: key.client_name });
+  const detail = { ...keyDetail(key), ...(sessionId === key.id && reason !== undefined ? { reason } : {}) };
+  await recordEvent(ctx, tx, { type: 'key_removed', userId, sessionId, client, detail });
+}
+
+/** A key, as the security log shows it. */
+export const keyDetail = ({ id, client_name, scope, resource }: KeyRow): Record<string, string> => ({
+  key_id: id,
+  name: client_name ?? '',
+  scope: scope ?? everything,
+  ...(resource === null ? {} : { resource }),
+});

@@ -12,7 +12,7 @@ import { proveClient } from '../services/clients/clients.ts';
 import { type RepeatedAccess, requireOwnAccess, withRequestedScope } from '../services/scopes/scopes.ts';
 import { authenticateService, requireDelegation } from '../services/service-keys/service-keys.ts';
 import { endStolenSession } from './revocation.ts';
-import { type SessionState, type SessionStatus, sessionStatus } from './session-status.ts';
+import { type SessionState, type SessionStatus, sessionStatus } from './status.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf, tokenSetOf } from './tokens.ts';
 

@@ -6,7 +6,7 @@ import { AuthError } from '../platform/errors.ts';
 import { parseTrust } from './access-keys.ts';
 import { authenticate, readCredential } from './authentication.ts';
 import { recordUse } from './last-use.ts';
-import { sessionStatus } from './session-status.ts';
+import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
 import { readToken } from './tokens.ts';
 

@@ -6,8 +6,8 @@ import { lockAccountRow } from '../platform/database/locks.ts';
 import { accountDisabled, accountGone, invalidCredential, invalidGrant } from '../platform/errors.ts';
 import { includesAny } from '../platform/values/scope.ts';
 import * as apps from './apps/store.ts';
-import { sessionStatus } from './session-status.ts';
 import type { StartedSession } from './starting.ts';
+import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
 import { sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
 

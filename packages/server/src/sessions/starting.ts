@@ -3,6 +3,7 @@ import type { Context } from '../platform/context.ts';
 import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
+import { type AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
 import { sameNetwork } from '../platform/values/client-address.ts';
 import type { ClientInfo } from '../platform/values/client-info.ts';
 import { programOf } from '../platform/values/user-agent.ts';
@@ -11,7 +12,6 @@ import { type Notice, notify } from '../security-log/notices/notices.ts';
 import { recordEnd } from './ending.ts';
 import * as places from './origins/store.ts';
 import { moveRuns } from './runs/store.ts';
-import { whyNotStarted } from './session-status.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf, storedScope } from './tokens.ts';
 
@@ -85,6 +85,13 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
     await recordEnd(ctx, tx, { userId, client }, replaced, { reason: 'replaced', by: started.id });
   }
   return started;
+}
+
+/** Why no session of an account could be started. */
+export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthError> {
+  const [account] = await store.findAccountState(tx, { id: userId });
+  if (account && account.disabled_at !== null) return accountDisabled();
+  return invalidGrant('This sign-in was revoked before it was completed.')('ended');
 }
 
 /**

@@ -14,7 +14,8 @@ import { named, type Slots, statement } from '../platform/database/statement.ts'
 import { sweepStatement } from '../platform/database/sweep.ts';
 import { textsOf } from '../platform/database/texts.ts';
 import { update } from '../platform/database/update.ts';
-import { endedColumns, isPathActive, pathEndsAt } from './runs/store.ts';
+import { endedColumns } from './runs/store.ts';
+import { enabledEpoch, isActive, isUnrevoked, mayStart, pathEndsAt, statusColumns } from './status.ts';
 
 const bigint = <T extends number | null>(value: Expression<T>) => sql<T>`cast(${value} as bigint)`;
 
@@ -23,20 +24,6 @@ const extendedIdleExpiry = (idle: Expression<number>, dialect: Dialect) => {
   const [min, max] = dialect === 'sqlite' ? [sql`min`, sql`max`] : [sql`least`, sql`greatest`];
   return sql<number>`${max}(idle_expires_at, ${min}(expires_at, ${idle}))`;
 };
-
-/** The account is enabled, and its sessions have not all been revoked since this one started. */
-const inCurrentEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
-  e.exists(
-    e
-      .selectFrom('users')
-      .select(sql`1`.as('one'))
-      .whereRef('users.id', '=', 'sessions.user_id')
-      .whereRef('users.session_epoch', '=', 'sessions.session_epoch')
-      .where('users.disabled_at', 'is', null),
-  );
-
-export const isUnrevoked = (e: ExpressionBuilder<Tables, 'sessions'>) =>
-  e.and([e('revoked_at', 'is', null), inCurrentEpoch(e)]);
 
 /** The columns of a new session that the caller supplies. */
 const given = [
@@ -78,10 +65,7 @@ export const insertSession = statement<
         .selectFrom('users')
         .select(Object.entries<AliasableExpression<unknown>>(row).map(([column, value]) => value.as(column)))
         .where('users.id', '=', p.user_id)
-        .where('users.disabled_at', 'is', null)
-        .where(
-          sql<boolean>`users.session_epoch = coalesce(cast(${p.session_epoch} as integer), users.session_epoch)`,
-        )
+        .where(mayStart(p.session_epoch))
         .where(sql<boolean>`users.email_key = coalesce(cast(${p.email_key} as text), users.email_key)`)
         .$if(dialect === 'postgres', (q) => q.forUpdate()),
     )
@@ -138,58 +122,52 @@ export const rotate = update('sessions', {
     }))
     .where('id', '=', p.id)
     .where('generation', '=', p.generation)
-    .where('idle_expires_at', '>', p.now)
     .where((e) => e.or([e('token_ttl_seconds', 'is', null), e('service_id', '=', p.service_id)]))
     .where((e) => e.or([e('client_id', 'is', null), e('client_id', '=', p.client_id)]))
-    .where(isPathActive('sessions', p.now, dialect))
-    .where(isUnrevoked)
+    .where(isActive(p.now, dialect))
     .returning(rotationColumns),
 );
 
 /** An active key that was made for longer than 14 days and whose end has not been announced. Its index has the same literals. */
-const isToAnnounce = (e: ExpressionBuilder<Tables, 'sessions'>, now: Expression<number>) =>
+const isToAnnounce = (e: ExpressionBuilder<Tables, 'sessions'>, now: Expression<number>, dialect: Dialect) =>
   e.and([
     sql<boolean>`sessions.kind = 'key'`,
     e('end_announced_at', 'is', null),
     sql<boolean>`sessions.expires_at - sessions.created_at > 1209600000`,
-    e('expires_at', '>', now),
-    isUnrevoked(e),
+    isActive(now, dialect),
   ]);
 
 /** The keys that end until `before` and are still to be announced. Reads an index of such keys only. */
-export const listKeysToAnnounce = statement<{ now: number; before: number; limit: number }>()((db, p) =>
-  db
-    .selectFrom('sessions')
-    .select(['id', 'user_id'])
-    .where('expires_at', '<=', p.before)
-    .where((e) => isToAnnounce(e, p.now))
-    .orderBy('expires_at')
-    .limit(p.limit),
+export const listKeysToAnnounce = statement<{ now: number; before: number; limit: number }>()(
+  (db, p, dialect) =>
+    db
+      .selectFrom('sessions')
+      .select(['id', 'user_id'])
+      .where('expires_at', '<=', p.before)
+      .where((e) => isToAnnounce(e, p.now, dialect))
+      .orderBy('expires_at')
+      .limit(p.limit),
 );
 
 /** Marks a key of a locked account as announced. Of parallel calls, exactly one gets a row. */
-export const markAnnounced = statement<{ id: string; now: number }>()((db, p) =>
+export const markAnnounced = statement<{ id: string; now: number }>()((db, p, dialect) =>
   db
     .updateTable('sessions')
     .set({ end_announced_at: bigint(p.now) })
     .where('id', '=', p.id)
-    .where((e) => isToAnnounce(e, p.now))
+    .where((e) => isToAnnounce(e, p.now, dialect))
     .returning('expires_at'),
 );
 
 /** A key, if it is still active. */
-export const findActiveKey = statement<{ id: string; now: number }>()((db, p) =>
+export const findActiveKey = statement<{ id: string; now: number }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .select(['user_id', 'client_name', 'expires_at'])
     .where('id', '=', p.id)
     .where('kind', '=', 'key')
-    .where('expires_at', '>', p.now)
-    .where(isUnrevoked),
+    .where(isActive(p.now, dialect)),
 );
-
-/** The epoch of an account, null while it is disabled. */
-const enabledEpoch = sql<number | null>`case when users.disabled_at is null then users.session_epoch end`;
 
 /** The epoch of the session's account, null while the account is disabled. */
 const userEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
@@ -199,13 +177,10 @@ const userEpoch = (e: ExpressionBuilder<Tables, 'sessions'>) =>
     .whereRef('users.id', '=', 'sessions.user_id')
     .as('user_epoch');
 
-/** What decides the status of a session, and whose it is. */
-const statusColumns = ['user_id', 'session_epoch', 'idle_expires_at', 'expires_at', 'revoked_at'] as const;
-
 export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
-    .select((e) => [...statusColumns, userEpoch(e), pathEndsAt('sessions', dialect).as('path_ends_at')])
+    .select((e) => [...statusColumns, userEpoch(e), pathEndsAt(dialect).as('path_ends_at')])
     .where('id', '=', p.id),
 );
 
@@ -220,7 +195,7 @@ export const findCaller = lookup((db, p, dialect) =>
     .select(statusColumns.map((column) => `sessions.${column}` as const))
     .select(['sessions.kind', 'sessions.scope', 'sessions.resource', 'sessions.last_used_at'])
     .select(['sessions.created_at as started_at', enabledEpoch.as('user_epoch')])
-    .select(pathEndsAt('sessions', dialect).as('path_ends_at'))
+    .select(pathEndsAt(dialect).as('path_ends_at'))
     .select(['users.id', 'users.email', 'users.email_verified', 'users.name', 'users.avatar_url'])
     .select(['users.locale', 'users.time_zone', 'users.revision', 'users.created_at', 'users.updated_at'])
     .where('sessions.id', '=', p.id),
@@ -235,7 +210,7 @@ export const findSession = lookup((db, p, dialect) =>
     .select(['path', 'within_session_id', 'root_session_id', 'service_id', 'actor'])
     .select(['client_id', 'authenticated_at', 'authenticated_by', 'trust'])
     .select(['idempotency_hash', 'rotated_network', 'rotated_program'])
-    .select((e) => [userEpoch(e), pathEndsAt('sessions', dialect).as('path_ends_at')])
+    .select((e) => [userEpoch(e), pathEndsAt(dialect).as('path_ends_at')])
     .where('id', '=', p.id),
 );
 
@@ -247,9 +222,7 @@ export const listSessions = statement<{ user_id: string; now: number } & PlaceIn
     .where('user_id', '=', p.user_id)
     .where('kind', 'in', ['browser', 'device', 'app', 'run'])
     .$narrowType<{ kind: Session['kind']; method: Session['method'] }>()
-    .where('idle_expires_at', '>', p.now)
-    .where(isPathActive('sessions', p.now, dialect))
-    .where(isUnrevoked)
+    .where(isActive(p.now, dialect))
     // Where reading the index starts: databases do not find it in the next condition.
     .where('created_at', '<=', p.from_time)
     .where((e) => e.or([e('created_at', '<', p.from_time), e('id', '<', p.from_id)]))
@@ -259,7 +232,7 @@ export const listSessions = statement<{ user_id: string; now: number } & PlaceIn
 );
 
 export const findUnrevokedSession = statement<{ user_id: string }>()((db, p) =>
-  db.selectFrom('sessions').select('id').where('user_id', '=', p.user_id).where(isUnrevoked).limit(1),
+  db.selectFrom('sessions').select('id').where('user_id', '=', p.user_id).where(isUnrevoked()).limit(1),
 );
 
 /** How many active sessions of each kind got their newest tokens, or used their cookie, before then. */
@@ -267,9 +240,7 @@ export const countUnchangedSince = statement<{ now: number; then: number }>()((d
   db
     .selectFrom('sessions')
     .select((e) => ['kind', e.fn.countAll<number>().as('count')])
-    .where('idle_expires_at', '>', p.now)
-    .where(isPathActive('sessions', p.now, dialect))
-    .where(isUnrevoked)
+    .where(isActive(p.now, dialect))
     .where(sql<boolean>`case when kind = 'browser' then last_used_at else rotated_at end < ${p.then}`)
     .groupBy('kind'),
 );
@@ -289,9 +260,7 @@ export const endSession = statement<{
     .set({ revoked_at: p.now, idle_expires_at: p.now, distrusted_as: p.distrusted_as })
     .where('id', '=', p.id)
     .where('user_id', '=', p.user_id)
-    .where('expires_at', '>', p.now)
-    .where(isPathActive('sessions', p.now, dialect))
-    .where(isUnrevoked)
+    .where(isActive(p.now, dialect, { end: 'expires_at' }))
     .returning(endedColumns),
 );
 
@@ -301,9 +270,7 @@ export const listActive = statement<{ user_id: string; now: number }>()((db, p, 
     .selectFrom('sessions')
     .select(['id', 'kind', 'client_name', 'device_name', 'within_session_id'])
     .where('user_id', '=', p.user_id)
-    .where('idle_expires_at', '>', p.now)
-    .where(isPathActive('sessions', p.now, dialect))
-    .where(isUnrevoked)
+    .where(isActive(p.now, dialect))
     .orderBy('ordinal', 'desc'),
 );
 
@@ -342,7 +309,7 @@ export const touchSession = statement<{
     .set({ last_used_at: p.now, idle_expires_at: extendedIdleExpiry(p.idle_expires_at, dialect) })
     .where('id', '=', p.id)
     .where('last_used_at', '<', p.unless_since)
-    .where('revoked_at', 'is', null),
+    .where(isUnrevoked()),
 );
 
 /**

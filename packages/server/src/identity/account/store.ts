@@ -1,6 +1,7 @@
 import { type AliasableExpression, type Expression, expressionBuilder, type Kysely, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
+import { isActive } from '../../sessions/status.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
@@ -127,10 +128,10 @@ export const enableUser = statement<{ id: string }>()((db, p) =>
  * How many accounts are in a page of accounts by ascending id, the id of the last one, and how many active sign-ins they have in
  * browsers, on devices and to applications. The id is null behind the last page.
  */
-export const countPage = statement<{ after: string; now: number; limit: number }>()((db, p) => {
+export const countPage = statement<{ after: string; now: number; limit: number }>()((db, p, dialect) => {
   const page = db
     .selectFrom('users')
-    .select(['id', 'session_epoch', 'disabled_at'])
+    .select('id')
     .where('id', '>', p.after)
     .orderBy('id')
     .limit(p.limit)
@@ -144,11 +145,8 @@ export const countPage = statement<{ after: string; now: number; limit: number }
           .selectFrom('sessions')
           .select((f) => f.fn.countAll<number>().as('count'))
           .whereRef('sessions.user_id', '=', 'page.id')
-          .whereRef('sessions.session_epoch', '=', 'page.session_epoch')
-          .where('page.disabled_at', 'is', null)
           .where('sessions.kind', 'in', ['browser', 'device', 'app'])
-          .where('sessions.revoked_at', 'is', null)
-          .where('sessions.idle_expires_at', '>', p.now),
+          .where(isActive(p.now, dialect)),
       )
       .as('sessions'),
   ]);

@@ -3,6 +3,7 @@ import { addressBucket, lockOnAddress } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, type Slots, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
+import { isUnrevokedSession } from '../../sessions/status.ts';
 
 const isUnconfirmed = (e: ExpressionBuilder<Tables, 'email_changes'>) =>
   e.and([e('changed_at', 'is', null), e('voided_at', 'is', null)]);
@@ -68,17 +69,7 @@ export const spendChange = statement<{
     .set({ ...named(p, ['old_email', 'old_email_key']), changed_at: p.now, expires_at: p.undo_until })
     .where('id', '=', p.id)
     .where((e) => isPending(e, p))
-    .where((e) =>
-      e.exists(
-        e
-          .selectFrom('sessions as s')
-          .innerJoin('users as u', 'u.id', 's.user_id')
-          .select('s.id')
-          .whereRef('s.id', '=', 'email_changes.session_id')
-          .where('s.revoked_at', 'is', null)
-          .whereRef('u.session_epoch', '=', 'email_changes.session_epoch'),
-      ),
-    )
+    .where((e) => isUnrevokedSession(e.ref('email_changes.session_id')))
     .returning('id'),
 );
 

@@ -1,8 +1,8 @@
-import { type AliasableExpression, type Expression, expressionBuilder, type SqlBool, sql } from 'kysely';
-import type { Dialect } from '../../platform/database/executor.ts';
+import { type AliasableExpression, expressionBuilder, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
+import { isActive, isIdleSince, isRunOpen } from '../status.ts';
 
 /** What the end of a session, key or run is recorded with. */
 export const endedColumns = [
@@ -14,35 +14,6 @@ export const endedColumns = [
   'within_session_id',
   'service_id',
 ] as const;
-
-/**
- * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone or is acted in
- * by a revoked service. Null for sign-ins and keys, which have no path, and whose lookups cost nothing more for it. Since
- * every lookup compares it, the end of a session ends all runs within it, at any depth, without writing to them.
- */
-export const pathEndsAt = (table: 'sessions' | 'parent', dialect: Dialect) => {
-  const path = sql.ref(`${table}.path`);
-  const ids =
-    dialect === 'postgres'
-      ? sql`jsonb_array_elements_text(cast(${path} as jsonb)) as step(id)`
-      : sql`(select value as id from json_each(${path})) as step`;
-  return sql<number | null>`case when ${path} is not null then (
-    select min(case
-      when s.revoked_at is null and (s.service_id is null or exists (
-        select 1 from service_keys k where k.id = s.service_id and k.revoked_at is null
-      )) then coalesce(s.idle_expires_at, 0)
-      else 0 end)
-    from ${ids} left join sessions s on s.id = step.id
-  ) end`;
-};
-
-/** Nothing on the path of a run has ended. */
-export const isPathActive = (
-  table: 'sessions' | 'parent',
-  now: Expression<number>,
-  dialect: Dialect,
-): Expression<SqlBool> =>
-  sql<SqlBool>`(${sql.ref(`${table}.path`)} is null or ${pathEndsAt(table, dialect)} > ${now})`;
 
 /** The columns of a new run that the caller supplies. */
 const given = [
@@ -94,11 +65,7 @@ export const insertRun = statement<
         .innerJoin('users', 'users.id', 'parent.user_id')
         .select(Object.entries<AliasableExpression<unknown>>(row).map(([column, value]) => value.as(column)))
         .where('parent.id', '=', p.within_session_id)
-        .where('parent.revoked_at', 'is', null)
-        .where('parent.idle_expires_at', '>', p.now)
-        .where(isPathActive('parent', p.now, dialect))
-        .whereRef('users.session_epoch', '=', 'parent.session_epoch')
-        .where('users.disabled_at', 'is', null),
+        .where(isActive(p.now, dialect, { of: 'parent' })),
     )
     .returning('id');
 });
@@ -114,13 +81,13 @@ export const countRuns = statement<{ within_session_id: string; root_session_id:
         .selectFrom('sessions')
         .select(sql<number>`cast(count(*) as integer)`.as('runs'))
         .where('within_session_id', '=', p.within_session_id)
-        .where('idle_expires_at', '>', p.now)
+        .where(isRunOpen(p.now))
         .as('within'),
       e
         .selectFrom('sessions')
         .select(sql<number>`cast(count(*) as integer)`.as('runs'))
         .where('root_session_id', '=', p.root_session_id)
-        .where('idle_expires_at', '>', p.now)
+        .where(isRunOpen(p.now))
         .as('below'),
     ]),
 );
@@ -131,8 +98,7 @@ export const countActiveRunsBelow = statement<{ root_session_id: string; now: nu
     .selectFrom('sessions')
     .select(sql<number>`cast(count(*) as integer)`.as('below'))
     .where('root_session_id', '=', p.root_session_id)
-    .where('idle_expires_at', '>', p.now)
-    .where(isPathActive('sessions', p.now, dialect)),
+    .where(isActive(p.now, dialect)),
 );
 
 /** Puts all active runs below one sign-in below another one of the same account. */
@@ -145,7 +111,7 @@ export const moveRuns = statement<{ from: string; to: string; now: number }>()((
       path: sql<string>`replace(path, cast(${p.from} as text), cast(${p.to} as text))`,
     })
     .where('root_session_id', '=', p.from)
-    .where('idle_expires_at', '>', p.now),
+    .where(isRunOpen(p.now)),
 );
 
 /** The accounts with active runs that a service acts in. */
@@ -155,7 +121,7 @@ export const listAccountsOfService = statement<{ service_id: string; now: number
     .select('user_id')
     .distinct()
     .where('service_id', '=', p.service_id)
-    .where('idle_expires_at', '>', p.now)
+    .where(isRunOpen(p.now))
     .orderBy('user_id'),
 );
 
@@ -166,7 +132,7 @@ export const endRunsOfService = statement<{ service_id: string; user_id: string;
     .set({ revoked_at: p.now, idle_expires_at: p.now })
     .where('service_id', '=', p.service_id)
     .where('user_id', '=', p.user_id)
-    .where('idle_expires_at', '>', p.now)
+    .where(isRunOpen(p.now))
     .returning(endedColumns),
 );
 
@@ -175,5 +141,5 @@ export const endRunsOfService = statement<{ service_id: string; user_id: string;
  * sign-in.
  */
 export const sweepRuns = sweepStatement()('sessions', 'id', (e, p) =>
-  e.and([e('kind', '=', sql.lit('run')), e('idle_expires_at', '<', p.before)]),
+  e.and([e('kind', '=', sql.lit('run')), isIdleSince(p.before)]),
 );

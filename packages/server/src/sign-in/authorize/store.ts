@@ -1,26 +1,9 @@
-import type { Expression, ExpressionBuilder, Kysely } from 'kysely';
+import type { Expression, Kysely } from 'kysely';
 import { lockedAccountId } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-
-/** The session is active, and its account enabled. */
-const isSessionActive = (
-  e: ExpressionBuilder<Tables, 'authorization_codes'>,
-  sessionId: Expression<string>,
-  now: Expression<number>,
-) =>
-  e.exists(
-    e
-      .selectFrom('sessions as s')
-      .innerJoin('users as u', 'u.id', 's.user_id')
-      .select('s.id')
-      .where('s.id', '=', sessionId)
-      .where('s.revoked_at', 'is', null)
-      .where('s.idle_expires_at', '>', now)
-      .where('u.disabled_at', 'is', null)
-      .whereRef('s.session_epoch', '=', 'u.session_epoch'),
-  );
+import { isActiveSession } from '../../sessions/status.ts';
 
 /** Issues a code to a locked account. */
 export const insertCode = statement<
@@ -43,7 +26,7 @@ export const findCode = statement<{ id: string }>()((db, p) =>
  * one of concurrent requests. The account must be locked.
  */
 export const redeem = statement<{ id: string; user_id: string; now: number; request_hash: string | null }>()(
-  (db, p) =>
+  (db, p, dialect) =>
     db
       .updateTable('authorization_codes')
       .set({ spent_at: p.now, redeemed: 1, request_hash: p.request_hash })
@@ -51,7 +34,7 @@ export const redeem = statement<{ id: string; user_id: string; now: number; requ
       .where('user_id', '=', p.user_id)
       .where('spent_at', 'is', null)
       .where('expires_at', '>', p.now)
-      .where((e) => isSessionActive(e, e.ref('approved_by'), p.now))
+      .where((e) => isActiveSession(e.ref('approved_by'), p.now, dialect))
       .returning((e) => [
         e
           .selectFrom('sessions')

@@ -1,0 +1,122 @@
+// Whether a session is active, decided in one place: by `sessionStatus` on a row that was read, by `isActive` in a statement.
+
+import { type Expression, type SqlBool, sql } from 'kysely';
+import type { Dialect } from '../platform/database/executor.ts';
+import type { Tables } from '../platform/database/schema.ts';
+
+/** The names that a statement may have given to the table of sessions. */
+type Alias = 'sessions' | 'parent';
+
+/**
+ * When a session ends: at its idle timeout, or at its absolute lifetime, which access tokens that outlive the idle timeout
+ * have. Both are the same for keys, and for runs that were not refreshed.
+ */
+type End = 'idle_expires_at' | 'expires_at';
+
+/** The columns that decide the status of a session, and whose it is. */
+export const statusColumns = [
+  'user_id',
+  'session_epoch',
+  'idle_expires_at',
+  'expires_at',
+  'revoked_at',
+] as const;
+
+/** The columns of a session and its account that decide its status. */
+export type SessionState = Pick<Tables['sessions'], 'session_epoch' | 'revoked_at' | 'idle_expires_at'> & {
+  /** The epoch of the account; null while the account is disabled. */
+  readonly user_epoch: number | null;
+  /** For a run, the earliest end of the run and its ancestors. Null for sign-ins and keys. */
+  readonly path_ends_at: number | null;
+};
+
+export type SessionStatus = 'active' | 'disabled' | 'ended';
+
+/**
+ * The status of a session at `now`. It ends at its idle timeout unless the caller names another end, and with its
+ * ancestors. A disabled account has a status of its own because its owner may learn that it is disabled.
+ */
+export function sessionStatus(
+  state: SessionState,
+  now: number,
+  endsAt: number = state.idle_expires_at,
+): SessionStatus {
+  if (state.user_epoch === null) return 'disabled';
+  if (state.revoked_at !== null || state.session_epoch !== state.user_epoch) return 'ended';
+  if (state.path_ends_at !== null && state.path_ends_at <= now) return 'ended';
+  return endsAt > now ? 'active' : 'ended';
+}
+
+/** The epoch of an account, null while it is disabled. */
+export const enabledEpoch = sql<
+  number | null
+>`case when users.disabled_at is null then users.session_epoch end`;
+
+/**
+ * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone or is acted in
+ * by a revoked service. Null for sign-ins and keys, which have no path, and whose lookups cost nothing more for it. Since
+ * every lookup compares it, the end of a session ends all runs within it, at any depth, without writing to them.
+ */
+export const pathEndsAt = (dialect: Dialect, of: Alias = 'sessions') => {
+  const path = sql.ref(`${of}.path`);
+  const ids =
+    dialect === 'postgres'
+      ? sql`jsonb_array_elements_text(cast(${path} as jsonb)) as step(id)`
+      : sql`(select value as id from json_each(${path})) as step`;
+  return sql<number | null>`case when ${path} is not null then (
+    select min(case
+      when s.revoked_at is null and (s.service_id is null or exists (
+        select 1 from service_keys k where k.id = s.service_id and k.revoked_at is null
+      )) then coalesce(s.idle_expires_at, 0)
+      else 0 end)
+    from ${ids} left join sessions s on s.id = step.id
+  ) end`;
+};
+
+/** The session was not revoked, its account is enabled, and its sessions have not all been revoked since this one started. */
+export const isUnrevoked = (of: Alias = 'sessions'): Expression<SqlBool> => {
+  const column = (name: keyof Tables['sessions']) => sql.ref(`${of}.${name}`);
+  return sql<SqlBool>`(${column('revoked_at')} is null and exists (
+    select 1 from users as account where account.id = ${column('user_id')}
+      and account.session_epoch = ${column('session_epoch')} and account.disabled_at is null
+  ))`;
+};
+
+/** What `sessionStatus` calls active, as a condition on a session. */
+export const isActive = (
+  now: Expression<number>,
+  dialect: Dialect,
+  { of = 'sessions', end = 'idle_expires_at' }: { readonly of?: Alias; readonly end?: End } = {},
+): Expression<SqlBool> => {
+  const path = sql.ref(`${of}.path`);
+  return sql<SqlBool>`(${sql.ref(`${of}.${end}`)} > ${now}
+    and (${path} is null or ${pathEndsAt(dialect, of)} > ${now}) and ${isUnrevoked(of)})`;
+};
+
+/** An account, `users`, may start a session: it is enabled and, if an epoch is given, still in it. */
+export const mayStart = (epoch: Expression<number | null>): Expression<SqlBool> =>
+  sql<SqlBool>`(users.disabled_at is null
+    and users.session_epoch = coalesce(cast(${epoch} as integer), users.session_epoch))`;
+
+/** The session with this id is active. */
+export const isActiveSession = (
+  id: Expression<string>,
+  now: Expression<number>,
+  dialect: Dialect,
+): Expression<SqlBool> =>
+  sql<SqlBool>`exists (select 1 from sessions where sessions.id = ${id} and ${isActive(now, dialect)})`;
+
+/** The session with this id was not revoked, whether or not it has expired. */
+export const isUnrevokedSession = (id: Expression<string>): Expression<SqlBool> =>
+  sql<SqlBool>`exists (select 1 from sessions where sessions.id = ${id} and ${isUnrevoked()})`;
+
+/**
+ * The idle timeout of a run has not passed. Ending a run passes it, too, but the end of something that the run is within does
+ * not: for counts and updates of many runs at once.
+ */
+export const isRunOpen = (now: Expression<number>): Expression<SqlBool> =>
+  sql<SqlBool>`sessions.idle_expires_at > ${now}`;
+
+/** The idle timeout of a session passed before this moment. */
+export const isIdleSince = (moment: Expression<number>): Expression<SqlBool> =>
+  sql<SqlBool>`sessions.idle_expires_at < ${moment}`;
