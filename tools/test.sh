@@ -47,6 +47,9 @@ export CHROMIUM_PATH
 # The tests through a pooler are skipped without it. Debian keeps it outside the PATH of users.
 { command -v pgbouncer || [ -x /usr/sbin/pgbouncer ]; } >/dev/null || install_debian pgbouncer
 
+# The test of pg_dump, which npm does not have, is skipped without a server of the same version.
+[ -n "$(ls /usr/lib/postgresql/*/bin/pg_dump 2>/dev/null)" ] || install_debian postgresql
+
 # What the tests draw. Set it to repeat a run that failed.
 LATCHKEY_TEST_SEED=${LATCHKEY_TEST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 export LATCHKEY_TEST_SEED

@@ -111,7 +111,7 @@ const publicFilesOf = (module: string): string[] =>
 
 /**
  * The module that owns each table: the one whose `tables.ts` declares it. Other modules read the table but change it only through
- * what its owner exports. Migrations are exempt, and so are restoring a backup, which fills all tables at once, and rows that the
+ * what its owner exports. Migrations are exempt, and so are copying and restoring a database, which change all tables at once, and rows that the
  * database deletes with the row they reference (ON DELETE CASCADE).
  */
 const tableOwners: Readonly<Record<string, string>> = Object.fromEntries(

@@ -1,124 +1,145 @@
-// `backup` beside a running service, and `restore` into the other kind of database.
+// A backup beside a running service, by `backup` on SQLite and by the real `pg_dump` on PostgreSQL, and what follows a restore.
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { randomBytes } from 'node:crypto';
-import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { mountDisk } from '../support/disk.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { startPostgres } from '../support/postgres.ts';
-import {
-  runOperator,
-  startOperator,
-  startService,
-  type TestService,
-  temporaryDirectory,
-} from '../support/service.ts';
+import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { hasPgDump, runPostgresProgram, startDebianPostgres } from '../support/pg-dump.ts';
+import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { basic } from '../support/services.ts';
 import { until } from '../support/until.ts';
 
 const keys = generateKey();
 
-type Dialect = 'sqlite' | 'postgres';
+const envOf = (databaseUrl: string, ring = keys) => ({ DATABASE_URL: databaseUrl, LATCHKEY_KEYS: ring });
 
-const newDatabase = async (dialect: Dialect): Promise<string> =>
-  dialect === 'postgres'
-    ? (await startPostgres()).createDatabase()
-    : `sqlite:${join(temporaryDirectory(), 'restored.db')}`;
+const fileOf = (databaseUrl: string): string => databaseUrl.slice('sqlite:'.length);
 
-const envOf = (databaseUrl: string, more: Record<string, string> = {}) => ({
-  DATABASE_URL: databaseUrl,
-  LATCHKEY_KEYS: keys,
-  ...more,
-});
-
-/** Whether a restore that failed left anything. */
-async function holdsTables(databaseUrl: string): Promise<boolean> {
-  const { stderr } = await runOperator(envOf(databaseUrl), 'services', 'list');
-  return !stderr.includes('there is no store yet');
+/** How each database is backed up and restored, as docs/operating.md says. */
+interface Tools {
+  newDatabase(): Promise<string>;
+  backUp(databaseUrl: string, file: string): Promise<void>;
+  restore(file: string, databaseUrl: string): void;
 }
 
-for (const [from, to] of [
-  ['sqlite', 'postgres'],
-  ['postgres', 'sqlite'],
+const onSqlite: Tools = {
+  newDatabase: async () => `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`,
+  backUp: async (databaseUrl, file) => {
+    const { code, stderr } = await runOperator(envOf(databaseUrl), 'backup', file);
+    if (code !== 0) throw new Error(stderr);
+  },
+  restore: (file, databaseUrl) => copyFileSync(file, fileOf(databaseUrl)),
+};
+
+const onPostgres = async (): Promise<Tools> => ({
+  newDatabase: await startDebianPostgres(),
+  backUp: async (databaseUrl, file) =>
+    runPostgresProgram('pg_dump', '--format=custom', `--file=${file}`, databaseUrl),
+  restore: (file, databaseUrl) =>
+    runPostgresProgram(
+      ...['pg_restore', '--no-owner', '--no-acl', '--single-transaction', `--dbname=${databaseUrl}`, file],
+    ),
+});
+
+for (const [dialect, open] of [
+  ['sqlite', async () => onSqlite],
+  ['postgres', onPostgres],
 ] as const) {
-  describe(`backup of ${from}, restored into ${to}`, () => {
-    const directory = temporaryDirectory();
-    const file = join(directory, 'latchkey.backup.gz');
+  describe.skipIf(dialect === 'postgres' && !hasPgDump)(`a backup of ${dialect}`, () => {
+    const file = join(temporaryDirectory(), 'latchkey.backup');
+    let tools: Tools;
     let service: TestService;
     let ada: TokenSet;
-    let serviceKey: string;
+    let link: string;
+    let deviceCode: string;
+    let readerKey: string;
 
-    const operator = (...args: string[]) => runOperator(service.env, ...args);
     const readFeed = (at: TestService) =>
       request(at.url, 'POST', '/feed', {
-        headers: { Authorization: basic(serviceKey) },
+        headers: { Authorization: basic(readerKey) },
         json: { returnImmediately: true },
       });
+
+    /** Restores the backup into a new database, on which `finish-restore` has not run. */
+    const restored = async (): Promise<string> => {
+      const databaseUrl = await tools.newDatabase();
+      tools.restore(file, databaseUrl);
+      return databaseUrl;
+    };
+
     /** Starts a service on a restored database, for the time of some work. */
-    const serving = async (
-      databaseUrl: string,
-      work: (restored: TestService) => Promise<void>,
-      ring: string = keys,
-    ) => {
-      const restored = await startService({ databaseUrl, env: { LATCHKEY_KEYS: ring } });
-      try {
-        await work(restored);
-      } finally {
-        await restored.stop();
-      }
+    const serving = async (databaseUrl: string, ring: string, work: (at: TestService) => Promise<void>) => {
+      const at = await startService({ databaseUrl, env: { LATCHKEY_KEYS: ring } });
+      await work(at).finally(() => at.stop());
     };
 
     beforeAll(async () => {
-      service = await startService({ databaseUrl: await newDatabase(from), env: { LATCHKEY_KEYS: keys } });
+      tools = await open();
+      service = await startService({ databaseUrl: await tools.newDatabase(), env: { LATCHKEY_KEYS: keys } });
       ada = await loginByMail(service.url, 'ada@example.com');
-      const created = await operator('services', 'create', 'reader', '--may', 'feed');
-      serviceKey = created.stdout.trimEnd().split('\n').at(-1) ?? '';
-      await operator('organizations', 'create', '--slug', 'acme', '--name', 'Acme \u202E "x"\\');
-      await operator(
-        ...['organizations', 'add-member', '--slug', 'acme', '--email', 'ada@example.com', '--role', 'owner'],
-      );
+      const created = await runOperator(service.env, 'services', 'create', 'reader', '--may', 'feed');
+      readerKey = created.stdout.trimEnd().split('\n').at(-1) ?? '';
       expect((await readFeed(service)).status).toBe(200);
-      expect(await operator('backup', file)).toMatchObject({
-        code: 0,
-        stdout: expect.stringMatching(
-          /^Wrote .*: 1 account, 0 passkeys, 1 session, \d+ entries .*\nThe keys /,
-        ),
+      await request(service.url, 'POST', '/magic_link', { json: { email: 'bob@example.com' } });
+      link = linkTokenIn(await mailTo(service.url, 'bob@example.com'));
+      const device = await request(service.url, 'POST', '/device');
+      deviceCode = device.body.device_code;
+      const approval = { token: ada.access_token, json: { user_code: device.body.user_code } };
+      expect((await request(service.url, 'POST', '/device/approve', approval)).status).toBe(204);
+
+      let isDone = false;
+      let count = 0;
+      const signUps = [0, 1, 2].map(async (worker) => {
+        while (!isDone) await loginByMail(service.url, `crowd-${worker}-${count++}@example.com`);
       });
+      try {
+        await until(() => count >= 5, 'sign-ups beside the backup');
+        await tools.backUp(service.env['DATABASE_URL']!, file);
+      } finally {
+        isDone = true;
+        await Promise.all(signUps);
+      }
     });
 
     afterAll(async () => {
       await service.stop();
     });
 
-    test('a restore brings back accounts, organizations, services and an intact log, and ends every session', async () => {
-      const databaseUrl = await newDatabase(to);
+    test('a restored database is refused until finish-restore has run, by everything that would use it', async () => {
+      const databaseUrl = await restored();
+      for (const command of [['serve'], ['users', 'list'], ['copy', '--to', await onSqlite.newDatabase()]]) {
+        const { code, stderr } = await runOperator({ ...envOf(databaseUrl), PORT: '0' }, ...command);
+        expect([command, code, stderr]).toEqual([
+          command,
+          1,
+          expect.stringContaining('run `latchkey-server finish-restore`'),
+        ]);
+      }
+      const { stdout } = await runOperator(envOf(databaseUrl), 'doctor');
+      expect(stdout).toContain('failed   ');
+      expect(stdout).toContain('finish-restore`; until then the service does not start');
+      expect((await runOperator(envOf(databaseUrl), 'finish-restore')).code).toBe(0);
+      expect((await runOperator(envOf(databaseUrl), 'users', 'list')).code).toBe(0);
+    });
+
+    test('after a restore every session and what was pending has ended, and the rest is as it was at one moment', async () => {
+      const databaseUrl = await restored();
       const before = await request(service.url, 'GET', '/me', { token: ada.access_token });
-      const restored = await runOperator(envOf(databaseUrl), 'restore', file);
-      expect(restored).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Store: \S+\n$/) });
-      expect(restored.stdout).toContain('All sessions and keys have ended');
-      expect(restored.stdout).toContain('Not restored: waiting emails');
-      expect(restored.stdout).not.toContain('its seal');
-
-      const show = ['organizations', 'show', '--slug', 'acme', '--json'];
-      const shown = await runOperator(envOf(databaseUrl), ...show);
-      expect(shown.stdout).toBe((await operator(...show)).stdout);
-      const again = await runOperator(envOf(databaseUrl), 'restore', file);
-      expect(again).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('the database is not empty'),
-      });
-
-      await serving(databaseUrl, async (at) => {
+      const { code, stdout } = await runOperator(envOf(databaseUrl), 'finish-restore');
+      expect([code, stdout]).toEqual([0, expect.stringContaining('All sessions and keys have ended')]);
+      await serving(databaseUrl, keys, async (at) => {
         expect((await request(at.url, 'GET', '/me', { token: ada.access_token })).status).toBe(401);
         const { refresh_token } = ada;
-        const refreshed = await request(at.url, 'POST', '/token/refresh', { json: { refresh_token } });
-        expect(refreshed.status).toBeGreaterThanOrEqual(400);
+        for (const [path, json] of [
+          ['/refresh', { refresh_token }],
+          ['/magic_link/verify', { token: link }],
+          ['/token', { device_code: deviceCode }],
+        ] as const)
+          expect([path, (await request(at.url, 'POST', path, { json })).status]).toEqual([path, 400]);
         const { access_token: token } = await loginByMail(at.url, 'Ada@Example.com');
         expect((await request(at.url, 'GET', '/me', { token })).body).toEqual(before.body);
         const { body } = await request(at.url, 'GET', '/events', { token });
@@ -126,208 +147,100 @@ for (const [from, to] of [
         expect((await readFeed(at)).status).toBe(410);
         expect((await readFeed(at)).status).toBe(200);
       });
-      const verified = await runOperator(envOf(databaseUrl), 'events', 'verify');
-      expect(verified).toMatchObject({ code: 0 });
+      // Each account of the crowd has its session, organization and log.
+      expect(await runOperator(envOf(databaseUrl), 'events', 'verify')).toMatchObject({ code: 0 });
+      const follow = ['events', 'follow', '--once', '--after'];
+      const later = await runOperator(envOf(databaseUrl), ...follow, '1000000');
+      expect(JSON.parse(later.stdout.split('\n')[0]!)).toMatchObject({ type: 'all_sessions_revoked' });
+      const all = await runOperator(envOf(databaseUrl), ...follow, '0');
+      expect(all.stdout).toContain('"type":"account_created"');
     });
 
     test('--keep-sessions keeps the sessions of the backup and warns about them', async () => {
-      const databaseUrl = await newDatabase(to);
-      const { code, stdout } = await runOperator(envOf(databaseUrl), 'restore', file, '--keep-sessions');
-      expect([code, stdout]).toEqual([
-        0,
-        expect.stringContaining('WARNING: its sessions and keys are active'),
-      ]);
-      await serving(databaseUrl, async (at) => {
+      const databaseUrl = await restored();
+      const { code, stdout } = await runOperator(envOf(databaseUrl), 'finish-restore', '--keep-sessions');
+      expect([code, stdout]).toEqual([0, expect.stringContaining('WARNING: the sessions and keys')]);
+      await serving(databaseUrl, keys, async (at) => {
         expect((await request(at.url, 'GET', '/me', { token: ada.access_token })).status).toBe(200);
+        expect((await request(at.url, 'POST', '/magic_link/verify', { json: { token: link } })).status).toBe(
+          400,
+        );
       });
     });
 
-    test('a backup that is incomplete or was changed, or is of other keys, is refused and leaves nothing', async () => {
-      const databaseUrl = await newDatabase(to);
-      const whole = gunzipSync(readFileSync(file)).toString();
-      const lines = whole.trimEnd().split('\n');
-      const bad: [string, Uint8Array | string, RegExp][] = [
-        ['cut', readFileSync(file).subarray(0, -20), /cannot be decompressed/],
-        ['without its end', gzipSync(lines.slice(0, -1).join('\n')), /its end is missing/],
-        ['cut within a line', whole.slice(0, -200), /was changed or damaged|its end is missing/],
-        ['changed', whole.replace('"ada@example.com"', '"eve@example.com"'), /does not match its digest/],
-        ['without a row', lines.filter((_, at) => at !== 2).join('\n'), /does not match its digest/],
-        ['another file', randomBytes(1000), /is not a backup of Latchkey/],
-        ['longer', `${whole}{}\n`, /was changed or damaged/],
-      ];
-      for (const [what, content, reason] of bad) {
-        const path = join(directory, 'bad.backup');
-        writeFileSync(path, content);
-        const { code, stdout, stderr } = await runOperator(envOf(databaseUrl), 'restore', path);
-        expect({ what, code, stdout }).toEqual({ what, code: 1, stdout: '' });
-        expect(stderr).toMatch(reason);
-      }
-      const otherKeys = generateKey();
-      const others = envOf(databaseUrl, { LATCHKEY_KEYS: otherKeys });
-      const { code, stderr } = await runOperator(others, 'restore', file);
-      expect([code, stderr]).toEqual([1, expect.stringContaining('are not in the key ring')]);
-      expect(await holdsTables(databaseUrl)).toBe(false);
-      expect(await runOperator(others, 'restore', file, '--any-keys', '--keep-sessions')).toMatchObject({
-        code: 0,
-        stdout: expect.stringContaining('its seal is under another key and was not verified'),
-      });
-      await serving(
-        databaseUrl,
-        async (at) => void (await loginByMail(at.url, 'ada@example.com')),
-        otherKeys,
-      );
-    });
-
-    test('an existing file is only replaced on request, and a backup is readable by its owner only', async () => {
-      const existing = join(directory, 'existing.backup');
-      writeFileSync(existing, 'precious', { mode: 0o644 });
-      expect(await operator('backup', existing)).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('use --force'),
-      });
-      expect(readFileSync(existing, 'utf8')).toBe('precious');
-      expect((await operator('backup', existing, '--force')).code).toBe(0);
-      expect(statSync(existing).mode & 0o777).toBe(0o600);
-      expect(statSync(file).mode & 0o777).toBe(0o600);
-      const missing = await operator('backup', join(directory, 'missing/latchkey.backup'));
-      expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOENT') });
-      expect(readdirSync(directory).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-    });
-
-    test('a backup during sign-ups has each account with everything that came with it', async () => {
-      let isDone = false;
-      let count = 0;
-      const signUps = [0, 1, 2].map(async (worker) => {
-        while (!isDone) await loginByMail(service.url, `crowd-${worker}-${count++}@example.com`);
-      });
-      const during = join(directory, 'during.backup');
-      try {
-        await until(() => count >= 5, '5 accounts');
-        expect((await operator('backup', during)).code).toBe(0);
-      } finally {
-        isDone = true;
-        await Promise.all(signUps);
-      }
-      const tables = rowsOf(readFileSync(during, 'utf8'));
-      const ids = (table: string, column: string) =>
-        (tables[table] ?? []).map((row) => row[column]).toSorted();
-      const users = ids('users', 'id');
-      expect(users.length).toBeGreaterThan(3);
-      expect([...new Set(ids('sessions', 'user_id'))]).toEqual(users);
-      expect([...new Set(ids('memberships', 'user_id'))]).toEqual(users);
-      expect(ids('event_chains', 'user_id')).toEqual(users);
-      const databaseUrl = await newDatabase(to);
-      expect((await runOperator(envOf(databaseUrl), 'restore', during)).code).toBe(0);
-      expect((await runOperator(envOf(databaseUrl), 'events', 'verify')).code).toBe(0);
+    test('under other keys finish-restore changes nothing, unless they are said to be lost', async () => {
+      const databaseUrl = await restored();
+      const ring = generateKey();
+      const refused = await runOperator(envOf(databaseUrl, ring), 'finish-restore');
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('use --any-keys')]);
+      expect((await runOperator(envOf(databaseUrl), 'users', 'list')).stderr).toContain('finish-restore');
+      expect((await runOperator(envOf(databaseUrl, ring), 'finish-restore', '--any-keys')).code).toBe(0);
+      await serving(databaseUrl, ring, async (at) => void (await loginByMail(at.url, 'ada@example.com')));
     });
   });
 }
 
-/** The rows of a backup, by table. */
-function rowsOf(text: string): Record<string, Record<string, unknown>[]> {
-  const tables: Record<string, Record<string, unknown>[]> = {};
-  let current: { table: string; columns: string[] } | undefined;
-  for (const line of text.trimEnd().split('\n').slice(1, -1)) {
-    const value = JSON.parse(line);
-    if (!Array.isArray(value)) current = value;
-    else if (current) {
-      const row = Object.fromEntries(current.columns.map((column, at) => [column, value[at]]));
-      tables[current.table] = [...(tables[current.table] ?? []), row];
-    }
-  }
-  return tables;
+/** A SQLite database that `migrate` made, without a service. */
+async function migrated(): Promise<string> {
+  const databaseUrl = await onSqlite.newDatabase();
+  expect((await runOperator(envOf(databaseUrl), 'migrate')).code).toBe(0);
+  return databaseUrl;
 }
 
-test('the numbers of the feed and of the security log go on behind a gap, on both databases', async () => {
-  const source = await newDatabase('sqlite');
-  await runOperator(envOf(source), 'migrate');
-  const people = join(temporaryDirectory(), 'people.jsonl');
-  writeFileSync(people, '{"email":"ada@example.com"}\n');
-  expect((await runOperator(envOf(source), 'users', 'import', people)).code).toBe(0);
-  const file = join(temporaryDirectory(), 'latchkey.backup');
-  expect((await runOperator(envOf(source), 'backup', file)).code).toBe(0);
-  const [onSqlite, onPostgres] = [await newDatabase('sqlite'), await newDatabase('postgres')];
-  for (const url of [onSqlite, onPostgres]) {
-    expect((await runOperator(envOf(url), 'restore', file)).code).toBe(0);
-    const { stdout } = await runOperator(envOf(url), 'events', 'follow', '--once', '--after', '1');
-    const { type, position } = JSON.parse(stdout.split('\n')[0]!);
-    // The account had no session that could end.
-    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
-    expect(type).toBe('account_created');
-    expect(position).toBeGreaterThan(1_000_000);
-  }
-  const sql = postgres(onPostgres, { max: 1 });
-  const [drawn] = await sql`SELECT nextval('feed_sequence')::int AS next`;
-  await sql.end();
-  expect(drawn?.['next']).toBe(1_000_001);
-  using sqlite = new Database(onSqlite.slice('sqlite:'.length));
-  // What waits without a session has ended, too.
-  expect(sqlite.query<unknown, []>('SELECT session_epoch FROM users').all()).toEqual([{ session_epoch: 1 }]);
-  const insert = `INSERT INTO feed_events (id, type, user_id, detail, written_at)
-      VALUES ('evt_1', 'session-revoked', 'usr_1', '{}', 0) RETURNING seq`;
-  expect(sqlite.query<{ seq: number }, []>(insert).get()).toEqual({ seq: 1_000_001 });
-});
-
-/** A migrated database with many accounts, and its URL. */
-async function crowded(): Promise<string> {
-  const source = await newDatabase('sqlite');
-  await runOperator(envOf(source), 'migrate');
-  const people = join(temporaryDirectory(), 'people.jsonl');
-  const lines = Array.from({ length: 2_000 }, (_, index) => `{"email":"person${index}@example.com"}\n`);
-  writeFileSync(people, lines.join(''));
-  expect((await runOperator(envOf(source), 'users', 'import', people)).code).toBe(0);
-  return source;
-}
-
-test('a backup that SIGTERM ends leaves no file', async () => {
+test('backup writes one file, for its owner only, and replaces nothing', async () => {
+  const databaseUrl = await migrated();
   const directory = temporaryDirectory();
-  const backup = startOperator(envOf(await crowded()), 'backup', join(directory, 'latchkey.backup'));
-  await until(() => readdirSync(directory).length > 0, 'a file of the backup');
-  backup.kill('SIGTERM');
-  expect(await backup.exited).toBe(143);
-  expect(readdirSync(directory)).toEqual([]);
-});
-
-test('a backup replaces only regular files, and has no other target than a file', async () => {
-  const source = await newDatabase('sqlite');
-  await runOperator(envOf(source), 'migrate');
-  const directory = temporaryDirectory();
-  const [file, link, pipe] = ['file', 'link', 'pipe'].map((name) => join(directory, name));
-  writeFileSync(file!, 'precious');
-  symlinkSync(file!, link!);
-  expect(Bun.spawnSync(['mkfifo', pipe!]).exitCode).toBe(0);
-  for (const target of [link!, pipe!, '/dev/null', directory]) {
-    const { code, stderr } = await runOperator(envOf(source), 'backup', target, '--force');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('it exists and is not a regular file')]);
+  const [file, link, fresh] = ['file', 'link', 'new'].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(file, 'precious');
+  symlinkSync(file, link);
+  for (const target of [file, link, '/dev/null', directory, join(directory, 'missing/backup')]) {
+    const { code, stderr } = await runOperator(envOf(databaseUrl), 'backup', target);
+    expect([target, code, stderr.split('\n')[1]]).toEqual([
+      target,
+      1,
+      expect.stringMatching(/^latchkey-server: .*: (EEXIST|ENOENT)/),
+    ]);
   }
-  const { code, stderr } = await runOperator(envOf(source), 'backup', '-');
-  expect([code, stderr]).toEqual([1, expect.stringContaining('not to standard output')]);
-  expect((await runOperator({}, 'backup', '--help')).stdout.replace(/\s+/g, ' ')).toContain(
-    'with email addresses and names',
-  );
-  expect(readFileSync(file!, 'utf8')).toBe('precious');
-  expect(lstatSync(link!).isSymbolicLink()).toBe(true);
-  expect(readdirSync(directory).toSorted()).toEqual(['file', 'link', 'pipe']);
+  expect((await runOperator(envOf(databaseUrl), 'backup', fresh)).code).toBe(0);
+  expect(statSync(fresh).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file, 'utf8')).toBe('precious');
+  expect(readdirSync(directory).toSorted()).toEqual(['file', 'link', 'new']);
+  using copy = new Database(fresh, { readonly: true });
+  expect(copy.query<object, []>('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
 });
 
-test('a restore into SQLite that finds the disk full says so, and leaves nothing', async () => {
-  const file = join(temporaryDirectory(), 'latchkey.backup');
-  expect((await runOperator(envOf(await crowded()), 'backup', file)).code).toBe(0);
+test('a backup that finds the disk full says so, and leaves no file', async () => {
+  const databaseUrl = await migrated();
   const directory = temporaryDirectory();
   const disk = mountDisk(directory, '1m');
   // Only root can mount one.
   if (!disk) return;
-  const target = envOf(`sqlite:${join(directory, 'restored.db')}`);
-  const requireFull = async () => {
-    const { code, stderr } = await runOperator(target, 'restore', file);
-    expect([code, stderr.split('\n')[1]]).toEqual([
-      1,
-      'latchkey-server: The database cannot be used: database or disk is full.',
-    ]);
-  };
-  await requireFull();
-  expect(readdirSync(directory)).toEqual([]);
   disk.fill();
-  await requireFull();
+  const { code, stderr } = await runOperator(envOf(databaseUrl), 'backup', join(directory, 'backup'));
+  expect([code, stderr]).toEqual([1, expect.stringContaining('database or disk is full')]);
   expect(readdirSync(directory)).toEqual(['filler']);
+});
+
+test('copy says where the keys belong, and needs the service to be stopped', async () => {
+  const service = await startService();
+  const { access_token: token } = await loginByMail(service.url, 'ada@example.com');
+  const to = `sqlite:${join(temporaryDirectory(), 'copy.db')}`;
+  const copy = () => runOperator({ DATABASE_URL: service.env['DATABASE_URL']! }, 'copy', '--to', to);
+  const refused = await copy();
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining('another latchkey-server serves'),
+  ]);
+  await service.stop();
+  const { code, stdout } = await copy();
+  const [, from = '', keyFile = ''] = /copy (\S+\.keys) to (\S+\.keys)\./.exec(stdout) ?? [];
+  expect([code, from !== '', keyFile]).toEqual([0, true, fileOf(to).replace('.db', '.keys')]);
+  copyFileSync(from, keyFile);
+  const at = await startService({ databaseUrl: to });
+  expect((await request(at.url, 'GET', '/me', { token })).status).toBe(200);
+  await at.stop();
 });

@@ -50,6 +50,8 @@ const commands = [
   ['users', 'sessions', 'ada@example.com'],
   ['outbox'],
   ['backup', 'latchkey.backup'],
+  ['finish-restore'],
+  ['copy', '--to', 'sqlite:copy.db'],
   ['events', 'verify'],
   ['events', 'export'],
   ['events', 'follow'],

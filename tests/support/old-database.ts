@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { NO_MIGRATIONS, type NoMigrations } from 'kysely';
-import { inLongTransaction } from '../../packages/server/src/platform/database/backup/single-connection.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
+import { inLongTransaction } from '../../packages/server/src/platform/database/long-transaction.ts';
 import { migrate, migrations } from '../../packages/server/src/platform/database/migrate.ts';
 import { startPostgres } from './postgres.ts';
 import { temporaryDirectory } from './service.ts';

@@ -52,7 +52,8 @@ interface Owner {
 
 const startAttempts = 5;
 
-export async function createPostgresServers(): Promise<PostgresServers> {
+/** @param programs the directory of other programs than those from npm, readable for everybody */
+export async function createPostgresServers(programs?: string): Promise<PostgresServers> {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-postgres-'));
   removeAtExit(directory);
   // PostgreSQL refuses to run as root. The user `nobody` exists on every machine.
@@ -61,7 +62,7 @@ export async function createPostgresServers(): Promise<PostgresServers> {
     if (owner.uid !== undefined && owner.gid !== undefined) chownSync(path, owner.uid, owner.gid);
   };
   own(directory);
-  const binaries = await reachableBinaries(directory, owner);
+  const binaries = programs ?? (await reachableBinaries(directory, owner));
   const run = async (command: string[]) => {
     const process_ = spawn(command, { ...owner, cwd: directory, stdout: 'pipe', stderr: 'pipe' });
     const [out, error, code] = await Promise.all([

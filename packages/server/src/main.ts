@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { createContext } from './create-context.ts';
-import type { Work } from './operator/commands.ts';
+import type { Run } from './operator/commands.ts';
 import { claimPort } from './operator/listener.ts';
-import { loadKeys, migrateStore, openForCommand, openForService, type Store } from './operator/open-store.ts';
+import { migrateStore, openForCommand, openForService, type Store } from './operator/open-store.ts';
 import { write } from './operator/output.ts';
 import { createProgram } from './operator/program.ts';
 import { serve } from './operator/serve.ts';
@@ -11,7 +11,6 @@ import { type Config, storeNameOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import { processEnvironment, readEnvFile } from './platform/config/environment.ts';
 import type { Context } from './platform/context.ts';
-import { type Restored, restoreBackup } from './platform/database/backup/restore.ts';
 import { openClock } from './platform/database/clock.ts';
 import type { Database } from './platform/database/executor.ts';
 import { AuthError } from './platform/errors.ts';
@@ -30,8 +29,8 @@ const program = createProgram({
   readEnvFile,
   serve: runService,
   migrate: runMigrations,
-  runOnStore,
-  runWithRestored,
+  runOnStore: runnerWith({}),
+  runOnRestored: runnerWith({ finishesRestore: true }),
   print,
 });
 // Commander exits with 0 for help and version only; everything else is wrong usage.
@@ -78,35 +77,19 @@ async function runMigrations(): Promise<void> {
 }
 
 /** Makes the action of an operator's command on an existing database, whether or not the service is running. */
-function runOnStore<Received extends unknown[]>(work: Work<Received>) {
-  return async (...received: Received): Promise<void> => {
-    const config = readConfig();
-    process.stderr.write(`Store: ${storeNameOf(config)}\n`);
-    const log = createLogger('silent');
-    const { db, keys } = await openForCommand(config, log);
-    try {
-      await print(await work(await openContext(config, log, db, keys), ...received));
-    } finally {
-      await db.close();
-    }
-  };
-}
-
-/**
- * Restores a backup into the configured database, which may not exist yet; `finish` runs in the same transaction. The keys must be
- * there: new ones would be of no use to what is restored.
- */
-async function runWithRestored(
-  { file, anyKeys }: { readonly file: string; readonly anyKeys: boolean },
-  finish: (ctx: Context) => Promise<void>,
-): Promise<Restored> {
-  const config = readConfig();
-  process.stderr.write(`Store: ${storeNameOf(config)}\n`);
-  const keys = loadKeys(config);
-  const seal = { keys: keys.keys, anyKeys };
-  return restoreBackup({ url: config.databaseUrl, file, seal }, async (db) =>
-    finish(await openContext(config, createLogger('silent'), db, keys)),
-  );
+function runnerWith(options: { readonly finishesRestore?: boolean }): Run {
+  return (work) =>
+    async (...received) => {
+      const config = readConfig();
+      process.stderr.write(`Store: ${storeNameOf(config)}\n`);
+      const log = createLogger('silent');
+      const { db, keys } = await openForCommand(config, log, options);
+      try {
+        await print(await work(await openContext(config, log, db, keys), ...received));
+      } finally {
+        await db.close();
+      }
+    };
 }
 
 async function openContext(config: Config, log: Log, db: Database, keys: Store['keys']): Promise<Context> {

@@ -2,7 +2,6 @@
 
 import type { Command } from 'commander';
 import type { Context } from '../platform/context.ts';
-import type { Restored } from '../platform/database/backup/restore.ts';
 import type { PageRequest } from '../platform/database/pagination.ts';
 import { type Table, writeList } from './output.ts';
 
@@ -22,11 +21,8 @@ export interface Runners {
   readonly serve: () => Promise<void>;
   readonly migrate: () => Promise<void>;
   readonly runOnStore: Run;
-  /** Restores a backup into the configured database. `finish` runs in the same transaction. */
-  readonly runWithRestored: (
-    backup: { readonly file: string; readonly anyKeys: boolean },
-    finish: (ctx: Context) => Promise<void>,
-  ) => Promise<Restored>;
+  /** As `runOnStore`, on a restored database, too, and under any keys. */
+  readonly runOnRestored: Run;
   readonly print: (text: string) => Promise<void>;
 }
 

@@ -16,7 +16,7 @@ import { redact } from '../platform/telemetry/redact.ts';
 import { readConfig, unknownSettings } from '../settings.ts';
 import { settingsWarnings } from './announcement.ts';
 import { counted } from './commands.ts';
-import { loadKeys, missingKeyText } from './open-store.ts';
+import { loadKeys, missingKeyText, unfinishedRestoreText } from './open-store.ts';
 
 /** One thing that `doctor` looked at, with its result. */
 interface Check {
@@ -44,6 +44,7 @@ async function checkStore(config: Config, nodes: number): Promise<Check[]> {
       checkSchema(inspection),
       ...(clockAheadMs === null ? [] : [checkClock(clockAheadMs)]),
       checkCondition(await examineDatabase(config.databaseUrl)),
+      ...(inspection.pending.length === 0 ? await checkRestore(config) : []),
       ...(openToPublic === null ? [] : [checkAccess(openToPublic)]),
       ...(maxConnections === null ? [] : [checkConnections(config, nodes, maxConnections)]),
     ];
@@ -60,6 +61,11 @@ function checkCondition({ damage, unwritable }: Condition): Check {
   return unwritable === undefined
     ? ok('the database is not damaged and takes writes')
     : failed(`the database takes no writes: ${unwritable}`);
+}
+
+async function checkRestore(config: Config): Promise<Check[]> {
+  const text = await withReader(config.databaseUrl, (read) => unfinishedRestoreText(config, read));
+  return text === undefined ? [] : [failed(`${text}; until then the service does not start`)];
 }
 
 function checkSchema({ pending, later }: Inspection): Check {

@@ -9,6 +9,7 @@ import { openDatabase, openExistingDatabase } from '../platform/database/databas
 import type { Database, DatabaseOptions, Executor } from '../platform/database/executor.ts';
 import { isOutOfReach } from '../platform/database/postgres.ts';
 import { reachDeadlineMs, whenReachable } from '../platform/database/reachable.ts';
+import { isUnfinishedRestore } from '../platform/database/restore-guard.ts';
 import { lockStore } from '../platform/database/store-lock.ts';
 import type { Log } from '../platform/telemetry/log.ts';
 import { redact } from '../platform/telemetry/redact.ts';
@@ -49,17 +50,22 @@ export async function migrateStore(config: Config, log: Log): Promise<void> {
 }
 
 /**
- * For other commands: opens an existing database with its keys, whether or not the service is running.
+ * For other commands: opens an existing database with its keys, whether or not the service is running. Only `finish-restore` may open
+ * one that was restored, under any keys.
  * @throws {ConfigError}
  */
-export async function openForCommand(config: Config, log: Log): Promise<Store> {
+export async function openForCommand(
+  config: Config,
+  log: Log,
+  { finishesRestore = false } = {},
+): Promise<Store> {
   const options = { ...optionsOf(config, log), statementTimeoutMs: operatorStatementTimeoutMs };
   const db = await openExistingDatabase(config.databaseUrl, options).catch((error: Error) => {
     throw unopened(config, error);
   });
   try {
     const keys = loadKeys(config);
-    await requireSealingKeys(config, db.read, keys);
+    if (!finishesRestore) await requireUsable(config, db.read, keys);
     return { db, keys };
   } catch (error) {
     await db.close();
@@ -75,7 +81,7 @@ export function loadKeys(config: Config, { create = false }: { create?: boolean 
 
 async function withKeys(config: Config, db: Database, existing: Keys | undefined): Promise<Store> {
   try {
-    await requireSealingKeys(config, db.read, existing);
+    await requireUsable(config, db.read, existing);
     return { db, keys: existing ?? loadKeys(config, { create: true }) };
   } catch (error) {
     await db.close();
@@ -121,7 +127,7 @@ function unopened(config: Config, error: unknown): ConfigError {
 }
 
 /** @throws {ConfigError} if another process serves the SQLite file */
-function claimFile(config: Config): void {
+export function claimFile(config: Config): void {
   const file = sqliteFileOf(config);
   if (file === undefined) return;
   let isFree: boolean;
@@ -152,8 +158,14 @@ export async function missingKeyText(
   return `the security log of ${storeNameOf(config)} was sealed under the server key ${missing.keyId}, which is not here. Set LATCHKEY_KEYS to the keys of this store${keyFile}. A key that left the ring belongs in LATCHKEY_RETIRED_KEYS`;
 }
 
-/** @throws {ConfigError} for a store whose security log was sealed under keys that are not here */
-async function requireSealingKeys(config: Config, on: Executor, keys: Keys | undefined): Promise<void> {
-  const text = await missingKeyText(config, on, keys);
+/** What an operator reads about a restored database on which `finish-restore` has not run; undefined about every other one. */
+export const unfinishedRestoreText = async (config: Config, on: Executor): Promise<string | undefined> =>
+  (await isUnfinishedRestore(on))
+    ? `${storeNameOf(config)} was restored from a backup: run \`latchkey-server finish-restore\``
+    : undefined;
+
+/** @throws {ConfigError} for a restored store that is not ready, or one whose security log was sealed under keys that are not here */
+async function requireUsable(config: Config, on: Executor, keys: Keys | undefined): Promise<void> {
+  const text = (await unfinishedRestoreText(config, on)) ?? (await missingKeyText(config, on, keys));
   if (text !== undefined) throw new ConfigError(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
 }

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { backupCommands } from './backup.ts';
 import type { Runners } from './commands.ts';
 import { doctorCommand, healthCommand } from './doctor.ts';
 import { eventCommands } from './events.ts';
@@ -8,6 +7,7 @@ import { organizationCommands } from './organizations.ts';
 import { outboxCommand } from './outbox.ts';
 import { keyCommands } from './server-keys.ts';
 import { serviceCommands } from './services.ts';
+import { storeCommands } from './stores.ts';
 import { userCommands } from './users.ts';
 
 /** All commands of `latchkey-server`. The man page and the shell completions are generated from them. */
@@ -30,7 +30,7 @@ export function createProgram(runners: Runners): Command {
     .command('migrate')
     .description('create the database or bring it up to date, without running the service')
     .action(runners.migrate);
-  backupCommands(program, runners);
+  storeCommands(program, runners);
   userCommands(program, runOnStore);
   organizationCommands(program, runOnStore);
   outboxCommand(program, runOnStore);

@@ -5,7 +5,7 @@ import { databaseUpTo } from '../../../../tests/support/old-database.ts';
 import { until } from '../../../../tests/support/until.ts';
 import { startUpkeep } from '../app.ts';
 import { setDisabled } from '../identity/account/account.ts';
-import { inLongTransaction } from '../platform/database/backup/single-connection.ts';
+import { inLongTransaction } from '../platform/database/long-transaction.ts';
 import { announceKeyEnds } from './key-ends.ts';
 
 const ada = 'ada@example.com';

@@ -19,6 +19,7 @@ import { up as noAccessIndexes } from './migrations/0002-no-access-indexes-from-
 import { up as ordinals } from './migrations/0003-ordinals-from-0001.ts';
 import { up as logTotals } from './migrations/0004-log-totals-from-0003.ts';
 import { up as keyEnds } from './migrations/0005-key-ends-from-0003.ts';
+import { up as restoreGuard } from './migrations/0006-restore-guard-from-0003.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -32,6 +33,7 @@ export const migrations: Migrations = {
   '0003-ordinals-from-0001': { up: ordinals },
   '0004-log-totals-from-0003': { up: logTotals },
   '0005-key-ends-from-0003': { up: keyEnds },
+  '0006-restore-guard-from-0003': { up: restoreGuard },
 };
 
 export const migrationNames = Object.keys(migrations);

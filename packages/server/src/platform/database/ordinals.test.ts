@@ -5,7 +5,7 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { databaseUpTo } from '../../../../../tests/support/old-database.ts';
 import { mintHandle } from '../crypto/handle.ts';
-import { inLongTransaction } from './backup/single-connection.ts';
+import { inLongTransaction } from './long-transaction.ts';
 
 const day = 86_400_000;
 

@@ -6,6 +6,9 @@ import { findPrimary, onlyPrimary } from './postgres-primary.ts';
 const connectTimeoutSeconds = 2;
 const reconnectPauseMs = 250;
 
+/** What PostgreSQL calls the connection that each process of the service listens on. */
+export const listenerName = 'latchkey listener';
+
 /** An open connection; `lost` resolves when it is lost or given up. */
 interface Listening {
   readonly sql: postgres.Sql;
@@ -92,7 +95,7 @@ export class PostgresNotifications implements Notifications {
       connect_timeout: connectTimeoutSeconds,
       max_lifetime: null,
       fetch_types: false,
-      connection: { application_name: 'latchkey listener' },
+      connection: { application_name: listenerName },
       onclose: () => giveUp(),
       // Passed on to the connection, although the type does not list it. `sql.listen()` uses it, but gives up when the
       // database refuses the first attempt to reconnect.

@@ -143,6 +143,13 @@ const notify = gathered<readonly [channel: string, payload: string], unknown>(
   },
 );
 
+/** For a connection whose work may take long: the role may have timeouts of its own. */
+export const withoutTimeouts = {
+  statement_timeout: 0,
+  lock_timeout: 0,
+  idle_in_transaction_session_timeout: 0,
+} as const;
+
 /** Another program created the tables of migrations first, or (25P02) what happened before could not be looked at. */
 const migratedMeanwhile = new Set([...retryable, '42P07', '25P02']);
 
@@ -154,9 +161,7 @@ async function migrateOnce(
   url: string,
   { prepare = true, migrations }: Pick<DatabaseOptions, 'prepare' | 'migrations'>,
 ): Promise<void> {
-  // The role may have timeouts of its own.
-  const connection = { statement_timeout: 0, lock_timeout: 0, idle_in_transaction_session_timeout: 0 };
-  await withConnection(url, { ...onlyPrimary, prepare, connection }, async (sql) => {
+  await withConnection(url, { ...onlyPrimary, prepare, connection: withoutTimeouts }, async (sql) => {
     for (let attempts = 1; ; attempts++) {
       try {
         return await sql.begin((tx) => migrate(executorOn(tx, prepare), migrations));

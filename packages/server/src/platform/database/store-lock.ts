@@ -1,6 +1,8 @@
 import { Database as Connection, SQLiteError } from 'bun:sqlite';
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Executor } from './executor.ts';
+import { listenerName } from './postgres-notifications.ts';
 
 /** Open until this process ends, and with them the locks. */
 const held: Connection[] = [];
@@ -25,4 +27,22 @@ export function lockStore(path: string): boolean {
   }
   held.push(connection);
   return true;
+}
+
+/** A reason that the operator can act on. */
+export class StoreRefusal extends Error {}
+
+/**
+ * Refuses a PostgreSQL database that a process serves, and keeps others from starting on it until the transaction ends: each start takes
+ * this row to look for migrations. Every process that serves has a connection that listens.
+ * @throws {StoreRefusal}
+ */
+export async function requireUnserved(tx: Executor): Promise<void> {
+  await tx.run('SELECT FROM kysely_migration_lock FOR UPDATE', []);
+  const listeners = await tx.run(
+    `SELECT 1 AS found FROM pg_stat_activity WHERE datname = current_database() AND application_name = '${listenerName}'`,
+    [],
+  );
+  if (listeners.length > 0)
+    throw new StoreRefusal('a service uses the database: stop it on every node first');
 }

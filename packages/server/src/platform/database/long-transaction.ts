@@ -1,10 +1,14 @@
 import type { Database as Connection } from 'bun:sqlite';
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Executor } from '../executor.ts';
-import { asStoreError as asPostgresError, executorOn as executorOnPostgres } from '../postgres.ts';
-import { withConnection } from '../postgres-primary.ts';
-import { asStoreError as asSqliteError, connect, executorOn, whenFree } from '../sqlite.ts';
+import type { Executor } from './executor.ts';
+import {
+  asStoreError as asPostgresError,
+  executorOn as executorOnPostgres,
+  withoutTimeouts,
+} from './postgres.ts';
+import { onlyPrimary, withConnection } from './postgres-primary.ts';
+import { asStoreError as asSqliteError, connect, executorOn, whenFree } from './sqlite.ts';
 
 const busyDeadlineMs = 10_000;
 
@@ -50,11 +54,11 @@ function removeUnused(connection: Connection, path: string): void {
 }
 
 async function onPostgres<T>(url: string, work: (tx: Executor) => Promise<T>): Promise<T> {
-  const connection = { application_name: 'latchkey restore' };
+  const connection = { application_name: 'latchkey writer', ...withoutTimeouts };
   try {
     return await withConnection(
       url,
-      { connection },
+      { ...onlyPrimary, connection },
       async (sql) => (await sql.begin((tx) => work(executorOnPostgres(tx, true)))) as T,
     );
   } catch (error) {

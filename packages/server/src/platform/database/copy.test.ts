@@ -1,0 +1,205 @@
+import { expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import {
+  addPasskey,
+  isLive,
+  linkTokenFor,
+  newAuthenticator,
+  outcome,
+  passkeyLogin,
+  sameOrigin,
+  sessionCookieIn,
+  signInByMail,
+} from '../../../../../tests/support/account.ts';
+import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { codeFor, redeem, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
+import { feedService } from '../../../../../tests/support/feed.ts';
+import { createdKey } from '../../../../../tests/support/keys.ts';
+import { newDatabase } from '../../../../../tests/support/new-database.ts';
+import { databaseUpTo } from '../../../../../tests/support/old-database.ts';
+import { startPostgres } from '../../../../../tests/support/postgres.ts';
+import { introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
+import { temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+import { copyStore } from './copy.ts';
+import type { Dialect } from './executor.ts';
+import { inLongTransaction } from './long-transaction.ts';
+import { migrationNames } from './migrate.ts';
+import { requireUnserved } from './store-lock.ts';
+import { tableNames } from './stored-rows.ts';
+
+const emptyUrl = async (dialect: Dialect): Promise<string> =>
+  dialect === 'sqlite'
+    ? `sqlite:${join(temporaryDirectory(), 'copy.db')}`
+    : (await startPostgres()).createDatabase();
+
+const openCopy = (of: TestApp, dialect: Dialect, databaseUrl: string): Promise<TestApp> =>
+  openApp(dialect, { databaseUrl, settings: { LATCHKEY_KEYS: of.keys } });
+
+/** All rows, in an order that both databases have. */
+async function rowsOf({ ctx }: TestApp): Promise<Record<string, string[]>> {
+  const tables: Record<string, string[]> = {};
+  for (const table of tableNames) {
+    const rows = await ctx.db.read.run<object>(`SELECT * FROM "${table}"`, []);
+    tables[table] = rows.map((row) => JSON.stringify(Object.entries(row).toSorted())).toSorted();
+  }
+  return tables;
+}
+
+const codeIn = ({ body }: { body: { device_code: string } }): string => body.device_code;
+
+for (const [from, to] of [
+  ['sqlite', 'postgres'],
+  ['postgres', 'sqlite'],
+] as const) {
+  test(`from ${from} to ${to} every row is copied, and every token stays good`, async () => {
+    const app = await openApp(from);
+    const ada = await app.login('ada@example.com');
+    const cookie = sessionCookieIn(
+      await signInByMail(app, 'ada@example.com', { session: 'cookie', headers: sameOrigin }),
+    );
+    const authenticator = newAuthenticator(app);
+    await addPasskey(app, ada, authenticator);
+    const resource = 'https://tickets.example/api';
+    const tickets = await declareService(app.ctx, {
+      resource,
+      scopes: [{ name: 'tickets:read', sentence: 'Read tickets' }],
+      rights: ['delegate'],
+      reach: [resource],
+      redirectUris: [redirectUri],
+    });
+    const reader = await feedService(app);
+    await reader.read();
+    const key = await createdKey(app, await app.login('bob@example.com'));
+    const run = await startedRun(app, key.key, {
+      by: tickets.authorization,
+      scope: 'tickets:read',
+      resource,
+    });
+    const service = await app.ask('POST', '/token', {
+      form: { grant_type: 'client_credentials', scope: 'tickets:read', resource },
+      headers: { Authorization: tickets.authorization },
+    });
+    const linkToken = await linkTokenFor(app, 'carol@example.com');
+    await app.ask('POST', '/magic_link', { json: { email: 'dan@example.com' } });
+    const browser = await app.login('eve@example.com');
+    const approved = await app.ask('POST', '/device');
+    await app.api.call('approveDevice', {
+      accessToken: browser.access_token,
+      body: { user_code: approved.body.user_code },
+    });
+    const pending = await app.ask('POST', '/device');
+    const authorizationCode = await codeFor(app, browser, requestOf(tickets.id));
+    await app.ask('POST', '/revoke', { token: (await app.login('grace@example.com')).access_token });
+    const before = await rowsOf(app);
+    await app.close();
+
+    const url = await emptyUrl(to);
+    const counts = await copyStore(app.databaseUrl, url);
+    const copy = await openCopy(app, to, url);
+    expect(await rowsOf(copy)).toEqual(before);
+    expect(counts).toEqual(Object.fromEntries(tableNames.map((table) => [table, before[table]!.length])));
+    copy.pass(10);
+
+    expect(await isLive(copy, ada)).toBe(true);
+    expect((await copy.ask('GET', '/me', { cookie, headers: sameOrigin })).status).toBe(200);
+    expect((await copy.ask('GET', '/me', { token: key.key })).status).toBe(200);
+    for (const token of [run.access_token, service.body.access_token])
+      expect(await introspected(copy, token, tickets.authorization)).toMatchObject({ active: true });
+    const { refresh_token } = ada;
+    expect(outcome(await copy.ask('POST', '/refresh', { json: { refresh_token } }))).toBe('200');
+    expect(outcome(await refreshRun(copy, run.refresh_token, tickets.authorization))).toBe('200');
+    expect(outcome(await copy.ask('POST', '/magic_link/verify', { json: { token: linkToken } }))).toBe('200');
+    const waiting = (await copy.mails()).find((mail) => mail.to === 'dan@example.com');
+    const { token = '' } = waiting ?? {};
+    expect(outcome(await copy.ask('POST', '/magic_link/verify', { json: { token } }))).toBe('200');
+    const body = { user_code: pending.body.user_code };
+    await copy.api.call('approveDevice', { accessToken: browser.access_token, body });
+    for (const code of [codeIn(approved), codeIn(pending)])
+      expect(outcome(await copy.ask('POST', '/token', { json: { device_code: code } }))).toBe('200');
+    const headers = { Authorization: tickets.authorization };
+    expect(outcome(await redeem(copy, authorizationCode, {}, { headers }))).toBe('200');
+    expect(outcome(await passkeyLogin(copy, authenticator))).toBe('200');
+    expect(await reader.read(undefined, copy)).not.toEqual([]);
+
+    expect(outcome(await copy.ask('POST', '/revoke', { token: browser.access_token }))).toBe('204');
+    // What is new comes after all that was copied.
+    for (const [table, column] of [
+      ['events', 'position'],
+      ['sessions', 'ordinal'],
+      ['feed_events', 'seq'],
+    ] as const) {
+      const copied = before[table]!.map((row) => new Map<string, number>(JSON.parse(row)).get(column)!);
+      const all = await copy.ctx.db.read.run<{ at: number }>(`SELECT ${column} AS at FROM ${table}`, []);
+      const later = all.filter(({ at }) => at > Math.max(...copied));
+      expect([table, later.length > 0, all.length - later.length]).toEqual([table, true, copied.length]);
+    }
+    await copy.close();
+  });
+
+  test(`a copy from ${from} to ${to} refuses a database that has rows or another schema, and leaves it as it was`, async () => {
+    const app = await openApp(from);
+    await app.login('ada@example.com');
+    await app.close();
+    const used = await openApp(to);
+    await used.login('bob@example.com');
+    const before = await rowsOf(used);
+    await expect(copyStore(app.databaseUrl, used.databaseUrl)).rejects.toThrow('is not empty');
+    expect(await rowsOf(used)).toEqual(before);
+    await used.close();
+
+    const older = await databaseUpTo(to, migrationNames.at(-2)!);
+    await expect(copyStore(app.databaseUrl, older)).rejects.toThrow('of another release');
+    const foreign = await emptyUrl(to);
+    await inLongTransaction(foreign, (tx) => tx.run('CREATE TABLE others (id TEXT)', []));
+    await expect(copyStore(app.databaseUrl, foreign)).rejects.toThrow('is not empty');
+
+    const empty = await newDatabase(to);
+    await copyStore(app.databaseUrl, empty);
+    const copy = await openCopy(app, to, empty);
+    expect((await copy.ctx.db.read.run('SELECT id FROM users', [])).length).toBe(1);
+    await copy.close();
+  });
+
+  test(`a copy from ${from} to ${to} that fails leaves nothing, and can be repeated`, async () => {
+    const app = await openApp(from);
+    await app.login('ada@example.com');
+    await app.close();
+    // The last table to be copied is missing.
+    await inLongTransaction(app.databaseUrl, (tx) =>
+      tx.run('ALTER TABLE feed_acknowledgements RENAME TO renamed', []),
+    );
+    const url = await emptyUrl(to);
+    await expect(copyStore(app.databaseUrl, url)).rejects.toThrow();
+    if (to === 'sqlite') expect(existsSync(url.slice('sqlite:'.length))).toBe(false);
+    else {
+      const sql = postgres(url, { max: 1 });
+      expect([...(await sql`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`)]).toEqual([]);
+      await sql.end();
+    }
+    await inLongTransaction(app.databaseUrl, (tx) =>
+      tx.run('ALTER TABLE renamed RENAME TO feed_acknowledgements', []),
+    );
+    expect((await copyStore(app.databaseUrl, url))['users']).toBe(1);
+  });
+}
+
+test('a PostgreSQL database that a process serves is not copied, and none starts on it meanwhile', async () => {
+  const app = await openApp('postgres');
+  const end = app.ctx.db.notifications.listen('any', () => undefined);
+  const sql = postgres(app.databaseUrl, { max: 2 });
+  const listening = sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'latchkey listener' AND datname = current_database()`;
+  expect((await listening).length).toBeGreaterThan(0);
+  const url = await emptyUrl('sqlite');
+  await expect(copyStore(app.databaseUrl, url)).rejects.toThrow('a service uses the database');
+  end();
+  await app.close();
+  await inLongTransaction(app.databaseUrl, async (tx) => {
+    await requireUnserved(tx);
+    const starting = sql`SELECT FROM kysely_migration_lock FOR UPDATE NOWAIT`;
+    await expect(starting.execute()).rejects.toThrow('could not obtain lock');
+  });
+  await sql.end();
+});

@@ -1,0 +1,125 @@
+import { Database as Connection } from 'bun:sqlite';
+import type { Executor, Value } from './executor.ts';
+import { inLongTransaction } from './long-transaction.ts';
+import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
+import { executorOn as postgresExecutor, withoutTimeouts } from './postgres.ts';
+import { onlyPrimary, withConnection } from './postgres-primary.ts';
+import { executorOn as sqliteExecutor, whenFree } from './sqlite.ts';
+import { requireUnserved, StoreRefusal } from './store-lock.ts';
+import { tableNames, takeOverNumbers } from './stored-rows.ts';
+
+type Row = Readonly<Record<string, Value>>;
+
+/** A database at one moment. */
+interface Source extends Executor {
+  rows(table: string): AsyncIterable<Row> | Iterable<Row>;
+}
+
+/** How many rows are inserted at once. Their values stay below the 32,766 parameters of a SQLite statement. */
+const rowsPerStatement = 200;
+
+/** How long another process may keep the file busy, for example to recover it. */
+const busyDeadlineMs = 5_000;
+
+/**
+ * Copies all rows of a database that no service uses into an empty one of either kind, in one transaction, so whatever fails leaves the
+ * other as it was. Returns how many rows each table has.
+ * @throws {StoreRefusal} unless the one is unused and the other is empty
+ */
+export const copyStore = (from: string, to: string): Promise<Readonly<Record<string, number>>> =>
+  withSource(from, async (source) => {
+    await requireCurrent(source, 'the database to copy');
+    return inLongTransaction(to, async (tx) => {
+      await requireEmpty(tx);
+      await migrate(tx);
+      const counts: Record<string, number> = {};
+      for (const table of tableNames) counts[table] = await copyTable(source, tx, table);
+      await takeOverNumbers(source, tx);
+      return counts;
+    });
+  });
+
+const withSource = <T>(url: string, work: (source: Source) => Promise<T>): Promise<T> =>
+  url.startsWith('sqlite:') ? fromSqlite(url.slice('sqlite:'.length), work) : fromPostgres(url, work);
+
+async function fromSqlite<T>(path: string, work: (source: Source) => Promise<T>): Promise<T> {
+  const connection = await whenFree(busyDeadlineMs, () => new Connection(path, { readonly: true }));
+  try {
+    connection.run('BEGIN');
+    return await work({
+      ...sqliteExecutor(connection, undefined),
+      rows: (table) => connection.query<Row, []>(`SELECT * FROM "${table}"`).iterate(),
+    });
+  } finally {
+    connection.close();
+  }
+}
+
+async function fromPostgres<T>(url: string, work: (source: Source) => Promise<T>): Promise<T> {
+  const connection = { application_name: 'latchkey reader', ...withoutTimeouts };
+  return withConnection(url, { ...onlyPrimary, connection }, async (sql) => {
+    return (await sql.begin('isolation level repeatable read', async (tx) => {
+      const source = postgresExecutor(tx, false);
+      await requireUnserved(source);
+      return work({
+        ...source,
+        async *rows(table) {
+          const all = tx.unsafe<Row[]>(`SELECT * FROM "${table}"`);
+          for await (const rows of all.cursor(rowsPerStatement)) yield* rows;
+        },
+      });
+    })) as T;
+  });
+}
+
+async function copyTable(source: Source, tx: Executor, table: string): Promise<number> {
+  let count = 0;
+  let rows: Row[] = [];
+  const flush = async (): Promise<void> => {
+    if (rows.length > 0) await insert(tx, table, rows);
+    count += rows.length;
+    rows = [];
+  };
+  for await (const row of source.rows(table)) {
+    rows.push(row);
+    if (rows.length === rowsPerStatement) await flush();
+  }
+  await flush();
+  return count;
+}
+
+async function insert(tx: Executor, table: string, rows: readonly Row[]): Promise<void> {
+  const columns = Object.keys(rows[0]!);
+  const slot = (index: number): string => (tx.dialect === 'postgres' ? `$${index + 1}` : '?');
+  const tuples = rows.map(
+    (_, at) => `(${columns.map((_, column) => slot(at * columns.length + column)).join(', ')})`,
+  );
+  const names = columns.map((column) => `"${column}"`).join(', ');
+  const values = rows.flatMap((row) => columns.map((column) => row[column] ?? null));
+  await tx.run(`INSERT INTO "${table}" (${names}) VALUES ${tuples.join(', ')}`, values);
+}
+
+/** @throws {StoreRefusal} unless the database has the schema of this program */
+async function requireCurrent(on: Executor, what: string): Promise<void> {
+  const applied = await on.run<{ name: string }>(`${appliedMigrations} ORDER BY name`, []);
+  if (applied.map(({ name }) => name).join() !== migrationNames.join())
+    throw new StoreRefusal(`${what} is of another release of Latchkey`);
+}
+
+/** @throws {StoreRefusal} unless the database has no tables, or those of this program without a row */
+async function requireEmpty(tx: Executor): Promise<void> {
+  const tables = await tx.run<{ name: string }>(
+    tx.dialect === 'postgres'
+      ? 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()'
+      : "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'",
+    [],
+  );
+  if (tables.length === 0) return;
+  if (!tables.some(({ name }) => name === 'kysely_migration'))
+    throw new StoreRefusal('the database to fill is not empty');
+  await requireCurrent(tx, 'the database to fill');
+  for (const table of tableNames) {
+    const rows = await tx.run(`SELECT 1 AS found FROM "${table}" LIMIT 1`, []);
+    if (rows.length > 0) throw new StoreRefusal('the database to fill is not empty');
+  }
+}
