@@ -1,4 +1,4 @@
-// npm run test:faults [-- SECONDS [sqlite|postgres [SEED [FAULT]]]]: the long form of faults.test.ts. Without a store, both
+// npm run test:faults [-- SECONDS [sqlite|postgres [SEED [FAULT]]]]: as faults.long.test.ts, for so long. Without a store, both
 // one after the other. With a fault, such as 'kill -9 of a node', only that one.
 
 import { seed as chosenSeed } from '../support/seed.ts';
@@ -24,7 +24,7 @@ const print = (line: string): void => {
 /** Returns whether there was no violation. */
 async function runOn(store: Store): Promise<boolean> {
   print(`${seconds} s with faults, ${storeNames[store]}, seed ${seed}`);
-  const report = await runFaults({ store, seconds, seed, ...(fault === undefined ? {} : { only: [fault] }) });
+  const report = await runFaults({ store, seconds, seed, only: fault });
   const { operations, faults, skipped, violations, mailsSentAgain, serverErrors } = report;
   print('\noperation             done  refused  no answer');
   for (const [kind, { done, refused, unknown }] of Object.entries(operations).toSorted())

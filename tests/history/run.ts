@@ -1,4 +1,4 @@
-// npm run test:history [-- SECONDS [SEED]]: the long form of history.test.ts.
+// npm run test:history [-- SECONDS [SEED]]: as history.long.test.ts, for so long.
 
 import { seed as chosenSeed } from '../support/seed.ts';
 import { runHistory } from './run-history.ts';

@@ -1,13 +1,12 @@
 // What clients of three nodes and five services see while nodes and services are killed, connections break and transactions
-// commit late. The long form: npm run test:history.
+// commit late. For longer: npm run test:history.
 
 import { expect, test } from 'bun:test';
-import { isLong } from '../support/long.ts';
 import { seed } from '../support/seed.ts';
 import { endings } from './history.ts';
 import { runHistory } from './run-history.ts';
 
-const duration = { disturbedSeconds: isLong ? 45 : 4, calmSeconds: 0 };
+const duration = { disturbedSeconds: 45, calmSeconds: 0 };
 
 test('no token of any depth is accepted after its end, and no event of the feed is lost or out of order, whatever fails', async () => {
   const { violations, operations, faults, feedEvents, delays } = await runHistory(duration, seed);

@@ -7,7 +7,6 @@ import { sameOrigin } from '../support/account.ts';
 import { newPage } from '../support/browser.ts';
 import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '../support/guides.ts';
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { isLong } from '../support/long.ts';
 import { button, headed, newAddress, phone, signedIn } from '../support/people.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
@@ -192,7 +191,7 @@ test('one sign-in in a browser opens two applications, of which the account page
 });
 
 // Waits until each library reads the keys again.
-test.if(isLong)('after the signing keys were rotated at once, all of them sign people in', async () => {
+test('after the signing keys were rotated at once, all of them sign people in', async () => {
   const { code } = await runOperator(service.env, 'keys', 'rotate-signing', '--at-once');
   expect(code).toBe(0);
   for (const party of parties.values()) {
