@@ -1,4 +1,4 @@
-import { accountLimits, accountSettings } from './identity/account/settings.ts';
+import { accountSettings } from './identity/account/settings.ts';
 import { emailChangeLimits } from './identity/email-change/settings.ts';
 import { requestedMailLimits } from './identity/known-browsers/settings.ts';
 import { type Config, readConfigOf } from './platform/config/config.ts';
@@ -42,7 +42,6 @@ const declaredSettings = {
 export const rateLimitRules = {
   ...requestedMailLimits,
   ...emailChangeLimits,
-  ...accountLimits,
   ...noticeLimits,
   ...deviceLimits,
   ...authorizeLimits,

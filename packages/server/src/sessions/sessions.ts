@@ -1,10 +1,11 @@
 import { everything } from '@latchkey/contract/scopes';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Caller, Context } from '../platform/context.ts';
+import type { Caller, Context, Requester } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
 import { accountDisabled, accountGone, invalidCredential, invalidGrant } from '../platform/errors.ts';
 import { includesAny } from '../platform/values/scope.ts';
+import { takeForUser } from '../security-log/events/events.ts';
 import * as apps from './apps/store.ts';
 import type { StartedSession } from './starting.ts';
 import { sessionStatus } from './status.ts';
@@ -122,4 +123,24 @@ export async function lockAccountAs(
   if (status !== 'active') throw invalidCredential(status);
   if (!account) throw accountGone();
   return account;
+}
+
+/**
+ * Makes one change to an account and counts it against the rate limit for changes; a change that fails does not count.
+ * Returns the rate limit headers for the response.
+ * @throws {AuthError} `rate_limited`, and whatever `change` throws
+ */
+export async function limitingChanges<Changed>(
+  ctx: Context,
+  { caller, client }: Requester,
+  change: () => Promise<Changed>,
+): Promise<{ body: Changed; headers: Record<string, string> }> {
+  const limit = { limit: 'account_changes', subject: caller.userId, isReported: true } as const;
+  const counted = await takeForUser(ctx, { ...caller, client }, limit);
+  try {
+    return { body: await change(), headers: counted.headers };
+  } catch (error) {
+    await counted.refund();
+    throw error;
+  }
 }

@@ -43,6 +43,12 @@ export const sessionSettings = {
 };
 
 export const sessionLimits = {
+  account_changes: {
+    quota: 60,
+    windowSeconds: 60,
+    shared: true,
+    description: 'Changes to the profile, to names of passkeys and to keys, by account.',
+  },
   refreshes: {
     quota: 600,
     windowSeconds: 60,

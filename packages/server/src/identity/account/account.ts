@@ -3,13 +3,13 @@
 
 import type { Profile } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context, Requester } from '../../platform/context.ts';
+import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, accountDisabled, accountGone, conflict } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
-import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
+import { recordEvent } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed/feed.ts';
 import type { RevokedAllBy } from '../../sessions/revocation.ts';
 import { cookieOf, lockAccountAs, tokensOf } from '../../sessions/sessions.ts';
@@ -44,26 +44,6 @@ export async function lockAccount(tx: Executor, userId: string) {
   const [account] = await lockAccountRow(tx, { id: userId });
   if (!account) throw accountGone();
   return account;
-}
-
-/**
- * Makes one change to an account and counts it against the rate limit for changes; a change that fails does not count.
- * Returns the rate limit headers for the response.
- * @throws {AuthError} `rate_limited`, and whatever `change` throws
- */
-export async function limitingChanges<Changed>(
-  ctx: Context,
-  { caller, client }: Requester,
-  change: () => Promise<Changed>,
-): Promise<{ body: Changed; headers: Record<string, string> }> {
-  const limit = { limit: 'account_changes', subject: caller.userId, isReported: true } as const;
-  const counted = await takeForUser(ctx, { ...caller, client }, limit);
-  try {
-    return { body: await change(), headers: counted.headers };
-  } catch (error) {
-    await counted.refund();
-    throw error;
-  }
 }
 
 /**

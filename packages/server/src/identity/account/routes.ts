@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { ifNoneMatchIncludes } from '../../platform/values/entity-tag.ts';
-import { limitingChanges } from './account.ts';
+import { limitingChanges } from '../../sessions/sessions.ts';
 import { updateProfile, visibleTo } from './profile.ts';
 import { getUser, listUsers, lookupUser } from './users.ts';
 

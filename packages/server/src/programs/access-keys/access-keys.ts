@@ -1,14 +1,14 @@
 import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import { trustError } from '@latchkey/contract/key-trust';
 import type { CreatedKey, Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../../platform/context.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
-import { conflict } from '../../platform/errors.ts';
+import { conflict, invalidRequest } from '../../platform/errors.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
 import { startKey } from '../../sessions/access-keys.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
-import { requireTrustworthy } from '../federation/federation.ts';
 import * as store from './store.ts';
 
 /**
@@ -53,6 +53,17 @@ export async function createKey(
       last_used_at: null,
     };
   });
+}
+
+/**
+ * Requires an issuer that the operator lists, and claims that identify a job.
+ * @throws {AuthError} `invalid_request`
+ */
+function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
+  if (!config.trustedIssuers.includes(trust.issuer))
+    throw invalidRequest('trust.issuer: is not an issuer that this service trusts');
+  const error = trustError(trust);
+  if (error !== undefined) throw invalidRequest(`trust.claims: ${error}`);
 }
 
 const tooManyKeys = () => conflict(`An account can have at most ${fieldLimits.keys} keys. Remove one first.`);

@@ -1,8 +1,8 @@
 import { endpoints } from '@latchkey/contract/endpoints';
-import { limitingChanges } from '../../identity/account/account.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { revokeKey } from '../../sessions/revocation.ts';
+import { limitingChanges } from '../../sessions/sessions.ts';
 import { createKey, listKeys } from './access-keys.ts';
 
 export function accessKeyRoutes(api: Api, ctx: Context): void {

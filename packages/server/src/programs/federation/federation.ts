@@ -1,10 +1,9 @@
 // Programs that show a token of an issuer instead of a secret.
 
-import { trustError } from '@latchkey/contract/key-trust';
 import type { KeyTrust } from '@latchkey/contract/keys';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
-import { AuthError, type ErrorDetail, invalidGrant, invalidRequest } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail, invalidGrant } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordRefusedKey } from '../../sessions/access-keys.ts';
 import { findTrustingKey, type RunSubject } from '../../sessions/run-subject.ts';
@@ -12,17 +11,6 @@ import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
 import { assertionError, readClaims } from './assertion.ts';
 import type { Issuers } from './issuers.ts';
 import { untrustedClaim } from './trust.ts';
-
-/**
- * Requires an issuer that the operator lists, and claims that identify a job.
- * @throws {AuthError} `invalid_request`
- */
-export function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
-  if (!config.trustedIssuers.includes(trust.issuer))
-    throw invalidRequest('trust.issuer: is not an issuer that this service trusts');
-  const error = trustError(trust);
-  if (error !== undefined) throw invalidRequest(`trust.claims: ${error}`);
-}
 
 /**
  * The key that trusts the claims of an issuer's token, which is to stand for it. The caller learns nothing about what is wrong with token, key or issuer; the

@@ -1,10 +1,11 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { passkeyEndpoints, relatedOriginList } from '@latchkey/contract/passkeys';
-import { limitingChanges, signInResponse } from '../../identity/account/account.ts';
+import { signInResponse } from '../../identity/account/account.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { serveStaticPath } from '../../platform/http/static-path.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
+import { limitingChanges } from '../../sessions/sessions.ts';
 import { expectedOrigins } from './client-data.ts';
 import { listPasskeys, removePasskey, renamePasskey } from './passkeys.ts';
 import { registerPasskey, startRegistration } from './registration.ts';
