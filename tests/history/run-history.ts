@@ -2,7 +2,7 @@
 
 import { operations } from '@latchkey/client/operations';
 import type { FeedAnswer } from '@latchkey/contract/feed';
-import { writeFeedEvent } from '../../packages/server/src/security-log/feed/feed.ts';
+import { writeFeedEvent } from '../../packages/server/src/security-log/feed-events/feed-events.ts';
 import { randomFrom } from '../support/random.ts';
 import { basic } from '../support/services.ts';
 import { type Delays, delaysIn, violationsIn } from './checker.ts';

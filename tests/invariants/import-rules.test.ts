@@ -57,12 +57,11 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['http'],
     ['mail', 'token-endpoint'],
   ],
-  'security-log': [['events', 'feed'], ['notices']],
+  'security-log': [['events', 'feed-events'], ['notices']],
   services: [['service-keys'], ['clients', 'scopes', 'service-tokens']],
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['failures'], ['authorize', 'device', 'magic-links', 'passkeys']],
-  programs: [['runs'], ['federation'], ['access-keys']],
   trust: [['signing-keys'], ['discovery', 'feed', 'introspection', 'openid']],
   'whole-account': [['disowning', 'operators', 'personal-data']],
   'settings.ts': [['']],
@@ -91,17 +90,15 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
   'sign-in/magic-links': ['magic-links.ts', 'issuing.ts'],
   sessions: [
     'sessions.ts',
-    'access-keys.ts',
     'active-tokens.ts',
     'authentication-claims.ts',
     'ending.ts',
+    'keys/keys.ts',
     'listing.ts',
     'origins/store.ts',
     'policy.ts',
     'revocation.ts',
     'status.ts',
-    'starting-runs.ts',
-    'run-subject.ts',
     'starting.ts',
   ],
 };
@@ -227,7 +224,7 @@ const rules: Rule[] = [
           "q.selectFrom('sessions').where((e) => e('idle_expires_at', '>', p.now));",
       },
       {
-        [`${server}programs/runs/store.ts`]:
+        [`${server}programs/store.ts`]:
           'sql`SELECT 1 FROM sessions s WHERE s.session_epoch = u.session_epoch`;',
       },
       {
@@ -263,7 +260,7 @@ const rules: Rule[] = [
     bad: [
       { [`${server}sessions/sessions.ts`]: "import type { Call } from '../platform/http/pipeline.ts';" },
       {
-        [`${server}programs/runs/runs.ts`]:
+        [`${server}sessions/runs/runs.ts`]:
           "import type { Grant } from '../../platform/token-endpoint/grant.ts';",
       },
     ],

@@ -7,7 +7,7 @@ import { operations } from './operations.ts';
 import { requireOwnIssuer } from './own-address.ts';
 import { authorizationOf } from './service-key.ts';
 import type { Fetch } from './transport.ts';
-import { Feed } from './verify/feed.ts';
+import { Feed } from './verify/feed-reader.ts';
 import { isShareable, KeptAnswers, type Question } from './verify/kept-answers.ts';
 import { hashOf } from './verify/token-hash.ts';
 

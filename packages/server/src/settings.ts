@@ -11,12 +11,12 @@ import {
   type SettingText,
 } from './platform/config/settings.ts';
 import type { RateLimitName, Rules } from './platform/rate-limits/rules.ts';
-import { federationSettings } from './programs/federation/settings.ts';
-import { runLimits } from './programs/runs/settings.ts';
 import { eventSettings } from './security-log/events/settings.ts';
 import { noticeLimits } from './security-log/notices/settings.ts';
 import { clientLimits, clientSettings } from './services/clients/settings.ts';
 import { serviceTokenLimits } from './services/service-tokens/settings.ts';
+import { federationSettings } from './sessions/federation/settings.ts';
+import { runLimits } from './sessions/runs/settings.ts';
 import { sessionLimits, sessionSettings } from './sessions/settings.ts';
 import { authorizeLimits } from './sign-in/authorize/settings.ts';
 import { deviceLimits, deviceSettings } from './sign-in/device/settings.ts';

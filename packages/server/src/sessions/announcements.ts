@@ -1,7 +1,11 @@
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { type CredentialChange, type FeedEvent, writeFeedEvents } from '../security-log/feed/feed.ts';
+import {
+  type CredentialChange,
+  type FeedEvent,
+  writeFeedEvents,
+} from '../security-log/feed-events/feed-events.ts';
 
 type EndedSession = Pick<Tables['sessions'], 'id' | 'kind' | 'within_session_id'>;
 

@@ -10,7 +10,7 @@ import { AuthError, accountDisabled, accountGone, conflict } from '../../platfor
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
-import { writeFeedEvent } from '../../security-log/feed/feed.ts';
+import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import type { RevokedAllBy } from '../../sessions/revocation.ts';
 import { cookieOf, lockAccountAs, tokensOf } from '../../sessions/sessions.ts';
 import type { SignInOrigin, StartedSession } from '../../sessions/starting.ts';

@@ -6,7 +6,7 @@ import { AuthError, accountGone } from '../../platform/errors.ts';
 import { ifMatchHolds } from '../../platform/values/entity-tag.ts';
 import { holdsEverything, includesAny } from '../../platform/values/scope.ts';
 import { type EventDetail, recordChange } from '../../security-log/events/events.ts';
-import { writeFeedEvent } from '../../security-log/feed/feed.ts';
+import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
 import * as store from './store.ts';
 

@@ -9,7 +9,7 @@ import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
-import { writeFeedEvent } from '../../security-log/feed/feed.ts';
+import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { deleteNoticesToOthers, noticeTtlSeconds, notify } from '../../security-log/notices/notices.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
 import {

@@ -5,7 +5,7 @@ import { lockAccountRow } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { AuthError, conflict } from '../../platform/errors.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
-import { writeFeedEvent } from '../../security-log/feed/feed.ts';
+import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import * as store from './store.ts';
 
 const noSuchOrganization = (slug: string): AuthError =>

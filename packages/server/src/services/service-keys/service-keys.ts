@@ -8,7 +8,7 @@ import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, conflict } from '../../platform/errors.ts';
 import { spellingsOf } from '../../platform/values/resource.ts';
-import { feedStart } from '../../security-log/feed/feed.ts';
+import { feedStart } from '../../security-log/feed-events/feed-events.ts';
 import { authenticateService, newSecret, requireRight, type ServiceCredentials } from './authentication.ts';
 import { declareNames, withdrawAll } from './declarations.ts';
 import {

@@ -5,7 +5,7 @@ import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { conflict, invalidRequest, resourceNotFound } from '../../platform/errors.ts';
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
-import { type CredentialChange, writeFeedEvent } from '../../security-log/feed/feed.ts';
+import { type CredentialChange, writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { notify } from '../../security-log/notices/notices.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';

@@ -7,7 +7,7 @@ import { type FeedService, feedService } from '../../../../../tests/support/feed
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { random } from '../../../../../tests/support/seed.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
-import { writeFeedEvent } from '../../security-log/feed/feed.ts';
+import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 
 const user = (n: number | string) => `usr_${String(n).padStart(22, '0')}`;
 

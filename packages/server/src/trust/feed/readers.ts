@@ -3,7 +3,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { AuthError, conflict } from '../../platform/errors.ts';
-import type { FeedExtent } from '../../security-log/feed/feed.ts';
+import type { FeedExtent } from '../../security-log/feed-events/feed-events.ts';
 import * as store from './store.ts';
 
 /** How long events are kept, and so how long a service may be away. */

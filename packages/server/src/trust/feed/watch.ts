@@ -1,5 +1,5 @@
 import type { Context } from '../../platform/context.ts';
-import { type FeedExtent, listenToFeed, readExtent } from '../../security-log/feed/feed.ts';
+import { type FeedExtent, listenToFeed, readExtent } from '../../security-log/feed-events/feed-events.ts';
 
 /** How often a node looks for events while requests wait: the database may fail to wake it. */
 const pollMs = 100;

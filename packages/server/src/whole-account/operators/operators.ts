@@ -8,8 +8,8 @@ import type { Context } from '../../platform/context.ts';
 import type { PageRequest } from '../../platform/database/pagination.ts';
 import { listMailsTo } from '../../platform/mail/outbox.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
-import { listKeys } from '../../programs/access-keys/access-keys.ts';
 import { listEvents } from '../../security-log/events/reading.ts';
+import { listKeys } from '../../sessions/keys/keys.ts';
 import { listSessions } from '../../sessions/listing.ts';
 import { listPasskeys } from '../../sign-in/passkeys/passkeys.ts';
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases, openApp, openNodes, type TestApp } from '../../../../tests/support/app.ts';
-import { createdKey } from '../../../../tests/support/keys.ts';
-import { databaseUpTo } from '../../../../tests/support/old-database.ts';
-import { until } from '../../../../tests/support/until.ts';
-import { startUpkeep } from '../app.ts';
-import { setDisabled } from '../identity/account/account.ts';
-import { inLongTransaction } from '../platform/database/long-transaction.ts';
+import { onBothDatabases, openApp, openNodes, type TestApp } from '../../../../../tests/support/app.ts';
+import { createdKey } from '../../../../../tests/support/keys.ts';
+import { databaseUpTo } from '../../../../../tests/support/old-database.ts';
+import { until } from '../../../../../tests/support/until.ts';
+import { startUpkeep } from '../../app.ts';
+import { setDisabled } from '../../identity/account/account.ts';
+import { inLongTransaction } from '../../platform/database/long-transaction.ts';
 import { announceKeyEnds } from './key-ends.ts';
 
 const ada = 'ada@example.com';

@@ -1,12 +1,12 @@
 // Tells the owners of keys that a key is about to expire.
 
-import type { Context } from '../platform/context.ts';
-import { lockAccountRow } from '../platform/database/locks.ts';
-import { composeMessage } from '../platform/mail/compose.ts';
-import type { Template } from '../platform/mail/message.ts';
-import { repeat } from '../platform/timers.ts';
-import { mailOwner, referenceOf, writerForOwner } from '../security-log/notices/notices.ts';
-import * as store from './store.ts';
+import type { Context } from '../../platform/context.ts';
+import { lockAccountRow } from '../../platform/database/locks.ts';
+import { composeMessage } from '../../platform/mail/compose.ts';
+import type { Template } from '../../platform/mail/message.ts';
+import { repeat } from '../../platform/timers.ts';
+import { mailOwner, referenceOf, writerForOwner } from '../../security-log/notices/notices.ts';
+import * as store from '../store.ts';
 
 export const keyEndsTemplate = 'key_ends';
 

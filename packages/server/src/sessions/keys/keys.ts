@@ -7,8 +7,8 @@ import type { Context, Requester } from '../../platform/context.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import { conflict, invalidRequest } from '../../platform/errors.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
-import { startKey } from '../../sessions/access-keys.ts';
-import { lockAccountAs } from '../../sessions/sessions.ts';
+import { lockAccountAs } from '../sessions.ts';
+import { startKey } from './starting.ts';
 import * as store from './store.ts';
 
 /**

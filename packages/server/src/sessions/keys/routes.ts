@@ -1,9 +1,9 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { revokeKey } from '../../sessions/revocation.ts';
-import { limitingChanges } from '../../sessions/sessions.ts';
-import { createKey, listKeys } from './access-keys.ts';
+import { revokeKey } from '../revocation.ts';
+import { limitingChanges } from '../sessions.ts';
+import { createKey, listKeys } from './keys.ts';
 
 export function accessKeyRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.createKey, (call) => limitingChanges(ctx, call, () => createKey(ctx, call, call.body)));

@@ -1,5 +1,5 @@
 // What services read about accounts: readers.ts (who reads, and how far they have read), watch.ts (waiting for events),
-// sets.ts (the events on the wire). Events are written by security-log/feed/.
+// sets.ts (the events on the wire). Events are written by security-log/feed-events/.
 
 import type { FeedAnswer, FeedRequest } from '@latchkey/contract/feed';
 import type { CallingService, Context } from '../../platform/context.ts';

@@ -6,8 +6,8 @@ import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../.
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/revocation.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { endRunsOfService } from '../revocation.ts';
 
 let people = 0;
 const someone = () => `lives-${people++}@example.com`;

@@ -1,19 +1,19 @@
 // Keys: sessions of programs, without refresh tokens.
 
 import type { KeyTrust } from '@latchkey/contract/keys';
-import type { Context, Requester } from '../platform/context.ts';
-import { subjectBytes } from '../platform/crypto/handle.ts';
-import { sha256 } from '../platform/crypto/hash.ts';
-import type { Executor } from '../platform/database/executor.ts';
-import type { Tables } from '../platform/database/schema.ts';
-import type { ClientInfo } from '../platform/values/client-info.ts';
-import { recordEvent, recordOncePerHour, recordOncePerHourIn } from '../security-log/events/events.ts';
-import { notify } from '../security-log/notices/notices.ts';
-import { announceNewKey } from './announcements.ts';
-import { type KeyRow, keyDetail } from './ending.ts';
-import { whyNotStarted } from './starting.ts';
-import * as store from './store.ts';
-import { keyOf, sessionIdOf, storedScope } from './tokens.ts';
+import type { Context, Requester } from '../../platform/context.ts';
+import { subjectBytes } from '../../platform/crypto/handle.ts';
+import { sha256 } from '../../platform/crypto/hash.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import type { Tables } from '../../platform/database/schema.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { recordEvent, recordOncePerHour, recordOncePerHourIn } from '../../security-log/events/events.ts';
+import { notify } from '../../security-log/notices/notices.ts';
+import { announceNewKey } from '../announcements.ts';
+import { type KeyRow, keyDetail } from '../ending.ts';
+import { whyNotStarted } from '../starting.ts';
+import * as store from '../store.ts';
+import { keyOf, sessionIdOf, storedScope } from '../tokens.ts';
 
 /** A key to be made. */
 interface NewKey {

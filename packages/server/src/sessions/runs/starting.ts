@@ -1,19 +1,19 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { IssuedToken } from '@latchkey/contract/tokens';
-import type { Context } from '../platform/context.ts';
-import { subjectBytes } from '../platform/crypto/handle.ts';
-import type { Executor } from '../platform/database/executor.ts';
-import { lockAccountRow } from '../platform/database/locks.ts';
-import { AuthError, conflict } from '../platform/errors.ts';
-import type { ClientInfo } from '../platform/values/client-info.ts';
-import { holdAccess } from '../services/scopes/scopes.ts';
-import { recordUsedKey } from './access-keys.ts';
-import { recordEnd, recordRun } from './ending.ts';
-import { recordUse } from './last-use.ts';
-import { findActive, type RunSubject } from './run-subject.ts';
-import * as store from './runs/store.ts';
-import * as sessions from './store.ts';
-import { runTokensOf, sessionIdOf } from './tokens.ts';
+import type { Context } from '../../platform/context.ts';
+import { subjectBytes } from '../../platform/crypto/handle.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { lockAccountRow } from '../../platform/database/locks.ts';
+import { AuthError, conflict } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { holdAccess } from '../../services/scopes/scopes.ts';
+import { recordEnd, recordRun } from '../ending.ts';
+import { recordUsedKey } from '../keys/starting.ts';
+import { recordUse } from '../last-use.ts';
+import * as sessions from '../store.ts';
+import { runTokensOf, sessionIdOf } from '../tokens.ts';
+import * as store from './store.ts';
+import { findActive, type RunSubject } from './subject.ts';
 
 /** A run to be made. */
 export interface NewRun {

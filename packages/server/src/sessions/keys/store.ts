@@ -4,7 +4,7 @@ import type { Dialect } from '../../platform/database/executor.ts';
 import type { PlaceInList } from '../../platform/database/pagination.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { statement } from '../../platform/database/statement.ts';
-import { isActive } from '../../sessions/status.ts';
+import { isActive } from '../status.ts';
 
 /** The keys of a user that would be accepted now. */
 const activeKeys = (

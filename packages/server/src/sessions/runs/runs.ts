@@ -9,9 +9,9 @@ import { isSameResource } from '../../platform/values/resource.ts';
 import { holdsEverything, isWithin } from '../../platform/values/scope.ts';
 import { takeForUser } from '../../security-log/events/events.ts';
 import { checkAuthorizationDetails, resolveAccess } from '../../services/scopes/scopes.ts';
-import type { RunSubject } from '../../sessions/run-subject.ts';
-import { startRun } from '../../sessions/starting-runs.ts';
 import { areDetailsWithin } from './details.ts';
+import { startRun } from './starting.ts';
+import type { RunSubject } from './subject.ts';
 
 /** The requested run. Without a service, a program narrows its own token. */
 export interface RequestedRun {

@@ -3,8 +3,8 @@ import type { CallingService, Context } from '../../platform/context.ts';
 import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { type Grant, type GrantCall, readRunRequest } from '../../platform/token-endpoint/grant.ts';
 import { authenticateService, requireDelegation } from '../../services/service-keys/service-keys.ts';
-import { findRunSubject, type RunSubject } from '../../sessions/run-subject.ts';
 import { exchangeToken } from './runs.ts';
+import { findRunSubject, type RunSubject } from './subject.ts';
 
 /** The token exchange grant. @see RFC 8693 section 2.1 */
 export const tokenExchangeGrant: Grant<IssuedToken> = {

@@ -1,14 +1,14 @@
 import type { KeyTrust } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
-import type { Context } from '../platform/context.ts';
-import type { Executor } from '../platform/database/executor.ts';
-import { AuthError } from '../platform/errors.ts';
-import { parseTrust } from './access-keys.ts';
-import { authenticate, readCredential } from './authentication.ts';
-import { recordUse } from './last-use.ts';
-import { sessionStatus } from './status.ts';
-import * as store from './store.ts';
-import { readToken } from './tokens.ts';
+import type { Context } from '../../platform/context.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError } from '../../platform/errors.ts';
+import { authenticate, readCredential } from '../authentication.ts';
+import { parseTrust } from '../keys/starting.ts';
+import { recordUse } from '../last-use.ts';
+import { sessionStatus } from '../status.ts';
+import * as store from '../store.ts';
+import { readToken } from '../tokens.ts';
 
 type StoredSession = Awaited<ReturnType<typeof store.findSession>>[number];
 
