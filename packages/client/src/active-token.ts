@@ -1,4 +1,5 @@
 import type { Organization } from '@latchkey/contract/organizations';
+import { type Check, isBoolean, isNumber, isText, listOf, objectWith } from './answers.ts';
 import { LatchkeyError } from './errors.ts';
 
 /** A membership of the user. Store the `id`: after an organization is deleted, another one can get its slug. */
@@ -80,22 +81,9 @@ export function parseVerification(body: unknown): Verification {
   return body as ActiveToken;
 }
 
-type Check = (value: unknown) => boolean;
-
-const isText = (value: unknown): value is string => typeof value === 'string';
-const isNumber = (value: unknown): value is number => Number.isFinite(value);
-const isBoolean: Check = (value) => typeof value === 'boolean';
 const membersOf = (value: unknown) => Object(value) as Record<string, unknown>;
 
-const listOf =
-  (isItem: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(isItem);
-
-const isOrganization: Check = (value) => {
-  const { id, slug, role } = membersOf(value);
-  return isText(id) && isText(slug) && isText(role);
-};
+const isOrganization = objectWith({ id: isText, slug: isText, role: isText });
 
 /** A loop, because recursion would end with the stack on a response of a hundred thousand actors. */
 const isActor: Check = (value) => {
@@ -117,7 +105,7 @@ const memberChecks: Readonly<Record<string, Check>> = {
   organizations: listOf(isOrganization),
   organizations_truncated: isBoolean,
   act: isActor,
-  authorization_details: listOf((value) => isText(membersOf(value)['type'])),
+  authorization_details: listOf(objectWith({ type: isText })),
   within: listOf(isText),
 };
 

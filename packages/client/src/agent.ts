@@ -3,11 +3,12 @@
 import { type IncomingMessage, request } from 'node:http';
 import { isAbsolute } from 'node:path';
 import type { IssuedToken } from '@latchkey/contract/tokens';
+import { checkedAnswer, isIssuedToken, objectWith } from './answers.ts';
 import { serverOrigin } from './api.ts';
 import { unlessAborted } from './clock.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import { authorizedCalls, type CallOptions, type Session } from './session.ts';
-import { checkedToken, type WantedToken } from './token-exchange.ts';
+import type { WantedToken } from './token-exchange.ts';
 import { maxAnswerBytes, parseJson } from './transport.ts';
 
 /** A program of the same person that keeps their login and hands out tokens that allow less. */
@@ -32,19 +33,21 @@ const timeoutMs = 300_000;
  */
 export async function connectAgent(address: string, signal?: AbortSignal): Promise<Agent> {
   const target = targetOf(address);
-  const { server } = Object(await ask(target, 'GET', '/agent', undefined, signal)) as { server?: unknown };
-  if (!isServer(server)) throw new LatchkeyError('not_latchkey', notAgent(target.name));
+  const answer = await ask(target, 'GET', '/agent', undefined, signal);
+  const { server } = checkedAnswer<{ server: string }>(answer, isAgent, notAgent(target.name));
   return { server, token: (wanted = {}) => requestToken(target, wanted) };
 }
 
 /** Whether it is the address of a server, in the form used throughout this package. */
-function isServer(address: unknown): address is string {
+function isServer(address: unknown): boolean {
   try {
     return typeof address === 'string' && serverOrigin(address) === address;
   } catch {
     return false;
   }
 }
+
+const isAgent = objectWith({ server: isServer });
 
 export interface AgentSessionOptions extends CallOptions, Omit<WantedToken, 'signal'> {
   /** The value of `LATCHKEY_AGENT`. */
@@ -129,7 +132,7 @@ async function requestToken(
   { signal, expiresInSeconds, ...wanted }: WantedToken & { readonly server?: string },
 ): Promise<IssuedToken> {
   const answer = await ask(target, 'POST', '/token', { ...wanted, expires_in: expiresInSeconds }, signal);
-  return checkedToken(answer, notAgent(target.name));
+  return checkedAnswer(answer, isIssuedToken, notAgent(target.name));
 }
 
 const notAgent = (name: string): string => `${name} is not an agent.`;

@@ -3,10 +3,11 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { openApp } from '../../../tests/support/app.ts';
 import { apiOf, codeOf, fetchOf } from '../../../tests/support/client.ts';
 import { turns } from '../../../tests/support/turns.ts';
+import { answers } from './answers.ts';
 import { type Api, createApi, serverOrigin } from './api.ts';
 import { credentialStore } from './credentials.ts';
 import type { LatchkeyError } from './errors.ts';
-import { operations } from './operations.ts';
+import { type OperationId, operations } from './operations.ts';
 import { revokeToken } from './revoke-token.ts';
 import { openSession } from './session.ts';
 import { memoryStorage } from './storage/memory-storage.ts';
@@ -186,6 +187,40 @@ test("once the user is known, calls with another user's credential are refused",
   expect(await codeOf(api.call('getProfile', { accessToken: theirs }))).toBe('precondition_failed');
   expect((await api.call('updateProfile', { accessToken, body: { name: 'Ada L' } })).id).toBe(userId);
   await service.close();
+});
+
+test('an answer with a missing or mistyped member is not_latchkey, and so are tokens too long to store or send', async () => {
+  const answering = (body: unknown) =>
+    createApi({
+      server: 'https://login.example',
+      fetch: async () => Response.json(body, { headers: { 'X-Request-Id': 'r' } }),
+    });
+  for (const id of Object.keys(answers) as OperationId[])
+    for (const body of [{}, [], null, 'x', { sessions: [7], next_cursor: null }, { next_cursor: null }])
+      expect([id, body, await codeOf(answering(body).call(id))]).toEqual([id, body, 'not_latchkey']);
+  const profile = { id: 'usr_a', email: null, created_at: '2026-01-15T12:00:00.000Z' };
+  const tokens = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer', expires_in: 60 };
+  expect(await answering(profile).call('getProfile')).toEqual(profile as never);
+  expect(await answering(tokens).call('refresh')).toEqual(tokens as never);
+  const refused = [
+    [profile, { id: 7 }, 'getProfile'],
+    [profile, { name: {} }, 'getProfile'],
+    ...[
+      { access_token: 'a'.repeat(1_025) },
+      { refresh_token: 'r'.repeat(1_025) },
+      { access_token: 'a\nb' },
+      { refresh_token: 'r s' },
+      { access_token: '' },
+      { expires_in: 1e300 },
+      { expires_in: -1 },
+      { expires_in: '60' },
+    ].map((changed) => [tokens, changed, 'refresh'] as const),
+  ] as const;
+  for (const [whole, changed, id] of refused)
+    expect([changed, await codeOf(answering({ ...whole, ...changed }).call(id))]).toEqual([
+      changed,
+      'not_latchkey',
+    ]);
 });
 
 test('the operations match the contract in method and path', () => {

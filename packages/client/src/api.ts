@@ -2,6 +2,7 @@ import type {
   pageHeader as contractPageHeader,
   userHeader as contractUserHeader,
 } from '@latchkey/contract/endpoint';
+import { answers, checkedAnswer } from './answers.ts';
 import { isLoopbackHost, runtimeFetch } from './loopback.ts';
 import {
   type Answer,
@@ -142,6 +143,9 @@ export function createApi({
       signal: signal ?? null,
     };
     const answer = await send(fillPath(path, params) + search, init, input.timeoutMs);
+    const check = answers[id];
+    if (check)
+      checkedAnswer(answer.body, check, `The answer of ${origin} to ${init.method} ${path} is malformed.`);
     return { body: answer.body as never, headers: answer.headers };
   };
 

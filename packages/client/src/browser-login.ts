@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { TokenSet } from '@latchkey/contract/tokens';
+import { checkedAnswer, isTokenSet } from './answers.ts';
 import type { Api } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
-import { checkedTokens, newIdempotencyKey } from './credentials.ts';
+import { newIdempotencyKey } from './credentials.ts';
 import type { LoginOptions } from './device-login.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 import { type Arrival, type LoopbackListener, listenOnLoopback } from './loopback-listener.ts';
@@ -185,7 +186,7 @@ async function redeem({ api, clock, listener, verifier }: Waiting, code: string)
   for (const pause of [...retryPausesMs, undefined]) {
     try {
       const { body } = await api.send(operations.issueToken.path, init);
-      return checkedTokens(body);
+      return checkedAnswer(body, isTokenSet, 'The response contains no tokens.');
     } catch (error) {
       if (pause === undefined || !(error instanceof LatchkeyError && error.retryable)) throw error;
       const ms = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);

@@ -1,5 +1,4 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
-import { LatchkeyError } from './errors.ts';
 
 interface StoredMembers {
   /** The origin of the service, like `https://login.example`. */
@@ -263,29 +262,6 @@ export const hasSameRefreshRequest = (one: StoredLogin | null, other: StoredLogi
 /** An unguessable key for one request and its retries. @internal */
 export const newIdempotencyKey = (): string =>
   btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
-
-/** No access token lives this long, and any date computed from it is still valid. */
-const maxLifetimeSeconds = 2 ** 31;
-/** Whether it is a number of seconds that a token can live. @internal */
-export const isLifetime = (value: unknown): value is number =>
-  typeof value === 'number' && value >= 0 && value <= maxLifetimeSeconds;
-/** Several times the longest token of the service: a stored one must leave room for other logins. */
-const maxTokenLength = 1_024;
-/** Whether it is text that a header can carry, and no longer than a token. @see RFC 6749 appendix A @internal */
-export const isToken = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= maxTokenLength && /^[\x21-\x7e]+$/.test(value);
-
-/**
- * A token response with every member that is needed later.
- * @throws {LatchkeyError} `not_latchkey`
- * @internal
- */
-export function checkedTokens(answer: unknown): TokenSet {
-  const { access_token, refresh_token, expires_in } = Object(answer) as Partial<TokenSet>;
-  if (!isToken(access_token) || !isToken(refresh_token) || !isLifetime(expires_in))
-    throw new LatchkeyError('not_latchkey', 'The response contains no tokens.');
-  return answer as TokenSet;
-}
 
 /**
  * The members of a stored login that a token response brings, with a new idempotency key. Store them in one write,

@@ -1,7 +1,7 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Api } from './api.ts';
 import { aborted, type Clock, inTime, systemClock, unlessAborted } from './clock.ts';
-import { checkedTokens, isToken, newIdempotencyKey } from './credentials.ts';
+import { newIdempotencyKey } from './credentials.ts';
 import { hasCode, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import type { Answer } from './operations.ts';
 import { requireOwnAddress } from './own-address.ts';
@@ -81,11 +81,8 @@ const defaultIntervalSeconds = 5;
 const maxDoubledSeconds = 15;
 /** The maximum of the service, and less than the read timeout of common proxies. */
 const maxHoldSeconds = 25;
-const maxUserCodeLength = 64;
 /** For an aborted start to be cancelled at the service. */
 const abandonMs = 2_000;
-/** The longest lifetime that a service can set. Beyond it, a login that nobody approves would not end. */
-const maxLifetimeSeconds = 86_400;
 /** Lifetimes of the code to wait, so that a clock at twice the right speed does not give up early. */
 const lifetimesToWait = 2;
 
@@ -111,11 +108,12 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
       confirmation: askConfirmationCode ? true : undefined,
     },
   });
-  const response = await unlessAborted(request, signal).catch(async (error: unknown) => {
+  const started = await unlessAborted(request, signal).catch(async (error: unknown) => {
     if (hasCode(error, 'aborted')) await abandon(api, request);
     throw error;
   });
-  const started = checkedAuthorization(api.server, response);
+  const verificationUri = requireOwnAddress(api.server, started.verification_uri);
+  const verificationUriComplete = requireOwnAddress(api.server, started.verification_uri_complete);
   const intervalSeconds = started.interval > 0 ? started.interval : defaultIntervalSeconds;
   const polling: Polling = {
     api,
@@ -128,8 +126,8 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
   };
   return {
     userCode: started.user_code,
-    verificationUri: started.verification_uri,
-    verificationUriComplete: started.verification_uri_complete,
+    verificationUri,
+    verificationUriComplete,
     expiresInSeconds: started.expires_in,
     intervalSeconds,
     tokens: (pollOptions = {}) => pollForTokens(polling, pollOptions),
@@ -144,28 +142,6 @@ const abandon = (api: Api, request: Promise<Answer<'startDeviceAuthorization'>>)
     abandonMs,
     () => new Error('no response in time'),
   ).catch(() => {});
-
-/** @throws {LatchkeyError} `not_latchkey` for a missing or malformed member, `wrong_address` for a page of another origin */
-function checkedAuthorization(server: string, response: Answer<'startDeviceAuthorization'>): typeof response {
-  const { device_code, user_code, verification_uri, verification_uri_complete, expires_in, interval } =
-    Object(response) as typeof response;
-  const isComplete =
-    isToken(device_code) &&
-    isToken(user_code) &&
-    user_code.length <= maxUserCodeLength &&
-    isSeconds(expires_in) &&
-    expires_in > 0 &&
-    (interval === undefined || isSeconds(interval));
-  if (!isComplete) throw new LatchkeyError('not_latchkey', 'The response does not start a device login.');
-  return {
-    ...response,
-    verification_uri: requireOwnAddress(server, verification_uri),
-    verification_uri_complete: requireOwnAddress(server, verification_uri_complete),
-  };
-}
-
-const isSeconds = (value: unknown): boolean =>
-  typeof value === 'number' && value >= 0 && value <= maxLifetimeSeconds;
 
 interface Polling {
   readonly api: Api;
@@ -225,7 +201,7 @@ async function pollOnce(
   confirmationCode: string | undefined,
 ): Promise<TokenSet | LatchkeyError> {
   try {
-    const tokens = await api.call('issueToken', {
+    return await api.call('issueToken', {
       body: { device_code: deviceCode, confirmation_code: confirmationCode },
       headers: {
         'Idempotency-Key': idempotencyKey,
@@ -234,7 +210,6 @@ async function pollOnce(
       signal,
       timeoutMs: api.timeoutMs + holdSeconds * 1000,
     });
-    return checkedTokens(tokens);
   } catch (error) {
     if (error instanceof LatchkeyError && canPollAgain(error)) return error;
     if (confirmationCode !== undefined && hasCode(error, 'access_denied'))

@@ -2,7 +2,6 @@ import type { Api } from './api.ts';
 import type { Clock } from './clock.ts';
 import {
   type CredentialStore,
-  checkedTokens,
   hasSameRefreshRequest,
   type StoredLogin,
   type StoredSession,
@@ -136,7 +135,7 @@ async function requestSuccessor(
         signal,
         timeoutMs,
       });
-      return tokenMembers(checkedTokens(answer), requestedAt, api.serverTime());
+      return tokenMembers(answer, requestedAt, api.serverTime());
     } catch (error) {
       const pause = pausesMs[tries];
       if (pause === undefined || !(error instanceof LatchkeyError) || !error.retryable) throw error;

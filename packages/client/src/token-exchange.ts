@@ -3,9 +3,9 @@ import type {
   tokenExchangeGrantType as contractGrantType,
   IssuedToken,
 } from '@latchkey/contract/tokens';
+import { checkedAnswer, isIssuedToken } from './answers.ts';
 import type { Api } from './api.ts';
-import { isLifetime, isToken } from './credentials.ts';
-import { hasCode, LatchkeyError } from './errors.ts';
+import { hasCode } from './errors.ts';
 import { operations } from './operations.ts';
 import type { Session } from './session.ts';
 import { formOf } from './transport.ts';
@@ -75,7 +75,7 @@ export async function requestRun(
     body: formOf({ ...grant, scope, resource, expires_in: expiresInSeconds?.toString() }),
     signal: signal ?? null,
   });
-  return checkedToken(body, 'The response contains no token.');
+  return checkedAnswer(body, isIssuedToken, 'The response contains no token.');
 }
 
 /**
@@ -87,11 +87,4 @@ async function acceptedToken(session: Session, signal: AbortSignal | undefined):
     if (!hasCode(error, 'insufficient_scope')) throw error;
   });
   return session.accessToken({ signal });
-}
-
-/** @throws {LatchkeyError} `not_latchkey`, with this message @internal */
-export function checkedToken(answer: unknown, message: string): IssuedToken {
-  const { access_token, expires_in } = Object(answer) as Partial<IssuedToken>;
-  if (isToken(access_token) && isLifetime(expires_in)) return answer as IssuedToken;
-  throw new LatchkeyError('not_latchkey', message);
 }

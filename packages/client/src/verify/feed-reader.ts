@@ -1,7 +1,8 @@
 import type { FeedAnswer } from '@latchkey/contract/feed';
+import { checkedAnswer, isNumber, objectWith } from '../answers.ts';
 import type { Api } from '../api.ts';
 import { aborted, type Clock } from '../clock.ts';
-import { LatchkeyError } from '../errors.ts';
+import type { LatchkeyError } from '../errors.ts';
 import { operations } from '../operations.ts';
 import { readEvent } from './events.ts';
 import type { KeptAnswers } from './kept-answers.ts';
@@ -135,7 +136,7 @@ export class Feed {
       },
       timeoutMs + maxServerWaitMs,
     );
-    const answer = parseAnswer(body);
+    const answer = checkedAnswer<ReadAnswer>(body, isFeedAnswer, 'The answer of the feed is incomplete.');
     // Nothing is known of a moment that had not come when the answer was sent.
     const after = Math.min(answer.after, monotonic() - sent.monotonic);
     if (signal.aborted) throw aborted(signal);
@@ -188,15 +189,4 @@ interface ReadAnswer extends Pick<FeedAnswer, 'after' | 'begun'> {
   readonly sets: Readonly<Record<string, unknown>>;
 }
 
-/** @throws {LatchkeyError} `not_latchkey` */
-function parseAnswer(body: unknown): ReadAnswer {
-  const { sets, after, begun } = Object(body) as Record<string, unknown>;
-  const isWellFormed =
-    typeof sets === 'object' &&
-    sets !== null &&
-    !Array.isArray(sets) &&
-    typeof after === 'number' &&
-    Number.isFinite(after);
-  if (!isWellFormed) throw new LatchkeyError('not_latchkey', 'The answer of the feed is incomplete.');
-  return { sets: sets as Record<string, unknown>, after, ...(begun === true ? { begun } : {}) };
-}
+const isFeedAnswer = objectWith({ sets: objectWith({}), after: isNumber });
