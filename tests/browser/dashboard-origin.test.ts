@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import type { Home } from '../support/cli.ts';
-import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '../support/guides.ts';
+import {
+  codeBlocks,
+  exampleText,
+  expectParts,
+  openTerminal,
+  readerOf,
+  startBlock,
+} from '../support/guides.ts';
 import { codeIn, mailTo } from '../support/http.ts';
 import {
   button,
@@ -127,7 +134,7 @@ describe('a dashboard on another origin of the same site', () => {
   });
 
   test('is the program of the guide', async () => {
-    expect(await codeBlocks(document, 'js')).toEqual([await exampleText('dashboard/page.js')]);
+    await expectParts(document, 'js', 'dashboard/page.js');
     expect(await codeBlocks(document, 'ts')).toEqual([await exampleText('dashboard/tokens.ts')]);
     const [start = '', , , ...more] = await codeBlocks(document, 'sh');
     expect([start, more]).toEqual(['LATCHKEY_ALLOWED_ORIGINS=http://localhost:3000 npm start\n', []]);

@@ -10,6 +10,7 @@ import { storedSession } from '../support/client.ts';
 import {
   codeBlocks,
   exampleText,
+  expectParts,
   openTerminal,
   readerOf,
   startBlock,
@@ -112,11 +113,7 @@ describe('the quick start', () => {
     await until(async () => statusOf(await terminal.run(after)) === 401, 'the refusal of the token');
   });
 
-  test('shows a part of the service that it runs', async () => {
-    const [block = '', ...more] = await codeBlocks('docs/quick-start.md', 'ts');
-    expect(more).toEqual([]);
-    expect(await exampleText('node.ts')).toContain(block);
-  });
+  test('shows a part of the service that it runs', () => expectParts('docs/quick-start.md', 'ts', 'node.ts'));
 });
 
 describe('a command line of your own', () => {
@@ -243,7 +240,7 @@ describe('checking tokens with nothing but HTTP', () => {
   test.skipIf(!python)(
     `the Python service answers 200, 401, 403 and 503${python ? '' : ': skipped, because python3 was not found'}`,
     async () => {
-      expect(await codeBlocks(document, 'python')).toEqual([await exampleText('service.py')]);
+      await expectParts(document, 'python', 'service.py');
       await reader.serve(blocks[2] ?? '');
       const call = async (given: string) =>
         reader.terminal.run((blocks[3] ?? '').replace('$token', given.replaceAll("'", '')));
@@ -356,7 +353,7 @@ describe('helping a person who cannot sign in', () => {
   afterAll(() => reader.close());
 
   test('a support session goes as the guide says, by the program and by the command', async () => {
-    expect(await codeBlocks(document, 'ts')).toEqual([await exampleText('support.ts')]);
+    await expectParts(document, 'ts', 'support.ts');
     const [register = '', look = '', signOut = '', disable = '', enable = '', show = '', ...more] =
       await codeBlocks(document, 'sh');
     expect(more).toEqual([]);

@@ -1,5 +1,6 @@
 // The programs and commands of the documents, run as a reader would run them.
 
+import { expect } from 'bun:test';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Subprocess, spawn } from 'bun';
@@ -19,6 +20,13 @@ export async function codeBlocks(document: string, language: string): Promise<st
 }
 
 export const exampleText = (name: string): Promise<string> => Bun.file(join(root, 'examples', name)).text();
+
+/** Expects a document to show parts of an example, and nothing else in that language. */
+export async function expectParts(document: string, language: string, name: string): Promise<void> {
+  const [blocks, example] = await Promise.all([codeBlocks(document, language), exampleText(name)]);
+  expect(blocks).not.toEqual([]);
+  for (const block of blocks) expect(example).toContain(block);
+}
 
 /** A home whose current directory looks like a checkout. */
 export function checkoutHome(env: Readonly<Record<string, string>> = {}): Home {
