@@ -45,7 +45,9 @@ async function account(email: string) {
 
 /** The addresses that contain a text, by `users list`. */
 async function listed(search: string): Promise<string[]> {
-  const lines = (await run('npx latchkey-server users list --json')).split('\n').filter((line) => line.startsWith('{'));
+  const lines = (await run('npx latchkey-server users list --json'))
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
   const emails = lines.map((line) => (JSON.parse(line) as { id: string; email: string }).email);
   return emails.filter((email) => email.includes(search)).sort();
 }
