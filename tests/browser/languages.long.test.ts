@@ -10,7 +10,6 @@ import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
 import { mailTexts } from '../../packages/server/src/platform/mail/texts/texts.ts';
 import { newPage } from '../support/browser.ts';
 import { apiAt } from '../support/http.ts';
-import { isLong } from '../support/long.ts';
 import { mainStates } from '../support/page-states/languages.ts';
 import { newAddress, pressed, signedIn, titled } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -77,10 +76,10 @@ async function violationsOf(page: Page): Promise<string[]> {
   return (result.value as AxeResults).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }
 
-/** States that axe-core looks at in `npm run test:long`: one for each kind of page. */
+/** States that axe-core looks at: one for each kind of page. */
 const checkedByAxe = ['login', 'not-me', 'device', 'account-forms'];
 
-test.each(isLong ? [...languages] : (['en', 'de'] as const))(
+test.each([...languages])(
   'in %s no button is cut on a small phone, and axe-core finds nothing',
   async (language) => {
     const page = await newPage({ locale: language, viewport: smallPhone });
@@ -93,7 +92,7 @@ test.each(isLong ? [...languages] : (['en', 'de'] as const))(
       opened.push(name);
       expect(await page.locator('html').getAttribute('lang')).toBe(language);
       const complaints = await complaintsAbout(page);
-      if (checkedByAxe.includes(name) && isLong) complaints.push(...(await violationsOf(page)));
+      if (checkedByAxe.includes(name)) complaints.push(...(await violationsOf(page)));
       if (complaints.length > 0) found.push([name, complaints]);
     }
     expect(found).toEqual([]);
