@@ -8,8 +8,7 @@ import { newId, systemRandom } from '../../packages/server/src/platform/crypto/r
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { macBeforeNext, sealChain, sealEvent } from '../../packages/server/src/security-log/events/chain.ts';
 import { insertEvent, lockChain, updateChain } from '../../packages/server/src/security-log/events/store.ts';
-import { listBrowserOrigins } from '../../packages/server/src/sessions/origins/store.ts';
-import { insertSession } from '../../packages/server/src/sessions/store.ts';
+import { insertSession, listBrowserOrigins } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 
 const dayMs = 24 * 3600 * 1000;

@@ -88,19 +88,7 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
   'identity/account': ['account.ts', 'users.ts'],
   'sign-in/magic-links': ['magic-links.ts', 'issuing.ts'],
-  sessions: [
-    'sessions.ts',
-    'active-tokens.ts',
-    'authentication-claims.ts',
-    'ending.ts',
-    'keys/keys.ts',
-    'listing.ts',
-    'origins/store.ts',
-    'policy.ts',
-    'revocation.ts',
-    'status.ts',
-    'starting.ts',
-  ],
+  sessions: ['sessions.ts', 'active-tokens.ts', 'ending.ts', 'keys/keys.ts', 'starting.ts', 'status.ts'],
 };
 
 const publicFilesOf = (module: string): string[] =>

@@ -13,7 +13,7 @@ import {
   rotateServiceKey,
   setService,
 } from '../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../sessions/revocation.ts';
+import { endRunsOfService } from '../sessions/ending.ts';
 import { printsList, type Run, withArgument } from './commands.ts';
 import { shortTime, type Table, timeOf, write, writeSecret } from './output.ts';
 

@@ -2,6 +2,7 @@ import type { AuthorizationDetails } from '@latchkey/contract/authorization-deta
 import { everything } from '@latchkey/contract/scopes';
 import type { Caller, CallingService, Context } from '../platform/context.ts';
 import type { Tables } from '../platform/database/schema.ts';
+import { inSeconds } from '../platform/values/in-seconds.ts';
 import { isSameResource } from '../platform/values/resource.ts';
 import { findServiceToken, type ServiceToken } from '../services/service-tokens/service-tokens.ts';
 import { recordUse } from './last-use.ts';
@@ -129,4 +130,31 @@ export async function findRun(ctx: Context, id: string): Promise<ActiveRun | und
     within: withinOf(session.path),
     endsAt: Math.min(session.idle_expires_at, session.path_ends_at ?? Number.POSITIVE_INFINITY),
   };
+}
+
+/** How and when a user signed in, in milliseconds since 1970. */
+export interface Authentication {
+  readonly method: Tables['sessions']['method'];
+  readonly startedAt: number;
+}
+
+/**
+ * When and how the user authenticated. Empty for a code: it only proves that someone approved a program, in another session and
+ * some time ago.
+ * @see RFC 8176, RFC 9470 section 6.2
+ */
+export function authenticationClaims({ method, startedAt }: Authentication) {
+  const auth_time = inSeconds(startedAt);
+  switch (method) {
+    case 'passkey':
+      return { auth_time, amr: ['pop', 'user', 'mfa'], acr: 'phr' as const };
+    case 'magic_link':
+    case 'email_code':
+      return { auth_time, amr: ['otp'] };
+    case 'device_code':
+    case 'browser_code':
+    case 'key':
+    case 'token_exchange':
+      return {};
+  }
 }

@@ -11,7 +11,7 @@ import { notify } from '../security-log/notices/notices.ts';
 import { proveClient } from '../services/clients/clients.ts';
 import { type RepeatedAccess, requireOwnAccess, withRequestedScope } from '../services/scopes/scopes.ts';
 import { authenticateService, requireDelegation } from '../services/service-keys/service-keys.ts';
-import { endStolenSession } from './revocation.ts';
+import { endStolenSession } from './ending.ts';
 import { type SessionState, type SessionStatus, sessionStatus } from './status.ts';
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf, tokenSetOf } from './tokens.ts';

@@ -8,8 +8,6 @@ import {
   refuseAuthorizationDetails,
   requireParameter,
 } from '../platform/token-endpoint/grant.ts';
-import { listSessions } from './listing.ts';
-import { refresh } from './refresh.ts';
 import {
   type CancelDeviceCode,
   endSession,
@@ -17,8 +15,9 @@ import {
   revokeByToken,
   revokeSession,
   type WithdrawApproval,
-} from './revocation.ts';
-import type { AddIdentityToken } from './sessions.ts';
+} from './ending.ts';
+import { refresh } from './refresh.ts';
+import { type AddIdentityToken, listSessions } from './sessions.ts';
 
 /** The refresh token grant. @see RFC 6749 section 6 */
 export const refreshGrant = (addIdentityToken: AddIdentityToken): Grant<TokenSet> => ({

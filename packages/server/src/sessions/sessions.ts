@@ -1,16 +1,16 @@
 import { everything } from '@latchkey/contract/scopes';
+import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Caller, Context, Requester } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { lockAccountRow } from '../platform/database/locks.ts';
-import { accountDisabled, accountGone, invalidCredential, invalidGrant } from '../platform/errors.ts';
+import { type PageRequest, paginate, placeOf } from '../platform/database/pagination.ts';
+import { AuthError, accountGone, bearerChallenge, invalidCredential } from '../platform/errors.ts';
 import { includesAny } from '../platform/values/scope.ts';
 import { takeForUser } from '../security-log/events/events.ts';
-import * as apps from './apps/store.ts';
-import type { StartedSession } from './starting.ts';
 import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
-import { sessionCookieOf, sessionIdOf, tokenSetOf } from './tokens.ts';
+import { parseDetails, sessionIdOf, withinOf } from './tokens.ts';
 
 export { sessionIdOf };
 
@@ -41,7 +41,7 @@ export async function hasAppSession(
   { scope, resource }: { readonly scope: string; readonly resource: string | null },
 ): Promise<boolean> {
   const names = scope.split(' ');
-  const active = await apps.listAccessOfClient(ctx.db.read, {
+  const active = await store.listAccessOfClient(ctx.db.read, {
     user_id: userId,
     client_id: clientId,
     now: ctx.clock(),
@@ -60,31 +60,6 @@ export type AddIdentityToken = (
   tokens: TokenSet,
   nonce: string | null,
 ) => Promise<TokenSet>;
-
-/** The first tokens of a session that was just started. */
-export const tokensOf = (ctx: Context, session: StartedSession): TokenSet =>
-  tokenSetOf(ctx, session.secret, session.rotation);
-
-/** The cookie of a browser session that was just started. */
-export const cookieOf = (ctx: Context, session: StartedSession): string =>
-  sessionCookieOf(ctx, session.secret);
-
-/**
- * The first tokens of the session started with this secret again, as long as its first refresh token is unspent.
- * @throws {AuthError} `invalid_grant`, `account_disabled`
- */
-export async function repeatFirstTokens(
-  ctx: Context,
-  secret: Buffer,
-  requestedScope: string | null,
-): Promise<TokenSet> {
-  const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(secret) });
-  const status = session ? sessionStatus(session, ctx.clock()) : 'ended';
-  if (status === 'disabled') throw accountDisabled();
-  if (!session || status === 'ended' || session.generation !== 1)
-    throw invalidGrant('The tokens of this sign-in have already been used.')('ended');
-  return tokenSetOf(ctx, secret, { ...session, scope: requestedScope });
-}
 
 /** For the operator: whether an account has a session or key that was not revoked, be it expired or not. */
 export const hasSessions = async (ctx: Context, userId: string): Promise<boolean> =>
@@ -144,3 +119,73 @@ export async function limitingChanges<Changed>(
     throw error;
   }
 }
+
+/** One page of a user's active sessions, newest first. `sessionId` is the current one, if the user asks. */
+export async function listSessions(
+  ctx: Context,
+  { userId, sessionId }: { readonly userId: string; readonly sessionId?: string },
+  page: PageRequest,
+): Promise<{ sessions: Session[]; next_cursor: string | null }> {
+  const rows = await store.listSessions(ctx.db.read, {
+    user_id: userId,
+    now: ctx.clock(),
+    ...placeOf(page, { time: Number.MAX_SAFE_INTEGER, id: 'ses_' }),
+  });
+  const { entries, next_cursor } = paginate(rows, page.limit, ({ created_at: time, id }) => ({ time, id }));
+  const sessions = entries.map((row) => ({
+    id: row.id,
+    kind: row.kind,
+    method: row.method,
+    client_name: row.client_name,
+    device_name: row.device_name,
+    ip_address: row.ip_address,
+    user_agent: row.user_agent,
+    created_at: new Date(row.created_at).toISOString(),
+    last_used_at: new Date(row.last_used_at).toISOString(),
+    current: row.id === sessionId,
+    scope: row.scope ?? everything,
+    resource: row.resource,
+    ...(row.client_id === null ? {} : { client_id: row.client_id }),
+    ...(row.path === null
+      ? {}
+      : { within: withinOf(row.path), authorization_details: parseDetails(row.authorization_details) }),
+  }));
+  return { sessions, next_cursor };
+}
+
+/**
+ * Requires a browser session whose sign-in is recent.
+ * @throws {AuthError} `insufficient_user_authentication`
+ * @see RFC 9470 section 3
+ */
+export function requireRecentSignIn(ctx: Context, caller: Caller): void {
+  const { recentLoginTtlSeconds } = ctx.config;
+  if (!isSignedInWithin(ctx, caller, recentLoginTtlSeconds)) throw signInRequired(recentLoginTtlSeconds);
+}
+
+/** Whether the caller is a browser session whose sign-in is at most this old. */
+export const isSignedInWithin = (ctx: Context, caller: Caller, maxAgeSeconds: number): boolean =>
+  caller.kind === 'browser' && ctx.clock() - caller.authenticatedAt <= maxAgeSeconds * 1000;
+
+/** The error for a sign-in that is too old. */
+export const signInRequired = (maxAgeSeconds: number): AuthError =>
+  insufficientAuthentication('This operation requires a recent sign-in by passkey or email.', maxAgeSeconds);
+
+/**
+ * Refuses device sessions: some decisions belong to a person in a browser, not to a program.
+ * @throws {AuthError} `insufficient_user_authentication`
+ */
+export function requireBrowserSession(ctx: Context, caller: Caller): void {
+  if (caller.kind === 'browser') return;
+  throw insufficientAuthentication(
+    'This operation requires a session that was started in a browser.',
+    ctx.config.recentLoginTtlSeconds,
+  );
+}
+
+const insufficientAuthentication = (description: string, maxAge: number): AuthError =>
+  new AuthError('insufficient_user_authentication', description, {
+    headers: {
+      'WWW-Authenticate': `${bearerChallenge}, error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"`,
+    },
+  });

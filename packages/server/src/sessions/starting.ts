@@ -1,4 +1,5 @@
 import type { loginKinds, loginMethods } from '@latchkey/contract/sessions';
+import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { readHandle, subjectBytes } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
@@ -10,10 +11,10 @@ import { programOf } from '../platform/values/user-agent.ts';
 import { type NewEvent, recordEvent } from '../security-log/events/events.ts';
 import { type Notice, notify } from '../security-log/notices/notices.ts';
 import { recordEnd } from './ending.ts';
-import * as places from './origins/store.ts';
 import { moveRuns } from './runs/store.ts';
+import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
-import { type Rotation, sessionIdOf, storedScope } from './tokens.ts';
+import { type Rotation, sessionCookieOf, sessionIdOf, storedScope, tokenSetOf } from './tokens.ts';
 
 export interface NewSession {
   readonly userId: string;
@@ -103,8 +104,8 @@ async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> 
   if (session.kind === 'device') return true;
   const compared = { user_id: session.userId };
   const earlier = session.clientId
-    ? await places.listAppOrigins(tx, { ...compared, client_id: session.clientId })
-    : await places.listBrowserOrigins(tx, compared);
+    ? await store.listAppOrigins(tx, { ...compared, client_id: session.clientId })
+    : await store.listBrowserOrigins(tx, compared);
   return !isKnownPlace(session.client, earlier);
 }
 
@@ -193,3 +194,28 @@ const isKnownPlace = ({ ipAddress, userAgent }: ClientInfo, earlier: readonly Pl
       programOf(place.user_agent) === programOf(userAgent) &&
       (place.ip_address === ipAddress || sameNetwork(place.ip_address, ipAddress)),
   );
+
+/** The first tokens of a session that was just started. */
+export const tokensOf = (ctx: Context, session: StartedSession): TokenSet =>
+  tokenSetOf(ctx, session.secret, session.rotation);
+
+/** The cookie of a browser session that was just started. */
+export const cookieOf = (ctx: Context, session: StartedSession): string =>
+  sessionCookieOf(ctx, session.secret);
+
+/**
+ * The first tokens of the session started with this secret again, as long as its first refresh token is unspent.
+ * @throws {AuthError} `invalid_grant`, `account_disabled`
+ */
+export async function repeatFirstTokens(
+  ctx: Context,
+  secret: Buffer,
+  requestedScope: string | null,
+): Promise<TokenSet> {
+  const [session] = await store.findSession(ctx.db.read, { id: sessionIdOf(secret) });
+  const status = session ? sessionStatus(session, ctx.clock()) : 'ended';
+  if (status === 'disabled') throw accountDisabled();
+  if (!session || status === 'ended' || session.generation !== 1)
+    throw invalidGrant('The tokens of this sign-in have already been used.')('ended');
+  return tokenSetOf(ctx, secret, { ...session, scope: requestedScope });
+}

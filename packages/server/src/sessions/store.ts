@@ -340,3 +340,71 @@ export const sweepSessions = sweepStatement<{ before: number; distrusted_before:
 export const findAccountState = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select(['disabled_at']).where('id', '=', p.id),
 );
+
+/** The accounts with active sessions of a client, by ascending id. */
+export const listAccountsOfClient = statement<{ client_id: string; now: number }>()((db, p, dialect) =>
+  db
+    .selectFrom('sessions')
+    .select('user_id')
+    .distinct()
+    .where('client_id', '=', p.client_id)
+    .where(isActive(p.now, dialect, { end: 'expires_at' }))
+    .orderBy('user_id'),
+);
+
+/** What the newest active sessions of a client in one account may do. */
+export const listAccessOfClient = statement<{
+  client_id: string;
+  user_id: string;
+  now: number;
+  limit: number;
+}>()((db, p, dialect) =>
+  db
+    .selectFrom('sessions')
+    .select(['scope', 'resource'])
+    .where('user_id', '=', p.user_id)
+    .where('client_id', '=', p.client_id)
+    .where(isActive(p.now, dialect))
+    // By the index of the account: a client may have the sessions of everybody.
+    .orderBy('created_at', 'desc')
+    .limit(p.limit),
+);
+
+/** Ends the active sessions of a client in one account; a row for each. */
+export const endSessionsOfClient = statement<{ client_id: string; user_id: string; now: number }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('sessions')
+      .set({ revoked_at: p.now, idle_expires_at: p.now })
+      .where('client_id', '=', p.client_id)
+      .where('user_id', '=', p.user_id)
+      .where(isActive(p.now, dialect, { end: 'expires_at' }))
+      .returning(endedColumns),
+);
+
+/** How many of the account's newest sign-ins a new one is compared with. */
+const maxCompared = 100;
+
+/** The origins of the user's newest browser sign-ins, ended sessions included, stolen and disowned ones excluded. */
+export const listBrowserOrigins = statement<{ user_id: string }>()((db, p) =>
+  db
+    .selectFrom('sessions')
+    .select(['ip_address', 'user_agent'])
+    .where('user_id', '=', p.user_id)
+    .where('kind', '=', sql.lit('browser'))
+    .where('distrusted_as', 'is', null)
+    .orderBy('created_at', 'desc')
+    .limit(sql.lit(maxCompared)),
+);
+
+/** The origins of the user's newest sign-ins to an application, ended ones included, stolen and disowned ones excluded. */
+export const listAppOrigins = statement<{ user_id: string; client_id: string }>()((db, p) =>
+  db
+    .selectFrom('sessions')
+    .select(['ip_address', 'user_agent'])
+    .where('user_id', '=', p.user_id)
+    .where('client_id', '=', p.client_id)
+    .where('distrusted_as', 'is', null)
+    .orderBy('created_at', 'desc')
+    .limit(sql.lit(maxCompared)),
+);

@@ -11,9 +11,9 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
-import type { RevokedAllBy } from '../../sessions/revocation.ts';
-import { cookieOf, lockAccountAs, tokensOf } from '../../sessions/sessions.ts';
-import type { SignInOrigin, StartedSession } from '../../sessions/starting.ts';
+import type { RevokedAllBy } from '../../sessions/ending.ts';
+import { lockAccountAs } from '../../sessions/sessions.ts';
+import { cookieOf, type SignInOrigin, type StartedSession, tokensOf } from '../../sessions/starting.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
 import {

@@ -3,7 +3,7 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
-import { endRunsOfService } from '../../sessions/revocation.ts';
+import { endRunsOfService } from '../../sessions/ending.ts';
 import { listServices, revokeService } from './service-keys.ts';
 
 const uri = (name: string) => `https://${name}.example`;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { basic, changeService, declareService } from '../../../../../tests/support/services.ts';
 import { until } from '../../../../../tests/support/until.ts';
-import { endRunsOfService } from '../../sessions/revocation.ts';
+import { endRunsOfService } from '../../sessions/ending.ts';
 import {
   findResource,
   findScopes,

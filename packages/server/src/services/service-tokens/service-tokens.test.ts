@@ -3,7 +3,7 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { exchange, introspected } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
-import { endRunsOfService } from '../../sessions/revocation.ts';
+import { endRunsOfService } from '../../sessions/ending.ts';
 import { revokeService } from '../service-keys/service-keys.ts';
 
 const ticketsUri = 'https://tickets.example/api';

@@ -5,7 +5,7 @@ import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { AuthError, type ErrorDetail, invalidGrant } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { recordRefusedKey } from '../keys/starting.ts';
+import { recordRefusedKey } from '../keys/keys.ts';
 import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
 import { findTrustingKey, type RunSubject } from '../runs/subject.ts';
 import { assertionError, readClaims } from './assertion.ts';

@@ -6,7 +6,7 @@ import { createdKey, wantedKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../revocation.ts';
+import { endRunsOfService } from '../ending.ts';
 
 let people = 0;
 const someone = () => `keys-${people++}@example.com`;

@@ -1,27 +1,40 @@
+// Keys: sessions of programs, without refresh tokens.
+
 import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { trustError } from '@latchkey/contract/key-trust';
 import type { CreatedKey, Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../../platform/context.ts';
+import { subjectBytes } from '../../platform/crypto/handle.ts';
+import { sha256 } from '../../platform/crypto/hash.ts';
+import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
+import type { Tables } from '../../platform/database/schema.ts';
 import { conflict, invalidRequest } from '../../platform/errors.ts';
+import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { recordEvent, recordOncePerHour, recordOncePerHourIn } from '../../security-log/events/events.ts';
+import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
+import { notify } from '../../security-log/notices/notices.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
+import { type KeyRow, keyDetail, keyEvent } from '../ending.ts';
 import { lockAccountAs } from '../sessions.ts';
-import { startKey } from './starting.ts';
+import { whyNotStarted } from '../starting.ts';
+import * as sessions from '../store.ts';
+import { keyOf, sessionIdOf, storedScope } from '../tokens.ts';
 import * as store from './store.ts';
 
 /**
- * Creates a key for the caller's account. The result is the only time the key is shown.
+ * Creates a key for the caller's account. The result is the only time the key is shown; it has none if tokens of an issuer stand for
+ * it.
  * @throws {AuthError} `invalid_request` for an issuer or claims that no key can trust; `invalid_scope`, `invalid_target`, `invalid_authorization_details`; `conflict` when the account has
  * too many
  */
 export async function createKey(
   ctx: Context,
-  by: Requester,
+  { caller, client }: Requester,
   { name, expires_in, trust, ...requested }: NewKey,
 ): Promise<CreatedKey> {
-  const { caller } = by;
   if (trust) requireTrustworthy(ctx, trust);
   const details =
     requested.authorization_details === undefined
@@ -29,29 +42,50 @@ export async function createKey(
       : checkAuthorizationDetails(requested.authorization_details);
   const { scope, resource } = await resolveAccess(ctx, requested);
   return ctx.db.transaction(async (tx) => {
+    const { userId, sessionId } = caller;
+    const now = ctx.clock();
     await lockAccountAs(ctx, tx, caller);
     await holdAccess(tx, { scope, resource });
-    const [active] = await store.countKeys(tx, { user_id: caller.userId, now: ctx.clock() });
+    const [active] = await store.countKeys(tx, { user_id: userId, now });
     if (!active || active.keys >= fieldLimits.keys) throw tooManyKeys();
-    const access = { scope: scope ?? everything, resource };
-    const { id, key, createdAt, expiresAt } = await startKey(ctx, tx, by, {
-      ...access,
-      name,
-      authorizationDetails: details === undefined ? null : JSON.stringify(details),
-      trust: trust ?? null,
-      expiresInSeconds: expires_in,
-    });
-    return {
-      id,
-      ...(key === undefined ? {} : { key }),
-      name,
-      ...access,
-      ...(details === undefined ? {} : { authorization_details: details }),
-      ...(trust ? { trust } : {}),
-      created_at: new Date(createdAt).toISOString(),
-      expires_at: new Date(expiresAt).toISOString(),
-      last_used_at: null,
+    const secret = ctx.random(subjectBytes);
+    const row = {
+      id: sessionIdOf(secret, 'key_'),
+      client_name: name,
+      scope: storedScope(scope),
+      resource,
+      authorization_details: details === undefined ? null : JSON.stringify(details),
+      trust: trust ? JSON.stringify(trust) : null,
+      expires_at: now + expires_in * 1000,
+      // Never used.
+      last_used_at: 0,
     };
+    const [inserted] = await sessions.insertSession(tx, {
+      ...row,
+      user_id: userId,
+      session_epoch: null,
+      email_key: null,
+      kind: 'key',
+      method: 'key',
+      device_name: null,
+      ip_address: client.ipAddress,
+      user_agent: client.userAgent,
+      now,
+      // A key has no idle timeout.
+      idle_expires_at: row.expires_at,
+      parent_session_id: null,
+      passkey_id: null,
+      client_id: null,
+      authenticated_at: null,
+      authenticated_by: null,
+    });
+    if (!inserted) throw await whyNotStarted(tx, userId);
+    await notify(ctx, tx, { kind: 'key_added', userId, sessionId, client, keyName: name });
+    const detail = { ...keyDetail(row), ...(trust && { issuer: trust.issuer }) };
+    await recordEvent(ctx, tx, { type: 'key_created', userId, sessionId, client, detail });
+    await writeFeedEvent(ctx, tx, keyEvent(userId, row.id, 'create'));
+    const key = trust ? {} : { key: keyOf(ctx, secret, row.expires_at) };
+    return { ...shownKey({ ...row, created_at: now }), ...key };
   });
 }
 
@@ -80,10 +114,16 @@ export async function listKeys(
     ...placeOf(page, { time: Number.MAX_SAFE_INTEGER, id: 'key_' }),
   });
   const { entries, next_cursor } = paginate(rows, page.limit, ({ created_at: time, id }) => ({ time, id }));
-  return { keys: entries.map(keyOf), next_cursor };
+  return { keys: entries.map(shownKey), next_cursor };
 }
 
-const keyOf = (row: Awaited<ReturnType<typeof store.listKeys>>[number]): Key => ({
+type ShownRow = Pick<
+  Awaited<ReturnType<typeof store.listKeys>>[number],
+  | ('id' | 'client_name' | 'scope' | 'resource' | 'authorization_details' | 'trust')
+  | ('created_at' | 'expires_at' | 'last_used_at')
+>;
+
+const shownKey = (row: ShownRow): Key => ({
   id: row.id,
   name: row.client_name ?? '',
   scope: row.scope ?? everything,
@@ -91,8 +131,52 @@ const keyOf = (row: Awaited<ReturnType<typeof store.listKeys>>[number]): Key => 
   ...(row.authorization_details === null
     ? {}
     : { authorization_details: JSON.parse(row.authorization_details) as AuthorizationDetails }),
-  ...(row.trust === null ? {} : { trust: JSON.parse(row.trust) as KeyTrust }),
+  ...(row.trust === null ? {} : { trust: parseTrust(row.trust) }),
   created_at: new Date(row.created_at).toISOString(),
   expires_at: new Date(row.expires_at).toISOString(),
   last_used_at: row.last_used_at === 0 ? null : new Date(row.last_used_at).toISOString(),
 });
+
+/** Records, at most once an hour, that a token of an issuer stood for a key. */
+export const recordUsedKey = (
+  ctx: Context,
+  tx: Executor,
+  cause: { readonly userId: string; readonly client: ClientInfo },
+  { id, client_name }: Pick<KeyRow, 'id' | 'client_name'>,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string | undefined },
+): Promise<void> => {
+  const detail = {
+    key_id: id,
+    name: client_name ?? '',
+    issuer,
+    ...(subject === undefined ? {} : { subject }),
+  };
+  return recordOncePerHourIn(ctx, tx, { ...cause, type: 'key_used', sessionId: id, detail }, id);
+};
+
+/**
+ * Records, at most once an hour for each claim, that a token which the issuer of a key signed did not match it. Names the claim, never
+ * its value.
+ */
+export const recordRefusedKey = (
+  ctx: Context,
+  {
+    client,
+    session,
+    issuer,
+    claim,
+  }: {
+    readonly client: ClientInfo;
+    readonly session: Pick<Tables['sessions'], 'id' | 'user_id' | 'client_name'>;
+    readonly issuer: string;
+    readonly claim: string;
+  },
+): Promise<void> => {
+  const { id: sessionId, user_id: userId, client_name } = session;
+  const detail = { key_id: sessionId, name: client_name ?? '', issuer, claim };
+  // Names of claims may be longer than an index allows.
+  const subject = `${sessionId} ${sha256('claim', claim).toString('base64url')}`;
+  return recordOncePerHour(ctx, { type: 'key_refused', userId, sessionId, client, detail }, subject);
+};
+
+export const parseTrust = (stored: string): KeyTrust => JSON.parse(stored) as KeyTrust;

@@ -1,7 +1,7 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { revokeKey } from '../revocation.ts';
+import { revokeKey } from '../ending.ts';
 import { limitingChanges } from '../sessions.ts';
 import { createKey, listKeys } from './keys.ts';
 

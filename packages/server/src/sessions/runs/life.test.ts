@@ -7,7 +7,7 @@ import { declareService, type TestService } from '../../../../../tests/support/s
 import { setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
-import { endRunsOfService } from '../revocation.ts';
+import { endRunsOfService } from '../ending.ts';
 
 let people = 0;
 const someone = () => `lives-${people++}@example.com`;

@@ -7,7 +7,7 @@ import { declareService, type TestService } from '../../../../../tests/support/s
 import { turns } from '../../../../../tests/support/turns.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../revocation.ts';
+import { endRunsOfService } from '../ending.ts';
 
 let people = 0;
 const someone = () => `races-${people++}@example.com`;

@@ -8,7 +8,7 @@ import { AuthError, conflict } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { holdAccess } from '../../services/scopes/scopes.ts';
 import { recordEnd, recordRun } from '../ending.ts';
-import { recordUsedKey } from '../keys/starting.ts';
+import { recordUsedKey } from '../keys/keys.ts';
 import { recordUse } from '../last-use.ts';
 import * as sessions from '../store.ts';
 import { runTokensOf, sessionIdOf } from '../tokens.ts';

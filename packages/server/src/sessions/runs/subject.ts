@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { authenticate, readCredential } from '../authentication.ts';
-import { parseTrust } from '../keys/starting.ts';
+import { parseTrust } from '../keys/keys.ts';
 import { recordUse } from '../last-use.ts';
 import { sessionStatus } from '../status.ts';
 import * as store from '../store.ts';

@@ -15,7 +15,7 @@ import {
 } from '../../../../../tests/support/authorize.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/revocation.ts';
+import { endRunsOfService } from '../../sessions/ending.ts';
 
 const allowedOrigin = 'https://dashboard.example';
 

@@ -23,8 +23,13 @@ import {
   resolveAccess,
   serviceOf,
 } from '../../services/scopes/scopes.ts';
-import { isSignedInWithin, signInRequired } from '../../sessions/policy.ts';
-import { hasAppSession, lockAccountAs, sessionIdOf } from '../../sessions/sessions.ts';
+import {
+  hasAppSession,
+  isSignedInWithin,
+  lockAccountAs,
+  sessionIdOf,
+  signInRequired,
+} from '../../sessions/sessions.ts';
 import { codeIdOf, sessionSecretOf } from './code.ts';
 import { firstSeen } from './first-seen.ts';
 import {

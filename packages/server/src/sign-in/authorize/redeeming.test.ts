@@ -13,7 +13,7 @@ import { changeService, declareService, type TestService } from '../../../../../
 import { turns } from '../../../../../tests/support/turns.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/revocation.ts';
+import { endRunsOfService } from '../../sessions/ending.ts';
 
 onBothDatabases('the authorization code grant', (open) => {
   let app: TestApp;

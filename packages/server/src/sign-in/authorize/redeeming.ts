@@ -8,9 +8,8 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { commandLineId, proveClient } from '../../services/clients/clients.ts';
 import { holdAccess, requireOwnAccess } from '../../services/scopes/scopes.ts';
 import { holdService } from '../../services/service-keys/service-keys.ts';
-import { endStolenSession } from '../../sessions/revocation.ts';
-import { repeatFirstTokens, tokensOf } from '../../sessions/sessions.ts';
-import { startSession } from '../../sessions/starting.ts';
+import { endStolenSession } from '../../sessions/ending.ts';
+import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/starting.ts';
 import { codeIdOf, matchesChallenge, sessionSecretOf } from './code.ts';
 import * as store from './store.ts';
 

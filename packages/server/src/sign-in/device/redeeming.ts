@@ -12,8 +12,7 @@ import {
   requireOwnAccess,
   withRequestedScope,
 } from '../../services/scopes/scopes.ts';
-import { repeatFirstTokens, tokensOf } from '../../sessions/sessions.ts';
-import { startSession } from '../../sessions/starting.ts';
+import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/starting.ts';
 import { confirmationHashes, maxConfirmationTries } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls } from './held-polls.ts';

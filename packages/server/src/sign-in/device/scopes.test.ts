@@ -4,7 +4,7 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/revocation.ts';
+import { endRunsOfService } from '../../sessions/ending.ts';
 
 const tickets = 'https://tickets.example/api';
 const builds = 'https://builds.example/api';

@@ -25,7 +25,7 @@ import { idOf, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/revocation.ts';
+import { endRunsOfService } from '../../sessions/ending.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
 
 /** An account with something to end and change, and who changes it. */

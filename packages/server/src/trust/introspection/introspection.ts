@@ -7,9 +7,9 @@ import {
   type ActiveServiceToken,
   type ActiveToken,
   actorOf,
+  authenticationClaims,
   findActiveToken,
 } from '../../sessions/active-tokens.ts';
-import { authenticationClaims } from '../../sessions/authentication-claims.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
 /**

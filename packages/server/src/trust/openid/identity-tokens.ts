@@ -3,7 +3,7 @@ import { compactVerify, importJWK } from 'jose';
 import { findAccount } from '../../identity/account/account.ts';
 import type { Context } from '../../platform/context.ts';
 import { inSeconds } from '../../platform/values/in-seconds.ts';
-import { authenticationClaims } from '../../sessions/authentication-claims.ts';
+import { authenticationClaims } from '../../sessions/active-tokens.ts';
 import { type AddIdentityToken, findAppSession } from '../../sessions/sessions.ts';
 import { identityAlgorithm, type SigningKeys } from '../signing-keys/signing-keys.ts';
 import { claimsOf } from './claims.ts';

@@ -4,7 +4,7 @@ import { invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { allowsRedirect } from '../../platform/values/redirect-uri.ts';
 import { findServiceClient } from '../../services/service-keys/service-keys.ts';
-import { endSession } from '../../sessions/revocation.ts';
+import { endSession } from '../../sessions/ending.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { readIdentityToken } from './identity-tokens.ts';
 

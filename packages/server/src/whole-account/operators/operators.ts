@@ -10,7 +10,7 @@ import { listMailsTo } from '../../platform/mail/outbox.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { listEvents } from '../../security-log/events/reading.ts';
 import { listKeys } from '../../sessions/keys/keys.ts';
-import { listSessions } from '../../sessions/listing.ts';
+import { listSessions } from '../../sessions/sessions.ts';
 import { listPasskeys } from '../../sign-in/passkeys/passkeys.ts';
 
 /** @throws {AuthError} `not_found` */
