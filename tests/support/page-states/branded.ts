@@ -14,7 +14,6 @@ export function startBranded(): Promise<TestService> {
   return startService({
     env: {
       LATCHKEY_PRODUCT_NAME: 'Sitzungen für die Softwareentwicklung KG',
-      LATCHKEY_PRODUCT_URL: 'https://acme.example/',
       LATCHKEY_SUPPORT_URL: 'https://acme.example/help',
       LATCHKEY_LOGO: logo,
     },

@@ -11,6 +11,7 @@ import {
   withReader,
 } from '../platform/database/inspect.ts';
 import { canWorkWith } from '../platform/database/migrate.ts';
+import { defaultPoolSize } from '../platform/database/postgres.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { readConfig, unknownSettings } from '../settings.ts';
@@ -87,14 +88,11 @@ const checkAccess = (database: string): Check =>
 
 /** Each process has its pool and one connection that listens. */
 function checkConnections(config: Config, processes: number, allowed: number): Check {
-  const { databasePool, databaseDirectUrl, databasePrepare } = config;
-  const needed = processes * (databasePool + 1);
+  const needed = processes * (defaultPoolSize + 1);
   const text = `${counted(processes, 'process', 'processes')} may open ${needed} connections; the database allows ${allowed}`;
-  if (databaseDirectUrl !== undefined || !databasePrepare) return ok(`${text}, but a pooler is between them`);
+  if (config.databaseDirectUrl !== undefined) return ok(`${text}, but a pooler is between them`);
   if (needed <= allowed) return ok(text);
-  const largestPool = Math.floor(allowed / processes) - 1;
-  const pool = largestPool > 0 ? `set LATCHKEY_DATABASE_POOL to at most ${largestPool}, or ` : '';
-  return warning(`${text}: ${pool}raise max_connections of PostgreSQL`);
+  return warning(`${text}: raise max_connections of PostgreSQL, or put a pooler between them`);
 }
 
 function checkClock(aheadMs: number): Check {

@@ -104,8 +104,9 @@ const openMigrated = (config: Config, log: Log): Promise<Database> =>
   });
 
 function optionsOf(config: Config, log: Log): DatabaseOptions {
-  const { databaseDirectUrl: directUrl, databasePrepare: prepare, databasePool: poolSize } = config;
-  return { log, directUrl, prepare, poolSize };
+  const { databaseDirectUrl: directUrl } = config;
+  // A pooler may run the next statement on another connection.
+  return { log, directUrl, prepare: directUrl === undefined };
 }
 
 const reasonOf = (error: unknown): string => redact(error instanceof Error ? error.message : String(error));

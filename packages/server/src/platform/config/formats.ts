@@ -42,8 +42,6 @@ export const seconds = (min: number, max: number): Format<number> => ({
   seconds: { min, max },
 });
 
-export const count = (max: number): Format<number> => integer('a whole number', 1, max);
-
 /** 0 is any free port. */
 export const port = integer('a port number', 0, 65_535);
 export const onOff: Format<boolean> = {

@@ -34,7 +34,6 @@ const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 10"><path d
 test('without settings the product is Latchkey, with no links and no logo', () => {
   expect(productOf({})).toEqual({
     name: 'Latchkey',
-    url: undefined,
     supportUrl: undefined,
     logo: undefined,
   });
@@ -70,10 +69,7 @@ test.each([
   );
 });
 
-const links = [
-  ['LATCHKEY_PRODUCT_URL', 'url'],
-  ['LATCHKEY_SUPPORT_URL', 'supportUrl'],
-] as const;
+const links = [['LATCHKEY_SUPPORT_URL', 'supportUrl']] as const;
 for (const [setting, member] of links) {
   test.each([
     ['https://acme.example', 'https://acme.example/'],

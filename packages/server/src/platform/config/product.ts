@@ -5,13 +5,8 @@ import type { ConfigOf, platformSettings } from './settings.ts';
 export type Product = ReturnType<typeof readProduct>;
 
 /** @throws {ConfigError} when the logo cannot be used */
-export const readProduct = ({
-  productName: name,
-  productUrl: url,
-  supportUrl,
-  logoFile,
-}: ConfigOf<typeof platformSettings>) =>
-  Object.freeze({ name, url, supportUrl, logo: logoFile === undefined ? undefined : readLogo(logoFile) });
+export const readProduct = ({ productName: name, supportUrl, logoFile }: ConfigOf<typeof platformSettings>) =>
+  Object.freeze({ name, supportUrl, logo: logoFile === undefined ? undefined : readLogo(logoFile) });
 
 /** The sender of all mails where none is set. @see RFC 5322 section 3.2.4 for the quotes */
 export function defaultSender({ name }: Product): string {

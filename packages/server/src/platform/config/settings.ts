@@ -5,9 +5,6 @@ import * as format from './formats.ts';
 export const day = 86_400;
 export const maxTtlSeconds = 10 * 365 * day;
 
-/** Far more connections than a process with one thread can use. */
-const maxPoolSize = 1000;
-
 /** What `docs/settings.md` says about a setting. `tools/settings-page.ts` generates that page. */
 export interface SettingText {
   /** The environment variable. */
@@ -70,20 +67,8 @@ export const platformSettings = {
   databaseDirectUrl: optional(
     'LATCHKEY_DATABASE_DIRECT_URL',
     format.postgresUrl,
-    'The same database without the pooler of `DATABASE_URL`. Migrations use it, and the connection that listens.',
+    'The same database without the pooler that `DATABASE_URL` names. Migrations use it, and the connection that listens. Through the pooler no statement is prepared.',
     '`DATABASE_URL`',
-  ),
-  databasePrepare: setting(
-    'LATCHKEY_DATABASE_PREPARE',
-    format.onOff,
-    'on',
-    '`off` uses no prepared statements. Required behind a pooler in transaction mode that does not track them, such as PgBouncer before 1.21.',
-  ),
-  databasePool: setting(
-    'LATCHKEY_DATABASE_POOL',
-    format.count(maxPoolSize),
-    16,
-    'How many connections each process keeps to PostgreSQL, besides one that listens. `doctor` compares the sum with the limit of the database.',
   ),
   baseUrl: optional(
     'LATCHKEY_BASE_URL',
@@ -108,11 +93,6 @@ export const platformSettings = {
     format.displayName,
     'Latchkey',
     'What the service is called on pages, in emails and in the passkey prompt of browsers.',
-  ),
-  productUrl: optional(
-    'LATCHKEY_PRODUCT_URL',
-    format.link,
-    'Website of the product. Pages and emails link to it under the product name.',
   ),
   supportUrl: optional(
     'LATCHKEY_SUPPORT_URL',

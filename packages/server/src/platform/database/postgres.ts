@@ -8,7 +8,8 @@ import { migrate } from './migrate.ts';
 import { PostgresNotifications } from './postgres-notifications.ts';
 import { findPrimary, int8AsNumber, onlyPrimary, PrimaryPool, withConnection } from './postgres-primary.ts';
 
-const defaultPoolSize = 16;
+/** More than a process with one thread keeps busy. */
+export const defaultPoolSize = 16;
 const defaultConnectTimeoutSeconds = 2;
 const defaultStatementTimeoutMs = 10_000;
 const lockTimeoutMs = 5_000;

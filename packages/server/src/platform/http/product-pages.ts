@@ -41,13 +41,8 @@ function logoImage(logo: Logo): string {
 }
 
 /** @param help the words of the link to help, which the build writes into the place */
-function footer({ name, url, supportUrl }: Product, help: string): string {
-  const links = [
-    ...(url === undefined ? [] : [`<a href="${escapeHtml(url)}">${escapeHtml(name)}</a>`]),
-    ...(supportUrl === undefined ? [] : [`<a href="${escapeHtml(supportUrl)}">${help}</a>`]),
-  ];
-  return links.length === 0 ? '' : `<footer>${links.join('\n')}</footer>\n`;
-}
+const footer = ({ supportUrl }: Product, help: string): string =>
+  supportUrl === undefined ? '' : `<footer><a href="${escapeHtml(supportUrl)}">${help}</a></footer>\n`;
 
 const logoMaxAgeSeconds = 86_400;
 

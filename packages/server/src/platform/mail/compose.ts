@@ -84,13 +84,8 @@ interface Sender {
 }
 
 /** The links of the product, with their words. */
-const footerOf = ({
-  product: { name, url, supportUrl },
-  language,
-}: Sender): { words: string; url: string }[] => [
-  ...(url === undefined ? [] : [{ words: name, url }]),
-  ...(supportUrl === undefined ? [] : [{ words: mailTexts[language].help, url: supportUrl }]),
-];
+const footerOf = ({ product: { supportUrl }, language }: Sender): { words: string; url: string }[] =>
+  supportUrl === undefined ? [] : [{ words: mailTexts[language].help, url: supportUrl }];
 
 /** Each link follows its words, so that only the link that a mail is about has a line of its own. */
 const textFooter = (sender: Sender): string[] => {
