@@ -150,7 +150,7 @@ const site = {
       return [name, inLanguages];
     }),
   ),
-  reference: { script: asset('reference', '.js'), style: asset('reference', '.css') },
+  reference: { script: asset('reference', '.js'), styles: [style, asset('reference', '.css')] },
   notFound: inEachLanguage(notFound),
   assets: {
     ...Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * The groups of the API reference, in their order: each is a page of its own and, if it has endpoints, a tag of the API
+ * The groups of the API reference, in their order: each has a part of the page and, if it has endpoints, a tag of the API
  * document. Runs are made by the token endpoint, so they have none.
  */
 export const endpointGroups = {

@@ -4,7 +4,7 @@ import { sessionCookieName } from './cookie.ts';
 import { describeApi, openApiDocument } from './openapi.ts';
 import { pageHeaders } from './pages.ts';
 import { withProduct } from './product-pages.ts';
-import { referenceOf } from './reference/document.ts';
+import { referenceOf } from './reference/examples.ts';
 import { referencePage } from './reference/page.ts';
 import type { Routes } from './routing.ts';
 import { serveStaticPath } from './static-path.ts';

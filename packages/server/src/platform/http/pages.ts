@@ -20,7 +20,7 @@ interface Site {
   /** HTML by path segment, with places for the product. */
   readonly pages: Readonly<Record<string, InLanguages>>;
   /** The names of the files of the API reference. */
-  readonly reference: { readonly script: string; readonly style: string };
+  readonly reference: { readonly script: string; readonly styles: readonly string[] };
   /** The HTML of the 404 page. */
   readonly notFound: InLanguages;
   /** Text by file name. */

@@ -1,46 +1,76 @@
-import type { Schema } from '../openapi.ts';
-import { jsonType, type Reference, type ReferenceOperation, type Resolve } from './document.ts';
+import type { DescribedApi, DocumentOptions, Schema } from '../openapi.ts';
+import type { Operation } from '../operations.ts';
+import { example } from './markup.ts';
 
-/** An example request, in parts. */
-export type ExampleRequest = ReturnType<typeof exampleRequest>;
+export const jsonType = 'application/json';
 
-/** The members of an example body come from its first alternative. */
-export function exampleRequest(operation: ReferenceOperation, { server, resolve }: Reference) {
+export type ReferenceOperation = Operation<Schema>;
+
+/** What the page is made from. */
+export interface Reference extends DescribedApi, DocumentOptions {
+  readonly resolve: Resolve;
+}
+
+/** Follows a reference to a shared schema. Members next to the reference take precedence. */
+export type Resolve = (schema: Schema) => Schema;
+
+export const referenceOf = (api: DescribedApi, options: DocumentOptions): Reference => ({
+  ...api,
+  ...options,
+  resolve: ({ $ref, ...own }) =>
+    $ref === undefined ? own : { ...api.schemas[$ref.split('/').at(-1)!], ...own },
+});
+
+/** The request with curl: with the first example of a JSON body, then with each of a form with other fields. */
+export function requestExamples(operation: ReferenceOperation, server: string, resolve: Resolve): string {
   const { method, path, body, parameters = [], security } = operation;
-  const schema = body?.content[jsonType];
-  const example = schema && bodyExamples(schema, resolve)[0]?.value;
-  const { bearer, serviceKey } = security[0] ?? {};
-  const hasBody = typeof example === 'object' && example !== null && Object.keys(example).length > 0;
-  const inPath = parameters.filter((parameter) => parameter.in === 'path');
-  return {
-    method: method.toUpperCase(),
-    server,
-    path,
-    params: Object.fromEntries(inPath.map(({ name, schema: of }) => [name, exampleOf(of, resolve)])),
-    credential: bearer ? ('access-token' as const) : serviceKey && ('service-key' as const),
-    body: hasBody ? example : undefined,
+  const verb = method.toUpperCase();
+  const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const { schema } = parameters.find((parameter) => parameter.name === name)!;
+    return encodeURIComponent(String(exampleOf(schema, resolve)));
+  });
+  const curl = (title: string, options: readonly string[]): string => {
+    const start = `curl ${method === 'get' ? '' : `-X ${verb} `}'${server}${filledPath}'`;
+    return example(title, [start, ...options].join(' \\\n  '));
   };
+  const { [jsonType]: json, 'application/x-www-form-urlencoded': form } = body?.content ?? {};
+  const forms = JSON.stringify(form) === JSON.stringify(json) ? [] : exampleBodies(form, resolve);
+  return [
+    curl(`${verb} ${path}`, [
+      ...(security[0]?.bearer ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []),
+      ...(security[0]?.serviceKey ? [serviceCredential] : []),
+      ...jsonOptions(exampleBodies(json, resolve)[0]),
+    ]),
+    ...forms.map((value) =>
+      curl(
+        `Form: ${String(value['grant_type'] ?? path)
+          .split(':')
+          .at(-1)}`,
+        [
+          ...(value['grant_type'] === 'client_credentials' ? [serviceCredential] : []),
+          ...Object.entries(value).map(([name, text]) => `--data-urlencode '${name}=${text}'`),
+        ],
+      ),
+    ),
+  ].join('');
 }
 
-/** An example of a body, with the name of the alternative that it belongs to, if there are several. */
-export interface BodyExample {
-  readonly title: string | undefined;
-  readonly value: unknown;
+const serviceCredential = '-u "$SERVICE_KEY"';
+
+function jsonOptions(value: Body = {}): readonly string[] {
+  if (Object.keys(value).length === 0) return [];
+  const json = JSON.stringify(value, null, 2).replaceAll('\n', '\n  ').replaceAll("'", "'\\''");
+  return [`-H 'Content-Type: application/json'`, `-d '${json}'`];
 }
 
-/** One example for each alternative of a body, or each of its own examples. */
-export function bodyExamples(schema: Schema, resolve: Resolve): readonly BodyExample[] {
-  const own = resolve(schema);
-  if (own.examples) return own.examples.map((value) => ({ title: grantOf(value), value }));
-  const alternatives = own.anyOf?.map(resolve) ?? [own];
-  return alternatives.map((one) => ({ title: one.title, value: exampleOf(one, resolve) }));
-}
+type Body = Readonly<Record<string, unknown>>;
 
-/** What tells the examples of the token endpoint apart: the last part of the grant type. */
-const grantOf = (value: unknown): string | undefined =>
-  typeof value === 'object' && value !== null && 'grant_type' in value
-    ? String(value.grant_type).split(':').at(-1)
-    : undefined;
+/** The examples of a body: its own, or one for each of its alternatives. */
+export function exampleBodies(schema: Schema | undefined, resolve: Resolve): readonly Body[] {
+  const own = schema && resolve(schema);
+  return (own?.examples ??
+    (own?.anyOf ?? (own ? [own] : [])).map((one) => exampleOf(one, resolve))) as Body[];
+}
 
 /** The schema's own example, or one made of the examples of its required members. */
 function exampleOf(schema: Schema, resolve: Resolve): unknown {

@@ -2,56 +2,44 @@ import { escapeHtml } from '../../values/html.ts';
 
 /** A text in which what is in backticks is code. */
 export const prose = (text: string): string =>
-  escapeHtml(text).replace(/&#96;|`([^`]+)`/g, (_, code: string) => `<code>${code}</code>`);
+  escapeHtml(text).replace(/&#96;|`([^`]+)`/g, (_, code: string) => `<code>${breakable(code)}</code>`);
 
-/** A path or name that can wrap at its slashes, dots and underscores. */
-export const breakable = (text: string): string => escapeHtml(text).replace(/(?<=.)([/_.])/g, '<wbr>$1');
+export const paragraphs = (texts: readonly string[]): string =>
+  texts.map((text) => `<p>${prose(text)}</p>`).join('\n');
 
-export const verb = (method: string): string => `<span class="verb ${method}">${method.toUpperCase()}</span>`;
+/** HTML that can wrap at slashes, dots and underscores. */
+export const breakable = (html: string): string => html.replace(/(?<=.)([/_.])/g, '<wbr>$1');
 
-/** A language that the examples are written in. `text` is shown as it is. */
-export type Language = 'json' | 'shell' | 'script' | 'text';
-
-const colored: Readonly<Record<Language, RegExp | undefined>> = {
-  json: /(?<key>"(?:[^"\\]|\\.)*")(?=:)|(?<string>"(?:[^"\\]|\\.)*")|(?<value>\b(?:true|false|null|-?\d[\d.]*)\b)/g,
-  shell: /(?<string>'[^']*'|"[^"]*")|(?<key>\bcurl\b|(?<=\s)-{1,2}[A-Za-z][\w-]*)/g,
-  script:
-    /(?<comment>\/\/.*)|(?<string>'[^']*'|`[^`]*`)|(?<key>\b(?:import|from|const|await|new|if|return)\b)|(?<value>\b(?:true|false|null|\d[\d_]*)\b)/g,
-  text: undefined,
-};
-
-/** Code as HTML, with a class for each part that has a color. */
-function highlight(code: string, language: Language): string {
-  const pattern = colored[language];
-  if (pattern === undefined) return escapeHtml(code);
-  let html = '';
-  let end = 0;
-  for (const match of code.matchAll(pattern)) {
-    const [name] = Object.entries(match.groups ?? {}).find(([, found]) => found !== undefined) ?? [''];
-    html += `${escapeHtml(code.slice(end, match.index))}<span class="${name}">${escapeHtml(match[0])}</span>`;
-    end = match.index + match[0].length;
-  }
-  return html + escapeHtml(code.slice(end));
+export function table(rows: readonly (readonly string[])[]): string {
+  const items = rows.map((cells) => `<tr>${cells.map((cell) => `<td>${prose(cell)}</td>`).join('')}</tr>`);
+  return items.length === 0 ? '' : `<table>${items.join('')}</table>`;
 }
 
-/** A block of code below a caption. The script of the page adds a button that copies it. */
-export const example = (caption: string, code: string, language: Language): string =>
-  `<figure class="code"><figcaption>${escapeHtml(caption)}</figcaption><pre tabindex="0"><code>${highlight(code, language)}</code></pre></figure>`;
+const strings = /("(?:[^"\\]|\\.)*":?|'[^']*')/;
 
-export interface Tab {
-  /** The choice is remembered by it: choosing it once chooses it everywhere on the pages. */
+/** A block of code below a caption, with its strings in color. The script of the page adds a button that copies it. */
+export function example(caption: string, code: string): string {
+  const parts = code.split(strings).map((part, index) => {
+    const isString = index % 2 === 1 && !part.endsWith(':');
+    return isString ? `<span>${escapeHtml(part)}</span>` : escapeHtml(part);
+  });
+  return `<figure><figcaption>${escapeHtml(caption)}</figcaption><pre tabindex="0"><code>${parts.join('')}</code></pre></figure>`;
+}
+
+export interface Section {
+  readonly id: string;
   readonly title: string;
-  readonly html: string;
+  /** On one side, as HTML. */
+  readonly text: string;
+  /** On the other, as HTML. */
+  readonly examples: string;
 }
 
-/** Blocks of which one is shown at a time. Radio buttons, so that they work without a script. */
-export function tabs(id: string, legend: string, all: readonly Tab[]): string {
-  const [only] = all;
-  if (all.length === 1) return only!.html;
-  const choices = all.map(
-    ({ title }, index) =>
-      `<input type="radio" name="${id}" id="${id}-${index}" value="${escapeHtml(title)}"${index === 0 ? ' checked' : ''}><label for="${id}-${index}">${escapeHtml(title)}</label>`,
-  );
-  const panels = all.map(({ html }) => `<div class="panel">${html}</div>`);
-  return `<fieldset class="tabs"><legend class="visually-hidden">${escapeHtml(legend)}</legend>${choices.join('')}${panels.join('')}</fieldset>`;
+/** @param level of its heading */
+export function sectionHtml({ id, title, text, examples }: Section, level: number): string {
+  return `<section id="${id}" aria-labelledby="${id}-title">
+<div class="text"><h${level} id="${id}-title"><a href="#${id}">${escapeHtml(title)}</a></h${level}>
+${text}</div>
+<div class="examples">${examples}</div>
+</section>`;
 }

@@ -1,23 +1,28 @@
-import { type EndpointGroup, endpointGroups } from '@latchkey/contract/endpoint-groups';
+import { endpointGroups } from '@latchkey/contract/endpoint-groups';
+import { endpoints } from '@latchkey/contract/endpoints';
 import { escapeHtml } from '../../values/html.ts';
 import { referenceAssets } from '../pages.ts';
-import type { Reference, ReferenceOperation } from './document.ts';
-import { breakable, example, prose, verb } from './markup.ts';
+import type { Reference, ReferenceOperation } from './examples.ts';
+import { example, paragraphs, type Section, sectionHtml } from './markup.ts';
 import { operationSection } from './operation.ts';
-import { overviewTopics, type Topic } from './overview-topics.ts';
+import { topics } from './topics.ts';
 
-/** A part of the page: its heading in the page and in the navigation, and what is below it. */
-interface Part {
-  readonly id: string;
-  readonly title: string;
-  readonly intro: string;
-  readonly entries: readonly { readonly id: string; readonly title: string; readonly html: string }[];
+interface Group extends Section {
+  readonly sections: readonly Section[];
 }
 
 /** The API reference, as one page that the browser can search: what holds for every endpoint, then each group. */
 export function referencePage(reference: Reference): string {
-  const name = `${escapeHtml(reference.title)} API`;
-  const parts = [conventions(reference), ...groupsOf(reference)];
+  const title = `${reference.title} API`;
+  const name = escapeHtml(title);
+  const groups = [conventions(reference), ...groupsOf(reference)];
+  const navigation = groups.map((group) =>
+    link(group, `<ul class="plain-list">${group.sections.map((one) => link(one)).join('')}</ul>`),
+  );
+  const content = groups.flatMap((group) => [
+    sectionHtml(group, 2),
+    ...group.sections.map((one) => sectionHtml(one, 3)),
+  ]);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -26,78 +31,55 @@ export function referencePage(reference: Reference): string {
 <meta name="color-scheme" content="light dark">
 <title>${name}</title>
 <link rel="icon" href="{{icon}}">
-<link rel="stylesheet" href="/assets/${referenceAssets.style}">
+${referenceAssets.styles.map((style) => `<link rel="stylesheet" href="/assets/${style}">`).join('\n')}
 <script type="module" src="/assets/${referenceAssets.script}"></script>
 </head>
-<body>
-<a class="skip" href="#main">Skip to content</a>
-<header>
-<button type="button" class="menu" popovertarget="contents">Menu</button>
-<a class="home" href="/docs">{{logo}} ${name} <span class="version">${escapeHtml(reference.version)}</span></a>
-</header>
-<div class="columns">
-<nav id="contents" popover aria-label="Reference">
-<ul>${parts.map((part) => link(part, `<ul>${part.entries.map((entry) => link(entry)).join('')}</ul>`)).join('')}</ul>
-</nav>
-<main id="main" tabindex="-1">
-<div class="intro">
-<div class="text"><h1>${name}</h1>
-<p class="lead">Sign-in for a coding-session platform: device codes for programs, emailed links and passkeys for people, and tokens that services can rely on.</p>
-<p>Everything here is also an <a href="/openapi.json">OpenAPI document</a>. Standard OAuth clients can configure themselves from the <a href="/.well-known/oauth-authorization-server">authorization server metadata</a>.</p></div>
-<div class="examples">${example('Base URL', reference.server, 'text')}</div>
-</div>
-${parts.map(partHtml).join('\n')}
+<body class="reference">
+<header class="row"><button type="button" popovertarget="contents">Menu</button><a href="/docs">{{logo}} ${name}</a></header>
+<nav id="contents" popover aria-label="Reference"><ul class="plain-list">${navigation.join('\n')}</ul></nav>
+<main>
+${sectionHtml(introduction(reference, title), 1)}
+${content.join('\n')}
 </main>
-</div>
 </body>
 </html>
 `;
 }
 
-const link = ({ id, title }: { id: string; title: string }, below = ''): string =>
+const link = ({ id, title }: Section, below = ''): string =>
   `<li><a href="#${id}">${escapeHtml(title)}</a>${below}</li>`;
 
-const partHtml = ({ id, title, intro, entries }: Part): string => `<div class="intro" id="${id}">
-<div class="text"><h2>${escapeHtml(title)}</h2>${intro}
-</div>
-${entries.map(({ html }) => html).join('\n')}`;
-
-const conventions = ({ server }: Reference): Part => ({
-  id: 'conventions',
-  title: 'Conventions',
-  intro: '<p class="lead">What holds for every endpoint.</p></div>',
-  entries: overviewTopics(server).map((topic) => ({ ...topic, html: topicSection(topic) })),
+const introduction = ({ server, version }: Reference, title: string): Section => ({
+  id: 'introduction',
+  title,
+  text: `<p>Sign-in for a coding-session platform: device codes for programs, emailed links and passkeys for people, and tokens that services can rely on.</p>
+<p>Everything here is also an <a href="/openapi.json">OpenAPI document</a>. Standard OAuth clients can configure themselves from the <a href="/.well-known/oauth-authorization-server">authorization server metadata</a>. This is version ${version}.</p>`,
+  examples: example('Base URL', server),
 });
 
-const topicSection = ({
-  id,
-  title,
-  text,
-  examples,
-}: Topic): string => `<section id="${id}" aria-labelledby="${id}-title">
-<div class="text"><h3 id="${id}-title"><a href="#${id}">${escapeHtml(title)}</a></h3>
-${text}</div>
-${examples === undefined ? '' : `<div class="examples">${examples}</div>`}
-</section>`;
+const conventions = ({ server }: Reference): Group => ({
+  id: 'conventions',
+  title: 'Conventions',
+  text: paragraphs(['What holds for every endpoint.']),
+  examples: '',
+  sections: topics(server),
+});
 
-const groupsOf = (reference: Reference): Part[] =>
-  (Object.keys(endpointGroups) as EndpointGroup[]).map((group) => {
-    const { title, description } = endpointGroups[group];
-    const operations = reference.operations.filter((operation) => operation.group === group);
+/** In the order of the contract, then what is not an endpoint. */
+const order = Object.keys(endpoints);
+const rankOf = ({ id }: ReferenceOperation): number => (id in endpoints ? order.indexOf(id) : order.length);
+
+const groupsOf = (reference: Reference): Group[] =>
+  Object.entries(endpointGroups).map(([id, { title, description }]) => {
+    const operations = reference.operations
+      .filter(({ group }) => group === id)
+      .sort((a, b) => rankOf(a) - rankOf(b));
+    const routes = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     return {
-      id: group,
+      id,
       title,
-      intro: `<p class="lead">${prose(description)}</p></div>\n${routeList(operations)}`,
-      entries: operations.map((operation) => ({
-        ...operation,
-        html: operationSection(operation, reference),
-      })),
+      text: paragraphs([description]),
+      examples: example('Endpoints', routes.join('\n')),
+      sections: operations.map((operation) => operationSection(operation, reference)),
     };
   });
-
-function routeList(operations: readonly ReferenceOperation[]): string {
-  const items = operations.map(
-    ({ id, method, path }) => `<li><a href="#${id}">${verb(method)} <code>${breakable(path)}</code></a></li>`,
-  );
-  return `<div class="examples"><h3>Endpoints</h3><ul class="routes">${items.join('')}</ul></div>`;
-}

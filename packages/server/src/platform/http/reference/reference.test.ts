@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
@@ -7,12 +6,8 @@ import { errorMeanings } from '@latchkey/contract/errors';
 import { ownScopes } from '@latchkey/contract/scopes';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { spawn } from 'bun';
 import { openApp, type TestApp } from '../../../../../../tests/support/app.ts';
-import { isLong } from '../../../../../../tests/support/long.ts';
-import { temporaryDirectory } from '../../../../../../tests/support/service.ts';
 
-const root = join(import.meta.dir, '../../../../../..');
 const all: readonly Endpoint[] = Object.values(endpoints);
 const documents = [
   '/.well-known/oauth-authorization-server',
@@ -39,9 +34,7 @@ afterAll(() => app.close());
 
 /** The HTML of the section of one operation. */
 function htmlOf(id: string): string {
-  const found = [
-    ...page.matchAll(new RegExp(`<section class="operation" id="${id}"[^>]*>([\\s\\S]*?)</section>`, 'g')),
-  ];
+  const found = [...page.matchAll(new RegExp(`<section id="${id}"[^>]*>([\\s\\S]*?)</section>`, 'g'))];
   expect([id, found.length]).toEqual([id, 1]);
   return found[0]![1]!;
 }
@@ -89,7 +82,7 @@ test('the overview explains every scope of the service itself, and each section 
 test('the overview explains every error code', () => {
   const overview = textOf(page);
   for (const [code, meaning] of Object.entries(errorMeanings)) {
-    expect(page).toContain(`id="error-${code}"`);
+    expect(overview).toContain(code);
     expect(overview).toContain(meaning.replaceAll('`', ''));
   }
 });
@@ -229,40 +222,6 @@ test('every example response is valid', () => {
   }
 });
 
-test.skipIf(!isLong)('every example with the SDK is a program that the SDK accepts', async () => {
-  for (const { id } of all) expect([id, examplesOf(id, 'Request').length]).toEqual([id, 2]);
-  const directory = temporaryDirectory();
-  const given = 'declare const accessToken: string;\ndeclare const serviceKey: string;\n';
-  const programs = [...page.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code><\/pre>/g)]
-    .map(([, code = '']) => textOf(code))
-    .filter((code) => /^(import|const) /.test(code));
-  expect(programs.length).toBeGreaterThan(all.length);
-  for (const [index, program] of programs.entries())
-    await Bun.write(join(directory, `${index}.ts`), `${given}${program}\nexport {};\n`);
-  const settings = {
-    extends: join(root, 'tsconfig.json'),
-    compilerOptions: {
-      typeRoots: [join(root, 'node_modules/@types')],
-      paths: {
-        '@latchkey/client/*': [
-          join(root, 'packages/client/src/*'),
-          join(root, 'packages/client/src/storage/*'),
-        ],
-        '@latchkey/contract/*': [join(root, 'packages/contract/src/*')],
-      },
-      noUnusedLocals: false,
-    },
-    include: [join(directory, '*.ts')],
-    exclude: [],
-  };
-  await Bun.write(join(directory, 'tsconfig.json'), JSON.stringify(settings));
-  const checked = spawn([join(root, 'node_modules/.bin/tsc'), '-p', directory, '--noEmit'], {
-    stdout: 'pipe',
-  });
-  expect(await new Response(checked.stdout).text()).toBe('');
-  expect(await checked.exited).toBe(0);
-});
-
 test('every link within the reference leads somewhere, and every id is unique', () => {
   const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
@@ -270,7 +229,7 @@ test('every link within the reference leads somewhere, and every id is unique', 
   for (const { id } of all) expect(page).toContain(`<li><a href="#${id}">`);
 });
 
-test('the reference loads only its own stylesheet and script, has the headers of every page and a bounded size', async () => {
+test('the reference loads only stylesheets and a script of this service, has the headers of every page and a bounded size', async () => {
   const [login, answer] = [await app.ask('GET', 'login'), await app.ask('GET', 'docs')];
   for (const name of ['Content-Security-Policy', 'X-Frame-Options', 'Referrer-Policy', 'Cache-Control'])
     expect([name, answer.headers.get(name)]).toEqual([name, login.headers.get(name)]);
@@ -278,6 +237,7 @@ test('the reference loads only its own stylesheet and script, has the headers of
   expect(page.match(/<script/g)).toHaveLength(1);
   expect([...page.matchAll(/(?:src|<link [^>]*href)="([^"]+)"/g)].map(([, url]) => url)).toEqual([
     expect.stringMatching(/^data:image\/svg\+xml,/),
+    expect.stringMatching(/^\/assets\/style-\w+\.css$/),
     expect.stringMatching(/^\/assets\/reference-\w+\.css$/),
     expect.stringMatching(/^\/assets\/reference-\w+\.js$/),
   ]);
