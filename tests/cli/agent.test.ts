@@ -21,6 +21,7 @@ import {
   addCommand,
   type Home,
   latchkey,
+  latchkeyProcess,
   newHome,
   type Outcome,
   program,
@@ -441,7 +442,7 @@ test('agent run --ask answers the status of its program, and asks on no terminal
 
 describe('agent run', () => {
   const run = (...command: string[]) =>
-    latchkey(home, 'agent', 'run', '--scope', 'profile', '--', ...command);
+    latchkeyProcess(home, 'agent', 'run', '--scope', 'profile', '--', ...command);
 
   test('sets LATCHKEY_AGENT, answers the status of its program, and ends its runs with it', async () => {
     const { code, stdout } = await run('sh', '-c', 'latchkey token; exit 7');

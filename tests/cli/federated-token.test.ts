@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { latchkey, newHome } from '../support/cli.ts';
+import { latchkeyProcess, newHome } from '../support/cli.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { githubClaims, startIssuer, type TestIssuer } from '../support/issuer.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -32,13 +32,13 @@ afterAll(async () => {
 });
 
 const tokenIn = (env: Record<string, string>, ...args: string[]) =>
-  latchkey(newHome({ LATCHKEY_SERVER: service.url, ...env }), 'token', '--federated', keyId, ...args);
+  latchkeyProcess(newHome({ LATCHKEY_SERVER: service.url, ...env }), 'token', '--federated', keyId, ...args);
 
 const assertion = (changed = {}) => issuer.sign(githubClaims(service.url, changed));
 
 test('the job gets a token within the key, and nothing is stored', async () => {
   const home = newHome({ LATCHKEY_SERVER: service.url, ...issuer.job() });
-  const { code, stdout, stderr } = await latchkey(home, 'token', '--federated', keyId);
+  const { code, stdout, stderr } = await latchkeyProcess(home, 'token', '--federated', keyId);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/^lk_at_\S+\n$/);
   expect((await request(service.url, 'GET', '/me', { token: stdout.trim() })).status).toBe(200);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import {
   expireAccessToken,
   latchkey,
+  latchkeyProcess,
   listener,
   makeHostile,
   newHome,
@@ -33,10 +34,10 @@ describe('latchkey token', () => {
     const home = newHome({ LATCHKEY_SERVER: counting.url, HTTP_PROXY: counting.url });
     await storeLogin(home, service.url, 'ada@example.com', counting.url);
     const stored = await storeOf(home, counting.url).read();
-    const { code, stdout, stderr } = await latchkey(home, 'token');
+    const { code, stdout, stderr } = await latchkeyProcess(home, 'token');
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: `${stored?.access_token}\n`, stderr: '' });
     expect(counting.received).toEqual([]);
-    expect((await latchkey(home, 'whoami')).code).toBe(4);
+    expect((await latchkeyProcess(home, 'whoami')).code).toBe(4);
     expect(counting.received.length).toBeGreaterThan(0);
     await counting.stop();
   });
@@ -47,7 +48,7 @@ describe('latchkey token', () => {
     const store = storeOf(home, service.url);
     const stored = await store.read();
     await expireAccessToken(home, service.url);
-    const outcomes = await Promise.all(Array.from({ length: 20 }, () => latchkey(home, 'token')));
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => latchkeyProcess(home, 'token')));
     expect(outcomes.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
       Array.from({ length: 20 }, () => ({ code: 0, stderr: '' })),
     );
@@ -174,7 +175,7 @@ test('neither .env nor any code in the current directory has any effect', async 
   const home = newHome();
   const counting = listener(() => new Response());
   makeHostile(home, counting.url);
-  const { code, stdout, stderr } = await latchkey(home, 'whoami');
+  const { code, stdout, stderr } = await latchkeyProcess(home, 'whoami');
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   expect(stderr).not.toContain(counting.url);
   expect(counting.received).toEqual([]);
@@ -210,7 +211,7 @@ test.skipIf(process.getuid?.() !== 0)(
     // Whatever listens at the default address, or nothing: it is asked.
     expect((await run(job, 'token', '--federated', 'key_1')).stderr).not.toContain('no home directory');
     for (const LATCHKEY_CREDENTIALS of ['file', 'keychain', ''])
-      for (const command of ['login', 'whoami']) {
+      for (const command of ['login', 'whoami', 'doctor']) {
         const { code, stderr } = await run({ LATCHKEY_CREDENTIALS }, command);
         expect([code, stderr]).toEqual([2, expect.stringMatching(/^latchkey: There is no home directory/)]);
       }
@@ -227,9 +228,9 @@ test('a proxy receives requests only with --insecure-http, and none for hosts in
   const address = 'http://latchkey.invalid';
   const home = newHome({ HTTP_PROXY: proxy.url, LATCHKEY_SERVER: address });
   await storeLogin(home, service.url, 'proxied@example.com', address);
-  const refused = await latchkey(home, 'whoami');
+  const refused = await latchkeyProcess(home, 'whoami');
   expect([refused.code, refused.stdout, proxy.received]).toEqual([2, '', []]);
-  const through = await latchkey(home, 'whoami', '--insecure-http');
+  const through = await latchkeyProcess(home, 'whoami', '--insecure-http');
   expect(through.stdout).toContain('proxied@example.com');
   expect(proxy.received).toHaveLength(1);
   expect(proxy.received[0]?.host).toBe('latchkey.invalid');
@@ -241,6 +242,15 @@ test('a proxy receives requests only with --insecure-http, and none for hosts in
   expect(around.code).toBe(4);
   expect(proxy.received).toHaveLength(1);
   await proxy.stop();
+});
+
+test('a proxy setting without a scheme, which the runtime would ignore, is refused before anything is sent', async () => {
+  for (const name of ['HTTP_PROXY', 'https_proxy', 'ALL_PROXY']) {
+    const home = newHome({ [name]: 'proxy.example:8080', LATCHKEY_TOKEN: 'lk_at_unknown' });
+    const { code, stderr } = await latchkey(home, 'whoami', '--server', 'https://login.invalid');
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${name} has no scheme.`)]);
+    expect((await latchkey(home, 'whoami', '--server', service.url)).code).toBe(3);
+  }
 });
 
 test('a long result reaches a slow reader completely', async () => {

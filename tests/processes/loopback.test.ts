@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { latchkey, listener, newHome, runIn, storeLogin } from '../support/cli.ts';
+import { latchkeyProcess, listener, newHome, runIn, storeLogin } from '../support/cli.ts';
 import { findNode } from '../support/node.ts';
 import { runOperator, startService } from '../support/service.ts';
 import { runtimes, startWorker } from '../support/worker.ts';
@@ -34,8 +34,8 @@ test('neither do the command line and the program of the operator', async () => 
   const service = await startService();
   const home = newHome({ ...proxy.env, LATCHKEY_SERVER: service.url });
   await storeLogin(home, service.url, 'ada@example.com');
-  expect((await latchkey(home, 'whoami')).stdout).toContain('ada@example.com');
-  expect((await latchkey(home, 'doctor')).stdout).toContain('; not used for a server on this machine');
+  expect((await latchkeyProcess(home, 'whoami')).stdout).toContain('ada@example.com');
+  expect((await latchkeyProcess(home, 'doctor')).stdout).toContain('; not used for a server on this machine');
   for (const command of ['health', 'doctor'])
     expect((await runOperator({ ...service.env, ...proxy.env }, command)).code).toBe(0);
   expect(proxy.received).toEqual([]);

@@ -1,12 +1,15 @@
-// Runs the command line program in a home directory of its own, against a real service.
+// Runs the command line in a home directory of its own, against a real service.
 
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { type CredentialStore, credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { startDeviceLogin } from '@latchkey/client/device-login';
 import { fileStorage } from '@latchkey/client/file-storage';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { spawn } from 'bun';
+import { readConfig } from '../../packages/cli/src/config.ts';
+import { run } from '../../packages/cli/src/program.ts';
 import { endAtExit, hasEnded } from './cleanup.ts';
 import { storedSession } from './client.ts';
 import { apiAt, loginByMail } from './http.ts';
@@ -82,7 +85,42 @@ export async function runIn(
   return { code, stdout, stderr };
 }
 
-export const latchkey = (home: Home, ...args: string[]): Promise<Outcome> => runIn(home, [program, ...args]);
+/** Runs a command of the program in this process, for tests that need no process of its own. */
+export const latchkey = (home: Home, ...args: string[]): Promise<Outcome> => runHere(home, args);
+
+/** Runs a command as a process, where that is the point: proxies, the current directory, a user without a home. */
+export const latchkeyProcess = (home: Home, ...args: string[]): Promise<Outcome> =>
+  runIn(home, [program, ...args]);
+
+/** The same. `onStderr` gets all of standard error so far, each time it grows. */
+export async function runHere(
+  { env }: Pick<Home, 'env'>,
+  args: readonly string[],
+  onStderr: (text: string) => void = () => {},
+): Promise<Outcome> {
+  const outcome = { code: 0, stdout: '', stderr: '' };
+  const streamTo = (name: 'stdout' | 'stderr') => {
+    const decoder = new TextDecoder();
+    return {
+      write: (text: string | Uint8Array, done: () => void) => {
+        outcome[name] += typeof text === 'string' ? text : decoder.decode(text, { stream: true });
+        if (name === 'stderr') onStderr(outcome.stderr);
+        done();
+      },
+    };
+  };
+  outcome.code = await run({
+    args,
+    config: readConfig(env),
+    stdin: () => Readable.from([]),
+    stdout: streamTo('stdout'),
+    stderr: streamTo('stderr'),
+    signal: AbortSignal.timeout(commandLimitMs),
+    takeSignals: () => {},
+    signalGroup: () => {},
+  });
+  return outcome;
+}
 
 /** Approves or denies a device login after signing in by mail. */
 export async function decide(
@@ -156,7 +194,7 @@ export const userCodeIn = (text: string) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[
 /** Runs `latchkey login`, approved by `email` at the service at `url`. */
 export async function loginAs(home: Home, url: string, email: string, ...args: string[]): Promise<Outcome> {
   let decided: Promise<void> | undefined;
-  const outcome = await runIn(home, [program, 'login', ...args], (stderr) => {
+  const outcome = await runHere(home, ['login', ...args], (stderr) => {
     const code = userCodeIn(stderr);
     if (code) decided ??= decide(url, code, email);
   });

@@ -16,6 +16,7 @@ import {
   expireAccessToken,
   newHome,
   type Outcome,
+  runHere,
   runIn,
   storeLogin,
 } from './cli.ts';
@@ -77,6 +78,7 @@ export async function play(transcript: string, { addresses, service }: Servers):
   };
 
   const written: string[] = [];
+  let hasRun = false;
   for (const line of transcript.split('\n')) {
     if (/^[>!=]/.test(line)) continue;
     written.push(line);
@@ -88,10 +90,17 @@ export async function play(transcript: string, { addresses, service }: Servers):
     }
     if (mark !== '$') continue;
     let decided: Promise<void> | undefined;
-    last = await runIn({ ...home, env }, ['bash', '-c', line.slice(2)], (stderr) => {
+    const decideOn = (stderr: string) => {
       const code = /\b[A-Z]{4}-[A-Z]{4}\b/.exec(stderr)?.[0];
       if (code && decision) decided ??= decide(service.url, code, decision.email, decision.verb);
-    });
+    };
+    const call = simpleCall(line.slice(2), env);
+    // The first one is a process, so that each command has run as one.
+    last =
+      call && hasRun
+        ? await runHere({ env: call.env }, call.args, decideOn)
+        : await runIn({ ...home, env }, ['bash', '-c', line.slice(2)], decideOn);
+    hasRun = true;
     await decided;
     const quoted = (lead: string, text: string) =>
       text === ''
@@ -103,6 +112,26 @@ export async function play(transcript: string, { addresses, service }: Servers):
     written.push(...quoted('>', last.stdout), ...quoted('!', last.stderr), `= ${last.code}`);
   }
   return written.join('\n');
+}
+
+/** A call of the program with nothing else that the shell does: `NAME=value latchkey WORD…`. Words may be quoted, and name variables. */
+function simpleCall(line: string, env: Readonly<Record<string, string>>) {
+  const word = /(?:[\w./:@,=%+-]|'[^']*'|"\$[A-Z_]+"|\$[A-Z_]+)+/.source;
+  const [, assignments = '', args] =
+    new RegExp(`^((?:[A-Z_]+=(?:${word})? )*)latchkey((?: ${word})*)$`).exec(line) ?? [];
+  if (args === undefined) return undefined;
+  const words = (text: string) =>
+    [...text.matchAll(new RegExp(word, 'g'))].map(([found]) =>
+      found.replace(
+        /'([^']*)'|"?\$([A-Z_]+)"?/g,
+        (_, quoted?: string, name = '') => quoted ?? env[name] ?? '',
+      ),
+    );
+  const assigned = words(assignments).map((pair): [string, string] => {
+    const at = pair.indexOf('=');
+    return [pair.slice(0, at), pair.slice(at + 1)];
+  });
+  return { args: words(args), env: { ...env, ...Object.fromEntries(assigned) } };
 }
 
 /** Replaces everything that varies between runs, including the gaps in tables, which depend on the cells. */

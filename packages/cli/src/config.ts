@@ -21,9 +21,9 @@ const isProxyFollowed = ({ name }: ProxySetting, _: number, all: readonly ProxyS
   (name === name.toLowerCase() || !all.some((other) => other.name === name.toLowerCase()));
 
 /** Empty without HOME for a user without an entry in the password file, as in a container: not every command needs it. */
-function homeDirectory(): string {
+function homeDirectory(home: string | undefined): string {
   try {
-    return homedir();
+    return home || homedir();
   } catch {
     return '';
   }
@@ -33,16 +33,16 @@ function homeDirectory(): string {
  * Reads the environment, unchecked: each command checks the settings it uses. White space around a value does not count,
  * because one that comes from a file often ends in a line break. An empty variable counts as not set.
  */
-export function readConfig() {
-  const value = (name: string): string | undefined => process.env[name]?.trim() || undefined;
+export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env) {
+  const value = (name: string): string | undefined => environment[name]?.trim() || undefined;
   const isSet = (...names: string[]): boolean => names.some((name) => value(name) !== undefined);
-  const home = homeDirectory();
+  const home = homeDirectory(environment['HOME']);
   // The XDG Base Directory Specification says to ignore relative paths.
   const directory = (name: string, usual: string): string => {
     const configured = value(name);
     return configured !== undefined && isAbsolute(configured) ? configured : join(home, usual);
   };
-  const { LATCHKEY_TOKEN: _, LATCHKEY_ACCOUNT: __, ...programEnvironment } = process.env;
+  const { LATCHKEY_TOKEN: _, LATCHKEY_ACCOUNT: __, ...programEnvironment } = environment;
   const sessionBus: SessionBus = {
     address: value('DBUS_SESSION_BUS_ADDRESS'),
     runtimeDirectory: value('XDG_RUNTIME_DIR'),

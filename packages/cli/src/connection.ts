@@ -183,8 +183,9 @@ function tokenSession(api: Api, token: string): Session {
   }
 }
 
-/** @throws {UsageError} for plain http to another machine */
+/** @throws {UsageError} for plain http to another machine, and for a proxy that the runtime would ignore */
 function openApi(ctx: Context, server: string): Api {
+  requireProxyAddresses(ctx.config, server);
   if (isExposed(server)) {
     const description = `The connection to ${server} is not encrypted: others on the network can read your credentials.`;
     if (!ctx.insecureHttp) {
@@ -196,6 +197,14 @@ function openApi(ctx: Context, server: string): Api {
   }
   const { insecureHttp = false, onServerVersion } = ctx;
   return createApi({ server, userAgent, insecureHttp, onServerVersion });
+}
+
+function requireProxyAddresses({ proxies }: Config, server: string): void {
+  if (isLoopbackHost(new URL(server).hostname)) return;
+  const wrong = proxies.find(
+    ({ name, value }) => !/^no_proxy$/i.test(name) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(value),
+  );
+  if (wrong) throw new UsageError(`${wrong.name} has no scheme.`, 'It looks like http://proxy.example:8080.');
 }
 
 /** The command that signs in to the same server. */
