@@ -53,7 +53,7 @@ import { scopeRoutes } from './services/scopes/routes.ts';
 import { authenticateService, requireRight } from './services/service-keys/authentication.ts';
 import { clientCredentialsGrant } from './services/service-tokens/routes.ts';
 import { sweepServiceTokens } from './services/service-tokens/store.ts';
-import { authenticate, missingCredential, readCredential } from './sessions/authentication.ts';
+import { authenticate, missingCredential } from './sessions/authentication.ts';
 import { openIssuers } from './sessions/federation/issuers.ts';
 import { federationGrant } from './sessions/federation/routes.ts';
 import { keyEndsMail, keyEndsTemplate, startKeyEnds } from './sessions/keys/key-ends.ts';
@@ -64,7 +64,12 @@ import { sweepRuns } from './sessions/runs/store.ts';
 import { requireBrowserSession, requireRecentSignIn } from './sessions/sessions.ts';
 import { sweepSessions } from './sessions/store.ts';
 import { revokeCode } from './sign-in/authorize/redeeming.ts';
-import { authorizationCodeGrant, authorizePage, authorizeRoutes } from './sign-in/authorize/routes.ts';
+import {
+  authorizationCodeGrant,
+  authorizePage,
+  authorizeRoutes,
+  noticingReplays,
+} from './sign-in/authorize/routes.ts';
 import { sweepCodes } from './sign-in/authorize/store.ts';
 import { cancelDeviceAuthorization, withdrawApproval } from './sign-in/device/device.ts';
 import { openHeldPolls } from './sign-in/device/held-polls.ts';
@@ -175,8 +180,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     ctx,
     routes,
     {
-      readCredential: ({ type, value }) => readCredential(ctx, type, value),
-      authenticate: (credential) => authenticate(ctx, credential),
+      authenticate: (presented) => authenticate(ctx, presented),
       authenticateService: (authorization) => authenticateService(ctx, authorization),
       requireRight,
       missingCredential,
@@ -192,14 +196,15 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     clients: openClients(ctx),
     userOfIdToken: async (token: string) => (await readIdentityToken(ctx, signingKeys, token))?.userId,
   };
-  tokenRoutes(api, ctx, {
+  const grants = {
     [authorizationCodeGrantType]: authorizationCodeGrant(addIdentityToken),
     [deviceCodeGrantType]: deviceCodeGrant(heldPolls),
     [refreshGrantType]: refreshGrant(addIdentityToken),
     [tokenExchangeGrantType]: tokenExchangeGrant,
     [clientCredentialsGrantType]: clientCredentialsGrant,
     [federationGrantType]: federationGrant(openIssuers(ctx)),
-  });
+  };
+  tokenRoutes(api, ctx, grants, noticingReplays(ctx));
   authorizeRoutes(api, ctx, authorizing);
   deviceRoutes(api, ctx, heldPolls);
   magicLinkRoutes(api, ctx);

@@ -8,13 +8,6 @@ import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
 import { sessionCookieOf, sessionIdOf } from './tokens.ts';
 
-/** An access token, key or session cookie of this service. Whether its session is active is not known yet. */
-export interface Credential {
-  readonly type: Caller['credential'];
-  readonly kind: HandleKind;
-  readonly handle: ReadHandle;
-}
-
 const tokenOrForm =
   'This endpoint requires an access token, or a form (Content-Type: application/x-www-form-urlencoded).';
 
@@ -25,38 +18,38 @@ export const missingCredential = (takesForm: boolean): AuthError =>
     headers: { 'WWW-Authenticate': bearerChallenge },
   });
 
-/** Built once, because a stack trace costs more than the rest of the response to a forged token. */
 const malformedCredential = invalidCredential('malformed');
 
-const kindOf = (type: Credential['type'], value: string): HandleKind => {
+const kindOf = (type: Caller['credential'], value: string): HandleKind => {
   if (type === 'cookie') return 'browserSession';
   return value.startsWith(handlePrefix.accessKey) ? 'accessKey' : 'accessToken';
 };
-
-/**
- * Verifies the MAC of an access token, key or session cookie, so that a flood of forged ones costs no query. Returns the
- * error `invalid_token` for a forged one.
- */
-export function readCredential(
-  ctx: Context,
-  type: Credential['type'],
-  value: string,
-): Credential | AuthError {
-  const kind = kindOf(type, value);
-  const handle = readHandle(ctx.keys, kind, value);
-  return handle ? { type, kind, handle } : malformedCredential;
-}
 
 /** A token of a service that acts for itself is valid, but there is nothing here that it allows. */
 const refusalOf = async (ctx: Context, { subject }: ReadHandle): Promise<AuthError> =>
   (await findServiceToken(ctx, subject)) ? insufficientScope(everything) : invalidCredential('unknown');
 
 /**
- * The caller with this credential. Every call reads session and account, so a revocation takes effect as soon as it is
- * committed.
+ * The caller with this access token, key or session cookie. Its MAC is verified first, so that a flood of forged ones costs no query.
+ * Every call reads session and account, so a revocation takes effect as soon as it is committed.
  * @throws {AuthError} `invalid_token`; `insufficient_scope` for a service that acts for itself
  */
-export async function authenticate(ctx: Context, { type, kind, handle }: Credential): Promise<Caller> {
+export function authenticate(
+  ctx: Context,
+  { type, value }: { readonly type: Caller['credential']; readonly value: string },
+): Promise<Caller> {
+  const kind = kindOf(type, value);
+  const handle = readHandle(ctx.keys, kind, value);
+  if (!handle) throw malformedCredential;
+  return lookUpCaller(ctx, type, kind, handle);
+}
+
+async function lookUpCaller(
+  ctx: Context,
+  type: Caller['credential'],
+  kind: HandleKind,
+  handle: ReadHandle,
+): Promise<Caller> {
   const isCookie = type === 'cookie';
   const now = ctx.clock();
   if (!isCookie && handle.value <= now) throw invalidCredential('expired');

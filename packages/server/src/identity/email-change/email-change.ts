@@ -3,7 +3,7 @@ import type { Caller, Context, Requester } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { Raced } from '../../platform/database/races.ts';
-import { accountDisabled, conflict, invalidGrant } from '../../platform/errors.ts';
+import { accountDisabled, conflict, invalidGrant, orThrow } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
@@ -138,26 +138,24 @@ export async function verifyEmailChange(
   client: ClientInfo,
 ): Promise<{ body: Profile; headers: Record<string, string> }> {
   const { id, headers } = await readLink(ctx, link.token, client);
-  const result = await ctx.db.transaction(async (tx) => {
+  const decided = await ctx.db.transaction(async (tx) => {
     const [found] = await store.findChange(tx, { id });
-    if (!found) return 'ended';
+    if (!found) throw refused('ended');
     const account = await lockAccount(tx, found.user_id);
     // Under the lock, so that of concurrent addresses no more are compared than may be wrong.
     const [change] = await store.findChange(tx, { id });
-    if (!change || !isPending(change, ctx.clock())) return 'ended';
-    const refusal = await checkProof(ctx, tx, change, account, link, caller);
-    if (refusal) return refusal;
+    if (!change || !isPending(change, ctx.clock())) throw refused('ended');
+    const isProven = await checkProof(ctx, tx, change, account, link, caller);
+    if (!isProven) return refused('wrong_address');
     if (account.disabled_at !== null) throw accountDisabled();
     return applyChange(ctx, tx, change, account, client);
   });
-  // Thrown outside the transaction, so that a wrong address stays counted.
-  if (typeof result === 'string') throw refused(result);
-  return { body: result, headers };
+  return { body: orThrow(decided), headers };
 }
 
 type LockedAccount = Awaited<ReturnType<typeof lockAccount>>;
 
-/** Why a link may not be used, if so. Counts a wrong address. */
+/** Whether the link may be used. False for a wrong address, which is counted. @throws {AuthError} `invalid_grant` without any proof */
 async function checkProof(
   ctx: Context,
   tx: Executor,
@@ -165,27 +163,27 @@ async function checkProof(
   account: LockedAccount,
   link: PresentedLink,
   caller: Caller | undefined,
-): Promise<'unproven' | 'wrong_address' | undefined> {
+): Promise<boolean> {
   if (caller?.userId === change.user_id) {
     await lockAccountAs(ctx, tx, caller);
-    return undefined;
+    return true;
   }
   // The credential of another account never counts as a missing one.
-  if (caller !== undefined || link.current_email === undefined) return 'unproven';
-  if (emailKeyOf(link.current_email) === account.email_key) return undefined;
+  if (caller !== undefined || link.current_email === undefined) throw refused('unproven');
+  if (emailKeyOf(link.current_email) === account.email_key) return true;
   const now = ctx.clock();
   await store.countWrongAddress(tx, { id: change.id, max_wrong_addresses: maxWrongAddresses, now });
-  return 'wrong_address';
+  return false;
 }
 
-/** Spends the link and replaces the address; `ended` if another request spent it first. */
+/** Spends the link and replaces the address. @throws {AuthError} `invalid_grant` if another request spent it first */
 async function applyChange(
   ctx: Context,
   tx: Executor,
   change: ChangeRow,
   account: LockedAccount,
   client: ClientInfo,
-): Promise<Profile | 'ended'> {
+): Promise<Profile> {
   const now = ctx.clock();
   const { id, user_id: userId, session_id: sessionId, new_email: newEmail } = change;
   if (await isEmailTaken(ctx, tx, newEmail, userId)) throw emailTaken();
@@ -197,7 +195,7 @@ async function applyChange(
     now,
     undo_until: now + noticeTtlSeconds * 1000,
   });
-  if (!spent) return 'ended';
+  if (!spent) throw refused('ended');
   const profile = await replaceEmail(ctx, tx, userId, newEmail);
   if (!profile) throw emailTaken();
   if (account.email === newEmail) return profile;

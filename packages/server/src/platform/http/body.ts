@@ -20,31 +20,27 @@ const tooLarge = () =>
     headers: { Connection: 'close' },
   });
 
-/** The bytes of a body, or the error to throw once the caller's credential has been checked. */
-export type ReceivedBody = Uint8Array | AuthError;
-
 /**
- * Buffers the body of a request, up to the limit, with or without a `Content-Length`. It comes before the credential
- * check, because a slow sender could otherwise act on a credential that was revoked meanwhile. Errors are returned,
- * not thrown, because an invalid credential takes precedence over an invalid body.
+ * Buffers the body of a request, up to the limit, with or without a `Content-Length`.
+ * @throws {AuthError} `payload_too_large`, `invalid_request`
  */
-export async function receiveBody(request: Request): Promise<ReceivedBody> {
+export async function receiveBody(request: Request): Promise<Uint8Array> {
   const announced = request.headers.get('Content-Length');
-  if (announced !== null && Number(announced) > fieldLimits.bodyBytes) return tooLarge();
+  if (announced !== null && Number(announced) > fieldLimits.bodyBytes) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
   try {
     if (announced !== null) return new Uint8Array(await request.arrayBuffer());
-    if (!request.body) return new Uint8Array();
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of request.body) {
+    for await (const chunk of request.body ?? []) {
       length += chunk.length;
-      if (length > fieldLimits.bodyBytes) return tooLarge();
+      if (length > fieldLimits.bodyBytes) break;
       chunks.push(chunk);
     }
-    return Buffer.concat(chunks);
   } catch {
-    return invalidRequest('The body is incomplete.');
+    throw invalidRequest('The body is incomplete.');
   }
+  if (length > fieldLimits.bodyBytes) throw tooLarge();
+  return Buffer.concat(chunks);
 }
 
 /**
@@ -53,7 +49,6 @@ export async function receiveBody(request: Request): Promise<ReceivedBody> {
  */
 export async function receiveFormAsQuery(request: Request): Promise<string> {
   const received = await receiveBody(request);
-  if (received instanceof AuthError) throw received;
   if (dialectOf(request) !== 'form')
     throw new AuthError('unsupported_media_type', `The Content-Type must be ${mediaTypes.form}.`);
   return new URLSearchParams(new TextDecoder().decode(received)).toString();
@@ -75,12 +70,7 @@ export function dialectOf(request: Request): BodyDialect | undefined {
  * The members of a body, or undefined if there is none.
  * @throws {AuthError} `payload_too_large`, `unsupported_media_type`, `invalid_request`
  */
-export function parseBody(
-  request: Request,
-  received: ReceivedBody,
-  dialects: readonly BodyDialect[],
-): unknown {
-  if (received instanceof AuthError) throw received;
+export function parseBody(request: Request, received: Uint8Array, dialects: readonly BodyDialect[]): unknown {
   if (received.length === 0) return undefined;
   const dialect = dialectOf(request);
   if (!dialect || !dialects.includes(dialect)) {

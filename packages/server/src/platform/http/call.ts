@@ -4,7 +4,7 @@ import type { Language } from '@latchkey/contract/languages';
 import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import type { Caller, CallingService } from '../context.ts';
-import { type AuthError, invalidRequest } from '../errors.ts';
+import { invalidRequest } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import { type WaitPreference, waitSecondsOf } from '../values/wait-preference.ts';
@@ -84,8 +84,6 @@ export type FormResponseOf<E extends Endpoint> = E extends { readonly formRespon
 
 /** What a handler returns. */
 export interface Reply<Body> {
-  /** An error that is no exception but one of the usual answers of a protocol. Throwing it would cost several times as much. */
-  readonly refusal?: AuthError;
   /** The `code` of the request was redeemed or repeated by this request, so it is no second use. */
   readonly isOwnCode?: true;
   readonly body?: Body;

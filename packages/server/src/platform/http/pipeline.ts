@@ -6,15 +6,7 @@ import type { Caller, CallingService, Context } from '../context.ts';
 import { AuthError, insufficientScope, invalidSlug, resourceNotFound } from '../errors.ts';
 import type { ClientInfo } from '../values/client-info.ts';
 import { includesAny } from '../values/scope.ts';
-import {
-  type BodyDialect,
-  check,
-  dialectOf,
-  parseBody,
-  type ReceivedBody,
-  readQuery,
-  receiveBody,
-} from './body.ts';
+import { type BodyDialect, check, dialectOf, parseBody, readQuery, receiveBody } from './body.ts';
 import {
   type Call,
   type CallHandler,
@@ -33,14 +25,9 @@ import type { Routes } from './routing.ts';
 import { requireExpectedUser } from './user.ts';
 
 /** How the pipeline identifies callers. `app.ts` connects it to the capabilities that own sessions and service keys. */
-export interface Access<Credential> {
-  /**
-   * Verifies a credential without a statement. An invalid one yields its error (`invalid_token`) as a value, because
-   * throwing it would add about a fifth to the cost of refusing a forged token.
-   */
-  readCredential(presented: PresentedCredential): Credential | AuthError;
-  /** @throws {AuthError} `invalid_token` */
-  authenticate(credential: Credential): Promise<Caller>;
+export interface Access {
+  /** @throws {AuthError} `invalid_token`; without a statement for a forged credential */
+  authenticate(presented: PresentedCredential): Promise<Caller>;
   /** @throws {AuthError} `invalid_client` */
   authenticateService(authorization: string | null): Promise<CallingService>;
   /** @throws {AuthError} `unauthorized_client` */
@@ -56,24 +43,24 @@ export interface Access<Credential> {
 export interface Api {
   readonly routes: Routes;
   /**
-   * Serves and describes an endpoint. One with a form dialect takes the handler of its form third. `afterwards` learns of every
-   * request, however it ended, before it is answered.
+   * Serves and describes an endpoint. One with a form dialect takes the handler of its form third. `around` learns of every
+   * request whose body is complete, however it ends, before it is answered.
    */
   on<const E extends Endpoint>(
     endpoint: E,
     handler: CallHandler<E>,
     formHandler?: CallHandler<FormOf<E>, FormResponseOf<E>>,
-    afterwards?: Afterwards,
+    around?: Around,
   ): void;
 }
 
-/** @param reply undefined if the request was refused with an error */
-type Afterwards = (
+/** @param answer checks the request and handles it */
+export type Around = <R extends Reply<unknown>>(
   request: Request,
-  received: ReceivedBody,
+  received: Uint8Array,
   client: ClientInfo,
-  reply: Reply<unknown> | undefined,
-) => Promise<void>;
+  answer: () => Promise<R>,
+) => Promise<R>;
 
 /** One dialect of an endpoint, JSON or form, with its handler. */
 interface Dialect {
@@ -81,16 +68,11 @@ interface Dialect {
   readonly handle: (call: Call<Endpoint>) => Promise<Reply<unknown>>;
 }
 
-const emptyBody = new Uint8Array();
+const emptyBody = Promise.resolve(new Uint8Array());
 
 /** @param version of the service */
-export function createApi<Credential>(
-  ctx: Context,
-  routes: Routes,
-  access: Access<Credential>,
-  version: string,
-): Api {
-  const on: Api['on'] = (endpoint, handler, formHandler, afterwards) => {
+export function createApi(ctx: Context, routes: Routes, access: Access, version: string): Api {
+  const on: Api['on'] = (endpoint, handler, formHandler, around) => {
     const asJson = dialectWith(endpoint, handler);
     const asForm = formHandler && dialectWith(formOf(endpoint), formHandler);
     const dialects: BodyDialect[] = [];
@@ -99,22 +81,25 @@ export function createApi<Credential>(
 
     const isRecorded = endpoint.method !== 'get' && endpoint.access !== 'service';
 
-    // The order protects: no credential is checked before the body is complete, and nothing is parsed before the
-    // caller is known.
+    // The order protects: no credential is checked before the body is complete, because a slow sender could otherwise act on one
+    // that was revoked meanwhile, and nothing is parsed before the caller is known.
     const answerCall = async (exchange: Exchange): Promise<Response> => {
       const { request, params } = exchange;
       // Before the first wait: the client may disconnect meanwhile.
       const client = isRecorded ? readClientInfo(ctx.config, exchange) : undefined;
-      const received = dialects.length > 0 ? await receiveBody(request) : emptyBody;
+      const body = dialects.length > 0 ? receiveBody(request) : emptyBody;
+      const isEmpty = await body.then(
+        ({ length }) => length === 0,
+        () => false,
+      );
       const service =
         endpoint.access === 'service' ? await identifyService(access, endpoint, request) : undefined;
-      const dialect = asForm && isFormCall(endpoint, request, received) ? asForm : asJson;
-      const credential = takesUser(dialect.endpoint)
-        ? requireCredential(ctx, access, dialect, request)
+      const dialect = asForm && isFormCall(endpoint, request, isEmpty) ? asForm : asJson;
+      const caller = takesUser(dialect.endpoint)
+        ? await identifyCaller(ctx, access, dialect, request)
         : undefined;
-      if (credential instanceof AuthError) return exchange.refuse(credential);
-      const caller = credential && (await identifyCaller(access, credential, dialect, request));
-      const checkCall = (): Call<Endpoint> => {
+      const received = await body;
+      const answer = (): Promise<Reply<unknown>> => {
         const query = checkQuery(ctx, dialect, request);
         const body = checkBody(dialect, request, received, dialects);
         if (caller && dialect.endpoint.endsOwnSession && !endsOwnSession(caller, params, query, body))
@@ -122,15 +107,9 @@ export function createApi<Credential>(
         requireNames(endpoint, params);
         const { arrivedAt } = exchange;
         const checked = { caller, service, client, params, query, body, arrivedAt };
-        return completeCall(ctx.config, dialect.endpoint, request, checked);
+        return dialect.handle(completeCall(ctx.config, dialect.endpoint, request, checked));
       };
-      let reply: Reply<unknown> | undefined;
-      try {
-        reply = await dialect.handle(checkCall());
-      } finally {
-        if (afterwards && client) await afterwards(request, received, client, reply);
-      }
-      if (reply.refusal) return exchange.refuse(reply.refusal);
+      const reply = await (around && client ? around(request, received, client, answer) : answer());
       const response = respond(ctx, exchange, dialect, reply, caller);
       if (isCommandLine(request, caller)) response.headers.set(serverVersion.name, version);
       return response;
@@ -156,9 +135,8 @@ const dialectWith = <E extends Endpoint, Body>(
  * Without a credential it is a form that lacks its token.
  * @see RFC 7009 section 2.2.1
  */
-function isFormCall({ access }: Endpoint, request: Request, received: ReceivedBody): boolean {
+function isFormCall({ access }: Endpoint, request: Request, isEmpty: boolean): boolean {
   if (dialectOf(request) !== 'form') return false;
-  const isEmpty = !(received instanceof AuthError) && received.length === 0;
   const { headers } = request;
   return !(access === 'bearer' && isEmpty && (namesBearer(headers) || headers.has('Cookie')));
 }
@@ -173,8 +151,8 @@ function formOf({ query: _, ...endpoint }: Endpoint): Endpoint {
   };
 }
 
-async function identifyService<Credential>(
-  access: Access<Credential>,
+async function identifyService(
+  access: Access,
   { rights }: Endpoint,
   { headers }: Request,
 ): Promise<CallingService> {
@@ -183,38 +161,24 @@ async function identifyService<Credential>(
   return service;
 }
 
-/** The verified credential of a user, or the error that refuses it; undefined only where it is optional. */
-function requireCredential<Credential>(
-  { config }: Context,
-  access: Access<Credential>,
-  { endpoint }: Dialect,
-  { headers }: Request,
-): Credential | AuthError | undefined {
-  const presented = readPresentedCredential(config, headers);
-  if (!presented) {
-    if (endpoint.access === 'optional' && !namesBearer(headers)) {
-      if (endpoint.ownOriginOnly) requireOwnOrigin(config, headers);
-      return undefined;
-    }
-    throw access.missingCredential(endpoint.form !== undefined);
-  }
-  if (endpoint.ownOriginOnly && presented.type === 'cookie') requireOwnOrigin(config, headers);
-  const credential = access.readCredential(presented);
-  return isStaleCookie(endpoint, headers, credential) ? undefined : credential;
-}
-
 /** The caller, who meets every requirement of the endpoint; undefined only where the credential is optional. */
-async function identifyCaller<Credential>(
-  access: Access<Credential>,
-  credential: Credential,
+async function identifyCaller(
+  { config }: Context,
+  access: Access,
   { endpoint }: Dialect,
   { headers }: Request,
 ): Promise<Caller | undefined> {
+  const presented = readPresentedCredential(config, headers);
+  const isOptional = endpoint.access === 'optional' && !namesBearer(headers);
+  if (!presented && !isOptional) throw access.missingCredential(endpoint.form !== undefined);
+  if (endpoint.ownOriginOnly && presented?.type !== 'bearer') requireOwnOrigin(config, headers);
+  if (!presented) return undefined;
   let caller: Caller;
   try {
-    caller = await access.authenticate(credential);
+    caller = await access.authenticate(presented);
   } catch (error) {
-    if (isStaleCookie(endpoint, headers, error)) return undefined;
+    // A browser keeps sending the cookie of an ended session. A bearer token is sent on purpose: an invalid one is an error.
+    if (isOptional && error instanceof AuthError && error.code === 'invalid_token') return undefined;
     throw error;
   }
   requireExpectedUser(headers, caller.userId);
@@ -223,16 +187,6 @@ async function identifyCaller<Credential>(
   if (endpoint.access === 'recent') access.requireRecentSignIn(caller);
   return caller;
 }
-
-/**
- * A browser keeps sending the cookie of an ended session, so where a credential is optional, an invalid cookie counts
- * as none. A bearer token is sent on purpose: an invalid one is an error.
- */
-const isStaleCookie = ({ access }: Endpoint, headers: Headers, error: unknown): boolean =>
-  access === 'optional' &&
-  !namesBearer(headers) &&
-  error instanceof AuthError &&
-  error.code === 'invalid_token';
 
 /**
  * A token that is bound to a resource is for that service, not for this one.
@@ -269,7 +223,7 @@ function checkQuery(
 function checkBody(
   { endpoint: { body, bodyOptional } }: Dialect,
   request: Request,
-  received: ReceivedBody,
+  received: Uint8Array,
   dialects: readonly BodyDialect[],
 ): unknown {
   if (!body) return {};

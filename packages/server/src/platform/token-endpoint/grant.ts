@@ -27,8 +27,6 @@ export interface GrantCall
  */
 export interface Grant<Tokens extends TokenSet | IssuedToken = TokenSet | IssuedToken> {
   redeem(ctx: Context, call: GrantCall): Promise<Reply<Tokens>>;
-  /** Learns of each `code` in a request that the grant did not answer with tokens for it. */
-  onCode?(ctx: Context, code: string, client: ClientInfo): Promise<void>;
 }
 
 /** @throws {AuthError} `invalid_request` if the parameter is missing */

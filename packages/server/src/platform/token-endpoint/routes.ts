@@ -9,9 +9,8 @@ import {
 } from '@latchkey/contract/tokens';
 import type { Context } from '../context.ts';
 import { AuthError, invalidRequest } from '../errors.ts';
-import { dialectOf } from '../http/body.ts';
 import type { Reply } from '../http/call.ts';
-import type { Api } from '../http/pipeline.ts';
+import type { Api, Around } from '../http/pipeline.ts';
 import { readBasic, writeBasic } from '../values/basic.ts';
 import type { Grant, GrantCall } from './grant.ts';
 
@@ -22,45 +21,15 @@ interface Grants extends Readonly<Record<GrantType, Grant>> {
 }
 
 /** The token endpoint takes every grant as a form, and a device code also as JSON. `/refresh` takes refresh tokens, as both. */
-export function tokenRoutes(api: Api, ctx: Context, grants: Grants): void {
+export function tokenRoutes(api: Api, ctx: Context, grants: Grants, around: Around): void {
   const { [deviceCodeGrantType]: deviceCode, [refreshGrantType]: refresh } = grants;
-  const noticeCodes: Parameters<typeof api.on>[3] = async (request, received, client, reply) => {
-    if (received instanceof AuthError || reply?.isOwnCode) return;
-    for (const code of codesIn(request, received))
-      for (const grant of Object.values(grants)) await grant.onCode?.(ctx, code, client);
-  };
-  api.on(endpoints.issueToken, (call) => deviceCode.redeem(ctx, call), redeemForm(ctx, grants), noticeCodes);
+  api.on(endpoints.issueToken, (call) => deviceCode.redeem(ctx, call), redeemForm(ctx, grants), around);
   api.on(
     endpoints.refresh,
     (call) => refresh.redeem(ctx, call),
     redeemForm(ctx, { [refreshGrantType]: refresh }),
-    noticeCodes,
+    around,
   );
-}
-
-/** Each `code` of a body, also of one that is refused for its form. */
-function codesIn(request: Request, received: Uint8Array): Iterable<string> {
-  const text = new TextDecoder().decode(received);
-  const dialect = dialectOf(request);
-  const codes = dialect === 'form' ? new URLSearchParams(text).getAll('code') : [];
-  if (dialect === 'json') {
-    const body = parsed(text);
-    if (typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string')
-      codes.push(body.code);
-    // As text, too, because a parser forgets all but the last of duplicate members.
-    const written = text.matchAll(/"code"\s*:\s*"([^"\\]*)"/g);
-    codes.push(...[...written].map(([, code]) => code!));
-  }
-  return new Set(codes.map((code) => code.trim()));
-}
-
-/** Undefined for what is no JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -3,7 +3,7 @@ import { everything } from '@latchkey/contract/scopes';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { authenticate, readCredential } from '../authentication.ts';
+import { authenticate } from '../authentication.ts';
 import { parseTrust } from '../keys/keys.ts';
 import { recordUse } from '../last-use.ts';
 import { sessionStatus } from '../status.ts';
@@ -60,9 +60,7 @@ export async function findTrustingKey(
 }
 
 async function findByCookie(ctx: Context, value: string): Promise<RunSubject | undefined> {
-  const credential = readCredential(ctx, 'cookie', value);
-  if (credential instanceof AuthError) return undefined;
-  const caller = await authenticate(ctx, credential).catch((error: unknown) => {
+  const caller = await authenticate(ctx, { type: 'cookie', value }).catch((error: unknown) => {
     if (error instanceof AuthError && error.code === 'invalid_token') return undefined;
     throw error;
   });

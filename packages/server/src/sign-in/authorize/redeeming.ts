@@ -51,12 +51,12 @@ const refused = invalidGrant('The code is unknown, expired or used, or not for t
 
 /**
  * Exchanges an authorization code for the first tokens of a session. Of any number of requests, one gets them, and the same request
- * with the same idempotency key gets them again; or the error that says why not, which is then returned.
+ * with the same idempotency key gets them again.
  * @throws {AuthError} `invalid_request`, `invalid_client`, `invalid_scope` and `invalid_target`, which spend nothing;
  * `invalid_grant`, which spends the code
  * @see RFC 6749 section 4.1.3
  */
-export async function redeemCode(ctx: Context, request: CodeRequest): Promise<RedeemedCode | AuthError> {
+export async function redeemCode(ctx: Context, request: CodeRequest): Promise<RedeemedCode> {
   const { body, client } = request;
   const code = readCode(ctx, body.code, repeatedRequest(request));
   required(request, 'code');
@@ -126,18 +126,23 @@ export async function noticeReplay(ctx: Context, text: string, client: ClientInf
   await endStolenSession(ctx, { userId: row.user_id, sessionId: row.session_id, client }, 'code_replayed');
 }
 
+const repeatedTooLate = 'repeated_too_late';
+
+/** Whether the request that redeemed a code was refused when it came again, because its tokens were used or its session ended meanwhile. */
+export const isLateRepetition = (error: unknown): boolean =>
+  error instanceof AuthError && error.detail === repeatedTooLate;
+
 /**
- * The tokens of a spent code again, or the error if they cannot be repeated any more.
- * @throws {AuthError} `invalid_grant` unless the code was spent by this very request
+ * The tokens of a spent code again.
+ * @throws {AuthError} `invalid_grant` unless the code was spent by this very request, and its session is as it was then
  */
-async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<RedeemedCode | AuthError> {
+async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<RedeemedCode> {
   if (!isRepetition(code, row, ctx.clock())) throw refused('spent');
   try {
     const tokens = await repeatFirstTokens(ctx, sessionSecretOf(code.handle.subject), row.scope);
     return { tokens, detail: 'retry', sessionId: row.session_id, nonce: row.nonce };
   } catch (error) {
-    if (error instanceof AuthError && error.status < 500) return error;
-    throw error;
+    throw error instanceof AuthError && error.status < 500 ? refused(repeatedTooLate) : error;
   }
 }
 

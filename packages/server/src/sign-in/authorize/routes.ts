@@ -3,15 +3,14 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
-import { AuthError } from '../../platform/errors.ts';
 import { prefersHtml } from '../../platform/http/accept.ts';
-import { queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
+import { dialectOf, queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
 import type { Call } from '../../platform/http/call.ts';
 import { readClientInfo } from '../../platform/http/client-info.ts';
 import { readRequestsCookie, requestsCookieHeader } from '../../platform/http/cookie.ts';
 import type { Exchange } from '../../platform/http/exchange.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
-import type { Api } from '../../platform/http/pipeline.ts';
+import type { Api, Around } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
 import type { Grant } from '../../platform/token-endpoint/grant.ts';
 import type { AddIdentityToken } from '../../sessions/sessions.ts';
@@ -24,19 +23,58 @@ import {
   verifyRequest,
 } from './authorize.ts';
 import { firstSeen, forgetRequest, rememberRequest } from './first-seen.ts';
-import { noticeReplay, redeemCode } from './redeeming.ts';
+import { isLateRepetition, noticeReplay, redeemCode } from './redeeming.ts';
 import type { ResponseTarget, SentParameters } from './request.ts';
 
 /** The authorization code grant of the OAuth token endpoint. @see RFC 6749 section 4.1.3 */
 export const authorizationCodeGrant = (addIdentityToken: AddIdentityToken): Grant<TokenSet> => ({
   redeem: async (ctx, call) => {
-    const redeemed = await redeemCode(ctx, call);
-    if (redeemed instanceof AuthError) return { refusal: redeemed, isOwnCode: true };
-    const { tokens, sessionId, nonce, detail } = redeemed;
+    const { tokens, sessionId, nonce, detail } = await redeemCode(ctx, call);
     return { body: await addIdentityToken(sessionId, tokens, nonce), detail, isOwnCode: true };
   },
-  onCode: noticeReplay,
 });
+
+/** Notices a second use of each code in a token request, whatever else the request holds and whatever is wrong with it. */
+export const noticingReplays =
+  (ctx: Context): Around =>
+  async (request, received, client, answer) => {
+    let isOwnCode = false;
+    try {
+      const reply = await answer();
+      isOwnCode = reply.isOwnCode === true;
+      return reply;
+    } catch (error) {
+      isOwnCode = isLateRepetition(error);
+      throw error;
+    } finally {
+      if (!isOwnCode) for (const code of codesIn(request, received)) await noticeReplay(ctx, code, client);
+    }
+  };
+
+/** Each `code` of a body, also of one that is refused for its form. */
+function codesIn(request: Request, received: Uint8Array): Iterable<string> {
+  const text = new TextDecoder().decode(received);
+  const dialect = dialectOf(request);
+  const codes = dialect === 'form' ? new URLSearchParams(text).getAll('code') : [];
+  if (dialect === 'json') {
+    const body = parsed(text);
+    if (typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string')
+      codes.push(body.code);
+    // As text, too, because a parser forgets all but the last of duplicate members.
+    const written = text.matchAll(/"code"\s*:\s*"([^"\\]*)"/g);
+    codes.push(...[...written].map(([, code]) => code!));
+  }
+  return new Set(codes.map((code) => code.trim()));
+}
+
+/** Undefined for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 const path = '/authorize';
 

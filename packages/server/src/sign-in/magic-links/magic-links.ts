@@ -115,14 +115,12 @@ export async function signInWithLink(
     if (!handle) throw refused('malformed');
     await ctx.limiter.take(byClient('link_logins', origin.client));
     const id = handle.subject.toString('base64url');
-    const started = await ctx.db.transaction(async (tx) => {
+    return ctx.db.transaction(async (tx) => {
       const [link] = await store.lockMagicLink(tx, { id });
-      if (!link || !isUsable(link, ctx.clock())) return undefined;
-      if (email !== undefined && emailKeyOf(email) !== link.email_key) return undefined;
+      if (!link || !isUsable(link, ctx.clock())) throw refused('ended');
+      if (email !== undefined && emailKeyOf(email) !== link.email_key) throw refused('ended');
       return completeSignIn(ctx, tx, link, 'magic_link', origin);
     });
-    if (!started) throw refused('ended');
-    return started;
   });
   ctx.metrics.logins.inc({ method: 'magic_link' });
   return session;
@@ -146,13 +144,9 @@ export async function signInWithCode(
     const attempt = await ctx.limiter.take(byClient('email_codes_by_client', origin.client));
     const id = handle.subject.toString('base64url');
     const result = await ctx.db.transaction(async (tx) => {
-      const verified = await verifyCode(ctx, tx, id, normalizeEmailCode(typed) ?? '');
-      if ('link' in verified) {
-        return (await completeSignIn(ctx, tx, verified.link, 'email_code', origin)) ?? 'ended';
-      }
-      return verified.refused ?? 'ended';
+      const { link, isRight } = await verifyCode(ctx, tx, id, normalizeEmailCode(typed) ?? '');
+      return isRight ? completeSignIn(ctx, tx, link, 'email_code', origin) : link;
     });
-    if (result === 'ended') throw refused(result);
     if ('email' in result) {
       recordFailure(ctx, 'email_code', origin.client, {
         by: result.email_key,
@@ -168,40 +162,44 @@ export async function signInWithCode(
 }
 
 /**
- * Counts an attempt and compares the code. `refused` is the link of a code that was not accepted, undefined if the link can no longer
- * be used either. Its code may have no attempts left.
+ * Counts an attempt and compares the code. One that has no attempts left is wrong.
+ * @throws {AuthError} `invalid_grant` when the link cannot be used either
  */
 async function verifyCode(
   ctx: Context,
   tx: Executor,
   id: string,
   code: string,
-): Promise<{ link: MagicLink } | { refused: MagicLink | undefined }> {
+): Promise<{ link: MagicLink; isRight: boolean }> {
   const now = ctx.clock();
-  const [link] = await store.countCodeAttempt(tx, { id, max_attempts: maxCodeAttempts, now });
-  if (link) return isCodeOf(ctx, link, code) ? { link } : { refused: link };
-  const [spent] = await store.findMagicLink(tx, { id });
-  return { refused: spent && isUsable(spent, now) ? spent : undefined };
+  const [counted] = await store.countCodeAttempt(tx, { id, max_attempts: maxCodeAttempts, now });
+  if (counted) return { link: counted, isRight: isCodeOf(ctx, counted, code) };
+  const [link] = await store.findMagicLink(tx, { id });
+  if (!link || !isUsable(link, now)) throw refused('ended');
+  return { link, isRight: false };
 }
 
 /** Compares with the code under every key of the ring: the mail may be older than the newest key. */
 const isCodeOf = (ctx: Context, link: MagicLink, code: string): boolean =>
   ctx.keys.all.filter((key) => sameCode(emailCodeOf(key, link.id), code)).length > 0;
 
-/** Spends all links of the address and starts a session; undefined when another sign-in spent this link first. */
+/**
+ * Spends all links of the address and starts a session.
+ * @throws {AuthError} `invalid_grant` when another sign-in spent this link first
+ */
 async function completeSignIn(
   ctx: Context,
   tx: Executor,
   link: MagicLink,
   method: 'magic_link' | 'email_code',
   origin: SignInOrigin,
-): Promise<StartedSession | undefined> {
+): Promise<StartedSession> {
   // Pipelined, in this order.
   const [existing, spent] = await Promise.all([
     lockAccountToSignIn(ctx, tx, link.email),
     store.spendLinksFor(tx, { email_key: link.email_key, now: ctx.clock() }),
   ]);
-  if (!spent.some((row) => row.id === link.id)) return undefined;
+  if (!spent.some((row) => row.id === link.id)) throw refused('ended');
   const { id, isNew } =
     existing === undefined ? await signUp(ctx, tx, link, origin.client) : { id: existing, isNew: false };
   return startSession(ctx, tx, {

@@ -73,24 +73,15 @@ export async function registerPasskey(
   const { sessionId } = by.caller;
   const clientData = parseClientData(registration.response.clientDataJSON);
   const challenge = verifyChallenge(ctx, 'passkeyRegistration', clientData.challenge, sessionId);
-  const result = await spendingOnRefusal(ctx, challenge, async () => {
+  const added = await spendingOnRefusal(ctx, challenge, async () => {
     verifyClientData(ctx.config, clientData, 'webauthn.create');
     const credential = await verifyRegistration(ctx.config, registration, clientData.challenge);
     return ctx.db.transaction(async (tx) => {
-      if (!(await spendChallenge(tx, challenge))) return 'replay';
+      if (!(await spendChallenge(tx, challenge))) throw ceremonyRefused('replay');
       return addPasskey(ctx, tx, by, credential, registration);
     });
   });
-  switch (result) {
-    case 'replay':
-      throw ceremonyRefused('replay');
-    case 'registered':
-      throw conflict('This passkey is already registered.');
-    case 'full':
-      throw tooManyPasskeys();
-    default:
-      return passkeyOf(result);
-  }
+  return passkeyOf(added);
 }
 
 async function addPasskey(
@@ -99,11 +90,11 @@ async function addPasskey(
   by: Requester,
   credential: NewCredential,
   registration: RegistrationResponse,
-): Promise<PasskeyRow | 'registered' | 'full'> {
+): Promise<PasskeyRow> {
   const { caller } = by;
   await lockAccountAs(ctx, tx, caller);
   const [passkeys] = await store.countPasskeys(tx, { user_id: caller.userId });
-  if (!passkeys || passkeys.count >= fieldLimits.passkeys) return 'full';
+  if (!passkeys || passkeys.count >= fieldLimits.passkeys) throw tooManyPasskeys();
   const [row] = await store.insertPasskey(tx, {
     id: newId('pk_', ctx.random),
     user_id: caller.userId,
@@ -117,7 +108,7 @@ async function addPasskey(
     transports: JSON.stringify([...new Set(registration.response.transports)]),
     now: ctx.clock(),
   });
-  if (!row) return 'registered';
+  if (!row) throw conflict('This passkey is already registered.');
   await tellOwner(ctx, tx, 'passkey_added', row, by);
   await announcePasskey(ctx, tx, row, 'create');
   return row;

@@ -1,7 +1,7 @@
 import type { AuthenticationResponse, RequestOptions } from '@latchkey/contract/passkeys';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError } from '../../platform/errors.ts';
+import { AuthError, orThrow } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/starting.ts';
@@ -41,14 +41,12 @@ export async function signInWithPasskey(
     const clientData = parseClientData(authentication.response.clientDataJSON);
     const challenge = verifyChallenge(ctx, 'passkeyLogin', clientData.challenge);
     return recordingRefusals(ctx, authentication.id, origin.client, async () => {
-      const result = await spendingOnRefusal(ctx, challenge, async () => {
+      const decided = await spendingOnRefusal(ctx, challenge, async () => {
         verifyClientData(ctx.config, clientData, 'webauthn.get');
         const assertion = await verifyAssertion(ctx, authentication);
         return ctx.db.transaction((tx) => completeSignIn(ctx, tx, challenge, assertion, origin));
       });
-      if (result === 'removed') throw unknownCredential();
-      if (result === 'clone') throw ceremonyRefused(result);
-      return result;
+      return orThrow(decided);
     });
   });
   ctx.metrics.logins.inc({ method: 'passkey' });
@@ -86,9 +84,9 @@ async function verifyAssertion(ctx: Context, authentication: AuthenticationRespo
 }
 
 /**
- * Spends the challenge, records the use and starts the session. A refusal that is recorded is returned, so that it commits. A counter
- * that does not grow suggests a cloned private key: on a single-device passkey it is refused; a synced passkey legitimately
- * has several authenticators, so there it is only logged.
+ * Spends the challenge, records the use and starts the session. A counter that does not grow suggests a cloned private key: on a
+ * single-device passkey it is refused, which is returned, so that its event is committed; a synced passkey legitimately has several
+ * authenticators, so there it is only logged.
  * @see WebAuthn Level 3 section 6.1.1
  */
 async function completeSignIn(
@@ -97,7 +95,7 @@ async function completeSignIn(
   challenge: Challenge,
   assertion: VerifiedAssertion,
   origin: SignInOrigin,
-): Promise<StartedSession | 'clone' | 'removed'> {
+): Promise<StartedSession | AuthError> {
   const { userId, passkeyId, counter, backedUp } = assertion;
   const start = () =>
     startSession(ctx, tx, { userId, kind: 'browser', method: 'passkey', passkeyId, ...origin });
@@ -111,15 +109,15 @@ async function completeSignIn(
   if (advanced) return start();
   const [replaced] = await store.replaceCounter(tx, use);
   const [passkey] = await store.findPasskey(tx, { id: use.id });
-  if (!passkey) return 'removed';
-  const result = replaced ? await start() : 'clone';
+  if (!passkey) throw unknownCredential();
+  const decided = replaced ? await start() : ceremonyRefused('clone');
   await recordEvent(ctx, tx, {
     type: 'passkey_clone_suspected',
     userId: use.user_id,
     client: origin.client,
     detail: { passkey_id: use.id, name: passkey.name, login: replaced ? 'accepted' : 'refused' },
   });
-  return result;
+  return decided;
 }
 
 const unknownCredential = () =>
