@@ -21,7 +21,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-const section = (page: Page) => page.getByRole('region', { name: 'Keys', exact: true });
+const section = (page: Page) => page.getByRole('region', { name: 'API keys', exact: true });
 const button = (page: Page, name: string) => section(page).getByRole('button', { name, exact: true });
 const items = (page: Page) => page.locator('#keys > li');
 const shownKey = (page: Page) => page.getByLabel('Your new key').inputValue();
@@ -100,7 +100,7 @@ test('a key for everything and for one service', async () => {
   await button(page, 'Create key').click();
   await page.getByLabel('Name', { exact: true }).fill('all');
   await page.getByLabel('See your email address').check();
-  await page.getByLabel('Everything you can do').check();
+  await page.getByLabel('Do everything you can do').check();
   expect(await page.getByLabel('See your email address').isDisabled()).toBe(true);
   await page
     .getByLabel('Where it works')
@@ -223,7 +223,7 @@ test('a sign-in that is no longer recent is confirmed first, and what was typed 
   store.close();
   await button(page, 'Create key').click();
   await page.getByLabel('Name', { exact: true }).fill('kept');
-  await page.getByLabel('Everything you can do').check();
+  await page.getByLabel('Do everything you can do').check();
   await button(page, 'Create key').click();
   const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
   await dialog.getByRole('button', { name: 'Cancel' }).click();

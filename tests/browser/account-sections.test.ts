@@ -21,7 +21,7 @@ afterAll(async () => {
 const lists = ['passkeys', 'sessions', 'keys', 'organizations', 'events'] as const;
 const addressOf = (list: string) => new RegExp(`/auth/${list}(\\?|$)`);
 const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
-const sectionNames = ['Passkeys', 'Sessions', 'Keys', 'Organizations', 'Activity'];
+const sectionNames = ['Passkeys', 'Sessions', 'API keys', 'Organizations', 'Activity'];
 
 /** About five lines, since the number of entries is unknown until they load. */
 const maxMovePixels = 120;
@@ -79,8 +79,8 @@ test('each section has an address, also through the sign-in page, and the keyboa
     await page.locator('h2:focus').getByText(heading).waitFor();
     expect([address, await isAtTop(heading)]).toEqual([address, true]);
   }
-  await page.getByRole('navigation').getByRole('link', { name: 'Keys' }).click();
-  await page.locator('h2:focus').getByText('Keys').waitFor();
+  await page.getByRole('navigation').getByRole('link', { name: 'API keys' }).click();
+  await page.locator('h2:focus').getByText('API keys').waitFor();
   await page.goBack();
   await page.locator('h2:focus').getByText('Activity').waitFor();
   await page.context().clearCookies();

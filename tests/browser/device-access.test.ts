@@ -38,7 +38,7 @@ test.each([
   ['that asks for everything', { scope: '*' }],
 ])('a device %s is shown as one that can do everything', async (what, access) => {
   const { page } = await review(`${what.replaceAll(' ', '-')}@example.com`, access);
-  expect(await asked(page).allInnerTexts()).toEqual(['Everything you can do']);
+  expect(await asked(page).allInnerTexts()).toEqual(['Do everything you can do']);
   expect(await page.locator('#requested-resource').count()).toBe(0);
   await page.context().close();
 });

@@ -28,7 +28,7 @@ test('the printed address opens the account page with the key filled in, and the
   const page = await newPage();
   await giveSession(page, service.url, email);
   await page.goto(stdout.trim());
-  const section = page.getByRole('region', { name: 'Keys', exact: true });
+  const section = page.getByRole('region', { name: 'API keys', exact: true });
   await section.getByRole('button', { name: 'Create key', exact: true }).click();
   const key = await page.getByLabel('Your new key').inputValue();
   await page.context().close();

@@ -23,7 +23,7 @@ const codesByStatus = {
     request_not_supported: 'The parameter `request` is not supported.',
     request_uri_not_supported: 'The parameter `request_uri` is not supported.',
     interaction_required: 'The request needs a page, which `prompt=none` forbids.',
-    login_required: 'Somebody else is signed in than the `id_token_hint` names.',
+    login_required: 'The signed-in user is not the one that the `id_token_hint` names.',
     invalid_scope: 'A scope is unknown, malformed or wider than allowed here.',
     invalid_target: 'The resource is unknown, malformed or not allowed here.',
     invalid_authorization_details:

@@ -71,11 +71,11 @@ export function remaining(ms: number): string {
   ].join(language === 'ja' ? '' : ' ');
 }
 
-/** The name of a language in itself, such as "Deutsch (Schweiz)", or its tag if this browser knows no name for it. */
+/** The name of a language in itself, such as "Français", or its tag if this browser knows no name for it. */
 export function languageName(tag: string): string {
   try {
-    const names = new Intl.DisplayNames(tag, { type: 'language', languageDisplay: 'standard' });
-    return names.of(tag) ?? tag;
+    const name = new Intl.DisplayNames(tag, { type: 'language', languageDisplay: 'standard' }).of(tag) ?? tag;
+    return name === tag ? tag : name.charAt(0).toLocaleUpperCase(tag) + name.slice(1);
   } catch {
     // Stored before it was checked, or too new for this browser.
     return tag;

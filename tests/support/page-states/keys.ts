@@ -84,7 +84,7 @@ export const keyStates = (url: string): PageState[] => [
       await seeAccount(page, url, 'key-created@example.com');
       await pressed(page, 'Create key');
       await page.getByLabel('Name', { exact: true }).fill(longName);
-      await page.getByLabel('Everything you can do').check();
+      await page.getByLabel('Do everything you can do').check();
       await pressed(page, 'Create key');
       await page.getByRole('button', { name: 'Copy key' }).waitFor();
     },

@@ -89,7 +89,7 @@ test('what is sent is what the form shows', () => {
 });
 
 test('a scope is described by its sentence and service, or by its name once it is no longer declared', () => {
-  expect(sentencesOf('*', known)).toEqual(['Everything you can do']);
+  expect(sentencesOf('*', known)).toEqual(['Do everything you can do']);
   expect(sentencesOf('profile tickets:read old:read openid', known)).toEqual([
     'See your name, picture, language and time zone',
     'Read your tickets (Tickets)',

@@ -31,7 +31,7 @@ export interface NewSession {
   readonly replacesCookie?: string | undefined;
   /** The session that approved this device or application. */
   readonly approvedBy?: string | null;
-  /** The client that only may refresh this session. */
+  /** The only client that may refresh this session. */
   readonly clientId?: string | null;
   /** When and how the user signed in to the session that approved this application. */
   readonly authenticatedAt?: number | null;
