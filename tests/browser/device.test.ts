@@ -1,9 +1,9 @@
 // The device page: what it shows before a decision, and that it reports on that very device afterwards, whatever else
-// happens.
+// happens. What its polls make of the security log: packages/dashboard/src/device/approval-status.test.ts.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage, pauseClock } from '../support/browser.ts';
+import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { changesBy, giveSession, phone, signedIn, signInByCode } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -220,15 +220,6 @@ test('an approval can be withdrawn until the device signs in, and the page still
   await page.context().close();
 });
 
-test('the page says that the program was cancelled after the approval', async () => {
-  const { page, device } = await waitingPage('cancelled@example.com');
-  const body = new URLSearchParams({ token: device.device_code });
-  await fetch(`${service.url}/api/v1/auth/revoke`, { method: 'POST', body });
-  await says(page, "The sign-in was cancelled on your device. The device isn't signed in.");
-  expect(await page.getByRole('button', { name: 'Withdraw approval' }).count()).toBe(0);
-  await page.context().close();
-});
-
 test('signing out everywhere withdraws approvals of devices that have not signed in yet', async () => {
   const { page, device } = await waitingPage('everywhere@example.com');
   await page.getByRole('link', { name: 'View your sessions' }).click();
@@ -339,60 +330,6 @@ test('a decision is not shown to another user who signs in afterwards', async ()
   await page.context().close();
 });
 
-test('when the browser is signed out while waiting, the page says so and stops polling', async () => {
-  const { page, device } = await waitingPage('out@example.com');
-  await page.clock.install();
-  await page.reload();
-  await says(page, waiting);
-  await page.context().clearCookies();
-  await says(page, "You're signed out.");
-  const requests: string[] = [];
-  page.on('request', (sent) => void requests.push(sent.url()));
-  await page.clock.runFor(60_000);
-  expect(requests).toEqual([]);
-  await pickUp(device);
-  await page.context().close();
-});
-
-test('a session replaced by a new one between two polls does not count as signed out', async () => {
-  const page = await newPage();
-  await page.clock.install();
-  await page.addInitScript(() => {
-    const start = window.setTimeout;
-    const page = Object.assign(window, { pausesBetweenPolls: false });
-    window.setTimeout = ((run: () => void, ms: number) => {
-      if (ms !== 2_000) return start(run, ms);
-      page.pausesBetweenPolls = true;
-      return start(() => {
-        page.pausesBetweenPolls = false;
-        run();
-      }, ms);
-    }) as typeof setTimeout;
-  });
-  const { device } = await waitingPage('replaced@example.com', page);
-  await pauseClock(page);
-  const poll = async (path: string) => {
-    await page.waitForFunction(
-      () => (window as unknown as { pausesBetweenPolls: boolean }).pausesBetweenPolls,
-    );
-    const response = page.waitForResponse((one) => one.url().includes(path));
-    await page.clock.runFor(2_000);
-    return (await response).status();
-  };
-  const cookies = await page.context().cookies();
-  await page.context().clearCookies();
-  expect(await poll('/auth/events')).toBe(401);
-  await page.context().addCookies(cookies);
-  expect(await poll('/auth/events')).toBe(200);
-  await page.context().clearCookies();
-  expect(await poll('/auth/events')).toBe(401);
-  await page.context().addCookies(cookies);
-  await pickUp(device);
-  expect(await poll('/auth/events')).toBe(200);
-  await says(page, done);
-  await page.context().close();
-});
-
 test('a hidden page does not poll, and polls at once when shown, finding sessions many events back or ended at once', async () => {
   const email = 'hidden@example.com';
   const page = await newPage();
@@ -423,54 +360,6 @@ test('a hidden page does not poll, and polls at once when shown, finding session
   await says(page, done);
   await setVisibility(quick, 'visible');
   await says(quick, 'Your device signed in, but has since been signed out.');
-  await page.context().close();
-});
-
-test('when the security log is too long to read, the page does not claim that the device did not sign in', async () => {
-  const page = await newPage();
-  await page.clock.install();
-  const { device } = await waitingPage('long-log@example.com', page);
-  await pickUp(device);
-  const event = {
-    id: 'evt_other',
-    type: 'refresh_race',
-    created_at: new Date().toISOString(),
-    session_id: 'ses_other',
-    ip_address: null,
-    user_agent: null,
-    detail: {},
-  };
-  await page.route('**/auth/events?*', (route) =>
-    route.fulfill({
-      headers: { 'X-Request-Id': 'r' },
-      json: { events: Array(50).fill(event), next_cursor: 'more' },
-    }),
-  );
-  await page.clock.fastForward('11:00');
-  await page.reload();
-  await says(page, "This page can't tell whether your device signed in.");
-  await page.context().close();
-});
-
-test('a lost connection is shown while it lasts, and when the code expires the page says what it knows', async () => {
-  const page = await newPage();
-  await page.clock.install();
-  await waitingPage('end@example.com', page);
-  await page.context().setOffline(true);
-  await says(page, "Latchkey isn't available right now.");
-  await page.context().setOffline(false);
-  await page.getByText("Latchkey isn't available right now").waitFor({ state: 'detached' });
-  await says(page, waiting);
-  await page.clock.fastForward(601_000);
-  await says(page, "Your device didn't finish signing in before the code expired");
-
-  await page.context().setOffline(false);
-  const next = await startDevice();
-  await press(page, 'Approve', next);
-  await page.context().setOffline(true);
-  await page.clock.fastForward(601_000);
-  for (let polls = 0; polls < 10; polls++) await page.clock.runFor(2_000);
-  await says(page, "This page can't tell whether your device signed in.");
   await page.context().close();
 });
 

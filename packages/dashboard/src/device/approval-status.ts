@@ -1,5 +1,5 @@
 import type { Event } from '@latchkey/contract/events';
-import { listEventsSince } from '../api.ts';
+import type { listEventsSince } from '../api.ts';
 
 const pollIntervalMs = 2_000;
 
@@ -34,6 +34,13 @@ export type ApprovalStatus =
   | 'differentUser'
   | 'unknown';
 
+/** What a watch depends on. */
+export interface Watched {
+  readonly listEventsSince: typeof listEventsSince;
+  readonly untilVisible: () => Promise<void>;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
 /**
  * Polls until the outcome of an approval is final: the device has signed in, the code has expired, or this browser is
  * no longer signed in as the approver. Retries after lost responses and rate limits. Pauses while the page is hidden.
@@ -41,13 +48,14 @@ export type ApprovalStatus =
 export async function watchApproval(
   approval: Approval,
   show: (status: ApprovalStatus) => void,
+  { listEventsSince, untilVisible, pause }: Watched,
 ): Promise<void> {
   show('waiting');
   let previous: ApprovalStatus | undefined;
   for (let pollsLeft = pollsAfterExpiry; pollsLeft > 0; ) {
     await untilVisible();
     const isExpired = Date.now() >= approval.until;
-    const { status, retryAfterSeconds = 0 } = await poll(approval);
+    const { status, retryAfterSeconds = 0 } = await poll(approval, listEventsSince);
     if (isFinal(status)) return show(status);
     if (status === 'waiting' && isExpired) return show('expired');
     // A single occurrence may be the moment in which another tab replaces this browser's session.
@@ -76,8 +84,11 @@ const endings: ReadonlySet<Event['type']> = new Set([
 ]);
 
 /** Reads the security log, which also shows a session that ended right after it started. */
-async function poll({ requestedAt, sessionId }: Approval): Promise<Poll> {
-  const log = await listEventsSince(Date.parse(requestedAt) - clockSkewMs);
+async function poll(
+  { requestedAt, sessionId }: Approval,
+  listEvents: Watched['listEventsSince'],
+): Promise<Poll> {
+  const log = await listEvents(Date.parse(requestedAt) - clockSkewMs);
   if (!log.ok) {
     const { code, retryAfterSeconds } = log.problem;
     if (code === 'invalid_token') return { status: 'signedOut' };
@@ -91,13 +102,4 @@ async function poll({ requestedAt, sessionId }: Approval): Promise<Poll> {
   if (events.some(({ type }) => endings.has(type))) return { status: 'sessionEnded' };
   if (events.length > 0) return { status: 'deviceSignedIn' };
   return { status: log.value.isComplete ? 'waiting' : 'unknown' };
-}
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
-function untilVisible(): Promise<void> {
-  if (document.visibilityState === 'visible') return Promise.resolve();
-  return new Promise((resolve) => {
-    document.addEventListener('visibilitychange', () => resolve(), { once: true });
-  });
 }

@@ -2,7 +2,7 @@ import { formatCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { PendingDevice } from '@latchkey/contract/device';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
-import { call, decideDevice, getProfile, type Problem } from '../api.ts';
+import { call, decideDevice, getProfile, listEventsSince, type Problem } from '../api.ts';
 import { Review as ReviewView, SignedInAs } from '../approval/review.tsx';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
 import { type ErrorMessages, explain } from '../error-messages.ts';
@@ -134,10 +134,20 @@ function showOutcome(made: Decision, confirmationCode?: string): void {
     step.value = { at: 'denied' };
     return;
   }
-  void watchApproval(made, (status) => {
+  const show = (status: ApprovalStatus) => {
     const now = step.value;
     if (now.at === 'approved' && now.status === 'withdrawn') return;
     step.value = { at: 'approved', status, sessionId: made.sessionId, confirmationCode };
+  };
+  void watchApproval(made, show, { listEventsSince, untilVisible, pause });
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+function untilVisible(): Promise<void> {
+  if (document.visibilityState === 'visible') return Promise.resolve();
+  return new Promise((resolve) => {
+    document.addEventListener('visibilitychange', () => resolve(), { once: true });
   });
 }
 
