@@ -4,9 +4,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
+import { lockAccountRow } from '../../packages/server/src/accounts/locks.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
-import { lockAccountRow } from '../../packages/server/src/platform/database/locks.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/sessions.ts';
 import { addPasskey, askForAddress, newAuthenticator, outcome } from '../support/account.ts';
 import { type Answer, onBothDatabases, openNodes, type TestApp, type Tokens } from '../support/app.ts';

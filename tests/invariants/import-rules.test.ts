@@ -57,6 +57,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['http'],
     ['mail', 'token-endpoint'],
   ],
+  accounts: [['']],
   'security-log': [['events', 'feed-events'], ['notices']],
   services: [['service-keys'], ['clients', 'scopes', 'service-tokens']],
   sessions: [['']],
@@ -85,6 +86,7 @@ const maxModulesInALayer = 10;
 
 /** The files of a capability that others may import, where these are more than the one that is named like it. */
 const publicFiles: Readonly<Record<string, readonly string[]>> = {
+  accounts: ['locks.ts'],
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
   'identity/account': ['account.ts', 'users.ts'],
   'sign-in/magic-links': ['magic-links.ts', 'issuing.ts'],
@@ -94,18 +96,24 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
 const publicFilesOf = (module: string): string[] =>
   (publicFiles[module] ?? [`${basename(module)}.ts`]).map((file) => `${server}${module}/${file}`);
 
-/**
- * The module that owns each table: the one whose `tables.ts` declares it. Other modules read the table but change it only through
- * what its owner exports. Migrations are exempt, and so are copying and restoring a database, which change all tables at once, and rows that the
- * database deletes with the row they reference (ON DELETE CASCADE).
- */
-const tableOwners: Readonly<Record<string, string>> = Object.fromEntries(
+/** The owners of the tables that accounts/ declares for the layers above: they need the log, which reads these tables. */
+const ownersOfRows: Readonly<Record<string, string>> = { users: 'identity/account', sessions: 'sessions' };
+
+/** The module that declares each table, in its `tables.ts`. */
+const declaredIn: Readonly<Record<string, string>> = Object.fromEntries(
   productOf(await readSources(), server)
     .filter(({ path }) => path.endsWith('/tables.ts'))
     .flatMap(({ path, text }) =>
       [...text.matchAll(/^ {4}(\w+): \{/gm)].map(([, table]) => [table ?? '', moduleOf(path) ?? '']),
     ),
 );
+
+/**
+ * The module that owns each table: the one that declares it. Other modules read the table but change it only through what its owner
+ * exports. Migrations are exempt, and so are copying and restoring a database, which change all tables at once, and rows that the
+ * database deletes with the row they reference (ON DELETE CASCADE).
+ */
+const tableOwners = { ...declaredIn, ...ownersOfRows };
 
 const rules: Rule[] = [
   {
@@ -171,12 +179,12 @@ const rules: Rule[] = [
     bad: { [`${server}identity/account/account.ts`]: "import { revoke } from '../../sessions/store.ts';" },
   },
   {
-    name: 'only stores and platform/database/ contain SQL',
+    name: 'only stores, platform/database/, accounts/locks.ts and sessions/status.ts contain SQL',
     complaints: (files) =>
       packageImports(files, ['kysely', 'postgres', 'bun:sqlite'])
         .filter(
           ({ from }) =>
-            !/\/(store|outbox-store|tables|sessions\/status)\.ts$/.test(from) &&
+            !/\/(store|outbox-store|tables|sessions\/status|accounts\/locks)\.ts$/.test(from) &&
             moduleOf(from) !== 'platform/database',
         )
         .map(({ from, to }) => `${from} imports ${to}`),
@@ -196,6 +204,28 @@ const rules: Rule[] = [
       { [`${server}platform/database/inspect.ts`]: "await db.run('delete\n from users', []);" },
       { [`${server}platform/database/probe.ts`]: "sql.raw('INSERT INTO public.outbox (id) VALUES (1)');" },
       { [`${server}sign-in/device/store.ts`]: "sweepStatement()('sessions', 'id', ended);" },
+    ],
+  },
+  {
+    name: 'a store reads only tables that its own layer or one below it declares',
+    complaints: (files) =>
+      tableReads(files)
+        .filter(
+          ({ from, table }) =>
+            layerHeights.indexOf(layerOf(from)) < layerHeights.indexOf(layerOfTable(table)),
+        )
+        .map(({ from, table }) => `${from} reads ${table}`),
+    bad: [
+      { [`${server}sessions/store.ts`]: "db.selectFrom('device_authorizations as d').selectAll();" },
+      {
+        [`${server}security-log/notices/store.ts`]:
+          "db.selectFrom('notices')\n.leftJoin(\n'passkeys', 'a', 'b');",
+      },
+      {
+        [`${server}services/scopes/store.ts`]:
+          'sql`SELECT 1 FROM declarations d JOIN memberships m ON true`;',
+      },
+      { [`${server}platform/database/probe.ts`]: "db.run('select 1\nfrom users', []);" },
     ],
   },
   {
@@ -474,6 +504,11 @@ function moduleOf(path: string): string | undefined {
 
 const layerOf = (path: string): string => moduleOf(path)?.split('/')[0] ?? '';
 
+/** The layers, lowest first. */
+const layerHeights = Object.keys(layers);
+
+const layerOfTable = (table: string): string => declaredIn[table]?.split('/')[0] ?? '';
+
 const heightOf = (path: string): number => heights.get(moduleOf(path) ?? '') ?? -1;
 
 /** The folders that contain a file, relative to the server's sources. */
@@ -509,6 +544,19 @@ function tableWrites(files: readonly SourceFile[]): { from: string; table: strin
       const named = [...code.matchAll(byBuilder)].map(([, table = '']) => table);
       const inSql = [...code.matchAll(bySql)].map(([, table = '']) => table.toLowerCase());
       return [...named, ...inSql].map((table) => ({ from: path, table }));
+    });
+}
+
+/** The tables that the server's files read, through Kysely or SQL. */
+function tableReads(files: readonly SourceFile[]): { from: string; table: string }[] {
+  const byBuilder = /\b(?:selectFrom|using|\w+Join)\(\s*['"](\w+)/g;
+  const bySql = /\b(?:from|join)\s+(?:"?\w+"?\.)?"?(\w+)/gi;
+  return productOf(files, server)
+    .filter(({ path }) => !path.startsWith(`${server}platform/database/migrations/`))
+    .flatMap(({ path, text }) => {
+      const code = withoutComments(text);
+      const read = [...code.matchAll(byBuilder), ...code.matchAll(bySql)].map(([, table = '']) => table);
+      return read.filter((table) => table in declaredIn).map((table) => ({ from: path, table }));
     });
 }
 

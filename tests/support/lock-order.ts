@@ -1,4 +1,4 @@
-// Holds each transaction of the service on PostgreSQL to the order of locks (`database/locks.ts`). A transaction that
+// Holds each transaction of the service on PostgreSQL to the order of locks (`accounts/locks.ts`). A transaction that
 // takes them in another order, or writes what belongs to an account without its lock, fails at once, whether or not
 // another one is in its way.
 

@@ -1,7 +1,7 @@
 import { everything } from '@latchkey/contract/scopes';
+import { lockAccountRow, lockAccountRows } from '../accounts/locks.ts';
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
-import { lockAccountRow, lockAccountRows } from '../platform/database/locks.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { resourceNotFound } from '../platform/errors.ts';
 import { type ClientInfo, noClient } from '../platform/values/client-info.ts';
@@ -83,7 +83,7 @@ export async function revokeByToken(
 
 /**
  * Locks the accounts with active sessions of a service as an application, and with active runs that it acts in. Returns what ends these runs and records it for each account,
- * since the transaction that revokes the service takes other locks in between (`platform/database/locks.ts`).
+ * since the transaction that revokes the service takes other locks in between (`accounts/locks.ts`).
  */
 export async function endRunsOfService(
   ctx: Context,

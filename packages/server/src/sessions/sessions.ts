@@ -1,9 +1,9 @@
 import { everything } from '@latchkey/contract/scopes';
 import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
+import { lockAccountRow } from '../accounts/locks.ts';
 import type { Caller, Context, Requester } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
-import { lockAccountRow } from '../platform/database/locks.ts';
 import { type PageRequest, paginate, placeOf } from '../platform/database/pagination.ts';
 import { AuthError, accountGone, bearerChallenge, invalidCredential } from '../platform/errors.ts';
 import { includesAny } from '../platform/values/scope.ts';

@@ -3,9 +3,9 @@
 
 import type { Profile } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
+import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, accountDisabled, accountGone, conflict } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
@@ -37,7 +37,7 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
 
 /**
  * Locks an account until the transaction ends, so that everything else that changes it waits. Lock it before any other
- * row of the account (`database/locks.ts`).
+ * row of the account (`accounts/locks.ts`).
  * @throws {AuthError} `invalid_token` if it is gone
  */
 export async function lockAccount(tx: Executor, userId: string) {

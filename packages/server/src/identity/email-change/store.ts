@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, sql } from 'kysely';
-import { addressBucket, lockOnAddress } from '../../platform/database/locks.ts';
+import { addressBucket, lockOnAddress } from '../../accounts/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, type Slots, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';

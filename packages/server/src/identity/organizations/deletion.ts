@@ -1,6 +1,6 @@
+import { lockAccountRows } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { lockAccountRows } from '../../platform/database/locks.ts';
 import { Raced } from '../../platform/database/races.ts';
 import { type ChangedBy, recordMembershipChange } from './members.ts';
 import * as store from './store.ts';

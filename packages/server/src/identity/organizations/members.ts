@@ -1,7 +1,7 @@
 import type { Member, OrganizationRole } from '@latchkey/contract/organizations';
+import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { lockAccountRow } from '../../platform/database/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { AuthError, conflict } from '../../platform/errors.ts';
 import { recordEvent } from '../../security-log/events/events.ts';

@@ -1,8 +1,8 @@
 import type { eventTypes } from '@latchkey/contract/events';
+import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, invalidCredential } from '../../platform/errors.ts';
 import type { RateLimitSubject, Reservation } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';

@@ -91,7 +91,7 @@ export const resolveAccess = async (
 
 /**
  * Requires, in the transaction that makes a token, that services still declare what the token will hold, and keep declaring it
- * until the transaction ends. The account must be locked, and nothing that it has be written yet (`platform/database/locks.ts`).
+ * until the transaction ends. The account must be locked, and nothing that it has be written yet (`accounts/locks.ts`).
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
 export async function holdAccess(tx: Executor, { scope, resource }: RequestedAccess): Promise<void> {

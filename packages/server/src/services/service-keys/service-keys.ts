@@ -240,7 +240,7 @@ export async function findServiceClient(on: Executor, id: string) {
 
 /**
  * Whether a service is active, which it then stays until the transaction ends. Lock the account before
- * (`platform/database/locks.ts`).
+ * (`accounts/locks.ts`).
  */
 export const holdService = async (tx: Executor, id: string): Promise<boolean> =>
   (await store.holdService(tx, { id })).length > 0;
@@ -263,7 +263,7 @@ export const findResource = async (on: Executor, resource: string) =>
 
 /**
  * The names among these that services declare, which they cannot withdraw until the transaction ends. Lock the account
- * before (`platform/database/locks.ts`).
+ * before (`accounts/locks.ts`).
  */
 export const holdDeclarations = (tx: Executor, scopes: readonly string[], resource: string | null) =>
   store.holdDeclarations(tx, {

@@ -1,7 +1,7 @@
 // Tells the owners of keys that a key is about to expire.
 
+import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
-import { lockAccountRow } from '../../platform/database/locks.ts';
 import { composeMessage } from '../../platform/mail/compose.ts';
 import type { Template } from '../../platform/mail/message.ts';
 import { repeat } from '../../platform/timers.ts';

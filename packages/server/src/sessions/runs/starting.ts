@@ -1,9 +1,9 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { IssuedToken } from '@latchkey/contract/tokens';
+import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, conflict } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { holdAccess } from '../../services/scopes/scopes.ts';

@@ -1,8 +1,8 @@
 import type { GrantParameters, TokenSet } from '@latchkey/contract/tokens';
+import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { idempotencyHash } from '../../platform/crypto/hash.ts';
-import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, invalidGrant, invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { commandLineId, proveClient } from '../../services/clients/clients.ts';

@@ -1,5 +1,5 @@
 import type { Expression, Kysely } from 'kysely';
-import { lockedAccountId } from '../../platform/database/locks.ts';
+import { lockedAccountId } from '../../accounts/locks.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';

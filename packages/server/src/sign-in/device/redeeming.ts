@@ -1,9 +1,9 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
+import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { idempotencyHash } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { lockAccountRow } from '../../platform/database/locks.ts';
 import { AuthError, orThrow } from '../../platform/errors.ts';
 import type { WaitPreference } from '../../platform/values/wait-preference.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Expression, Kysely } from 'kysely';
+import { lockOnAddress } from '../../accounts/locks.ts';
 import type { Dialect } from '../../platform/database/executor.ts';
-import { lockOnAddress } from '../../platform/database/locks.ts';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';

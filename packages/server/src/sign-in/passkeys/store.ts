@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
+import { lockedAccountId } from '../../accounts/locks.ts';
 import type { Dialect } from '../../platform/database/executor.ts';
-import { lockedAccountId } from '../../platform/database/locks.ts';
 import { lookup } from '../../platform/database/lookup.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, type Slots, statement } from '../../platform/database/statement.ts';

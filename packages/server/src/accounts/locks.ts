@@ -2,17 +2,16 @@
 // account → its log. Every transaction takes the locks it needs in this order, several of one kind by ascending id, so that
 // no two transactions wait for each other. SQLite has a single writer and needs none.
 //
-// The locks are here and not in the account's folder, whose row they lock, because sessions, passkeys, device sign-ins,
-// organizations and the log take them too, and the account imports some of these. They change nothing. Code above the
-// account calls `lockAccount` of `account/account.ts`, which also refuses a missing account.
+// They change nothing. Code above the account calls `lockAccount` of `identity/account/account.ts`, which also refuses a missing
+// account.
 //
 // Tests check the order in every transaction (`tests/support/lock-order.ts`).
 
 import { type Expression, type Kysely, sql } from 'kysely';
-import type { Dialect } from './executor.ts';
-import type { Tables } from './schema.ts';
-import { statement } from './statement.ts';
-import { textsOf } from './texts.ts';
+import type { Dialect } from '../platform/database/executor.ts';
+import type { Tables } from '../platform/database/schema.ts';
+import { statement } from '../platform/database/statement.ts';
+import { textsOf } from '../platform/database/texts.ts';
 
 /**
  * Locks an address until the transaction ends, with the others of its bucket. Use it in a select list and never in a
