@@ -74,6 +74,7 @@ previewEmailChange               token   in      in      in      scope   scope  
 previewNotice                    in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 disownNotice                     in      in      in      in      in      in      in      in      in      in      in      in      in      in      in
 listEvents                       token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
+challengeKey                     token   in      in      login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
 createKey                        token   in      login   login   scope   scope   scope   scope   scope   login   scope   scope   in      token   token
 listKeys                         token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
 removeKey                        token   in      in      in      scope   scope   scope   scope   scope   in      scope   scope   in      token   token
@@ -179,6 +180,7 @@ const tries: Readonly<Record<string, Try>> = {
   previewEmailChange: { json: { token: 'lk_ec_unknown' }, ...noGrant },
   previewNotice: { json: { token: 'lk_nm_unknown' }, ...noGrant },
   disownNotice: { json: { token: 'lk_nm_unknown' }, ...noGrant },
+  challengeKey: { json: { name: 'build', scope: '*', expires_in: 3_600 } },
   createKey: { json: { name: 'build', scope: '*', expires_in: 3_600 } },
   removeKey: noSuch,
   putOrganization: { json: { name: 'Acme' } },

@@ -72,6 +72,7 @@ const requests: Record<OfUsers, Prepare | 'changes nothing'> = {
   verifyDevice: 'changes nothing',
   approveDevice: decide('/device/approve'),
   denyDevice: decide('/device/deny'),
+  challengeKey: 'changes nothing',
   createKey: plain('POST', '/keys', key),
   removeKey: async (app, own) => {
     const { body } = await send(app, own, 'POST', '/keys', key);

@@ -62,7 +62,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   services: [['service-keys'], ['clients', 'scopes', 'service-tokens']],
   sessions: [['']],
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
-  'sign-in': [['failures'], ['authorize', 'device', 'magic-links', 'passkeys']],
+  'sign-in': [['failures'], ['passkeys'], ['authorize', 'device', 'magic-links']],
   trust: [['signing-keys'], ['discovery', 'feed', 'introspection', 'openid']],
   'whole-account': [['disowning', 'operators', 'personal-data']],
   'settings.ts': [['']],
@@ -90,7 +90,16 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
   'identity/account': ['account.ts', 'users.ts'],
   'sign-in/magic-links': ['magic-links.ts', 'issuing.ts'],
-  sessions: ['sessions.ts', 'active-tokens.ts', 'ending.ts', 'keys/keys.ts', 'starting.ts', 'status.ts'],
+  'sign-in/passkeys': ['passkeys.ts', 'touch.ts'],
+  sessions: [
+    'sessions.ts',
+    'active-tokens.ts',
+    'ending.ts',
+    'keys/keys.ts',
+    'starting.ts',
+    'status.ts',
+    'touches.ts',
+  ],
 };
 
 const publicFilesOf = (module: string): string[] =>

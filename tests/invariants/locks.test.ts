@@ -241,6 +241,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
     status: 204,
     leaves: event('session_revoked'),
   },
+  challengeKey: 'reads',
   createKey: {
     run: asOwner('POST', '/keys', () => ({ name: 'another', scope: '*', expires_in: 3600 })),
     status: 201,

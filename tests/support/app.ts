@@ -111,7 +111,7 @@ export interface TestApp {
 }
 
 export interface AppOptions {
-  /** Rate limits are off unless a test sets LATCHKEY_RATE_LIMITS. */
+  /** Unless a test sets them, rate limits are off, and approvals need no passkey (LATCHKEY_APPROVAL). */
   readonly settings?: Record<string, string>;
   /** Starts another node on the database of this app, with the same keys and clock. */
   readonly beside?: TestApp;
@@ -170,7 +170,12 @@ export async function openApp(
 ): Promise<TestApp> {
   const databaseUrl = given ?? beside?.databaseUrl ?? (await newDatabase(dialect));
   const keys = settings['LATCHKEY_KEYS'] ?? beside?.keys ?? generateKey();
-  const config: Config = readConfig({ LATCHKEY_RATE_LIMITS: 'off', ...settings, DATABASE_URL: databaseUrl });
+  const config: Config = readConfig({
+    LATCHKEY_RATE_LIMITS: 'off',
+    LATCHKEY_APPROVAL: 'recent',
+    ...settings,
+    DATABASE_URL: databaseUrl,
+  });
   const statements: string[] = [];
   const logs: string[] = [];
   const log = createLoggerTo({ write: (line) => void logs.push(line) }, 'info');

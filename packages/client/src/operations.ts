@@ -62,6 +62,7 @@ export const operations = {
   revokeSession: { method: 'delete', path: '/api/v1/auth/sessions/{id}' },
   introspect: { method: 'post', path: '/api/v1/auth/introspect' },
   readFeed: { method: 'post', path: '/api/v1/auth/feed' },
+  challengeKey: { method: 'post', path: '/api/v1/auth/keys/challenge' },
   createKey: { method: 'post', path: '/api/v1/auth/keys' },
   listKeys: { method: 'get', path: '/api/v1/auth/keys' },
   removeKey: { method: 'delete', path: '/api/v1/auth/keys/{id}' },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { examples } from './examples.ts';
 import { described, deviceName, model, shown, shownOrNull, storable } from './fields.ts';
+import { touch, touchOptions } from './passkeys.ts';
 import { requestedAccess } from './scopes.ts';
 
 /** The only response type. @see RFC 6749 section 4.1.1 */
@@ -69,6 +70,9 @@ export const authorizationParameters = z
   });
 export type AuthorizationParameters = z.infer<typeof authorizationParameters>;
 
+/** The parameters of a request that is approved. */
+export const authorizationApproval = authorizationParameters.extend({ passkey: touch });
+
 export const formPost = model(
   'FormPost',
   'A form that the page posts to the client (OAuth 2.0 Form Post Response Mode).',
@@ -136,6 +140,7 @@ export const pendingAuthorization = model('PendingAuthorization', 'What an autho
     'needed',
   ),
   sign_in_needed: described(z.boolean(), 'Whether the user has to sign in again before approving.', false),
+  passkey: touchOptions,
 });
 export type PendingAuthorization = z.infer<typeof pendingAuthorization>;
 

@@ -15,6 +15,7 @@ import {
   userAgent,
   visibleText,
 } from './fields.ts';
+import { touch, touchOptions } from './passkeys.ts';
 import { requestedAccess, resourceText, scopeText } from './scopes.ts';
 
 const clientText = visibleText(fieldLimits.clientText).optional();
@@ -90,6 +91,10 @@ export const userCodeRequest = z.object({
   ),
 });
 
+/** A decision for the device behind a user code. */
+export const deviceApproval = userCodeRequest.extend({ passkey: touch });
+export type DeviceApproval = z.infer<typeof deviceApproval>;
+
 export const pendingDevice = model(
   'PendingDevice',
   'A device that is waiting for approval. Names come from the device and are unverified.',
@@ -116,6 +121,7 @@ export const pendingDevice = model(
       'The id of the session that an approval will start, once the device collects its tokens.',
       examples.sessionId,
     ),
+    passkey: touchOptions,
   },
 );
 export const deviceConfirmation = model(

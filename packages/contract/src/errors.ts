@@ -76,7 +76,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = Object.assign(
 );
 
 /**
- * The body of every 4xx and 5xx response. `interval` (seconds) is only present with `slow_down`, `redirect` and `form_post` only
+ * The body of every 4xx and 5xx response. `interval` (seconds) is only present with `slow_down`, `passkey_required`
+ * only with `insufficient_user_authentication`, `redirect` and `form_post` only
  * with errors of authorization requests.
  */
 export const errorBody = model('Error', 'RFC 6749 section 5.2', {
@@ -94,6 +95,11 @@ export const errorBody = model('Error', 'RFC 6749 section 5.2', {
     '0b6f2c1e-8d3a-4f57-9a10-5e7c4d2b8f96',
   ),
   interval: described(z.int().optional(), 'Seconds to wait between two polls from now on.', 10),
+  passkey_required: described(
+    z.literal(true).optional(),
+    'With `insufficient_user_authentication`: one of the passkeys of the account has to confirm the operation. Another sign-in is not enough.',
+    true,
+  ),
   redirect: described(
     z.url().optional(),
     'Where to send the user with this error, if it belongs to the client of an authorization request.',

@@ -3,6 +3,7 @@ import { authorizationDetails } from './authorization-details.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import { described, model, pageOf, shown, shownOrNull, text, time, visibleText } from './fields.ts';
+import { touch, touchOptions } from './passkeys.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
 
 const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSeconds);
@@ -54,8 +55,12 @@ export const newKey = z.object({
     }),
   expires_in: described(lifetime, 'Lifetime in seconds.', 2_592_000),
   trust: keyTrust.optional(),
+  passkey: touch,
 });
 export type NewKey = z.infer<typeof newKey>;
+
+export const keyChallenge = model('KeyChallenge', 'What creating a key takes.', { passkey: touchOptions });
+export type KeyChallenge = z.infer<typeof keyChallenge>;
 
 export const keyId = shown('The id of the key.', examples.keyId);
 

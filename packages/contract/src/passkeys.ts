@@ -76,6 +76,10 @@ export const requestOptions = model(
     challenge,
     timeout,
     rpId: shown('The domain of the passkey.', 'login.example'),
+    allowCredentials: described(
+      z.array(credentialDescriptor).optional(),
+      'The passkeys that can be used. Any passkey of this service if there is no such list.',
+    ),
     userVerification: z.literal('required').meta({ description: 'The user must unlock the passkey.' }),
   },
 );
@@ -165,6 +169,18 @@ export const authenticationResponse = model('AuthenticationResponseJSON', 'WebAu
   ),
 });
 export type AuthenticationResponse = z.infer<typeof authenticationResponse>;
+
+/** What is to be confirmed with a passkey: the options for it, and the response to them. */
+export const touchOptions = requestOptions
+  .nullable()
+  .meta({ description: 'The options to confirm this with a passkey. Null if a recent sign-in is enough.' });
+export const touch = authenticationResponse
+  .nullish()
+  .meta({ description: 'The response to the options, if there were any.' });
+
+/** What `invalid_grant` means for such a response. */
+export const refusedTouch =
+  'The passkey response is for something else, has expired, was already used or is not of this account.';
 
 export const passkeyId = shown('The id of the passkey.', examples.passkeyId);
 

@@ -2,7 +2,6 @@ import { type CallInput, createApi } from '@latchkey/client/api';
 import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
 import type { Answer, Body, OperationId } from '@latchkey/client/operations';
 import type { Profile, ProfileView } from '@latchkey/contract/account';
-import type { DeviceConfirmation } from '@latchkey/contract/device';
 import type { Event } from '@latchkey/contract/events';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Session } from '@latchkey/contract/sessions';
@@ -83,14 +82,6 @@ export const requestMagicLink = (email: string) =>
 /** Signs in with the link, or with the code and its request. */
 export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
   requiringCookies(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));
-
-/** Approves or denies a device sign-in. Works once. An approval may have to be confirmed on the device, with a code. */
-export const decideDevice = (decision: 'approve' | 'deny', userCode: string) => {
-  const body = { user_code: userCode };
-  return resultOf<DeviceConfirmation | undefined>(
-    decision === 'approve' ? api.call('approveDevice', { body }) : api.call('denyDevice', { body }),
-  );
-};
 
 /** Ends this browser's session and that of the requesting application, whichever user is signed in. */
 export const confirmSignOut = (parameters: Body<'confirmSignOut'>) =>

@@ -81,6 +81,7 @@ import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
 import { sweepMagicLinks } from './sign-in/magic-links/store.ts';
 import { passkeyRoutes } from './sign-in/passkeys/routes.ts';
 import { sweepSpentChallenges } from './sign-in/passkeys/store.ts';
+import { touches } from './sign-in/passkeys/touch.ts';
 import { loadVerification } from './sign-in/passkeys/verification.ts';
 import { discoveryRoutes } from './trust/discovery/routes.ts';
 import { feedRetentionSeconds, readerTtlMs } from './trust/feed/readers.ts';
@@ -223,7 +224,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   organizationRoutes(api, ctx);
   eventRoutes(api, ctx);
   scopeRoutes(api, ctx);
-  accessKeyRoutes(api, ctx);
+  accessKeyRoutes(api, ctx, touches);
   introspectionRoutes(api, ctx, signingKeys);
   openidRoutes(api, ctx, signingKeys);
   feedRoutes(api, ctx, signingKeys);

@@ -21,7 +21,7 @@ import { sessionLimits, sessionSettings } from './sessions/settings.ts';
 import { authorizeLimits } from './sign-in/authorize/settings.ts';
 import { deviceLimits, deviceSettings } from './sign-in/device/settings.ts';
 import { magicLinkLimits, magicLinkSettings } from './sign-in/magic-links/settings.ts';
-import { passkeyLimits } from './sign-in/passkeys/settings.ts';
+import { passkeyLimits, passkeySettings } from './sign-in/passkeys/settings.ts';
 import { feedSettings } from './trust/feed/settings.ts';
 import { identitySettings } from './trust/openid/settings.ts';
 
@@ -31,6 +31,7 @@ const declaredSettings = {
   ...sessionSettings,
   ...deviceSettings,
   ...magicLinkSettings,
+  ...passkeySettings,
   ...feedSettings,
   ...eventSettings,
   ...clientSettings,

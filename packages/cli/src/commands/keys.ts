@@ -1,3 +1,4 @@
+import { LatchkeyError } from '@latchkey/client/errors';
 import type { Body } from '@latchkey/client/operations';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { githubIssuer, trustError } from '@latchkey/contract/key-trust';
@@ -53,10 +54,16 @@ export async function createKey(ctx: Context, options: NewKeyOptions): Promise<v
   const key = checkedKey(options);
   const connection = await connect(ctx);
   if (connection.stored) return openAccountPage(ctx, connection, key, options);
-  const created = await cancellable('Cancelled, but the server may already have created the key.', () =>
-    connection.session.call('createKey', { body: key, signal: ctx.signal }),
-  );
-  ctx.output.result(created, () => [shortened(created.key ?? created.id)]);
+  try {
+    const created = await cancellable('Cancelled, but the server may already have created the key.', () =>
+      connection.session.call('createKey', { body: key, signal: ctx.signal }),
+    );
+    ctx.output.result(created, () => [shortened(created.key ?? created.id)]);
+  } catch (error) {
+    // A terminal cannot use the passkey that has to confirm the key.
+    if (!(error instanceof LatchkeyError && error.body?.['passkey_required'])) throw error;
+    await openAccountPage(ctx, connection, key, options);
+  }
 }
 
 /** @throws {UsageError} */

@@ -57,7 +57,9 @@ export const useCredential = (options: RequestOptions, autofillUntil?: AbortSign
     authenticationOf,
     () =>
       navigator.credentials.get({
-        publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
+        publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(
+          options as PublicKeyCredentialRequestOptionsJSON,
+        ),
         ...(autofillUntil ? { mediation: 'conditional', signal: autofillUntil } : {}),
       }),
     autofillUntil,

@@ -1,10 +1,12 @@
 import {
+  authorizationApproval,
   authorizationParameters,
   authorizationResponse,
   clientErrors,
   pendingAuthorization,
 } from '../authorize.ts';
 import { at, define } from '../endpoint.ts';
+import { refusedTouch } from '../passkeys.ts';
 
 const shared = {
   access: 'browser',
@@ -30,7 +32,9 @@ export const authorizeEndpoints = {
     ...at('authorization', 'post', '/authorize/approve'),
     title: 'Approve an authorization request',
     summary: 'Approves an authorization request and returns the response for the client',
-    notes: `${notes} Its \`scope\` is the one that was looked up. The user must have signed in recently unless the approval is \`given\`.`,
+    notes: `${notes} Its \`scope\` is the one that was looked up. Unless the approval is \`given\`, a passkey of the account has to confirm it; without one, the user must have signed in recently.`,
+    body: authorizationApproval,
+    errors: { ...shared.errors, invalid_grant: refusedTouch },
     response: authorizationResponse,
   }),
   denyAuthorization: define({

@@ -1,4 +1,5 @@
 import {
+  deviceApproval,
   deviceAuthorization,
   deviceAuthorizationForm,
   deviceAuthorizationRequest,
@@ -7,6 +8,7 @@ import {
   userCodeRequest,
 } from '../device.ts';
 import { at, define } from '../endpoint.ts';
+import { refusedTouch } from '../passkeys.ts';
 
 /** What a person does about a user code. */
 const aboutUserCode = {
@@ -48,12 +50,14 @@ export const deviceEndpoints = {
     title: 'Approve a device',
     summary: 'Approves a pending device sign-in',
     notes:
-      'The decision is final. Where a confirmation is required, the response has the code that the user enters on the device; otherwise it is empty.',
-    access: 'recent',
+      'The decision is final. Where a confirmation is required, the response has the code that the user enters on the device; otherwise it is empty. If the account has a passkey, it has to confirm the approval; otherwise the user must have signed in recently.',
+    access: 'browser',
+    body: deviceApproval,
     emptyStatus: 204,
     response: deviceConfirmation,
     errors: {
       ...aboutUserCode.errors,
+      invalid_grant: `${aboutUserCode.errors.invalid_grant} ${refusedTouch}`,
       invalid_scope: 'A scope that the device asked for has been withdrawn.',
       invalid_target: 'The resource that the device asked for has been withdrawn.',
       access_denied:

@@ -1,23 +1,40 @@
 import { at, define, ownList } from '../endpoint.ts';
-import { createdKey, keyId, keyList, newKey, scopeList } from '../keys.ts';
+import { createdKey, keyChallenge, keyId, keyList, newKey, scopeList } from '../keys.ts';
+import { refusedTouch } from '../passkeys.ts';
+
+const aboutNewKey = {
+  access: 'browser',
+  body: newKey,
+  errors: {
+    invalid_scope: 'No service declares one of the scopes.',
+    invalid_target: 'No service declares the resource.',
+    invalid_authorization_details: 'It is not an array of objects with a type, or too large.',
+    rate_limited: true,
+  },
+} as const;
 
 export const keyEndpoints = {
+  challengeKey: define({
+    ...aboutNewKey,
+    ...at('keys', 'post', '/keys/challenge'),
+    title: 'Get the passkey options for a key',
+    summary: 'Returns the options to confirm a new key with a passkey',
+    notes: 'Creates nothing. The response to the options is good for a key with the same body, once.',
+    response: keyChallenge,
+  }),
   createKey: define({
+    ...aboutNewKey,
     ...at('keys', 'post', '/keys'),
     title: 'Create a key',
     summary: 'Creates a key: a long-lived credential for a program without a user',
     notes:
-      'Send the key wherever an access token goes. It allows what its scope says, on the service of its resource if it has one, and never counts as a recent sign-in. It cannot be refreshed. An email announces the end of a key of more than 14 days, 7 days before it. The response is the only time it is shown.',
-    access: 'recent',
-    body: newKey,
+      'Send the key wherever an access token goes. It allows what its scope says, on the service of its resource if it has one, and never counts as a recent sign-in. It cannot be refreshed. An email announces the end of a key of more than 14 days, 7 days before it. The response is the only time it is shown. If the account has a passkey, it has to confirm the key; otherwise the user must have signed in recently.',
     status: 201,
     response: createdKey,
     errors: {
-      invalid_scope: 'No service declares one of the scopes.',
-      invalid_target: 'No service declares the resource.',
-      invalid_authorization_details: 'It is not an array of objects with a type, or too large.',
+      ...aboutNewKey.errors,
+      invalid_grant: refusedTouch,
       conflict: 'The account has reached its limit of active keys.',
-      rate_limited: true,
     },
   }),
   listKeys: define({

@@ -6,6 +6,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren, PartialInputHTMLAttributes } from 'preact';
 import { useRef } from 'preact/hooks';
 import { call } from '../api.ts';
+import { touchErrors, withTouch } from '../approval/touch.ts';
 import { explain } from '../error-messages.ts';
 import { choiceOf, inUnits } from '../format.ts';
 import { ScopeText } from '../scope-text.tsx';
@@ -31,6 +32,7 @@ import {
   unknownScopes,
 } from './key-request.ts';
 import { known } from './parts.tsx';
+import { hasPasskeys } from './passkeys.tsx';
 
 const requested = requestedKey(new URLSearchParams(location.search));
 
@@ -69,6 +71,8 @@ const errorOf = (field: typeof errorField.value) => (errorField.value === field 
 const words = texts.account.keys;
 
 const messages = {
+  ...touchErrors,
+  invalid_grant: texts.errors.touch.refused,
   conflict: fill(words.limit, { limit: String(fieldLimits.keys) }),
   invalid_request: texts.account.badName,
   invalid_scope: words.scopeGone,
@@ -122,7 +126,14 @@ const create = (form: KeyForm, onCreated: (key: CreatedKey) => void) =>
       error.value = problem === 'missing' ? needsClaim(request.trust) : problems[problem];
       return undefined;
     }
-    const result = await runAction(() => call('createKey', { body: newKeyOf(request) }));
+    const body = newKeyOf(request);
+    const result = await runAction(() =>
+      withTouch(
+        hasPasskeys(),
+        () => call('challengeKey', { body }),
+        (passkey) => call('createKey', { body: { ...body, passkey } }),
+      ),
+    );
     if (!result.ok) {
       const { code, message = '' } = result.problem;
       const untrusted = /^trust\.(issuer|claims)/.exec(message)?.[1] as 'issuer' | 'claims' | undefined;
@@ -300,7 +311,7 @@ export function NewKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => void
         {isSecretless.value ? <TrustFields {...form} /> : null}
         <Choice
           busy={busy}
-          label={words.create}
+          label={hasPasskeys() ? words.createByTouch : words.create}
           onCancel={() => {
             closeForm();
             focusAgain('create-key');

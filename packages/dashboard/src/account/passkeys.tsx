@@ -29,6 +29,9 @@ type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
 const words = texts.account.passkeys;
 
 const passkeys = signal<readonly Passkey[]>([]);
+
+/** Whether the account has a passkey, as far as the page knows. */
+export const hasPasskeys = () => passkeys.value.length > 0;
 const open = signal<Open | undefined>(undefined);
 const newName = signal('');
 /** Error about the new name. */

@@ -51,6 +51,8 @@ interface ReviewProps {
   readonly accessHeading: string;
   readonly busy: Busy;
   readonly canApprove?: boolean;
+  /** Whether a passkey confirms the approval. */
+  readonly isTouched: boolean;
   readonly decide: (decision: 'approve' | 'deny') => unknown;
   readonly here: string;
 }
@@ -70,7 +72,9 @@ export const Review = ({ question, children, access, accessHeading, here, ...cho
   </>
 );
 
-function Choice({ busy, canApprove = true, decide }: Pick<ReviewProps, 'busy' | 'canApprove' | 'decide'>) {
+type ChoiceProps = Pick<ReviewProps, 'busy' | 'canApprove' | 'isTouched' | 'decide'>;
+
+function Choice({ busy, canApprove = true, isTouched, decide }: ChoiceProps) {
   const [{ isReady, start }] = useState(reviewTimer);
   /** Keyboard activation (no clicks) is deliberate: the focus has to be moved to the button first. */
   const approve = ({ detail: clicks }: MouseEvent) =>
@@ -79,7 +83,7 @@ function Choice({ busy, canApprove = true, decide }: Pick<ReviewProps, 'busy' | 
     <div class="choice always-seen">
       {canApprove ? (
         <Button id="approve" class="primary" busy={busy} aria-disabled={!isReady.value} onClick={approve}>
-          {texts.device.approve}
+          {isTouched ? texts.device.approveByTouch : texts.device.approve}
         </Button>
       ) : null}
       <Button id="deny" busy={busy} onClick={() => decide('deny')}>

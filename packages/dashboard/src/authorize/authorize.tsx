@@ -7,6 +7,7 @@ import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import { signal } from '@preact/signals';
 import { call, getProfile, type Problem } from '../api.ts';
 import { Review } from '../approval/review.tsx';
+import { touchErrors, withTouch } from '../approval/touch.ts';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
@@ -64,7 +65,7 @@ function refuse(refusal: Omit<Extract<Step, { at: 'refused' }>, 'at'>, code?: st
 
 /** Says why the request could not be looked at, with a button that tries again. */
 function unavailable(problem: Problem): void {
-  error.value = explain(problem);
+  error.value = explain(problem, { ...touchErrors, invalid_grant: texts.errors.touch.refused });
   if (step.value.at !== 'review') step.value = { at: 'unavailable' };
 }
 
@@ -80,7 +81,13 @@ const decide = (decision: Decision, pending: PendingAuthorization) =>
   busy.run(async () => {
     const decided = { ...request, scope: pending.scope };
     const result = await withRecentSignIn(() =>
-      call(decision === 'approve' ? 'approveAuthorization' : 'denyAuthorization', { body: decided }),
+      decision === 'deny'
+        ? call('denyAuthorization', { body: decided })
+        : withTouch(
+            pending.passkey !== null,
+            () => call('verifyAuthorization', { body: decided }),
+            (passkey) => call('approveAuthorization', { body: { ...decided, passkey } }),
+          ),
     );
     if (!result.ok) {
       failed(result.problem, pending);
@@ -137,6 +144,7 @@ function ReviewStep({ pending }: { pending: PendingAuthorization }) {
       access={pending}
       accessHeading={texts.authorize.access}
       busy={busy}
+      isTouched={pending.passkey !== null}
       decide={(decision) => decide(decision, pending)}
       here={here}
     >

@@ -1,9 +1,10 @@
 import { formatCode, normalizeUserCode } from '@latchkey/contract/codes';
-import type { PendingDevice } from '@latchkey/contract/device';
+import type { DeviceConfirmation, PendingDevice } from '@latchkey/contract/device';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
-import { call, decideDevice, getProfile, listEventsSince, type Problem } from '../api.ts';
+import { call, getProfile, listEventsSince, type Problem } from '../api.ts';
 import { Review as ReviewView, SignedInAs } from '../approval/review.tsx';
+import { touchErrors, withTouch } from '../approval/touch.ts';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
 import { type ErrorMessages, explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
@@ -102,8 +103,17 @@ function backToCode(message: string): void {
 
 const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =>
   busy.run(async () => {
-    const result = await withRecentSignIn(() => decideDevice(decision, device.user_code));
-    if (!result.ok) return decisionFailed(decision, result.problem);
+    const body = { user_code: device.user_code };
+    const result = await withRecentSignIn<DeviceConfirmation | undefined>(() =>
+      decision === 'deny'
+        ? call('denyDevice', { body })
+        : withTouch(
+            device.passkey !== null,
+            () => call('verifyDevice', { body }),
+            (passkey) => call('approveDevice', { body: { ...body, passkey } }),
+          ),
+    );
+    if (!result.ok) return decisionFailed(decision, result.problem, device);
     const made: Decision =
       decision === 'deny'
         ? { decision, userId }
@@ -120,13 +130,20 @@ const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =
     return undefined;
   });
 
-function decisionFailed(decision: Decision['decision'], problem: Problem): string | undefined {
+async function decisionFailed(
+  decision: Decision['decision'],
+  problem: Problem,
+  { passkey }: PendingDevice,
+): Promise<string | undefined> {
+  // What was refused is the passkey, if the code is still waiting.
+  if (problem.code === 'invalid_grant' && passkey !== null)
+    return (await lookUp()) ?? texts.errors.touch.refused;
   if (problem.code === 'invalid_grant') {
     backToCode(approvalInDoubt ? texts.device.approvalInDoubt : codeErrors.invalid_grant);
     return undefined;
   }
   approvalInDoubt ||= decision === 'approve' && problem.code === 'unreachable';
-  return explainOrSignIn(problem, codeErrors);
+  return explainOrSignIn(problem, { ...codeErrors, ...touchErrors });
 }
 
 function showOutcome(made: Decision, confirmationCode?: string): void {
@@ -219,6 +236,7 @@ function ReviewStep({ review }: { review: Review }) {
       accessHeading={texts.device.access}
       busy={busy}
       canApprove={!isImpossible}
+      isTouched={device.passkey !== null}
       decide={(decision) => decide(decision, review)}
       here={here()}
     >

@@ -10,7 +10,7 @@ type UnavailableDetail = 'draining' | 'library_unavailable' | 'limiter_unavailab
  */
 export type ErrorDetail = string;
 
-type Members = Pick<ErrorBody, 'interval' | 'redirect' | 'form_post'>;
+type Members = Pick<ErrorBody, 'interval' | 'passkey_required' | 'redirect' | 'form_post'>;
 
 interface Extra {
   readonly detail?: ErrorDetail | undefined;

@@ -38,6 +38,8 @@ export interface NewSession {
   readonly authenticatedBy?: Tables['sessions']['authenticated_by'];
   /** The passkey that was used. */
   readonly passkeyId?: string;
+  /** The passkey that confirmed the approval of this device or application. */
+  readonly touchedPasskeyId?: string | null;
   /** The key of the address that was proven. The account must still have it. */
   readonly emailKey?: string;
   /** The requested scope. Null if the client requested none, which means everything. */
@@ -177,12 +179,15 @@ const noticeOf = (session: NewSession, sessionId: string): Notice => ({
   deviceName: session.deviceName ?? null,
 });
 
-const signInEvent = ({ method, kind, userId, client }: NewSession, sessionId: string): NewEvent => ({
+const signInEvent = (
+  { method, kind, userId, client, touchedPasskeyId }: NewSession,
+  sessionId: string,
+): NewEvent => ({
   type: 'login',
   userId,
   sessionId,
   client,
-  detail: { method, kind },
+  detail: { method, kind, ...(touchedPasskeyId ? { passkey_id: touchedPasskeyId } : {}) },
 });
 
 type Place = Pick<Tables['sessions'], 'ip_address' | 'user_agent'>;

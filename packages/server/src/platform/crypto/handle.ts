@@ -89,6 +89,7 @@ export function readHandle(keys: KeyRing, kind: HandleKind, text: string): ReadH
 const challengeLabel = {
   passkeyLogin: 'challenge: passkey login',
   passkeyRegistration: 'challenge: passkey registration',
+  touch: 'challenge: touch',
   authorizationRequest: 'challenge: authorization request',
 } as const;
 export type ChallengeKind = keyof typeof challengeLabel;

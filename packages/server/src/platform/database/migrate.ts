@@ -20,6 +20,7 @@ import { up as ordinals } from './migrations/0003-ordinals-from-0001.ts';
 import { up as logTotals } from './migrations/0004-log-totals-from-0003.ts';
 import { up as keyEnds } from './migrations/0005-key-ends-from-0003.ts';
 import { up as restoreGuard } from './migrations/0006-restore-guard-from-0003.ts';
+import { up as touches } from './migrations/0007-touches-from-0003.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -34,6 +35,7 @@ export const migrations: Migrations = {
   '0004-log-totals-from-0003': { up: logTotals },
   '0005-key-ends-from-0003': { up: keyEnds },
   '0006-restore-guard-from-0003': { up: restoreGuard },
+  '0007-touches-from-0003': { up: touches },
 };
 
 export const migrationNames = Object.keys(migrations);

@@ -3,7 +3,7 @@
 import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { trustError } from '@latchkey/contract/key-trust';
-import type { CreatedKey, Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
+import type { CreatedKey, Key, KeyChallenge, KeyTrust, NewKey } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
@@ -18,33 +18,56 @@ import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { notify } from '../../security-log/notices/notices.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
 import { type KeyRow, keyDetail, keyEvent } from '../ending.ts';
-import { lockAccountAs } from '../sessions.ts';
 import { whyNotStarted } from '../starting.ts';
 import * as sessions from '../store.ts';
 import { keyOf, sessionIdOf, storedScope } from '../tokens.ts';
+import type { Act, Touches } from '../touches.ts';
 import * as store from './store.ts';
+
+/**
+ * Checks a key that is about to be created, apart from the account.
+ * @throws {AuthError} `invalid_request` for an issuer or claims that no key can trust; `invalid_scope`, `invalid_target`,
+ * `invalid_authorization_details`
+ */
+async function checkKey(ctx: Context, { trust, authorization_details, ...requested }: NewKey) {
+  if (trust) requireTrustworthy(ctx, trust);
+  const details =
+    authorization_details === undefined ? undefined : checkAuthorizationDetails(authorization_details);
+  return { details, ...(await resolveAccess(ctx, requested)) };
+}
+
+const actOf = ({ passkey: _, ...shown }: NewKey): Act => ({ act: 'create a key', shown });
+
+/** What creating a key takes. Creates nothing. @throws {AuthError} those of `checkKey` */
+export async function challengeKey(
+  ctx: Context,
+  touches: Touches,
+  { caller }: Requester,
+  key: NewKey,
+): Promise<KeyChallenge> {
+  await checkKey(ctx, key);
+  return { passkey: await touches.offer(ctx, caller, actOf(key)) };
+}
 
 /**
  * Creates a key for the caller's account. The result is the only time the key is shown; it has none if tokens of an issuer stand for
  * it.
- * @throws {AuthError} `invalid_request` for an issuer or claims that no key can trust; `invalid_scope`, `invalid_target`, `invalid_authorization_details`; `conflict` when the account has
- * too many
+ * @throws {AuthError} those of the touch and of `checkKey`; `conflict` when the account has too many
  */
 export async function createKey(
   ctx: Context,
-  { caller, client }: Requester,
-  { name, expires_in, trust, ...requested }: NewKey,
+  touches: Touches,
+  by: Requester,
+  requested: NewKey,
 ): Promise<CreatedKey> {
-  if (trust) requireTrustworthy(ctx, trust);
-  const details =
-    requested.authorization_details === undefined
-      ? undefined
-      : checkAuthorizationDetails(requested.authorization_details);
-  const { scope, resource } = await resolveAccess(ctx, requested);
-  return ctx.db.transaction(async (tx) => {
+  const { caller, client } = by;
+  const { name, expires_in, trust, passkey } = requested;
+  await touches.require(ctx, caller, passkey);
+  const { details, scope, resource } = await checkKey(ctx, requested);
+  const describe = async () => actOf(requested);
+  return touches.confirm(ctx, by, passkey, describe, async (tx, { passkeyId }) => {
     const { userId, sessionId } = caller;
     const now = ctx.clock();
-    await lockAccountAs(ctx, tx, caller);
     await holdAccess(tx, { scope, resource });
     const [active] = await store.countKeys(tx, { user_id: userId, now });
     if (!active || active.keys >= fieldLimits.keys) throw tooManyKeys();
@@ -81,7 +104,11 @@ export async function createKey(
     });
     if (!inserted) throw await whyNotStarted(tx, userId);
     await notify(ctx, tx, { kind: 'key_added', userId, sessionId, client, keyName: name });
-    const detail = { ...keyDetail(row), ...(trust && { issuer: trust.issuer }) };
+    const detail = {
+      ...keyDetail(row),
+      ...(trust && { issuer: trust.issuer }),
+      ...(passkeyId && { passkey_id: passkeyId }),
+    };
     await recordEvent(ctx, tx, { type: 'key_created', userId, sessionId, client, detail });
     await writeFeedEvent(ctx, tx, keyEvent(userId, row.id, 'create'));
     const key = trust ? {} : { key: keyOf(ctx, secret, row.expires_at) };

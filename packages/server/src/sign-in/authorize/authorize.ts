@@ -13,6 +13,7 @@ import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidRequest, invalidScope } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
+import { withoutEmpty } from '../../platform/values/parameters.ts';
 import { isLoopbackRedirect } from '../../platform/values/redirect-uri.ts';
 import { holdsEverything } from '../../platform/values/scope.ts';
 import { type Client, type Clients, isLoopbackClient } from '../../services/clients/clients.ts';
@@ -30,6 +31,8 @@ import {
   sessionIdOf,
   signInRequired,
 } from '../../sessions/sessions.ts';
+import type { Act, ConfirmedAct, Touch } from '../../sessions/touches.ts';
+import { touches } from '../passkeys/touch.ts';
 import { codeIdOf, sessionSecretOf } from './code.ts';
 import { firstSeen } from './first-seen.ts';
 import {
@@ -216,27 +219,35 @@ async function checkFor(
   });
 }
 
-/** How old the sign-in of the approver may be, in seconds; undefined if it does not matter. */
-function maxSignInAge({ config }: Context, { request, needsApproval }: CheckedRequest): number | undefined {
-  const limits = [
-    ...(needsApproval ? [config.recentLoginTtlSeconds] : []),
-    ...(request.maxAgeSeconds === undefined ? [] : [request.maxAgeSeconds]),
-  ];
-  return limits.length === 0 ? undefined : Math.min(...limits);
-}
-
 /**
- * The maximum age of the approver's sign-in if it has to be another one; undefined if it is good. A new sign-in is one that began after
- * the request first came to this browser, which without the page is now.
+ * The maximum age that the client set for the approver's sign-in, if it has to be another one; undefined if it is good. A new sign-in is
+ * one that began after the request first came to this browser, which without the page is now.
  */
-function signInNeeded(ctx: Context, checked: CheckedRequest, asked: AskedRequest): number | undefined {
-  const maxAgeSeconds = maxSignInAge(ctx, checked);
+function signInNeeded(
+  ctx: Context,
+  { request: { maxAgeSeconds, needsNewSignIn } }: CheckedRequest,
+  { caller, body, requestsCookie }: AskedRequest,
+): number | undefined {
   if (maxAgeSeconds === undefined) return undefined;
-  const { caller, body, requestsCookie } = asked;
   const cameAt = firstSeen(ctx, requestsCookie, body) ?? ctx.clock();
-  const isNew = !checked.request.needsNewSignIn || caller.authenticatedAt > cameAt;
+  const isNew = !needsNewSignIn || caller.authenticatedAt > cameAt;
   return isNew && isSignedInWithin(ctx, caller, maxAgeSeconds) ? undefined : maxAgeSeconds;
 }
+
+/** What approving takes: a newer sign-in, or a touch in place of a recent one. */
+async function neededFor(ctx: Context, checked: CheckedRequest, asked: AskedRequest) {
+  const { caller } = asked;
+  const passkey = checked.needsApproval ? await touches.offer(ctx, caller, actOf(checked, asked)) : null;
+  const isRecentEnough =
+    !checked.needsApproval || passkey || isSignedInWithin(ctx, caller, ctx.config.recentLoginTtlSeconds);
+  return { sign_in_needed: !isRecentEnough || signInNeeded(ctx, checked, asked) !== undefined, passkey };
+}
+
+/** What the approver agrees to. */
+const actOf = ({ scope, resource }: CheckedRequest, { body }: AskedRequest): Act => ({
+  act: 'approve an application',
+  shown: { ...withoutEmpty(body), scope, resource },
+});
 
 /**
  * Describes an authorization request to the user who is to approve it. Changes nothing.
@@ -259,18 +270,19 @@ export async function verifyRequest(
     resource_service: resource === null ? null : await serviceOf(ctx.db.read, resource),
     device_name: request.deviceName,
     approval: checked.needsApproval ? 'needed' : 'given',
-    sign_in_needed: signInNeeded(ctx, checked, asked) !== undefined,
+    ...(await neededFor(ctx, checked, asked)),
   };
 }
 
 /**
  * Approves an authorization request with the scope that was shown, and issues its code.
- * @throws {AuthError} `insufficient_user_authentication`, `rate_limited`, and those of the request
+ * @throws {AuthError} `insufficient_user_authentication`, `rate_limited`, those of the request, and those of the touch
  */
 export async function approveRequest(
   ctx: Context,
   options: AuthorizeOptions,
   asked: AskedRequest,
+  touch: Touch,
 ): Promise<AuthorizationResponse> {
   const { body, caller } = asked;
   if (body.scope === undefined) throw invalidRequest('scope: is missing');
@@ -278,33 +290,39 @@ export async function approveRequest(
   const { client, target, request, scope, resource } = checked;
   const maxAgeSeconds = signInNeeded(ctx, checked, asked);
   if (maxAgeSeconds !== undefined) throw signInRequired(maxAgeSeconds);
+  if (checked.needsApproval) await touches.require(ctx, caller, touch);
   await ctx.limiter.take({ limit: 'authorizations', subject: caller.userId });
   const secret = ctx.random(subjectBytes);
   const now = ctx.clock();
   const expires_at = now + codeTtlSeconds * 1000;
+  const issue = async (tx: Executor, { account, passkeyId }: ConfirmedAct): Promise<void> => {
+    await holdAccess(tx, { scope, resource });
+    await store.insertCode(tx, {
+      id: codeIdOf(secret),
+      user_id: caller.userId,
+      session_epoch: account.session_epoch,
+      approved_by: caller.sessionId,
+      session_id: sessionIdOf(sessionSecretOf(secret)),
+      client_id: client.id,
+      client_name: client.name,
+      device_name: request.deviceName,
+      redirect_uri: target.redirectUri,
+      redirect_uri_named: Number(request.isRedirectUriNamed),
+      code_challenge: request.codeChallenge,
+      scope,
+      resource,
+      nonce: request.nonce,
+      passkey_id: passkeyId,
+      created_at: now,
+      expires_at,
+    });
+  };
   await answeringClient(target, () =>
-    ctx.db.transaction(async (tx) => {
-      const account = await lockAccountAs(ctx, tx, caller);
-      await holdAccess(tx, { scope, resource });
-      await store.insertCode(tx, {
-        id: codeIdOf(secret),
-        user_id: caller.userId,
-        session_epoch: account.session_epoch,
-        approved_by: caller.sessionId,
-        session_id: sessionIdOf(sessionSecretOf(secret)),
-        client_id: client.id,
-        client_name: client.name,
-        device_name: request.deviceName,
-        redirect_uri: target.redirectUri,
-        redirect_uri_named: Number(request.isRedirectUriNamed),
-        code_challenge: request.codeChallenge,
-        scope,
-        resource,
-        nonce: request.nonce,
-        created_at: now,
-        expires_at,
-      });
-    }),
+    checked.needsApproval
+      ? touches.confirm(ctx, asked, touch, async () => actOf(checked, asked), issue)
+      : ctx.db.transaction(async (tx) =>
+          issue(tx, { account: await lockAccountAs(ctx, tx, caller), passkeyId: null }),
+        ),
   );
   const code = mintHandle(ctx.keys, 'authorizationCode', { subject: secret, value: expires_at });
   return responseTo(target, { code });

@@ -171,6 +171,7 @@ async function startAppSession(
         clientId: isCommandLine ? null : row.client_id,
         deviceName: row.device_name,
         approvedBy: row.approved_by,
+        touchedPasskeyId: row.passkey_id,
         authenticatedAt: redeemed.authenticated_at,
         authenticatedBy: redeemed.authenticated_by,
         scope: row.scope,

@@ -168,8 +168,9 @@ export function authorizeRoutes(api: Api, ctx: Context, options: AuthorizeOption
       ? { body }
       : { body, headers: { 'Set-Cookie': requestsCookieHeader(ctx.config, cookie) } };
   };
-  api.on(endpoints.approveAuthorization, async (call) =>
-    answered(call, await approveRequest(ctx, options, call)),
-  );
+  api.on(endpoints.approveAuthorization, async ({ body: { passkey, ...body }, ...call }) => {
+    const asked = { ...call, body };
+    return answered(asked, await approveRequest(ctx, options, asked, passkey));
+  });
   api.on(endpoints.denyAuthorization, async (call) => answered(call, await denyRequest(ctx, options, call)));
 }

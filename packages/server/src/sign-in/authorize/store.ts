@@ -12,7 +12,7 @@ export const insertCode = statement<
   db.insertInto('authorization_codes').values({
     ...named(p, ['id', 'user_id', 'session_epoch', 'approved_by', 'session_id', 'client_id', 'client_name']),
     ...named(p, ['device_name', 'redirect_uri', 'redirect_uri_named', 'code_challenge', 'scope', 'resource']),
-    ...named(p, ['nonce', 'created_at', 'expires_at']),
+    ...named(p, ['nonce', 'passkey_id', 'created_at', 'expires_at']),
     redeemed: 0,
   }),
 );

@@ -17,6 +17,7 @@ declare module '../../platform/database/schema.ts' {
       scope: string;
       resource: string | null;
       nonce: string | null;
+      passkey_id: string | null;
       created_at: number;
       expires_at: number;
       spent_at: number | null;

@@ -1,5 +1,6 @@
 import { formatCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type {
+  DeviceApproval,
   DeviceAuthorizationRequest,
   DeviceConfirmation,
   PendingDevice,
@@ -17,7 +18,9 @@ import { expiresIn } from '../../platform/values/in-seconds.ts';
 import { type NewEvent, recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
 import { lockAccountAs, sessionIdOf } from '../../sessions/sessions.ts';
+import type { Act } from '../../sessions/touches.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
+import { touches } from '../passkeys/touch.ts';
 import { confirmationHashes, newConfirmationCode } from './confirmation.ts';
 import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls } from './held-polls.ts';
@@ -93,7 +96,7 @@ async function findByUserCode<Row>(
   ctx: Context,
   typed: string,
   { caller, client }: Requester,
-  find: (user_code_hash: string) => Promise<Row | undefined>,
+  find: (user_code_hash: string, code: string) => Promise<Row | undefined>,
 ): Promise<{ code: string; row: Row }> {
   const attempt = await takeForUser(
     ctx,
@@ -105,7 +108,7 @@ async function findByUserCode<Row>(
   try {
     const isOff = ctx.config.deviceLogin === 'off';
     for (const hash of code === undefined || isOff ? [] : userCodeHashes(ctx, code)) {
-      const row = await find(hash);
+      const row = await find(hash, code!);
       if (!row) continue;
       await attempt.refund();
       return { code: code!, row };
@@ -127,6 +130,25 @@ async function findPending(ctx: Context, on: Executor, user_code_hash: string) {
   return pending && pending.expires_at > ctx.clock() ? pending : undefined;
 }
 
+type Pending = NonNullable<Awaited<ReturnType<typeof findPending>>>;
+
+/** What the approver sees of a pending device, and agrees to. */
+const describe = async (on: Executor, code: string, row: Pending) => ({
+  user_code: formatCode(code),
+  client_name: row.client_name,
+  device_name: row.device_name,
+  ip_address: row.ip_address,
+  user_agent: row.user_agent,
+  requested_at: new Date(row.created_at).toISOString(),
+  scope: row.scope ?? everything,
+  scopes: await describeScope(on, row.scope ?? everything),
+  resource: row.resource,
+  resource_service: row.resource === null ? null : await serviceOf(on, row.resource),
+  session_id: row.session_id,
+});
+
+const approving = (shown: unknown): Act => ({ act: 'approve a device', shown });
+
 /**
  * Describes the device behind a user code, for the user to approve or deny. Changes nothing.
  * @throws {AuthError} `invalid_grant`, `rate_limited`
@@ -136,21 +158,13 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Reques
   const { code, row } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
     findPending(ctx, ctx.db.read, user_code_hash),
   );
+  const shown = await describe(ctx.db.read, code, row);
   return {
-    user_code: formatCode(code),
-    client_name: row.client_name,
-    device_name: row.device_name,
-    ip_address: row.ip_address,
-    user_agent: row.user_agent,
-    requested_at: new Date(row.created_at).toISOString(),
+    ...shown,
     expires_in: expiresIn(row.expires_at, now),
     same_network: sameNetwork(row.ip_address, approver.client.ipAddress),
     confirmation: confirmationOf(ctx, row, approver),
-    scope: row.scope ?? everything,
-    scopes: await describeScope(ctx.db.read, row.scope ?? everything),
-    resource: row.resource,
-    resource_service: row.resource === null ? null : await serviceOf(ctx.db.read, row.resource),
-    session_id: row.session_id,
+    passkey: await touches.offer(ctx, approver.caller, approving(shown)),
   };
 }
 
@@ -174,17 +188,22 @@ const confirmationImpossible = () =>
  * Approves a pending device for the signed-in user, unless it was decided before. Returns the code to show, if the device has to
  * confirm the approval.
  * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `access_denied` when the device would have
- * to confirm and cannot; `invalid_scope` or `invalid_target` when its scope or resource has been withdrawn; `rate_limited`
+ * to confirm and cannot; `invalid_scope` or `invalid_target` when its scope or resource has been withdrawn; `rate_limited`; those of
+ * the touch
  */
 export async function approveDevice(
   ctx: Context,
   heldPolls: HeldPolls,
-  typed: string,
+  { user_code, passkey: touch }: DeviceApproval,
   approver: Requester,
 ): Promise<DeviceConfirmation | undefined> {
-  const { row } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
-    ctx.db.transaction(async (tx) => {
-      await lockAccountAs(ctx, tx, approver.caller);
+  await touches.require(ctx, approver.caller, touch);
+  const { row } = await findByUserCode(ctx, user_code, approver, (user_code_hash, code) => {
+    const actOn = async (tx: Executor) => {
+      const pending = await findPending(ctx, tx, user_code_hash);
+      return pending && approving(await describe(tx, code, pending));
+    };
+    return touches.confirm(ctx, approver, touch, actOn, async (tx, { passkeyId }) => {
       const pending = await findPending(ctx, tx, user_code_hash);
       if (!pending) return undefined;
       await holdAccess(tx, pending);
@@ -195,14 +214,15 @@ export async function approveDevice(
         user_code_hash,
         now: ctx.clock(),
         session_id: approver.caller.sessionId,
+        passkey_id: passkeyId,
         confirmation_hash:
           confirmation_code === undefined ? null : confirmationHashes(ctx, pending.id, confirmation_code)[0]!,
       });
       if (!approved) return undefined;
       await recordEvent(ctx, tx, decisionEvent('device_approved', approved, approver));
       return { id: approved.id, confirmation_code };
-    }),
-  );
+    });
+  });
   heldPolls.announce(row.id);
   const { confirmation_code } = row;
   return confirmation_code === undefined ? undefined : { confirmation_code };

@@ -274,6 +274,7 @@ async function redeem(
     clientName: approved.client_name,
     deviceName: approved.device_name,
     approvedBy: approved.approved_by,
+    touchedPasskeyId: approved.passkey_id,
     scope,
     resource,
     client: { ipAddress: approved.ip_address, userAgent: approved.user_agent },

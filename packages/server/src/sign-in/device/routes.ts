@@ -44,7 +44,7 @@ export function deviceRoutes(api: Api, ctx: Context, heldPolls: HeldPolls): void
   }));
 
   api.on(endpoints.approveDevice, async (call) => {
-    const confirmation = await approveDevice(ctx, heldPolls, call.body.user_code, call);
+    const confirmation = await approveDevice(ctx, heldPolls, call.body, call);
     return confirmation ? { body: confirmation } : { status: 204 };
   });
 

@@ -9,7 +9,13 @@ import { update } from '../../platform/database/update.ts';
 
 /** The columns that polls, approving and redeeming fill. */
 type Polled = 'last_poll_at' | 'redeemed_at' | 'idempotency_hash';
-type Approved = 'status' | 'user_id' | 'session_epoch' | 'approved_by' | `confirmation_${string}`;
+type Approved =
+  | 'status'
+  | 'passkey_id'
+  | 'user_id'
+  | 'session_epoch'
+  | 'approved_by'
+  | `confirmation_${string}`;
 
 /** Inserts a device authorization; no row when its user code is already in use. */
 export const insertAuthorization = statement<Omit<Tables['device_authorizations'], Polled | Approved>>()(
@@ -141,10 +147,12 @@ export const approve = statement<{
   session_id: string;
   now: number;
   confirmation_hash: string | null;
+  passkey_id: string | null;
 }>()((db, p) =>
   db
     .updateTable('device_authorizations')
     .set((e) => ({
+      passkey_id: p.passkey_id,
       status: 'approved' as const,
       confirmation_hash: p.confirmation_hash,
       approved_by: p.session_id,

@@ -21,6 +21,7 @@ declare module '../../platform/database/schema.ts' {
       redeemed_at: number | null;
       idempotency_hash: string | null;
       approved_by: string | null;
+      passkey_id: string | null;
       session_id: string;
       resource: string | null;
       can_confirm: number;

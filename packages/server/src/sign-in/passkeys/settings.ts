@@ -1,4 +1,15 @@
+import { oneOf } from '../../platform/config/formats.ts';
+import { setting } from '../../platform/config/settings.ts';
 import type { Rules } from '../../platform/rate-limits/rules.ts';
+
+export const passkeySettings = {
+  approval: setting(
+    'LATCHKEY_APPROVAL',
+    oneOf('touch', 'recent'),
+    'touch',
+    'What approving a device or an application and creating a key take where the account has a passkey: with `touch`, the passkey confirms each of them; with `recent`, a recent sign-in is enough.',
+  ),
+};
 
 export const passkeyLimits = {
   passkey_challenges: {

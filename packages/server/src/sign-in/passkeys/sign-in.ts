@@ -3,7 +3,6 @@ import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, orThrow } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
-import { recordEvent } from '../../security-log/events/events.ts';
 import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import {
@@ -17,6 +16,7 @@ import {
 } from './challenge.ts';
 import { parseClientData, verifyClientData } from './client-data.ts';
 import * as store from './store.ts';
+import { type PasskeyUse, recordUse } from './use.ts';
 import { verifyAuthentication } from './verification.ts';
 
 /** Options for a sign-in with any passkey the user picks. Neither reads nor writes the database. */
@@ -72,52 +72,32 @@ async function recordingRefusals<Result>(
   }
 }
 
-/** An assertion whose signature verified, with the passkey that made it. */
-type VerifiedAssertion = Awaited<ReturnType<typeof verifyAssertion>>;
-
 /** Finds the passkey that a response names and verifies the response with its public key. */
-async function verifyAssertion(ctx: Context, authentication: AuthenticationResponse) {
+async function verifyAssertion(ctx: Context, authentication: AuthenticationResponse): Promise<PasskeyUse> {
   const [passkey] = await store.findCredential(ctx.db.read, { id: authentication.id });
   if (!passkey) throw unknownCredential();
   const { counter, backedUp } = await verifyAuthentication(ctx.config, authentication, passkey);
   return { passkeyId: passkey.id, userId: passkey.user_id, counter, backedUp };
 }
 
-/**
- * Spends the challenge, records the use and starts the session. A counter that does not grow suggests a cloned private key: on a
- * single-device passkey it is refused, which is returned, so that its event is committed; a synced passkey legitimately has several
- * authenticators, so there it is only logged.
- * @see WebAuthn Level 3 section 6.1.1
- */
+/** Spends the challenge, records the use and starts the session. A refusal that is recorded is returned, so that it is committed. */
 async function completeSignIn(
   ctx: Context,
   tx: Executor,
   challenge: Challenge,
-  assertion: VerifiedAssertion,
+  use: PasskeyUse,
   origin: SignInOrigin,
 ): Promise<StartedSession | AuthError> {
-  const { userId, passkeyId, counter, backedUp } = assertion;
-  const start = () =>
-    startSession(ctx, tx, { userId, kind: 'browser', method: 'passkey', passkeyId, ...origin });
-  const use = { id: passkeyId, user_id: userId, counter, backed_up: backedUp ? 1 : 0, now: ctx.clock() };
+  const { userId, passkeyId } = use;
   // Pipelined, in this order. A replay rolls the second one back.
-  const [isSpent, [advanced]] = await Promise.all([
+  const [isSpent, outcome] = await Promise.all([
     spendChallenge(tx, challenge),
-    store.advanceCounter(tx, use),
+    recordUse(ctx, tx, use, origin.client),
   ]);
   if (!isSpent) throw ceremonyRefused('replay');
-  if (advanced) return start();
-  const [replaced] = await store.replaceCounter(tx, use);
-  const [passkey] = await store.findPasskey(tx, { id: use.id });
-  if (!passkey) throw unknownCredential();
-  const decided = replaced ? await start() : ceremonyRefused('clone');
-  await recordEvent(ctx, tx, {
-    type: 'passkey_clone_suspected',
-    userId: use.user_id,
-    client: origin.client,
-    detail: { passkey_id: use.id, name: passkey.name, login: replaced ? 'accepted' : 'refused' },
-  });
-  return decided;
+  if (outcome === 'removed') throw unknownCredential();
+  if (outcome === 'clone') return ceremonyRefused('clone');
+  return startSession(ctx, tx, { userId, kind: 'browser', method: 'passkey', passkeyId, ...origin });
 }
 
 const unknownCredential = () =>

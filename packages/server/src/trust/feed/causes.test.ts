@@ -195,6 +195,7 @@ const byEndpoint: Record<keyof typeof endpoints, readonly Step[]> = {
     },
   ],
   verifyDevice: nothing,
+  challengeKey: nothing,
   approveDevice: nothing,
   denyDevice: nothing,
   startPasskeyRegistration: nothing,

@@ -272,11 +272,11 @@ const exportedColumns: Readonly<Record<string, string>> = {
     'aaguid backed_up counter created_at credential_id device_type email_change_id id last_used_at ' +
     'name ordinal public_key session_id transports user_id',
   authorization_codes:
-    'approved_by client_id client_name created_at device_name expires_at redeemed redirect_uri ' +
+    'approved_by client_id client_name created_at device_name expires_at passkey_id redeemed redirect_uri ' +
     'redirect_uri_named resource scope session_epoch session_id spent_at user_id',
   device_authorizations:
     'approved_by can_confirm client_id client_name confirmation_tries created_at device_name ' +
-    'expires_at interval_seconds ip_address last_poll_at redeemed_at resource scope session_epoch ' +
+    'expires_at interval_seconds ip_address last_poll_at passkey_id redeemed_at resource scope session_epoch ' +
     'session_id status user_agent user_id',
   events: 'created_at detail id ip_address mac once position seq session_id type user_agent user_id',
   email_changes:

@@ -1,0 +1,38 @@
+import { touchPasskey } from '@latchkey/client/passkeys/touch';
+import type { AuthenticationResponse, RequestOptions } from '@latchkey/contract/passkeys';
+import { type Result, resultOf } from '../api.ts';
+import type { ErrorMessages } from '../error-messages.ts';
+import { texts } from '../texts.ts';
+
+/**
+ * Does something that a passkey of the account confirms, if it has one: the browser asks for it at once.
+ * @param isTouched whether the account has a passkey, as far as the page knows
+ * @param challenge asks for the options, which are for this act only and good once
+ */
+export async function withTouch<T>(
+  isTouched: boolean,
+  challenge: () => Promise<Result<{ readonly passkey: RequestOptions | null }>>,
+  act: (passkey: AuthenticationResponse | null) => Promise<Result<T>>,
+): Promise<Result<T>> {
+  if (!isTouched) {
+    const result = await act(null);
+    if (result.ok || !result.problem.body?.['passkey_required']) return result;
+  }
+  const offered = await challenge();
+  if (!offered.ok) return offered;
+  const { passkey } = offered.value;
+  if (passkey === null) return act(null);
+  const touched = await resultOf(touchPasskey(passkey));
+  return touched.ok ? act(touched.value) : touched;
+}
+
+const { notGiven } = texts.errors.touch;
+
+/** For what a passkey has to confirm. */
+export const touchErrors = {
+  passkeys_unsupported: notGiven,
+  no_authenticator: notGiven,
+  passkey_cancelled: notGiven,
+  passkey_aborted: notGiven,
+  passkey_failed: notGiven,
+} satisfies ErrorMessages;

@@ -1,0 +1,151 @@
+// Verifies that a passkey was touched for one act. @see WebAuthn Level 3 section 7.2
+
+import type { AuthenticationResponse, RequestOptions } from '@latchkey/contract/passkeys';
+import type { Caller, Context, Requester } from '../../platform/context.ts';
+import { sha256 } from '../../platform/crypto/hash.ts';
+import type { Executor } from '../../platform/database/executor.ts';
+import { AuthError, bearerChallenge } from '../../platform/errors.ts';
+import { byClient } from '../../platform/rate-limits/limiter.ts';
+import { canonicalJson } from '../../platform/values/canonical-json.ts';
+import { lockAccountAs, requireRecentSignIn } from '../../sessions/sessions.ts';
+import type { Act, ConfirmedAct, Touch, Touches } from '../../sessions/touches.ts';
+import { countingFailures, recordFailure } from '../failures/failures.ts';
+import {
+  ceremonyRefused,
+  challengeTtlMs,
+  issueChallenge,
+  spendChallenge,
+  verifyChallenge,
+} from './challenge.ts';
+import { parseClientData, verifyClientData } from './client-data.ts';
+import { transportsOf } from './passkeys.ts';
+import * as store from './store.ts';
+import { recordUse } from './use.ts';
+import { loadVerification, verifyAuthentication } from './verification.ts';
+
+/** The passkeys of the account, one of which has to be touched; none if a recent sign-in counts instead. */
+const touchable = async (ctx: Context, on: Executor, userId: string) =>
+  ctx.config.approval === 'recent' ? [] : store.listPasskeys(on, { user_id: userId });
+
+/** The session and the act that a challenge is for. It is part of the challenge, so that one for another act can be spent. */
+const purposeOf = ({ sessionId }: Caller, act: Act): string =>
+  sha256('touch', canonicalJson([sessionId, act])).toString('base64url');
+
+const purposeCharacters = 43;
+
+async function offer(ctx: Context, caller: Caller, act: Act): Promise<RequestOptions | null> {
+  const passkeys = await touchable(ctx, ctx.db.read, caller.userId);
+  if (passkeys.length === 0) return null;
+  const purpose = purposeOf(caller, act);
+  return {
+    challenge: issueChallenge(ctx, 'touch', purpose) + purpose,
+    timeout: challengeTtlMs,
+    rpId: ctx.config.rpId,
+    allowCredentials: passkeys.map((row) => ({
+      type: 'public-key',
+      id: row.credential_id,
+      transports: transportsOf(row),
+    })),
+    userVerification: 'required',
+  };
+}
+
+async function requireTouch(
+  ctx: Context,
+  caller: Caller,
+  touch: Touch,
+  on: Executor = ctx.db.read,
+): Promise<boolean> {
+  const isTouchNeeded = (await touchable(ctx, on, caller.userId)).length > 0;
+  if (!isTouchNeeded) requireRecentSignIn(ctx, caller);
+  else if (!touch) throw touchRequired();
+  return isTouchNeeded;
+}
+
+function touchRequired(): AuthError {
+  const description = 'This operation must be confirmed with a passkey of the account.';
+  return new AuthError('insufficient_user_authentication', description, {
+    members: { passkey_required: true },
+    headers: {
+      'WWW-Authenticate': `${bearerChallenge}, error="insufficient_user_authentication", error_description="${description}", max_age="0"`,
+    },
+  });
+}
+
+async function confirm<T>(
+  ctx: Context,
+  by: Requester,
+  touch: Touch,
+  describe: (tx: Executor) => Promise<Act | undefined>,
+  work: (tx: Executor, confirmed: ConfirmedAct) => Promise<T>,
+): Promise<T> {
+  const { caller, client } = by;
+  if (touch) {
+    await ctx.limiter.take(byClient('passkey_responses', client));
+    await loadVerification();
+  }
+  const decided = await ctx.db.transaction(async (tx) => {
+    // Challenges are spent before the account is locked.
+    const spent = touch ? await judging(() => spendTouch(ctx, tx, touch)) : undefined;
+    const account = await lockAccountAs(ctx, tx, caller);
+    const isTouched = await requireTouch(ctx, caller, touch, tx);
+    const act = isTouched ? await describe(tx) : undefined;
+    if (!act || !spent) return work(tx, { account, passkeyId: null });
+    if (spent instanceof AuthError) return spent;
+    const passkeyId = await judging(() => verifyTouch(ctx, tx, by, act, spent));
+    return passkeyId instanceof AuthError ? passkeyId : work(tx, { account, passkeyId });
+  });
+  if (!(decided instanceof AuthError)) return decided;
+  const { userId } = caller;
+  recordFailure(ctx, 'passkey', client, { by: userId, findUserId: async () => userId });
+  return countingFailures(ctx, 'passkey', async () => {
+    throw decided;
+  });
+}
+
+export const touches: Touches = { offer, require: requireTouch, confirm };
+
+/** Runs a step of judging a touch. A refusal is returned, so that the challenge stays spent. */
+async function judging<T>(step: () => Promise<T>): Promise<T | AuthError> {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof AuthError && error.status < 500) return error;
+    throw error;
+  }
+}
+
+/** A touch whose challenge was spent now. */
+type SpentTouch = Awaited<ReturnType<typeof spendTouch>>;
+
+/** Spends the challenge of a touch, whatever it is for. @throws {AuthError} `invalid_grant` */
+async function spendTouch(ctx: Context, tx: Executor, touch: AuthenticationResponse) {
+  const clientData = parseClientData(touch.response.clientDataJSON);
+  const purpose = clientData.challenge.slice(-purposeCharacters);
+  const handle = clientData.challenge.slice(0, -purposeCharacters);
+  if (!(await spendChallenge(tx, verifyChallenge(ctx, 'touch', handle, purpose))))
+    throw ceremonyRefused('replay');
+  return { touch, clientData, purpose };
+}
+
+/** Verifies that a touch proves the act, and returns its passkey. @throws {AuthError} `invalid_grant` */
+async function verifyTouch(
+  ctx: Context,
+  tx: Executor,
+  { caller, client }: Requester,
+  act: Act,
+  { touch, clientData, purpose }: SpentTouch,
+): Promise<string> {
+  if (purpose !== purposeOf(caller, act)) throw ceremonyRefused('foreign_challenge');
+  verifyClientData(ctx.config, clientData, 'webauthn.get');
+  const [passkey] = await store.findCredential(tx, { id: touch.id });
+  if (passkey?.user_id !== caller.userId) throw ceremonyRefused('unknown_credential');
+  // The passkeys of the account were named, so the authenticator need not say whose this is. @see WebAuthn Level 3 section 7.2
+  const userHandle = touch.response.userHandle ?? passkey.webauthn_user_handle;
+  const named = { ...touch, response: { ...touch.response, userHandle } };
+  const { counter, backedUp } = await verifyAuthentication(ctx.config, named, passkey);
+  const use = { passkeyId: passkey.id, userId: caller.userId, counter, backedUp };
+  const outcome = await recordUse(ctx, tx, use, client);
+  if (outcome !== 'accepted') throw ceremonyRefused(outcome === 'clone' ? 'clone' : 'unknown_credential');
+  return passkey.id;
+}

@@ -1,0 +1,191 @@
+// What hands out tokens takes the touch of a passkey, in a real browser with a virtual authenticator.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { CDPSession, Page } from 'playwright-core';
+import { type Authenticator, createAuthenticator } from '../support/authenticator.ts';
+import { commandLineRequest } from '../support/authorize.ts';
+import { newPage } from '../support/browser.ts';
+import { apiAt, loginByMail, request } from '../support/http.ts';
+import { giveSession, headed, newAddress, phone } from '../support/people.ts';
+import { authorizePath, startProgram, type TestProgram } from '../support/program.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+let service: TestService;
+let program: TestProgram;
+
+beforeAll(async () => {
+  [service, program] = [await startService(), startProgram()];
+});
+
+afterAll(async () => {
+  await service.stop();
+  await program.stop();
+});
+
+interface Person {
+  readonly page: Page;
+  readonly token: string;
+  readonly cdp: CDPSession;
+  readonly authenticatorId: string;
+}
+
+async function registered(email: string): Promise<{ authenticator: Authenticator; token: string }> {
+  const { access_token: accessToken } = await loginByMail(service.url, email);
+  const api = apiAt(service.url);
+  const authenticator = createAuthenticator({ origin: service.url });
+  const options = await api.call('startPasskeyRegistration', { accessToken });
+  await api.call('registerPasskey', { accessToken, body: authenticator.create(options) });
+  return { authenticator, token: accessToken };
+}
+
+/** A signed-in browser with an authenticator, which has the passkey of the account or of another one. */
+async function person(options: object = {}, holdsOwn = true): Promise<Person> {
+  const email = newAddress();
+  const { authenticator, token } = await registered(email);
+  const held = holdsOwn ? authenticator : (await registered(newAddress())).authenticator;
+  const page = await newPage(options);
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('WebAuthn.enable');
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  const { id, userHandle, rpId, privateKey } = held.credentials[0]!;
+  const standard = (text: string) => Buffer.from(text, 'base64url').toString('base64');
+  const credential = {
+    credentialId: standard(id),
+    isResidentCredential: true,
+    rpId,
+    privateKey: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
+    userHandle: standard(userHandle),
+    signCount: 1,
+  };
+  await cdp.send('WebAuthn.addCredential', { authenticatorId, credential });
+  await giveSession(page, service.url, email);
+  return { page, token, cdp, authenticatorId };
+}
+
+/** What a touch is for: opened on its page, with the button that asks for it. */
+interface Act {
+  open(page: Page): Promise<void>;
+  readonly button: string;
+  /** The buttons that decide. On the account page a script with a recent sign-in can remove the passkey, too, which tells its owner. */
+  readonly buttons: string;
+  /** Resolves once the page says that it was done. */
+  done(page: Page): Promise<unknown>;
+  /** Whether anything was handed out. */
+  isDone(token: string): Promise<boolean>;
+}
+
+const acts: Record<string, () => Promise<Act>> = {
+  'a device': async () => {
+    const { body } = await request(service.url, 'POST', '/device');
+    return {
+      open: async (page) => void (await page.goto(body.verification_uri_complete)),
+      button: 'Approve with your passkey',
+      buttons: 'main button',
+      done: (page) => headed(page, 'Approved'),
+      isDone: async () => {
+        const json = { device_code: body.device_code };
+        return (await request(service.url, 'POST', '/token', { json })).status === 200;
+      },
+    };
+  },
+  'an application': async () => {
+    const sent = commandLineRequest({ redirect_uri: program.redirectUri });
+    const before = program.received.length;
+    return {
+      open: async (page) => void (await page.goto(`${service.url}${authorizePath(sent)}`)),
+      button: 'Approve with your passkey',
+      buttons: 'main button',
+      done: (page) => headed(page, 'You can close this tab'),
+      isDone: async () => program.received.length > before,
+    };
+  },
+  'a key': async () => ({
+    open: async (page) => {
+      const query = new URLSearchParams({
+        'new-key': '1',
+        name: 'build',
+        scope: 'profile',
+        expires: '86400',
+      });
+      await page.goto(`${service.url}/account?${query}`);
+    },
+    button: 'Create key with your passkey',
+    buttons: '[aria-labelledby=new-key-heading] button',
+    done: (page) => page.getByLabel('Your new key').waitFor(),
+    isDone: async (token) => (await request(service.url, 'GET', '/keys', { token })).body.keys.length > 0,
+  }),
+};
+
+const ready = (page: Page, name: string) =>
+  page.locator('button:not([aria-disabled=true])', { hasText: name });
+const says = (page: Page, text: string) => page.getByText(text).waitFor();
+
+for (const [name, prepare] of Object.entries(acts)) {
+  test(`${name} is approved by a touch, with the keyboard and by a finger`, async () => {
+    for (const options of [{}, phone]) {
+      const act = await prepare();
+      const { page, token } = await person(options);
+      await act.open(page);
+      const button = ready(page, act.button);
+      if (options === phone) await button.tap();
+      else {
+        await button.focus();
+        await page.keyboard.press('Enter');
+      }
+      await act.done(page);
+      expect(await act.isDone(token)).toBe(true);
+      await page.context().close();
+    }
+  });
+
+  test(`${name} is not approved without the touch, and the page says what to do`, async () => {
+    const act = await prepare();
+    const { page, token, cdp, authenticatorId } = await person();
+    await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
+    await act.open(page);
+    await ready(page, act.button).click();
+    await says(page, "If your passkey isn't at hand, use another browser");
+    expect(await act.isDone(token)).toBe(false);
+    // It can be tried again in place.
+    await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
+    await ready(page, act.button).click();
+    await act.done(page);
+    await page.context().close();
+  });
+
+  test(`${name} is not approved by a script that presses every button`, async () => {
+    const act = await prepare();
+    const { page, token, cdp, authenticatorId } = await person({}, false);
+    await act.open(page);
+    await ready(page, act.button).waitFor();
+    await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false });
+    const answers: number[] = [];
+    page.on('response', (response) => {
+      if (/\/(approve|keys)$/.test(response.url()) && response.request().method() === 'POST')
+        answers.push(response.status());
+    });
+    let pressed = 0;
+    await until(async () => {
+      pressed += await page.evaluate((selector) => {
+        const buttons = [...document.querySelectorAll<HTMLButtonElement>(selector)];
+        const pressing = buttons.filter((one) => !/Deny|Cancel/.test(one.textContent));
+        for (const one of pressing) one.click();
+        return pressing.length;
+      }, act.buttons);
+      return pressed > 20;
+    }, 'twenty presses');
+    expect(answers.filter((status) => status < 300)).toEqual([]);
+    expect(await act.isDone(token)).toBe(false);
+    await page.context().close();
+  });
+}
