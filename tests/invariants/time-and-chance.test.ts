@@ -46,7 +46,6 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
     'Date.now',
     'performance.now',
   ],
-  'tests/generated-client/': ['a program, which imports nothing of the tests', 'setTimeout'],
   'tests/history/': ['people in real time, with pauses', 'Bun.sleep', 'Date.now', 'performance.now'],
   'tests/hostile/': ['ends a connection that says nothing; reports a rate', 'setTimeout', 'performance.now'],
   'tests/processes/agent.test.ts': ['stores a login for programs, which live in real time', 'Date.now'],
