@@ -53,7 +53,6 @@ const commands = [
   ['finish-restore'],
   ['copy', '--to', 'sqlite:copy.db'],
   ['events', 'verify'],
-  ['events', 'export'],
   ['events', 'follow'],
   ['keys', 'list'],
   ['keys', 'add'],

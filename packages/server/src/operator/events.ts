@@ -2,22 +2,18 @@ import { terminalJson } from '@latchkey/contract/untrusted-text';
 import { type Command, InvalidArgumentError } from 'commander';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Context } from '../platform/context.ts';
-import { AuthError, invalidRequest } from '../platform/errors.ts';
+import { AuthError } from '../platform/errors.ts';
 import { auditLogs, auditTotals } from '../security-log/events/auditing.ts';
-import {
-  exportEvents,
-  listEventsAfterPosition,
-  type PositionedEvent,
-} from '../security-log/events/reading.ts';
+import { listEventsAfterPosition, type PositionedEvent } from '../security-log/events/reading.ts';
 import { counted, type Run } from './commands.ts';
-import { write, writeLines } from './output.ts';
+import { write } from './output.ts';
 
 /** How many findings are printed for each account. */
 const maxFindings = 20;
 
-/** `events verify`, `events export` and `events follow`. */
+/** `events verify` and `events follow`. */
 export function eventCommands(program: Command, run: Run): void {
-  const events = program.command('events').description('check, export and follow the security log');
+  const events = program.command('events').description('check and follow the security log');
 
   events
     .command('verify')
@@ -30,18 +26,6 @@ export function eventCommands(program: Command, run: Run): void {
       'exit with 0 even if some events cannot be checked, for example because a key is missing',
     )
     .action(run(verify));
-
-  events
-    .command('export')
-    .description('print the events as JSON lines, account by account, oldest first')
-    .option('--since <time>', 'only events since this RFC 3339 time or date')
-    .option('--user <address>', 'only the account with this address')
-    .action(
-      run(async (ctx, options: { since?: string; user?: string }) => {
-        const since = options.since === undefined ? 0 : parseTime(options.since);
-        return writeLines(exportEvents(ctx, await userOf(ctx, options), since));
-      }),
-    );
 
   events
     .command('follow')
@@ -66,25 +50,12 @@ function parsePosition(text: string): number {
   return position;
 }
 
-const userOf = async (ctx: Context, { user }: { user?: string }): Promise<string | undefined> =>
-  user === undefined ? undefined : findAccountByEmail(ctx, user);
-
-/** @throws {AuthError} `invalid_request` unless the text is an RFC 3339 date or time */
-function parseTime(text: string): number {
-  const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN;
-  if (Number.isNaN(time)) {
-    throw invalidRequest('--since must be a date or a time, like 2026-01-31 or 2026-01-31T12:00:00Z.');
-  }
-  return time;
-}
-
 /** Prints the findings of each account, and returns the summary. */
 async function verify(ctx: Context, options: { user?: string; lenient?: true }): Promise<string> {
   const total = { accounts: 0, damaged: 0, events: 0, retired: 0 };
   const retiredKeys = new Set<string>();
-  for await (const { userId, audit } of auditLogs(ctx, await userOf(ctx, options))) {
+  const only = options.user === undefined ? undefined : await findAccountByEmail(ctx, options.user);
+  for await (const { userId, audit } of auditLogs(ctx, only)) {
     total.accounts += 1;
     total.events += audit.events;
     total.retired += audit.retired;

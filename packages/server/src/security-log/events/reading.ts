@@ -37,22 +37,6 @@ export async function listEvents(
   return { events, next_cursor };
 }
 
-/** The events since a moment of one user or, one after the other, of all users, as JSON Lines. */
-export async function* exportEvents(
-  ctx: Context,
-  userId: string | undefined,
-  since: number,
-): AsyncGenerator<string> {
-  for await (const id of accounts(ctx, userId)) {
-    const [chain] = await store.findChain(ctx.db.read, { user_id: id });
-    if (chain && chain.head_at < since) continue;
-    for await (const row of eventsOf(ctx.db.read, id)) if (row.created_at >= since) yield lineOf(row);
-  }
-}
-
-const lineOf = ({ once: _, ...row }: EventRow): string =>
-  JSON.stringify({ ...row, created_at: new Date(row.created_at).toISOString(), detail: detailOf(row) });
-
 /** An event of the security log with its position in the order of all events. */
 export type PositionedEvent = Awaited<ReturnType<typeof listEventsAfterPosition>>[number];
 
