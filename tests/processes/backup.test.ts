@@ -236,6 +236,9 @@ test('copy says where the keys belong, and needs the service to be stopped', asy
     expect.stringContaining('another latchkey-server serves'),
   ]);
   await service.stop();
+  expect(
+    (await runOperator({ DATABASE_URL: service.env['DATABASE_URL']! }, 'copy', '--to', 'mysql:')).stderr,
+  ).toContain('latchkey-server: --to must be sqlite:');
   const { code, stdout } = await copy();
   const [, from = '', keyFile = ''] = /copy (\S+\.keys) to (\S+\.keys)\./.exec(stdout) ?? [];
   expect([code, from !== '', keyFile]).toEqual([0, true, fileOf(to).replace('.db', '.keys')]);

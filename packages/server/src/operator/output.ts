@@ -43,10 +43,6 @@ const unwritten = (reason: string): ConfigError =>
 /** A standard output that was closed is /dev/null in this process. */
 const isDiscarded = (): boolean => fstatSync(process.stdout.fd).rdev === statSync('/dev/null').rdev;
 
-export async function writeLines(lines: AsyncIterable<string>): Promise<undefined> {
-  for await (const chunk of chunksOf(lines)) if (!(await writeChunk(chunk))) return;
-}
-
 export interface Table<Entry> {
   readonly heading: readonly string[];
   readonly cells: (entry: Entry) => readonly string[];
@@ -55,11 +51,14 @@ export interface Table<Entry> {
 }
 
 /** Prints a list as a table or, with `json`, as JSON lines. */
-export const writeList = <Entry>(
+export async function writeList<Entry>(
   entries: AsyncIterable<Entry> | Iterable<Entry>,
   table: Table<Entry>,
   { json }: { readonly json?: true } = {},
-): Promise<undefined> => writeLines(json ? jsonLines(entries) : tableLines(entries, table));
+): Promise<undefined> {
+  const lines = json ? jsonLines(entries) : tableLines(entries, table);
+  for await (const chunk of chunksOf(lines)) if (!(await writeChunk(chunk))) return;
+}
 
 async function* jsonLines(entries: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
   for await (const entry of entries) yield terminalJson(entry);

@@ -114,7 +114,7 @@ async function endAll(ctx: Context): Promise<void> {
 }
 
 async function copy({ config }: Context, { to }: { to: string }): Promise<string> {
-  const target = readConfig({ ...processEnvironment, DATABASE_URL: to });
+  const target = targetOf(to);
   claimFile(config);
   const counts = await copyStore(config.databaseDirectUrl ?? config.databaseUrl, target.databaseUrl).catch(
     refuse('Nothing was copied'),
@@ -124,6 +124,15 @@ async function copy({ config }: Context, { to }: { to: string }): Promise<string
     `Set DATABASE_URL to it, and ${keysFor(target, config)}. No token is good under other keys.`,
     'Do not start the service on the former database again: tokens would be used twice.',
   ].join('\n');
+}
+
+/** The settings of a service on the copy. @throws {ConfigError} if the URL is not one of a database */
+function targetOf(to: string): Config {
+  try {
+    return readConfig({ ...processEnvironment, DATABASE_URL: to });
+  } catch (error) {
+    throw new ConfigError((error as ConfigError).message.replace('DATABASE_URL', '--to'));
+  }
 }
 
 /** How the service on the copy gets the keys of the original. */
