@@ -7,50 +7,6 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIO
 /** From the duration of a cached lookup to one that no client waits for. */
 const durationBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, 10];
 
-const durationsName = 'latchkey_http_request_duration_seconds';
-const durationsHelp = 'Time from request to response by route pattern';
-
-/** Durations by route. To count one costs a tenth of what it costs the library, which validates and hashes its labels each time. */
-class RouteDurations extends Histogram<'route'> {
-  /** Of each route how many are in each bucket, the last of which has no bound, and their sum. */
-  readonly #durations = new Map<string, { readonly buckets: number[]; sum: number }>();
-
-  expect(route: string): { readonly buckets: number[]; sum: number } {
-    const durations = this.#durations.get(route) ?? {
-      buckets: [...durationBucketsSeconds, 0].fill(0),
-      sum: 0,
-    };
-    this.#durations.set(route, durations);
-    return durations;
-  }
-
-  add(route: string, seconds: number): void {
-    const durations = this.#durations.get(route) ?? this.expect(route);
-    const at = durationBucketsSeconds.findIndex((bound) => seconds <= bound);
-    durations.buckets[at < 0 ? durationBucketsSeconds.length : at]! += 1;
-    durations.sum += seconds;
-  }
-
-  /** What the library reads, in its form for text. */
-  async getForPromString() {
-    const values = [...this.#durations].flatMap(([route, { buckets, sum }]) => {
-      const series = (suffix: string, value: number, labels = {}) => ({
-        metricName: `${durationsName}_${suffix}`,
-        labels,
-        sharedLabels: { route },
-        value,
-      });
-      let count = 0;
-      const cumulated = buckets.map((value, at) => {
-        count += value;
-        return series('bucket', count, { le: durationBucketsSeconds[at] ?? '+Inf' });
-      });
-      return [...cumulated, series('sum', sum), series('count', count)];
-    });
-    return { name: durationsName, help: durationsHelp, type: 'histogram', values };
-  }
-}
-
 const refreshOutcomes = ['rotated', 'retry', 'race', 'theft', 'ended', 'disabled', 'unknown', 'malformed'];
 const mailOutcomes = ['sent', 'failed', 'given_up'];
 
@@ -60,41 +16,28 @@ type Reasons = Readonly<Record<string, readonly string[]>>;
 /** Requests and their durations. */
 function requestMetrics(registry: Registry) {
   const registers = [registry];
-  /** Requests since the last scrape, by their labels: the library takes several times as long to count one. */
-  const uncounted = new Map<
-    string,
-    { readonly labels: readonly [string, string, string]; requests: number }
-  >();
   const requests = new Counter({
     name: 'latchkey_http_requests_total',
     help: 'HTTP requests by route pattern, method and status',
     labelNames: ['route', 'method', 'status'],
     registers,
-    collect: () => {
-      for (const { labels, requests: count } of uncounted.values()) requests.labels(...labels).inc(count);
-      uncounted.clear();
-    },
   });
-  const durations = new RouteDurations({
-    name: durationsName,
-    help: durationsHelp,
+  const durations = new Histogram({
+    name: 'latchkey_http_request_duration_seconds',
+    help: 'Time from request to response by route pattern',
     labelNames: ['route'],
     buckets: durationBucketsSeconds,
     registers,
   });
   return {
     countRequest(route: string, method: string, status: number, seconds: number): void {
-      const known = methods.has(method) ? method : 'other';
-      const key = `${status} ${known} ${route}`;
-      const same = uncounted.get(key);
-      if (same) same.requests += 1;
-      else uncounted.set(key, { labels: [route, known, String(status)], requests: 1 });
-      durations.add(route, seconds);
+      requests.inc({ route, method: methods.has(method) ? method : 'other', status });
+      durations.observe({ route }, seconds);
     },
     /** Starts the count of each status of a route and method at 0. */
     expectRequests(route: string, method: string, statuses: Iterable<string>): void {
       for (const status of statuses) requests.inc({ route, method, status }, 0);
-      durations.expect(route);
+      durations.zero({ route });
     },
   };
 }
