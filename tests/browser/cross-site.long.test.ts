@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { loginByMail, request } from '../support/http.ts';
+import { request } from '../support/http.ts';
 import { signIn } from '../support/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 
@@ -178,52 +178,5 @@ describe.each([
     await popup.locator('#profile-email').waitFor();
     expect(await page.evaluate(() => (window as unknown as { opened: Window }).opened.closed)).toBe(true);
     expect(await popup.evaluate(() => window.opener)).toBeNull();
-  });
-});
-
-describe('outside a browser', () => {
-  const forged = [
-    ['https://evil.example', undefined],
-    ['null', undefined],
-    ['http://localhost.evil.example', undefined],
-    ['http://a.localhost', 'same-site'],
-    ['https://evil.example', 'cross-site'],
-    [undefined, 'none'],
-    [undefined, undefined],
-  ] as const;
-
-  test.each(forged)('a cookie sent with Origin %s and Sec-Fetch-Site %s is refused', async (origin, site) => {
-    const [cookie] = await page.context().cookies(service.url);
-    const headers = {
-      Cookie: `${cookie?.name}=${cookie?.value}`,
-      ...(origin === undefined ? {} : { Origin: origin }),
-      ...(site === undefined ? {} : { 'Sec-Fetch-Site': site }),
-    };
-    for (const [method, path] of calls) {
-      const answer = await request(service.url, method, path, { headers });
-      expect([method, path, answer.status, answer.body.error]).toEqual([
-        method,
-        path,
-        403,
-        'origin_not_allowed',
-      ]);
-    }
-    await isStillSignedIn();
-  });
-
-  test('a foreign origin gets no CORS permission, with or without a preflight', async () => {
-    const { access_token: token } = await loginByMail(service.url, 'cors@example.com');
-    for (const method of ['OPTIONS', 'GET']) {
-      const answer = await fetch(api('/me'), {
-        method,
-        headers: {
-          Origin: 'https://evil.example',
-          'Access-Control-Request-Method': 'GET',
-          Authorization: `Bearer ${token}`,
-        },
-      });
-      expect(answer.headers.get('Access-Control-Allow-Origin')).toBeNull();
-      expect(answer.headers.get('Access-Control-Allow-Credentials')).toBeNull();
-    }
   });
 });
