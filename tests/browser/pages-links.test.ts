@@ -262,16 +262,13 @@ describe('/magic-link', () => {
 });
 
 test.each([
-  [
-    '/not-me',
-    [{ at: 'done', value: { kind: 'other', email: null } }, { at: 'done' }, { at: 'other' }, 'done'],
-  ],
-  ['/verify-email', [{ at: 'done', value: 5 }, { at: 'other' }, 'done']],
-  ['/magic-link', [{ at: 'used' }, { at: 'used', next: 5 }, { at: 'other' }, 'used']],
-])('%s ignores a malformed outcome that another release stored in the tab', async (path, states) => {
+  ['/not-me', { at: 'done', value: { kind: 'other', email: null } }],
+  ['/verify-email', { at: 'done', value: 5 }],
+  ['/magic-link', { at: 'used', next: 5 }],
+])('%s ignores an outcome that another release stored in the tab', async (path, outcome) => {
   const page = await newPage(phone);
   await page.goto(`${service.url}${path}`);
-  for (const state of states) {
+  for (const state of [outcome, { outcome, build: `${service.url}/assets/earlier.js` }, 'done']) {
     await page.evaluate((left) => history.replaceState(left, ''), state);
     await page.reload();
     await titled(page, 'This link is incomplete');

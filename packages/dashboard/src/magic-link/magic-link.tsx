@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { call, type Problem, verifyMagicLink } from '../api.ts';
 import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
 import { emailErrors, explain } from '../error-messages.ts';
-import { home, loginPath, safeNext } from '../next.ts';
+import { home, loginPath } from '../next.ts';
 import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
 import { emailSignInNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
@@ -32,7 +32,7 @@ const token = tokenFromLink('lk_ml_') ?? '';
 const sent = recallSentEmail(Date.now());
 const next = sent?.next ?? home;
 
-const step = signal<Step>(token === '' ? (restoredOutcome() ?? { at: 'incomplete' }) : { at: 'checking' });
+const step = signal<Step>(token === '' ? (linkOutcome<Ended>() ?? { at: 'incomplete' }) : { at: 'checking' });
 const email = signal('');
 const status = signal('');
 const busy = busyState();
@@ -45,12 +45,6 @@ const question = (): Question =>
 async function check(): Promise<void> {
   const result = await call('previewMagicLink', { body: { token } });
   step.value = !result.ok && result.problem.code === 'invalid_grant' ? { at: 'dead' } : question();
-}
-
-function restoredOutcome(): Ended | undefined {
-  const stored = linkOutcome();
-  if (stored['at'] !== 'used' || typeof stored['next'] !== 'string') return undefined;
-  return { at: 'used', next: safeNext(stored['next'], location.origin) };
 }
 
 const signIn = (address: string) =>

@@ -26,33 +26,3 @@ const endings: Readonly<Record<NoticeKind, readonly string[]>> = {
 
 export const doneText = ({ kind, email }: DisownedNotice): string =>
   sentences(...endings[kind], ...(email === null ? [] : [othersEnded]));
-
-const isTexts = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((text) => typeof text === 'string');
-
-function isApprover(value: unknown): boolean {
-  if (value === null) return true;
-  if (typeof value !== 'object' || value === undefined) return false;
-  const { created_at, disowned, ip_address, user_agent } = value as Readonly<Record<string, unknown>>;
-  const texts = [ip_address, user_agent].filter((text) => text !== null);
-  return typeof created_at === 'string' && typeof disowned === 'boolean' && isTexts(texts);
-}
-
-/** Validates a response restored after a reload. */
-export function isDisownedNotice(stored: unknown): stored is DisownedNotice {
-  const notice = (stored ?? {}) as Readonly<Record<keyof DisownedNotice, unknown>>;
-  const { kind, email } = notice;
-  return (
-    typeof kind === 'string' &&
-    Object.hasOwn(endings, kind) &&
-    (email === null || typeof email === 'string') &&
-    typeof notice.sessions_ended === 'number' &&
-    typeof notice.devices_ended === 'number' &&
-    isTexts(notice.device_names) &&
-    isTexts(notice.passkeys_removed) &&
-    isTexts(notice.keys_removed) &&
-    typeof notice.runs_ended === 'number' &&
-    typeof notice.links_voided === 'number' &&
-    isApprover(notice.approver)
-  );
-}

@@ -15,7 +15,7 @@ import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Timestamp } from '../ui/timestamp.tsx';
 import { Address, Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
-import { doneText, errorMessages, isDisownedNotice } from './messages.ts';
+import { doneText, errorMessages } from './messages.ts';
 
 const { notMe } = texts;
 
@@ -169,7 +169,6 @@ mountEmailLinkPage({
   decline: notMe.decline,
   confirm: notMe.confirm,
   onConfirm: (token) => call('disownNotice', { body: { token } }),
-  isValue: isDisownedNotice,
   errorMessages: () => errorMessages,
   Done,
 });

@@ -41,17 +41,9 @@ interface EmailLinkPage<T> {
   /** Label of the button that spends the token, and the request it sends. */
   readonly confirm: string;
   readonly onConfirm: (token: string) => Promise<Result<T>>;
-  /** Validates a value restored after a reload. */
-  readonly isValue: (value: unknown) => value is T;
   /** Read when a request fails. */
   readonly errorMessages: () => ErrorMessages;
   readonly Done: ComponentType<DoneProps<T>>;
-}
-
-function restoredStep<T>(isValue: (value: unknown) => value is T): Step<T> {
-  const { at, value } = linkOutcome();
-  if (at === 'kept') return { at };
-  return at === 'done' && isValue(value) ? { at, value } : { at: 'incomplete' };
 }
 
 /**
@@ -61,7 +53,9 @@ function restoredStep<T>(isValue: (value: unknown) => value is T): Step<T> {
  */
 export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
   const token = tokenFromLink(page.prefix);
-  const step = signal<Step<T>>(token === undefined ? restoredStep(page.isValue) : { at: 'question' });
+  const step = signal<Step<T>>(
+    token === undefined ? (linkOutcome<Outcome<T>>() ?? { at: 'incomplete' }) : { at: 'question' },
+  );
   const isReady = signal(false);
   const busy = busyState();
 

@@ -89,7 +89,6 @@ mountEmailLinkPage({
   decline: texts.verifyEmail.decline,
   confirm: texts.verifyEmail.confirm,
   onConfirm: changeEmail,
-  isValue: (value) => typeof value === 'string',
   errorMessages,
   Done,
 });
