@@ -15,7 +15,7 @@ export interface AgentOptions {
   readonly ask?: boolean;
 }
 
-/** Options take the place of what the file says. @throws {UsageError} */
+/** Options override the file. @throws {UsageError} */
 export async function readPolicy({ policy: file, ...options }: AgentOptions) {
   const {
     scope,

@@ -46,7 +46,7 @@ export async function findAsker(
   return programOutput ? (question) => programOutput.hold(() => ask(question)) : ask;
 }
 
-/** Why a question on the terminal could be answered, or repainted, by the program that it is about. */
+/** Why a question on the terminal could be answered, or repainted, by the requesting program. */
 function terminalObstacle({ prompt }: Context, programOutput: HeldOutput | undefined): string | undefined {
   if (!prompt.isPossible || !hasTerminal()) return 'Standard input or standard error is no terminal.';
   if (programOutput && isPipe(1))
@@ -128,8 +128,8 @@ function hasTerminal(): boolean {
 }
 
 /**
- * The terminal of this session, for reads that never wait: no read is left over that would take what is typed for somebody else, and
- * what was typed before a question can be told from its answer.
+ * The terminal of this session, for reads that never wait: no pending read takes input meant for another program, and
+ * input typed before a question is told apart from its answer.
  */
 const openTerminal = (): number =>
   openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
@@ -151,7 +151,7 @@ async function askOnTerminal(
   }
 }
 
-/** Discards what was typed so far, also a line without its end, which the terminal hands out only in raw mode. */
+/** Discards what was typed so far, including an unfinished line, which the terminal hands out only in raw mode. */
 function discardTyped(terminal: number, stdin: TextSource): void {
   stdin.setRawMode?.(true);
   try {

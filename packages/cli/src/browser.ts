@@ -21,7 +21,7 @@ const openerTimeoutMs = 3_000;
 type Opener = Pick<ReturnType<typeof spawn>, 'exitCode' | 'on'>;
 
 /**
- * Opens a web page in the person's browser: with the program in `BROWSER`, else with that of the system, also from WSL. Returns
+ * Opens a web page in the person's browser: with the program in `BROWSER`, else with the system's opener, also from WSL. Returns
  * false on failure; never throws.
  */
 export const openBrowser = async (

@@ -54,9 +54,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return {
     server: value('LATCHKEY_SERVER'),
     account: value('LATCHKEY_ACCOUNT'),
-    /** An access token or key in the place of a stored login. Never stored, printed only by `token`. */
+    /** An access token or key instead of a stored login. Never stored, printed only by `token`. */
     token: value('LATCHKEY_TOKEN'),
-    /** Where to ask for tokens, in the place of a stored login. */
+    /** Where to ask for tokens, instead of a stored login. */
     agent: value('LATCHKEY_AGENT'),
     credentials: value('LATCHKEY_CREDENTIALS'),
     /** For the programs that this one starts: without the credentials that it was given. */
@@ -65,7 +65,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     /** Where credentials are stored, unless in the keychain. */
     credentialsFile: join(directory('XDG_CONFIG_HOME', '.config'), 'latchkey', 'credentials.json'),
     sessionBus,
-    /** When somebody was last told of a newer version. */
+    /** When the last notice of a newer version was shown. */
     updateNoticeFile: join(directory('XDG_STATE_HOME', '.local/state'), 'latchkey', 'update-notice'),
     /** Newer versions are not mentioned: also in continuous integration. */
     noUpdateNotice: isSet('NO_UPDATE_NOTIFIER', 'CI'),

@@ -53,7 +53,7 @@ export async function cancellable<T>(sentence: string, work: () => Promise<T>): 
   }
 }
 
-/** Runs the work, and reports with this sentence that the server does not find what it is about. */
+/** Runs the work, and reports a `not_found` of the server with this sentence. */
 export async function orNotFound<T>(sentence: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -102,7 +102,7 @@ export interface Connected {
   readonly hasOtherLogins?: boolean;
 }
 
-/** How the program was called, so that hints can be copied as they are, and what it has connected to so far. */
+/** How the program was called, so that hints can be copied verbatim, and what it has connected to so far. */
 interface Invocation extends Partial<Connected> {
   /** `latchkey login`, with `--server` if that was given. */
   readonly login: string;

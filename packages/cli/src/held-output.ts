@@ -37,7 +37,7 @@ export function createHeldOutput(output: Output) {
     },
     /**
      * Resolves at the end of the streams, once their program has ended. Others that it left behind may hold them open: then once
-     * nothing comes any more, or after some seconds.
+     * no more output comes, or after some seconds.
      */
     async drain(): Promise<void> {
       let isOver = false;

@@ -10,7 +10,7 @@ import { countdown } from './text.ts';
 type Started = Pick<DeviceLogin, 'expiresInSeconds' | 'cancel'>;
 
 const progressMs = 1_000;
-/** For the server to confirm after Ctrl-C that nothing can be approved any more. */
+/** How long to wait after Ctrl-C for the server to confirm the cancellation. */
 const cancelMs = 2_000;
 
 /**

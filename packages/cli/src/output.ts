@@ -72,7 +72,7 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
       isLineOpen = false;
     },
     /**
-     * Passes on the output of another program: to a terminal only its text, so that it can neither hide nor repaint what stands there.
+     * Passes on the output of another program: to a terminal only its text, so that it can neither hide nor repaint what is shown.
      * The function resolves when a part is written, and rejects when it cannot be.
      */
     relay(name: 'stdout' | 'stderr'): (bytes: Uint8Array) => Promise<void> {

@@ -22,7 +22,7 @@ export function createPrompt(stdin: () => TextSource, output: Output, signal: Ab
   };
 
   return {
-    /** Whether there is somebody to ask: standard input and standard error are terminals. */
+    /** Whether there is a person to ask: standard input and standard error are terminals. */
     get isPossible(): boolean {
       return output.isTerminal && stdin().isTTY === true;
     },

@@ -51,7 +51,7 @@ function hasOpen(id: string, path: string | undefined): boolean {
     const directory = `/proc/${id}/fd`;
     return readdirSync(directory).some((descriptor) => linkOf(`${directory}/${descriptor}`) === path);
   } catch {
-    // It has ended, or belongs to somebody else.
+    // It has ended, or belongs to another user.
     return false;
   }
 }

@@ -29,7 +29,7 @@ export interface StoredSession extends StoredMembers {
   readonly refresh_started_at?: number;
 }
 
-/** A key that was stored in the place of a session. It is never refreshed. */
+/** A key that was stored instead of a session. It is never refreshed. */
 export interface StoredKey extends StoredMembers {
   readonly kind: 'key';
   /** The key, which is sent as an access token is. */
@@ -59,7 +59,7 @@ export interface LockOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Where the document is kept. Every error is a `LatchkeyError`. */
+/** Where the document is stored. Every error is a `LatchkeyError`. */
 export interface Storage {
   /** For people: "the file /home/ada/.config/latchkey/credentials.json". */
   readonly description: string;

@@ -88,7 +88,7 @@ const lifetimesToWait = 2;
 
 /**
  * Starts a device login: show its code and link, then wait for its tokens.
- * @throws {LatchkeyError} `wrong_address` if the link leads to another origin than that of the API
+ * @throws {LatchkeyError} `wrong_address` if the link leads to another origin than the API's
  * @see RFC 8628
  * @example
  * const login = await startDeviceLogin(api, { clientName: 'Projects' });

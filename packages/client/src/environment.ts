@@ -12,7 +12,7 @@ export type EnvironmentSessionOptions = Partial<ApiOptions> &
 /**
  * A session for the token in `LATCHKEY_TOKEN`, an access token or a key, or for tokens of the agent in `LATCHKEY_AGENT`.
  * Undefined if neither is set. Nothing stored is read or written.
- * @throws {TypeError} if both are set, or no server is named: a token is only sent to the server it is meant for
+ * @throws {TypeError} if both are set, or no server is named: a token is only sent to its own server
  * @example
  * const session = sessionFromEnvironment() ?? openSession({ api, store });
  */

@@ -19,7 +19,7 @@ import type { Verifier } from './verify.ts';
 export interface GuardOptions extends Requirements {
   readonly verifier: Pick<Verifier, 'verify' | 'issuer'>;
   /**
-   * The URL of what is guarded, as the service declared it. Refusals then lead clients to its metadata, so that they can sign their
+   * The URL of the guarded resource, as the service declared it. Refusals then lead clients to its metadata, so that they can sign their
    * user in without knowing more than this URL. The guard answers requests for the metadata; `protectedResource` is for
    * guards that do not get them.
    * @see RFC 9728

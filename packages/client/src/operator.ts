@@ -14,7 +14,7 @@ export interface OperatorOptions extends Pick<ApiOptions, 'server' | 'fetch' | '
 }
 
 /**
- * What a support tool may see of users and do. Lists are read a page at a time, as far as they are consumed. Each act is recorded in the
+ * What a support tool may see and do. Lists are read a page at a time, as far as they are consumed. Each act is recorded in the
  * security log of the user, with the id of the service. Everything throws a `LatchkeyError`: `not_found` for an unknown user,
  * `unauthorized_client` without the right.
  */
@@ -22,7 +22,7 @@ export interface Operator {
   /** All users by address, or those with a text in their address or name. `findUser` is faster for a known address. */
   users(search?: string): AsyncIterable<User>;
   findUser(email: string): Promise<User>;
-  /** Why somebody with an address can or cannot sign in, also without an account. */
+  /** Why a person with this address can or cannot sign in, even without an account. */
   report(email: string): Promise<AddressReport>;
   getUser(userId: string): Promise<User>;
   /** The active sessions, newest first. */

@@ -17,7 +17,7 @@ const accessTokenType: typeof contractAccessTokenType = 'urn:ietf:params:oauth:t
 export interface WantedToken {
   /** Names separated by spaces. Default: everything that its key or agent allows. */
   readonly scope?: string | undefined;
-  /** The only service that accepts the token. Default: that of the session, key or agent, if any. */
+  /** The only service that accepts the token. Default: the resource of the session, key or agent, if any. */
   readonly resource?: string | undefined;
   /** 60 to 3600, from an agent 60 to 900. Default: 900. */
   readonly expiresInSeconds?: number | undefined;

@@ -49,7 +49,7 @@ export interface VerifierMetrics {
   readonly reused: number;
   /** `off` unless the verifier was created with `feed`; `refused` if the service may not read it. */
   readonly feed: 'off' | 'starting' | 'following' | 'refused';
-  /** The time since the last moment of which every event is known, in milliseconds. Undefined unless following. */
+  /** The time since the last moment up to which every event is known, in milliseconds. Undefined unless following. */
   readonly feedAgeMs: number | undefined;
   /** Results that were kept until the feed ends them, and how many of them it ended. */
   readonly kept: number;

@@ -35,7 +35,7 @@ export interface Endpoint {
   readonly notes?: string;
   readonly access: Access;
   /**
-   * The scopes of which a user's token needs one. Without this, it needs the scope `*`, so that no endpoint is open to
+   * A user's token needs one of these scopes. Without this, it needs the scope `*`, so that no endpoint is open to
    * narrow tokens by mistake.
    */
   readonly scopes?: readonly OwnScope[];
@@ -43,7 +43,7 @@ export interface Endpoint {
   readonly ownOriginOnly?: true;
   /** Ending the caller's own session needs no scope, with `scope=session` or its own id in the path. */
   readonly endsOwnSession?: true;
-  /** The rights of which the calling service needs one. */
+  /** The calling service needs one of these rights. */
   readonly rights?: readonly ServiceRight[];
   readonly query?: z.ZodObject;
   /** Optional request headers, by name, with their descriptions. */
@@ -102,7 +102,7 @@ export const at = <Group extends EndpointGroup, Method extends Endpoint['method'
   path: Path,
 ) => ({ group, method, path: `${auth}${path}` as const });
 
-/** A list of what belongs to the caller, page by page. */
+/** A paged list of the caller's own things. */
 export const ownList = { access: 'bearer', query: pagination, errors: { invalid_request: true } } as const;
 
 export const repeatable = (seconds: number) => ({

@@ -73,7 +73,7 @@ const spentToken = described(
   examples.refreshToken,
 );
 
-/** Only a new sign-in can have another scope or resource: if present here, they must be those of the first. */
+/** Only a new sign-in can have another scope or resource: if present here, they must equal the granted ones. */
 const unchangedAccess = {
   scope: described(scopeText, "Must be the session's own scope, in any order.", 'profile email').optional(),
   resource: described(resourceText, "Must be the session's own resource.").optional(),

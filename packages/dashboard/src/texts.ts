@@ -28,7 +28,7 @@ export const sentences = (...parts: readonly string[]): string =>
 /** A text for a number of things, with the number in it. */
 export const counted = (forms: Plural, count: number): string => pluralText(language, forms, count);
 
-/** Like `fill`, with elements such as links and names in place of what is in braces. */
+/** Like `fill`, with elements such as links and names in place of the braces. */
 export const fillParts = (
   text: string,
   parts: Readonly<Record<string, ComponentChildren>>,

@@ -18,7 +18,7 @@ const username = 'oauth2';
 
 /**
  * `latchkey credential git OPERATION`: a token for git. For another host it prints nothing, so that git asks its next
- * helper. Nothing is stored. Erasing the token at hand makes the next one a new one. Later operations of git are ignored.
+ * helper. Nothing is stored. After git erases a token, the next one is new. Later operations of git are ignored.
  * @see https://git-scm.com/docs/gitcredentials#_custom_helpers
  */
 export async function gitCredential(ctx: Context, operation: string, options: HelperOptions): Promise<void> {

@@ -112,7 +112,7 @@ async function checkFile({ config }: Context): Promise<FileCheck | undefined> {
   return place.kind === 'file' ? place.storage.check().catch(() => undefined) : undefined;
 }
 
-/** Goes on without logins if the credentials are unreadable, which has a check of its own. */
+/** Continues without logins if the credentials are unreadable: another check reports that. */
 async function connectOrDefault(ctx: Context): Promise<Connection> {
   try {
     return await connect(ctx);

@@ -11,7 +11,7 @@ import { readLine } from '../text-input.ts';
 /** Longer than any key. */
 const maxKeyLength = 1024;
 
-/** `latchkey login --with-token`: stores a key from standard input in the place of a session. */
+/** `latchkey login --with-token`: stores a key from standard input instead of a session. */
 export async function loginWithKey(ctx: Context): Promise<void> {
   const account = newAccountName(ctx);
   const connection = await connectStored(ctx);

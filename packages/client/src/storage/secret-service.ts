@@ -7,7 +7,7 @@ import {
   withSessionBus,
 } from './session-bus.ts';
 
-/** One secret of the keychain of Linux, found by what it is for. No call unlocks anything: a prompt might never be answered. */
+/** One secret of the Linux keychain, found by its purpose. No call unlocks anything: a prompt might never be answered. */
 export interface SecretItem {
   /**
    * Null if there is none.
@@ -33,7 +33,7 @@ const servicePath = '/org/freedesktop/secrets';
 const service = 'org.freedesktop.Secret.Service';
 const collection = 'org.freedesktop.Secret.Collection';
 const item = 'org.freedesktop.Secret.Item';
-/** The path that stands for none. */
+/** The path that means none. */
 const none = '/';
 /** It may be locked between two calls. */
 const lockedCode = 'org.freedesktop.Secret.Error.IsLocked';

@@ -64,7 +64,7 @@ export class Feed {
     return this.#state;
   }
 
-  /** How old what was kept may be: the time since the last moment of which every event is known. */
+  /** How stale the kept answers may be: the time since the last moment up to which every event is known. */
   get ageMs(): number {
     const { clock, monotonic } = this.#options;
     // The monotonic clock may stop while the machine sleeps, and the other one may be set back.

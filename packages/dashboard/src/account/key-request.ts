@@ -84,7 +84,7 @@ export function problemWith(request: KeyRequest, known: ScopeList): KeyProblem |
   return missingFrom(trust).length > 0 ? 'missing' : undefined;
 }
 
-/** The claims of which a key without a secret needs one more. */
+/** A key without a secret still needs one of these claims. */
 export const missingFrom = (trust: KeyRequest['trust']): readonly string[] =>
   trust === undefined ? [] : missingClaims(trust.issuer.trim(), Object.keys(readClaims(trust.claims) ?? {}));
 

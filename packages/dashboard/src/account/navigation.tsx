@@ -23,7 +23,7 @@ const sections = [
 
 const current = signal(location.hash.slice(1));
 
-/** Whether the person has come to a section, so that nothing moves the page under them any more. */
+/** Whether the person has come to a section, so that nothing moves the page from then on. */
 let isReading = false;
 
 /** Shows the section of the page's address. The keyboard and a screen reader continue there, too. */

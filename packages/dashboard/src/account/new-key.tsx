@@ -65,7 +65,7 @@ const { error } = busy;
 export const isFormOpen = () => openedForm.value !== undefined;
 export const isKeyShown = () => created.value !== undefined;
 
-/** The error, if it is about this field. */
+/** The error, if it concerns this field. */
 const errorOf = (field: typeof errorField.value) => (errorField.value === field ? error.value : '');
 
 const words = texts.account.keys;

@@ -112,7 +112,7 @@ export function Card({ id, title, isPart = false, isLoading, action, children, .
 
 interface SectionProps extends Pick<CardProps, 'isPart' | 'action' | 'children'> {
   readonly data: ReturnType<typeof sectionData>;
-  /** What stands above the content, loaded or not. */
+  /** Shown above the content, loaded or not. */
   readonly above?: ComponentChildren;
   /** How many entries the placeholder reserves room for. */
   readonly entries: number;

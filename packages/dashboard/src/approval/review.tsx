@@ -35,7 +35,7 @@ function reviewTimer() {
   return { isReady, start };
 }
 
-/** Who is signed in, with a way to sign in as somebody else. @param here the path to come back to */
+/** Who is signed in, with a way to sign in with another account. @param here the path to come back to */
 export const SignedInAs = ({ here }: { here: string }) => (
   <p class="quiet signed-in-as">
     {fillParts(texts.common.signedInAs, { email: <bdi>{pageUser()?.email}</bdi> })} ·{' '}

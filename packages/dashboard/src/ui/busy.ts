@@ -51,7 +51,7 @@ export function busyState<Action extends string = never>() {
   const label = (text: string, action?: Action): string =>
     now.value && last.value === action ? texts.common.busy : text;
 
-  /** What went wrong if this was the last action, for the field that it is about. */
+  /** The error of the last action, for the field that it concerns. */
   const errorOf = (action: Action): string => (last.value === action ? error.value : '');
 
   return { now, error, run, label, errorOf };

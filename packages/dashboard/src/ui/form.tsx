@@ -21,7 +21,7 @@ export function Form({ onSubmit, children }: { onSubmit: () => Promise<void>; ch
 
 export interface ChoiceProps {
   readonly busy: Pick<Busy, 'now' | 'label'>;
-  /** The label of the button that goes on. */
+  /** The label of the button that continues. */
   readonly label: string;
   /** What that button does; without it, it submits its form. */
   readonly onConfirm?: () => Promise<void>;

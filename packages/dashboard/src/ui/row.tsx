@@ -14,7 +14,7 @@ interface RowProps {
   readonly below?: ComponentChildren;
 }
 
-/** An entry of a list: an icon, what it is, when it was used, and one action. */
+/** A list entry: an icon, a description, the time of last use, and one action. */
 export const Row = ({ titleId, icon, isCaution = false, title, children, action, below }: RowProps) => (
   <li aria-labelledby={titleId}>
     <div class="item">

@@ -26,7 +26,7 @@ const writeChunk = (chunk: string): Promise<boolean> =>
   });
 
 /**
- * Writes a secret that is shown only once. Call it before the commit of what makes the secret valid: what cannot be written must not exist.
+ * Writes a secret that is shown only once. Call it before the transaction that makes the secret valid commits: a secret that cannot be written must not exist.
  * @throws {ConfigError} if it cannot be written, or nobody would read it
  */
 export async function writeSecret(text: string): Promise<void> {

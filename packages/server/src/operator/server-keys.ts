@@ -91,7 +91,7 @@ const keyTable: Table<ListedKey> = {
   empty: 'There are no keys.',
 };
 
-/** `signs_from` is null where it is unknown, `last_sealed_at` where the key sealed no event that is kept. */
+/** `signs_from` is null where it is unknown, `last_sealed_at` where the key sealed no stored event. */
 const listed = (
   id: string,
   kind: 'server key' | 'signing key',

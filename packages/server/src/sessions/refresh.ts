@@ -16,7 +16,7 @@ import { type SessionState, type SessionStatus, sessionStatus } from './status.t
 import * as store from './store.ts';
 import { type Rotation, sessionIdOf, tokenSetOf } from './tokens.ts';
 
-/** How long a request that is repeated with its idempotency key gets the tokens that the first one got. */
+/** How long a request repeated with its idempotency key gets the tokens of the first. */
 export const refreshRetryWindowSeconds = 600;
 
 /** Why a refresh token did not yield a new generation. */

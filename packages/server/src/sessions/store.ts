@@ -313,7 +313,7 @@ export const touchSession = statement<{
 );
 
 /**
- * When nothing needs a session any more. That of a browser is kept until the end of its absolute lifetime: it may still be disowned
+ * When a session is no longer needed. A browser session is kept until its absolute lifetime ends: it may still be disowned
  * with a device that it approved, or with an older session. The index has the same expression.
  */
 const neededUntil = sql<number>`case when kind = 'browser' then expires_at else idle_expires_at end`;

@@ -14,7 +14,7 @@ type ConfirmedChange = {
 interface Link {
   /** The address that the link was sent to. */
   readonly sentTo: string;
-  /** The ordinal of the session that it is about. */
+  /** The ordinal of the session that it concerns. */
   readonly since: number;
   /** The address of the account. */
   readonly current: string;

@@ -48,7 +48,7 @@ function takenMessage(writer: Writer): Message {
 
 /**
  * The mail to an address that an undo removed from an account. It is in the language of the mail by which that address was
- * confirmed, and tells as little: the address most likely belongs to somebody else.
+ * confirmed, and reveals as little: the address most likely belongs to another person.
  */
 export const emailRestoredMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });

@@ -10,7 +10,7 @@ const batchSize = 100;
 
 /**
  * Removes the next members, and with the last of them the organization. Accounts are locked before the organization, as
- * in every transaction that locks both. So somebody may join until the organization is locked; then the batch starts over.
+ * in every transaction that locks both. So a user may join until the organization is locked; then the batch starts over.
  * @throws {Raced} when members joined meanwhile
  */
 export async function deleteBatch(

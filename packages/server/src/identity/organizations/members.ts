@@ -76,13 +76,13 @@ export interface MembershipChange {
   readonly organization: { readonly id: string; readonly slug: string; readonly name: string };
   /** Null if the user was not a member before. */
   readonly from: OrganizationRole | null;
-  /** Null if the user is not a member any more. */
+  /** Null if the user is no longer a member. */
   readonly to: OrganizationRole | null;
   readonly reason?: 'organization_deleted';
 }
 
 /**
- * Records that somebody joined, left or has another role, in the transaction that changes it. Every such change, except
+ * Records that a user joined, left or changed role, in the transaction that changes it. Every such change, except
  * those of a personal organization and of an account that is deleted, is recorded here and announced to services. Locks
  * the log of the account, so call it last.
  */

@@ -57,7 +57,7 @@ export const lockOrganizationBySlug = statement<{ slug: string }>()((db, p, dial
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 
-/** Locks an organization for its deletion: nothing can be added to it any more. */
+/** Locks an organization for its deletion: nothing can be added to it from then on. */
 export const lockOrganization = statement<{ id: string }>()((db, p, dialect) =>
   db
     .selectFrom('organizations')

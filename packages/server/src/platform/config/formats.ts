@@ -160,7 +160,7 @@ function hostOf(text: string): string | undefined {
   return name !== '' && url?.hostname === name && url.pathname === '/' ? text : undefined;
 }
 
-/** An entry with `*` is meant as a pattern, which it is not. */
+/** An entry with `*` looks like a pattern, which is not supported. */
 export const clientHosts = listOf(
   'hosts in lower case, each with a port if it is not the usual one, like app.example.com, or URLs of documents, like https://app.example.com/client.json',
   (text) => (text.includes('*') ? undefined : (parseDocumentUrl(text)?.href ?? hostOf(text))),

@@ -58,7 +58,7 @@ export interface CallHeaders {
    * @throws {AuthError} `origin_not_allowed` for a cookie from a page of another origin
    */
   readonly presentedCredential: () => PresentedCredential | undefined;
-  /** @throws {AuthError} `precondition_failed` if the request is meant for another user */
+  /** @throws {AuthError} `precondition_failed` if the request is bound to another user */
   readonly requireExpectedUser: (userId: string) => void;
   /** The browser's session cookie, whether or not it authenticated the request. */
   readonly sessionCookie: string | undefined;

@@ -11,7 +11,7 @@ import * as store from './outbox-store.ts';
 export interface Mail {
   readonly template: string;
   readonly recipient: string;
-  /** The account it is about. Left out where the address may have none. */
+  /** The account that it concerns. Left out where the address may have none. */
   readonly userId?: string;
   /** Identifies the row that the template reads. Never a secret. */
   readonly reference: string;

@@ -71,7 +71,7 @@ async function fetchWithin(
   }
 }
 
-/** One address of the host, all of which must be acceptable: a name with any other is not to be trusted. */
+/** One address of the host. All of its addresses must be acceptable: a name with any other one is not trusted. */
 async function addressOf(
   { hostname, protocol }: URL,
   { allowLoopback, resolve = resolveName }: DocumentRequest,

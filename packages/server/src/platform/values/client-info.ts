@@ -4,5 +4,5 @@ export interface ClientInfo {
   readonly userAgent: string | null;
 }
 
-/** Of what no request caused. */
+/** For what no request caused. */
 export const noClient: ClientInfo = { ipAddress: null, userAgent: null };

@@ -2,7 +2,7 @@
 export const inSeconds = (ms: number): number => Math.floor(ms / 1000);
 
 /**
- * The `expires_in` of what ends at this time. Rounded, because the clock of the node that set the end may be ahead by
+ * The `expires_in` of a token that expires at this time. Rounded, because the clock of the node that set the end may be ahead by
  * milliseconds: rounding up would promise more than the whole lifetime.
  */
 export const expiresIn = (endsAt: number, now: number): number =>

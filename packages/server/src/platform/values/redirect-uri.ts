@@ -11,7 +11,7 @@ const isHttpLoopback = ({ protocol, hostname }: URL): boolean =>
 
 /**
  * The URL of an acceptable redirect URI: https, or http to a loopback host, spelled as the URL standard serializes it, so
- * that what is compared is what the browser requests. A host with `*` is meant as a pattern, which it is not. Undefined for any other text.
+ * that what is compared is what the browser requests. A host with `*` looks like a pattern, which is not supported. Undefined for any other text.
  */
 export function parseRedirectUri(text: string): URL | undefined {
   if (text.length > fieldLimits.redirectUri || text.includes('#')) return undefined;

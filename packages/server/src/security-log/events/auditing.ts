@@ -107,7 +107,7 @@ async function sweepLog(
 }
 
 /**
- * When each server key last sealed something in the security log that is kept, by its id: milliseconds since 1970. A key that signs
+ * When each server key last sealed something in the stored security log, by its id: milliseconds since 1970. A key that signs
  * tokens also seals the events of their sign-ins, but a refresh leaves no event.
  */
 export async function lastSeals(ctx: Context): Promise<ReadonlyMap<string, number>> {

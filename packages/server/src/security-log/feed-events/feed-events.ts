@@ -26,7 +26,7 @@ export type FeedEvent = { readonly userId: string } & (
       readonly type: 'membership-changed';
       readonly detail: {
         readonly organization: { readonly id: string; readonly slug: string };
-        /** Null if the user is not a member any more. */
+        /** Null if the user is no longer a member. */
         readonly role: string | null;
       };
     }

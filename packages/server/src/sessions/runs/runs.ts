@@ -90,7 +90,7 @@ function requireExchangeable({ session }: RunSubject, service: CallingService | 
 const scopeMissing = () =>
   invalidScope('scope: is missing. A run needs one if its subject token allows everything.');
 
-/** Whose everything includes proving to other systems whom the program acts for. */
+/** Sessions whose `*` includes proving to other systems for whom the program acts. */
 const signedInKinds: readonly RunSubject['session']['kind'][] = ['browser', 'device'];
 
 const asksForIdentity = (scope: string): boolean => scope.split(' ').includes('identity');

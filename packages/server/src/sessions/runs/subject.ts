@@ -28,7 +28,7 @@ export interface RunSubject {
 /** A verified token of an issuer that a key trusts. */
 export interface Assertion {
   readonly issuer: string;
-  /** Whom the issuer issued it to. */
+  /** The subject that the issuer issued it to. */
   readonly subject: string | undefined;
 }
 

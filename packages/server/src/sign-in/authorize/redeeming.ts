@@ -115,7 +115,7 @@ const isRepetition = ({ requestHash }: PresentedCode, row: CodeRow, now: number)
   now - row.spent_at! <= repeatWindowMs;
 
 /**
- * Ends the session of a code that was redeemed before, because somebody else has the code, too. Call it for each code in a request that
+ * Ends the session of a code that was redeemed before, because another party has the code, too. Call it for each code in a request that
  * did not redeem or repeat it itself.
  * @see RFC 6749 section 4.1.2
  */
@@ -146,7 +146,7 @@ async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<
   }
 }
 
-/** Redeems the code and starts its session in one transaction; undefined if the code yields nothing any more. */
+/** Redeems the code and starts its session in one transaction; undefined if the code no longer yields tokens. */
 async function startAppSession(
   ctx: Context,
   { handle, id, requestHash }: PresentedCode,

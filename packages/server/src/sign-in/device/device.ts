@@ -168,7 +168,7 @@ export async function verifyDevice(ctx: Context, typed: string, approver: Reques
   };
 }
 
-/** An approval from another network than the device's may be of a device that somebody else has. */
+/** An approval from another network than the device's may be for a device that another person holds. */
 function confirmationOf(
   { config }: Context,
   { ip_address, can_confirm }: { readonly ip_address: string | null; readonly can_confirm: number },

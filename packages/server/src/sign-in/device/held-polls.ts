@@ -30,7 +30,7 @@ export function openHeldPolls(ctx: Context): HeldPolls {
   const { notifications, dialect, read } = ctx.db;
   const watched = new Map<string, Set<PollWatch>>();
   let isListening = false;
-  /** Aborted when no poll waits any more. */
+  /** Aborted when no poll is waiting. */
   let lookups: AbortController | undefined;
 
   const wake = (id: string) => {

@@ -105,7 +105,7 @@ export async function redeemDeviceCode(
 }
 
 /**
- * Polls, and holds the poll until the user decides, the code expires or the client's wait is over. Watches from the start, so that no
+ * Polls, and holds the poll until the user decides, the code expires or the client's wait ends. Watches from the start, so that no
  * decision is missed.
  */
 async function pollAndHold(
@@ -155,7 +155,7 @@ async function awaitDecision(
 
 /**
  * Refuses a poll for another scope or resource than the device started with. It changes nothing, not even the interval. A
- * code that yields nothing any more gets the error that says so.
+ * code that no longer yields tokens gets its own error.
  * @throws {AuthError} `invalid_scope`, `invalid_target`, and those of `readDecision`
  * @see RFC 8707 section 2.2
  */
@@ -246,7 +246,7 @@ async function confirm(
 
 /**
  * Spends an approved authorization and starts its session; `lost_race` if another poll was first.
- * @throws {AuthError} `invalid_scope`, `invalid_target` if what the user approved is not declared any more
+ * @throws {AuthError} `invalid_scope`, `invalid_target` if what the user approved is no longer declared
  */
 async function redeem(
   ctx: Context,
@@ -280,7 +280,7 @@ async function redeem(
     client: { ipAddress: approved.ip_address, userAgent: approved.user_agent },
     secret: sessionSecretOf(poll.secret),
   });
-  // Rolls back: the tokens would be lost, and the device could not sign in with this code any more.
+  // Rolls back: the tokens would be lost, and the device could no longer sign in with this code.
   if (poll.clientGone?.aborted) throw pendingAuthorization('client_gone');
   return { tokens: tokensOf(ctx, started), detail: 'redeemed' };
 }

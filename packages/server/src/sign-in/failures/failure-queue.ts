@@ -6,7 +6,7 @@ import { recordFailedSignIn } from '../../security-log/events/events.ts';
 
 type FailedSignIn = Parameters<typeof recordFailedSignIn>[2];
 
-/** Between these, chosen at random. A crash loses what it has not written. */
+/** The random delay is between these. A crash loses what is still unwritten. */
 const minDelayMs = 50;
 const maxDelayMs = 300;
 

@@ -113,7 +113,7 @@ export interface ImportedPasskey {
   readonly isBackupEligible: boolean;
 }
 
-/** The AAGUID of an authenticator that does not say what it is. */
+/** The AAGUID of an authenticator that does not identify its model. */
 const unknownAaguid = '00000000-0000-0000-0000-000000000000';
 
 /**

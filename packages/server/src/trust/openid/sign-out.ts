@@ -9,7 +9,7 @@ import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { readIdentityToken } from './identity-tokens.ts';
 
 /**
- * Judges a request to sign out: whom its hint names, and where to go afterwards. Ends nothing.
+ * Checks a request to sign out: which user its hint names, and where to go afterwards. Ends nothing.
  * @throws {AuthError} `invalid_request`
  * @see OpenID Connect RP-Initiated Logout section 2
  */

@@ -35,7 +35,7 @@ export async function listUserEmails(ctx: Context, userId: string, page: PageReq
 /** How many entries of each list a report has. */
 const maxReported = 100;
 
-/** What explains why somebody with an address can or cannot sign in, whether or not it has an account. */
+/** Why a person with this address can or cannot sign in, whether or not there is an account. */
 export async function reportOnAddress(ctx: Context, email: string): Promise<AddressReport> {
   const emailKey = emailKeyOf(email);
   const userId = (await findAccountOf(ctx.db.read, email))?.id;
