@@ -67,7 +67,7 @@ export const defaultServer = 'http://localhost:8787';
 /**
  * The server that this command talks to: `--server`, `LATCHKEY_SERVER`, the one last signed in to, or the default,
  * in this order. Sends nothing yet.
- * @throws {UsageError} also for plain http to another machine; {LatchkeyError} if the credentials cannot be read
+ * @throws {UsageError} for plain http to another machine; {LatchkeyError} if the credentials cannot be read
  */
 export function connect(ctx: Context): Promise<Connection> {
   const { token, agent } = ctx.config;

@@ -25,7 +25,7 @@ const preferredByBrowser = (): Language =>
   navigator.languages.map((tag) => languageOf(tag)).find((found) => found !== undefined) ?? 'en';
 
 /**
- * Shows pages in the language of a profile from now on, also after signing out. Reloads this page if it is in another one;
+ * Shows pages in the language of a profile from now on, even after signing out. Reloads this page if it is in another one;
  * returns whether it does. Does nothing in a browser that keeps no cookies.
  */
 export function followLanguage(locale: string | null): boolean {

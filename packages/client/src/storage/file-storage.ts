@@ -100,7 +100,7 @@ export function fileStorage(path: string): FileStorage {
   };
 }
 
-/** The real path of the file, also if it does not exist yet: resolves links to it and to its directories. */
+/** The real path of the file, even if it does not exist yet: resolves links to it and to its directories. */
 async function followLinks(path: string): Promise<string> {
   let file = resolve(path);
   for (let links = 0; ; links++) {

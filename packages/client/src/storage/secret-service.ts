@@ -65,7 +65,7 @@ export function secretItem(
     }
   };
 
-  /** The path of the item, if there is one. @throws {KeychainLocked} also if a locked keychain may hold it */
+  /** The path of the item, if there is one. @throws {KeychainLocked} if a locked keychain may hold it */
   const find = async (call: BusCall): Promise<string | undefined> => {
     const [unlocked, locked] = (await call(
       secrets,

@@ -33,7 +33,7 @@ export type WithdrawApproval = (
 
 /**
  * Revokes one session of the user, or withdraws an approved device authorization by the id of the session it would start.
- * @throws {AuthError} `not_found`, also for another user's session, and for any key but the caller itself
+ * @throws {AuthError} `not_found`, including for another user's session, and for any key but the caller itself
  */
 export async function revokeSession(
   ctx: Context,
@@ -48,7 +48,7 @@ export async function revokeSession(
 
 /**
  * Removes one key of the user.
- * @throws {AuthError} `not_found`, also for another user's key, and for a session that is not a key
+ * @throws {AuthError} `not_found`, including for another user's key, and for a session that is not a key
  */
 export async function revokeKey(
   ctx: Context,

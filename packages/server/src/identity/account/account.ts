@@ -82,7 +82,7 @@ export async function signUp(
 
 /**
  * For the operator: the account of an address, locked. Creates it if the address has none, even if sign-up is closed, but not outside
- * of the allowed domains. Nothing about an existing account changes, also if its name is another one.
+ * of the allowed domains. Nothing about an existing account changes, even if its name is another one.
  * @throws {AuthError} `signup_disabled`; `conflict` for an address that is reserved or was taken meanwhile, and
  * for a WebAuthn user handle that is not, or cannot be, the account's
  */

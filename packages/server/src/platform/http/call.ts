@@ -43,7 +43,7 @@ export interface Call<E extends Endpoint> extends CallHeaders {
 }
 
 export interface CallHeaders {
-  // The first five are missing also for an endpoint that does not declare them.
+  // The first five are missing even for an endpoint that does not declare them.
   readonly idempotencyKey: string | undefined;
   readonly wait: WaitPreference | undefined;
   readonly ifMatch: string | null;

@@ -21,7 +21,7 @@ const unreachable = () =>
 /**
  * Issues an access token with which a service calls another one for itself. It has the scope of one resource within the
  * service's reach, and ends with the service.
- * @throws {AuthError} `invalid_target`, also for a missing resource (RFC 8707 section 2); `invalid_scope` unless the service of the
+ * @throws {AuthError} `invalid_target`, including for a missing resource (RFC 8707 section 2); `invalid_scope` unless the service of the
  * resource also declares each name; `rate_limited`
  * @see RFC 6749 section 4.4
  */

@@ -51,7 +51,7 @@ export const noticingReplays =
     }
   };
 
-/** Each `code` of a body, also of one that is refused for its form. */
+/** Each `code` of a body, even of one that is refused for its form. */
 function codesIn(request: Request, received: Uint8Array): Iterable<string> {
   const text = new TextDecoder().decode(received);
   const dialect = dialectOf(request);

@@ -9,7 +9,7 @@ import * as store from './store.ts';
 
 /**
  * For the operator: makes a sign-in link to the account of an address that emails do not reach, records it, and notifies the owner. With
- * `create`, an address without an account gets one, also where sign-up is closed. `show` is called before the commit, with the only copy
+ * `create`, an address without an account gets one, even where sign-up is closed. `show` is called before the commit, with the only copy
  * of the link.
  * @throws {AuthError} `not_found`; with `create`, what `importAccount` throws
  */

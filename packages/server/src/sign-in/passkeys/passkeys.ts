@@ -52,7 +52,7 @@ export async function listPasskeys(ctx: Context, owner: { userId: string }): Pro
 
 /**
  * Renames a passkey of the caller.
- * @throws {AuthError} `not_found`, also for another user's passkey
+ * @throws {AuthError} `not_found`, including for another user's passkey
  */
 export async function renamePasskey(ctx: Context, by: Requester, id: string, name: string): Promise<Passkey> {
   const { userId, sessionId } = by.caller;
@@ -77,7 +77,7 @@ function mergeRenames(earlier: EventDetail, later: EventDetail): EventDetail {
 
 /**
  * Removes a passkey of the caller for good, and mails the owner a security notice.
- * @throws {AuthError} `not_found`, also for another user's passkey
+ * @throws {AuthError} `not_found`, including for another user's passkey
  */
 export async function removePasskey(ctx: Context, by: Requester, id: string): Promise<void> {
   await ctx.db.transaction(async (tx) => {
