@@ -83,7 +83,7 @@ export const requestMagicLink = (email: string) =>
 export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
   requiringCookies(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));
 
-/** Ends this browser's session and that of the requesting application, whichever user is signed in. */
+/** Ends this browser's session and the requesting application's, whichever user is signed in. */
 export const confirmSignOut = (parameters: Body<'confirmSignOut'>) =>
   settled(apiForAnyUser.call('confirmSignOut', { body: parameters }));
 

@@ -52,7 +52,7 @@ const codeTtlSeconds = 60;
 /** What an authorization request depends on besides the database. */
 export interface AuthorizeOptions {
   readonly clients: Clients;
-  /** The user whom an identity token issued here is about, expired or not; undefined for any other text. */
+  /** The user that an identity token issued here names, expired or not; undefined for any other text. */
   readonly userOfIdToken: (token: string) => Promise<string | undefined>;
 }
 
@@ -199,7 +199,7 @@ const isApproved = async (
   target.redirectUri.startsWith('https:') &&
   hasAppSession(ctx, { userId, clientId: client.id }, { scope, resource });
 
-/** A request that its approver may see. @throws {AuthError} `login_required`, and those of the request */
+/** A request that its approver may see. @throws {AuthError} `login_required`, and the errors of the request */
 async function checkFor(
   ctx: Context,
   options: AuthorizeOptions,
@@ -251,7 +251,7 @@ const actOf = ({ scope, resource }: CheckedRequest, { body }: AskedRequest): Act
 
 /**
  * Describes an authorization request to the user who is to approve it. Changes nothing.
- * @throws {AuthError} those of the request
+ * @throws {AuthError} the errors of the request
  */
 export async function verifyRequest(
   ctx: Context,
@@ -330,7 +330,7 @@ export async function approveRequest(
 
 /**
  * Denies an authorization request. Changes nothing: the client learns of it by the response.
- * @throws {AuthError} those of the request
+ * @throws {AuthError} the errors of the request
  */
 export async function denyRequest(
   ctx: Context,
