@@ -38,7 +38,6 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
     'within a program that logs after a pause',
     'Bun.sleep',
   ],
-  'tests/cli/update-notice.test.ts': ['dates a file, which a program compares with its clock', 'Date.now'],
   'tests/faults/': [
     'a crowd in real time, with pauses',
     'Bun.sleep',

@@ -71,7 +71,6 @@ export const commandLine: Program = {
     },
     { term: 'LATCHKEY_CREDENTIALS', text: '`file` or `keychain`: where credentials are stored.' },
     { term: 'NO_COLOR', text: 'Turns colour off.' },
-    { term: 'NO_UPDATE_NOTIFIER', text: 'Turns off the notice of a newer version.' },
   ],
   files: [
     {

@@ -38,10 +38,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const isSet = (...names: string[]): boolean => names.some((name) => value(name) !== undefined);
   const home = homeDirectory(environment['HOME']);
   // The XDG Base Directory Specification says to ignore relative paths.
-  const directory = (name: string, usual: string): string => {
-    const configured = value(name);
-    return configured !== undefined && isAbsolute(configured) ? configured : join(home, usual);
-  };
+  const configHome = [value('XDG_CONFIG_HOME') ?? ''].find(isAbsolute) ?? join(home, '.config');
   const { LATCHKEY_TOKEN: _, LATCHKEY_ACCOUNT: __, ...programEnvironment } = environment;
   const sessionBus: SessionBus = {
     address: value('DBUS_SESSION_BUS_ADDRESS'),
@@ -63,12 +60,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     programEnvironment,
     home,
     /** Where credentials are stored, unless in the keychain. */
-    credentialsFile: join(directory('XDG_CONFIG_HOME', '.config'), 'latchkey', 'credentials.json'),
+    credentialsFile: join(configHome, 'latchkey', 'credentials.json'),
     sessionBus,
-    /** When the last notice of a newer version was shown. */
-    updateNoticeFile: join(directory('XDG_STATE_HOME', '.local/state'), 'latchkey', 'update-notice'),
-    /** Newer versions are not mentioned: also in continuous integration. */
-    noUpdateNotice: isSet('NO_UPDATE_NOTIFIER', 'CI'),
     noColor: isSet('NO_COLOR'),
     /** The terminal cannot rewrite a line. */
     dumbTerminal: value('TERM') === 'dumb',

@@ -195,8 +195,7 @@ function openApi(ctx: Context, server: string): Api {
       `latchkey: Warning: ${description}`,
     ]);
   }
-  const { insecureHttp = false, onServerVersion } = ctx;
-  return createApi({ server, userAgent, insecureHttp, onServerVersion });
+  return createApi({ server, userAgent, insecureHttp: ctx.insecureHttp ?? false });
 }
 
 function requireProxyAddresses({ proxies }: Config, server: string): void {

@@ -24,8 +24,6 @@ export interface Context extends GlobalOptions {
   readonly takeSignals: (handler: (signal: NodeJS.Signals) => void) => void;
   /** Sends a signal to a program that leads a group, and to the group, unless it has ended. */
   readonly signalGroup: (leader: number, signal: NodeJS.Signals) => void;
-  /** Called with the version of the server, once a response has named it. */
-  readonly onServerVersion: (version: string) => void;
   /** For the message if the command fails. */
   readonly onConnect: (connected: Connected) => void;
 }

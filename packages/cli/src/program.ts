@@ -17,7 +17,6 @@ import { completedBy, formatHelp, visibleGlobalOptions, withExamples } from './h
 import { createOutput, type Output, type TextStream } from './output.ts';
 import { createPrompt } from './prompt.ts';
 import { addAgentCommands, addCredentialCommands, define, type RunCommand } from './token-commands.ts';
-import { noticeNewerVersion } from './update-notice.ts';
 
 export interface Environment
   extends Pick<Context, 'config' | 'stdin' | 'signal' | 'takeSignals' | 'signalGroup'> {
@@ -36,7 +35,6 @@ export async function run({ args, stdout, stderr, ...environment }: Environment)
   const prompt = createPrompt(stdin, output, signal);
   let command: Command | undefined;
   let connected: Connected | undefined;
-  let serverVersion: string | undefined;
   const program = createProgram(output, (load) => async (...received) => {
     // The last two that commander passes are the options and the command.
     const [options, running] = received.slice(-2) as [never, Command];
@@ -49,9 +47,6 @@ export async function run({ args, stdout, stderr, ...environment }: Environment)
       server,
       account,
       insecureHttp,
-      onServerVersion: (version) => {
-        serverVersion = version;
-      },
       onConnect: (connection) => {
         connected = connection;
       },
@@ -79,9 +74,6 @@ export async function run({ args, stdout, stderr, ...environment }: Environment)
       status = failure.status;
     }
   }
-  const isWatched = stdout.isTTY === true && output.interactive;
-  if (status === exitStatus.done && isWatched && connected && serverVersion !== undefined)
-    noticeNewerVersion(output, config, connected.server, serverVersion);
   return (await flush(output)) ?? status;
 }
 

@@ -34,8 +34,6 @@ export interface ApiOptions {
    * the current page are always allowed.
    */
   readonly insecureHttp?: boolean;
-  /** Called with the version of the service, which it tells only user agents that begin with `latchkey/`. */
-  readonly onServerVersion?: (version: string) => void;
 }
 
 export interface CallInput<Id extends OperationId> {
@@ -98,7 +96,6 @@ export function createApi({
   userId,
   insecureHttp = false,
   credentials = 'same-origin',
-  onServerVersion = () => {},
 }: ApiOptions): Api {
   const origin = serverOrigin(server);
   if (!insecureHttp) requireEncrypted(origin);
@@ -120,8 +117,6 @@ export function createApi({
         redirect: 'manual',
         signal,
       });
-      const version = response.headers.get('Latchkey-Version');
-      if (version !== null) onServerVersion(version);
       serverTime = timeOf(response) ?? serverTime;
       return receive(response, origin);
     });

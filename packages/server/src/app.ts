@@ -177,19 +177,14 @@ export function startUpkeep(ctx: Context): { stop(): Promise<void> } {
 /** Connects all capabilities to their routes. The only place that knows all of them. */
 export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   const routes = new Routes();
-  const api = createApi(
-    ctx,
-    routes,
-    {
-      authenticate: (presented) => authenticate(ctx, presented),
-      authenticateService: (authorization) => authenticateService(ctx, authorization),
-      requireRight,
-      missingCredential,
-      requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),
-      requireRecentSignIn: (caller) => requireRecentSignIn(ctx, caller),
-    },
-    manifest.version,
-  );
+  const api = createApi(ctx, routes, {
+    authenticate: (presented) => authenticate(ctx, presented),
+    authenticateService: (authorization) => authenticateService(ctx, authorization),
+    requireRight,
+    missingCredential,
+    requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),
+    requireRecentSignIn: (caller) => requireRecentSignIn(ctx, caller),
+  });
   const heldPolls = openHeldPolls(ctx);
   const signingKeys = openSigningKeys(ctx);
   const addIdentityToken = identityTokens(ctx, signingKeys);

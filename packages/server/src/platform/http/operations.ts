@@ -83,11 +83,6 @@ const challenge = header(
   'WWW-Authenticate',
   'The credential that is required, and what is wrong with the one that was sent',
 );
-export const serverVersion = header(
-  'Latchkey-Version',
-  'The version of the service, for the command line: its user agent begins with `latchkey/`',
-  { required: false, example: '0.2.0' },
-);
 const preferenceApplied = header('Preference-Applied', 'The preference of the request that was honoured', {
   required: false,
   pattern: '^wait=[0-9]+$',
@@ -194,7 +189,6 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
   const headers = [
     ...(endpoint.etag ? [etag] : []),
     ...(setsCookie ? [setCookie] : []),
-    ...(takesUser(endpoint) ? [serverVersion] : []),
     ...('rate_limited' in endpoint.errors ? rateLimitHeaders.map(optional) : []),
     ...preferenceHeadersOf(endpoint),
   ];

@@ -19,7 +19,7 @@ import { readClientInfo } from './client-info.ts';
 import { knownBrowserCookieHeader, sessionCookieHeader } from './cookie.ts';
 import { namesBearer, type PresentedCredential, readPresentedCredential } from './credential.ts';
 import type { Exchange } from './exchange.ts';
-import { describeEndpoint, patternOf, serverVersion, takesUser } from './operations.ts';
+import { describeEndpoint, patternOf, takesUser } from './operations.ts';
 import { requireAllowedOrigin, requireOwnOrigin } from './origin.ts';
 import type { Routes } from './routing.ts';
 import { requireExpectedUser } from './user.ts';
@@ -70,8 +70,7 @@ interface Dialect {
 
 const emptyBody = Promise.resolve(new Uint8Array());
 
-/** @param version of the service */
-export function createApi(ctx: Context, routes: Routes, access: Access, version: string): Api {
+export function createApi(ctx: Context, routes: Routes, access: Access): Api {
   const on: Api['on'] = (endpoint, handler, formHandler, around) => {
     const asJson = dialectWith(endpoint, handler);
     const asForm = formHandler && dialectWith(formOf(endpoint), formHandler);
@@ -110,9 +109,7 @@ export function createApi(ctx: Context, routes: Routes, access: Access, version:
         return dialect.handle(completeCall(ctx.config, dialect.endpoint, request, checked));
       };
       const reply = await (around && client ? around(request, received, client, answer) : answer());
-      const response = respond(ctx, exchange, dialect, reply, caller);
-      if (isCommandLine(request, caller)) response.headers.set(serverVersion.name, version);
-      return response;
+      return respond(ctx, exchange, dialect, reply, caller);
     };
 
     routes.describe(describeEndpoint(endpoint));
@@ -245,10 +242,6 @@ function requireNames({ method, path }: Endpoint, params: Readonly<Record<string
     throw resourceNotFound();
   }
 }
-
-/** Whether the request comes from the command line with a valid token. Only such responses name the version, for comparison. */
-const isCommandLine = ({ headers }: Request, caller: Caller | undefined): boolean =>
-  caller?.credential === 'bearer' && (headers.get('User-Agent')?.startsWith('latchkey/') ?? false);
 
 /** Turns a handler's reply into the response. A caller whose cookie is due for renewal gets a new one. */
 function respond(

@@ -5,9 +5,8 @@ import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { errorStatus } from '@latchkey/contract/errors';
 import { serviceRights } from '@latchkey/contract/services';
-import { cookieByMail } from '../../../../../tests/support/account.ts';
+
 import { type Answer, onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import manifest from '../../../package.json' with { type: 'json' };
 
 const all: readonly Endpoint[] = Object.values(endpoints);
 const origin = 'https://app.example.com';
@@ -41,22 +40,6 @@ function expectCommonHeaders({ headers }: Answer): void {
   expect(headers.get('X-Request-Id')).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
   expect(headers.get('Access-Control-Allow-Origin')).not.toBe('*');
 }
-
-test('the version of the service is sent only to the command line with a valid token', async () => {
-  const versionFor = async (
-    ask: Parameters<TestApp['ask']>[2],
-    userAgent = 'latchkey/0.1.0 (linux; x64)',
-  ) => {
-    const headers = { 'Sec-Fetch-Site': 'same-origin', 'User-Agent': userAgent };
-    const answer = await t.ask('GET', '/me', { ...ask, headers });
-    return [answer.status, answer.headers.get('Latchkey-Version')];
-  };
-  expect(await versionFor({ token })).toEqual([200, manifest.version]);
-  expect(await versionFor({ token }, 'Mozilla/5.0 latchkey/0.1.0')).toEqual([200, null]);
-  expect(await versionFor({ cookie: await cookieByMail(t, 'cookie@example.com') })).toEqual([200, null]);
-  expect(await versionFor({ token: `${token}x` })).toEqual([401, null]);
-  expect(await versionFor({})).toEqual([401, null]);
-});
 
 /** Pages of every origin may call these, without credentials (open-to-all.test.ts). */
 const openToAll = ['issueToken', 'revoke', 'getUserinfo', 'postUserinfo'];
