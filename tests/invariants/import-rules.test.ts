@@ -86,7 +86,7 @@ const maxModulesInALayer = 10;
 
 /** The files of a capability that others may import, where these are more than the one that is named like it. */
 const publicFiles: Readonly<Record<string, readonly string[]>> = {
-  accounts: ['locks.ts'],
+  accounts: ['locks.ts', 'profile.ts'],
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
   'identity/account': ['account.ts', 'users.ts'],
   'sign-in/magic-links': ['magic-links.ts', 'issuing.ts'],

@@ -1,5 +1,6 @@
 // The rows that everything else hangs on. The layers above read them; identity/account changes accounts, sessions/ sessions.
 
+import type { Profile, ProfileField } from '@latchkey/contract/account';
 import type { loginMethods } from '@latchkey/contract/sessions';
 import type { Generated } from 'kysely';
 
@@ -10,10 +11,6 @@ declare module '../platform/database/schema.ts' {
       email: string;
       email_key: string;
       email_verified: number;
-      name: string;
-      avatar_url: string | null;
-      locale: string | null;
-      time_zone: string | null;
       webauthn_user_handle: string;
       revision: number;
       session_epoch: number;
@@ -21,7 +18,7 @@ declare module '../platform/database/schema.ts' {
       created_at: number;
       updated_at: number;
       former_languages: string | null;
-    };
+    } & Pick<Profile, ProfileField>;
     sessions: {
       id: string;
       user_id: string;

@@ -1,3 +1,4 @@
+import type { ProfileField } from '@latchkey/contract/account';
 import type { ServiceRight } from '@latchkey/contract/services';
 import type { Config } from './config/config.ts';
 import type { KeyRing, LogKeys } from './crypto/key-ring.ts';
@@ -36,16 +37,7 @@ export interface Context {
 /** What the profile of a caller shows. */
 export type CallerAccount = Pick<
   Tables['users'],
-  | 'id'
-  | 'email'
-  | 'email_verified'
-  | 'name'
-  | 'avatar_url'
-  | 'locale'
-  | 'time_zone'
-  | 'revision'
-  | 'created_at'
-  | 'updated_at'
+  ProfileField | 'id' | 'email' | 'email_verified' | 'revision' | 'created_at' | 'updated_at'
 >;
 
 /** The session behind the credential of a request, and its user. */

@@ -6,6 +6,7 @@ import {
   expressionBuilder,
   sql,
 } from 'kysely';
+import { profileColumns } from '../accounts/profile.ts';
 import type { Dialect } from '../platform/database/executor.ts';
 import { lookup } from '../platform/database/lookup.ts';
 import type { PlaceInList } from '../platform/database/pagination.ts';
@@ -196,8 +197,7 @@ export const findCaller = lookup((db, p, dialect) =>
     .select(['sessions.kind', 'sessions.scope', 'sessions.resource', 'sessions.last_used_at'])
     .select(['sessions.created_at as started_at', enabledEpoch.as('user_epoch')])
     .select(pathEndsAt(dialect).as('path_ends_at'))
-    .select(['users.id', 'users.email', 'users.email_verified', 'users.name', 'users.avatar_url'])
-    .select(['users.locale', 'users.time_zone', 'users.revision', 'users.created_at', 'users.updated_at'])
+    .select(profileColumns.map((column) => `users.${column}` as const))
     .where('sessions.id', '=', p.id),
 );
 

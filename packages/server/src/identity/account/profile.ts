@@ -1,4 +1,10 @@
-import type { Profile, ProfilePatch, ProfileView } from '@latchkey/contract/account';
+import {
+  type Profile,
+  type ProfileField,
+  type ProfilePatch,
+  type ProfileView,
+  profileFields,
+} from '@latchkey/contract/account';
 import { languageOf } from '@latchkey/contract/languages';
 import type { Caller, CallerAccount, Context, Requester } from '../../platform/context.ts';
 import type { Tables } from '../../platform/database/schema.ts';
@@ -10,14 +16,14 @@ import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
 import * as store from './store.ts';
 
+const pick = <Row, Name extends keyof Row>(row: Row, names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, row[name]])) as Pick<Row, Name>;
+
 export const profileOf = (row: CallerAccount): Profile => ({
   id: row.id,
   email: row.email,
   email_verified: row.email_verified === 1,
-  name: row.name,
-  avatar_url: row.avatar_url,
-  locale: row.locale,
-  time_zone: row.time_zone,
+  ...pick(row, profileFields),
   created_at: new Date(row.created_at).toISOString(),
   updated_at: new Date(row.updated_at).toISOString(),
 });
@@ -33,18 +39,23 @@ export const tagged = (row: CallerAccount): TaggedProfile => ({
   etag: `"${row.id}.${row.revision}"`,
 });
 
+/** The members of a profile that a scope shows, beside those that every token shows. */
+const membersOf: Readonly<Record<'email' | 'profile', readonly (keyof Profile)[]>> = {
+  email: ['email', 'email_verified'],
+  profile: profileFields,
+};
+
 /** The part of the caller's profile that its scope allows. Its ETag differs from the ETag of the whole profile. */
 export function visibleTo({ scope, account }: Caller): TaggedProfile<ProfileView> {
   const whole = tagged(account);
   if (holdsEverything(scope)) return whole;
-  const { email, email_verified, name, avatar_url, locale, time_zone, ...profile } = whole.profile;
-  const allowed = {
-    email: { email, email_verified },
-    profile: { name, avatar_url, locale, time_zone },
-  };
+  const { id, created_at, updated_at } = whole.profile;
   const names = (['email', 'profile'] as const).filter((name) => includesAny(scope, [name]));
   return {
-    profile: Object.assign(profile, ...names.map((name) => allowed[name])),
+    profile: Object.assign(
+      { id, created_at, updated_at },
+      ...names.map((name) => pick(whole.profile, membersOf[name])),
+    ),
     etag: `${whole.etag.slice(0, -1)}.${names.join('.')}"`,
   };
 }
@@ -96,13 +107,12 @@ function formerLanguagesOf(
 
 /** The fields of the profile after the patch, and the names of those that it changes. @see RFC 7396 */
 function mergePatch(row: CallerAccount, patch: ProfilePatch) {
-  const next = {
-    name: patch.name ?? row.name,
-    avatar_url: patch.avatar_url === undefined ? row.avatar_url : patch.avatar_url,
-    locale: patch.locale === undefined ? row.locale : patch.locale,
-    time_zone: patch.time_zone === undefined ? row.time_zone : patch.time_zone,
-  };
-  const changed = (Object.keys(next) as (keyof typeof next)[]).filter((key) => next[key] !== row[key]);
+  const given = pick(
+    patch,
+    profileFields.filter((field) => patch[field] !== undefined),
+  );
+  const next: Pick<Profile, ProfileField> = Object.assign(pick(row, profileFields), given);
+  const changed = profileFields.filter((field) => next[field] !== row[field]);
   return { next, changed };
 }
 

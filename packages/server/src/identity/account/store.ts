@@ -1,3 +1,4 @@
+import { profileFields } from '@latchkey/contract/account';
 import { type AliasableExpression, type Expression, expressionBuilder, type Kysely, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
@@ -75,7 +76,7 @@ export const insertUser = statement<Pick<Tables['users'], (typeof identifying)[n
   },
 );
 
-const profile = ['name', 'avatar_url', 'locale', 'time_zone', 'former_languages'] as const;
+const profile = [...profileFields, 'former_languages'] as const;
 
 /** Replaces the profile of a locked account. */
 export const updateProfile = statement<
