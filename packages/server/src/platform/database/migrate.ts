@@ -6,11 +6,6 @@ import {
   Migrator,
   type NoMigrations,
   PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
   sql,
 } from 'kysely';
 import type { Executor, Value } from './executor.ts';
@@ -21,6 +16,7 @@ import { up as logTotals } from './migrations/0004-log-totals-from-0003.ts';
 import { up as keyEnds } from './migrations/0005-key-ends-from-0003.ts';
 import { up as restoreGuard } from './migrations/0006-restore-guard-from-0003.ts';
 import { up as touches } from './migrations/0007-touches-from-0003.ts';
+import { kyselyDialects } from './statement.ts';
 
 export type Migrations = Readonly<Record<string, Migration>>;
 
@@ -77,9 +73,9 @@ function dialectOn(tx: Executor): Dialect {
     },
   };
   const nothing = async (): Promise<void> => undefined;
-  const isPostgres = tx.dialect === 'postgres';
   return {
-    createAdapter: () => (isPostgres ? new LockingAdapter() : new SqliteAdapter()),
+    ...kyselyDialects[tx.dialect],
+    ...(tx.dialect === 'postgres' ? { createAdapter: () => new LockingAdapter() } : {}),
     createDriver: () => ({
       init: nothing,
       acquireConnection: async () => connection,
@@ -89,8 +85,6 @@ function dialectOn(tx: Executor): Dialect {
       releaseConnection: nothing,
       destroy: nothing,
     }),
-    createIntrospector: (db) => (isPostgres ? new PostgresIntrospector(db) : new SqliteIntrospector(db)),
-    createQueryCompiler: () => (isPostgres ? new PostgresQueryCompiler() : new SqliteQueryCompiler()),
   };
 }
 

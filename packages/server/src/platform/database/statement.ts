@@ -3,6 +3,7 @@ import {
   type CompiledQuery,
   DummyDriver,
   Kysely,
+  type Dialect as KyselyDialect,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
@@ -31,23 +32,26 @@ export const named = <P, K extends keyof P>(p: Slots<P>, names: readonly K[]): P
   // `fromEntries` forgets the names.
   Object.fromEntries(names.map((name) => [name, p[name]])) as unknown as Pick<Slots<P>, K>;
 
+/** What Kysely knows of each database. Who uses it says how statements run. */
+export const kyselyDialects: Record<Dialect, Omit<KyselyDialect, 'createDriver'>> = {
+  sqlite: {
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+  postgres: {
+    createAdapter: () => new PostgresAdapter(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+};
+
+const builderOf = (dialect: Dialect): Kysely<Tables> =>
+  new Kysely<Tables>({ dialect: { ...kyselyDialects[dialect], createDriver: () => new DummyDriver() } });
+
 const builders: Record<Dialect, Kysely<Tables>> = {
-  sqlite: new Kysely<Tables>({
-    dialect: {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (db) => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-    },
-  }),
-  postgres: new Kysely<Tables>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (db) => new PostgresIntrospector(db),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
-  }),
+  sqlite: builderOf('sqlite'),
+  postgres: builderOf('postgres'),
 };
 
 /**
