@@ -1,12 +1,15 @@
-// The least program that keeps the promises of `POST /passkey/login`: it verifies challenge, origin and signature, parsing with the
-// same library, then spends the challenge, records the use and starts the session in one commit, on SQLite together with all
+// The least program that keeps the promises of `POST /passkey/login`: it verifies challenge, origin and signature, parsing like the
+// service, then spends the challenge, records the use and starts the session in one commit, on SQLite together with all
 // requests that have arrived. No cloned passkeys, limits, metrics or other endpoints.
 
 import { createHash } from 'node:crypto';
-import { isoCBOR, parseAuthenticatorData } from '@simplewebauthn/server/helpers';
 import { readChallenge } from '../../packages/server/src/platform/crypto/handle.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { importPublicKey } from '../../packages/server/src/sign-in/passkeys/public-key.ts';
+import {
+  parseAuthenticatorData,
+  readMap,
+} from '../../packages/server/src/sign-in/passkeys/authenticator-data.ts';
+import { type CoseKey, importPublicKey } from '../../packages/server/src/sign-in/passkeys/public-key.ts';
 import {
   advanceCounter,
   findCredential,
@@ -34,11 +37,11 @@ async function verify({ id, response }: Assertion) {
   const [passkey] = await findCredential(db.read, { id });
   if (!passkey || response.userHandle !== passkey.webauthn_user_handle) return undefined;
   const data = parseAuthenticatorData(bytes(response.authenticatorData));
-  if (!rpIdHash.equals(data.rpIdHash) || !data.flags.up || !data.flags.uv) return undefined;
-  const key = importPublicKey(isoCBOR.decodeFirst(bytes(passkey.public_key)));
+  if (!rpIdHash.equals(data.rpIdHash) || !data.isUserPresent || !data.isUserVerified) return undefined;
+  const key = importPublicKey(readMap(bytes(passkey.public_key), 0).map as CoseKey);
   const signed = Buffer.concat([bytes(response.authenticatorData), sha256(bytes(response.clientDataJSON))]);
   if (!key?.verifies(bytes(response.signature), signed)) return undefined;
-  return { challenge, passkey, counter: data.counter, backed_up: data.flags.bs ? 1 : 0 };
+  return { challenge, passkey, counter: data.counter, backed_up: data.isBackedUp ? 1 : 0 };
 }
 
 async function tokensOf(verified: Awaited<ReturnType<typeof verify>>, userAgent: string | null) {

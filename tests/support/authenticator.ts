@@ -41,6 +41,8 @@ export interface Forgery {
 export interface RegistrationForgery extends Forgery {
   readonly aaguid?: string;
   readonly attestation?: 'none' | 'packed' | 'packed forged' | 'packed with a foreign key' | 'tpm';
+  /** The algorithm in the attestation statement, which a `none` attestation then has, too. */
+  readonly statementAlg?: number;
   /** The certificate chain in the attestation statement. */
   readonly x5c?: Cbor;
   readonly publicKey?: Uint8Array;
@@ -249,6 +251,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (kind === 'packed forged') signature[signature.length - 1]! ^= 1;
       statement.set('alg', coseAlgorithm[algorithm]).set('sig', signature);
     }
+    if (forgery.statementAlg !== undefined) statement.set('alg', forgery.statementAlg);
     if (forgery.x5c !== undefined) statement.set('x5c', forgery.x5c);
     const attestationObject =
       forgery.attestationObject ??

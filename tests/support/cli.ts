@@ -268,7 +268,7 @@ export function plantCode(directory: string): void {
     'hono',
     'kysely',
     'postgres',
-    'reflect-metadata',
+    '@levischuck/tiny-cbor',
     '@latchkey/client',
   ])
     write(`node_modules/${name}/index.ts`, "import '../../evil.ts'; import '../../../evil.ts';\n");

@@ -82,7 +82,6 @@ import { sweepMagicLinks } from './sign-in/magic-links/store.ts';
 import { passkeyRoutes } from './sign-in/passkeys/routes.ts';
 import { sweepSpentChallenges } from './sign-in/passkeys/store.ts';
 import { touches } from './sign-in/passkeys/touch.ts';
-import { loadVerification } from './sign-in/passkeys/verification.ts';
 import { discoveryRoutes } from './trust/discovery/routes.ts';
 import { feedRetentionSeconds, readerTtlMs } from './trust/feed/readers.ts';
 import { feedRoutes } from './trust/feed/routes.ts';
@@ -96,11 +95,6 @@ import { disowningRoutes } from './whole-account/disowning/routes.ts';
 import { operatorRoutes } from './whole-account/operators/routes.ts';
 import { accountDeletedMail, accountDeletedTemplate } from './whole-account/personal-data/mail.ts';
 import { personalDataRoutes } from './whole-account/personal-data/routes.ts';
-
-/** Loads what the start does not wait for. Call it when the service answers requests. */
-export async function loadRest({ log }: Context): Promise<void> {
-  await loadVerification().catch(() => log.warn('passkeys cannot be verified: their library was not loaded'));
-}
 
 /** The template of each mail in the outbox. */
 export const templates: Templates = {

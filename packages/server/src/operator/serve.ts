@@ -1,5 +1,5 @@
 import type { Server } from 'bun';
-import { createApp, loadRest, startUpkeep, templates } from '../app.ts';
+import { createApp, startUpkeep, templates } from '../app.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Context } from '../platform/context.ts';
 import type { App, Lifecycle } from '../platform/http/server.ts';
@@ -49,7 +49,6 @@ export async function serve(
   if (transport) mailWorker = new MailWorker(ctx, templates, transport);
   const upkeep = startUpkeep(ctx);
   announce(ctx);
-  void loadRest(ctx);
 
   log.info({ signal: await ended }, 'draining');
   lifecycle.draining = true;

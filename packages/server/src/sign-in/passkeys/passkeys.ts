@@ -134,7 +134,7 @@ export async function importPasskey(
     throw conflict('public_key: differs from the registered one.');
   }
   if (existing) return false;
-  if (!(await isVerifiableKey(passkey.publicKey))) {
+  if (!isVerifiableKey(passkey.publicKey)) {
     throw invalidRequest('public_key: must be a COSE key for ES256, EdDSA or RS256');
   }
   const [passkeys] = await store.countPasskeys(tx, { user_id: userId });

@@ -29,9 +29,11 @@ const bytesOf = (key: CoseKey, label: number): Buffer | undefined => {
   return value instanceof Uint8Array ? Buffer.from(value) : undefined;
 };
 
+export const coseAlgorithm = (key: CoseKey): unknown => key.get(cose.alg);
+
 /** Converts a key whose type and curve belong to its algorithm; undefined for any other. */
 function toJwk(key: CoseKey) {
-  const [kty, alg, crv] = [key.get(cose.kty), key.get(cose.alg), key.get(cose.crv)];
+  const [kty, alg, crv] = [key.get(cose.kty), coseAlgorithm(key), key.get(cose.crv)];
   const x = bytesOf(key, cose.x)?.toString('base64url');
   const y = bytesOf(key, cose.y)?.toString('base64url');
   if (alg === -7 && kty === 2 && crv === 1 && x && y) return { kty: 'EC', crv: 'P-256', x, y };
@@ -63,7 +65,7 @@ export interface PublicKey {
 
 /**
  * Imports a key whose signatures verify at bounded cost: ES256 on P-256, EdDSA on Ed25519, or RS256 with a modulus of
- * 2048 to 4096 bits and a small exponent. Undefined for any other key, and for one under which anyone can sign. Takes about 2 µs, so keys are not cached.
+ * 2048 to 4096 bits and a small exponent. Undefined for any other key, and for one under which anyone can sign.
  */
 export function importPublicKey(coseKey: CoseKey): PublicKey | undefined {
   const jwk = toJwk(coseKey);

@@ -75,7 +75,7 @@ export async function registerPasskey(
   const challenge = verifyChallenge(ctx, 'passkeyRegistration', clientData.challenge, sessionId);
   const added = await spendingOnRefusal(ctx, challenge, async () => {
     verifyClientData(ctx.config, clientData, 'webauthn.create');
-    const credential = await verifyRegistration(ctx.config, registration, clientData.challenge);
+    const credential = verifyRegistration(ctx.config, registration);
     return ctx.db.transaction(async (tx) => {
       if (!(await spendChallenge(tx, challenge))) throw ceremonyRefused('replay');
       return addPasskey(ctx, tx, by, credential, registration);

@@ -76,7 +76,7 @@ async function recordingRefusals<Result>(
 async function verifyAssertion(ctx: Context, authentication: AuthenticationResponse): Promise<PasskeyUse> {
   const [passkey] = await store.findCredential(ctx.db.read, { id: authentication.id });
   if (!passkey) throw unknownCredential();
-  const { counter, backedUp } = await verifyAuthentication(ctx.config, authentication, passkey);
+  const { counter, backedUp } = verifyAuthentication(ctx.config, authentication, passkey);
   return { passkeyId: passkey.id, userId: passkey.user_id, counter, backedUp };
 }
 

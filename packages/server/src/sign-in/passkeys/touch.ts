@@ -21,7 +21,7 @@ import { parseClientData, verifyClientData } from './client-data.ts';
 import { transportsOf } from './passkeys.ts';
 import * as store from './store.ts';
 import { recordUse } from './use.ts';
-import { loadVerification, verifyAuthentication } from './verification.ts';
+import { verifyAuthentication } from './verification.ts';
 
 /** The passkeys of the account, one of which has to be touched; none if a recent sign-in counts instead. */
 const touchable = async (ctx: Context, on: Executor, userId: string) =>
@@ -80,10 +80,7 @@ async function confirm<T>(
   work: (tx: Executor, confirmed: ConfirmedAct) => Promise<T>,
 ): Promise<T> {
   const { caller, client } = by;
-  if (touch) {
-    await ctx.limiter.take(byClient('passkey_responses', client));
-    await loadVerification();
-  }
+  if (touch) await ctx.limiter.take(byClient('passkey_responses', client));
   const decided = await ctx.db.transaction(async (tx) => {
     // Challenges are spent before the account is locked.
     const spent = touch ? await judging(() => spendTouch(ctx, tx, touch)) : undefined;
@@ -143,7 +140,7 @@ async function verifyTouch(
   // The passkeys of the account were named, so the authenticator need not say whose this is. @see WebAuthn Level 3 section 7.2
   const userHandle = touch.response.userHandle ?? passkey.webauthn_user_handle;
   const named = { ...touch, response: { ...touch.response, userHandle } };
-  const { counter, backedUp } = await verifyAuthentication(ctx.config, named, passkey);
+  const { counter, backedUp } = verifyAuthentication(ctx.config, named, passkey);
   const use = { passkeyId: passkey.id, userId: caller.userId, counter, backedUp };
   const outcome = await recordUse(ctx, tx, use, client);
   if (outcome !== 'accepted') throw ceremonyRefused(outcome === 'clone' ? 'clone' : 'unknown_credential');
