@@ -232,30 +232,6 @@ test('a login that is cancelled leaves the existing login, and says so', async (
   expect(await Bun.file(home.credentialsFile).text()).toBe(before);
 });
 
-test('the code is copied to the clipboard on a machine with a screen, but not with --no-browser', async () => {
-  const home = newHome();
-  const copied = join(home.path, 'copied');
-  addCommand(home, 'pbcopy', '#!/bin/sh\nexit 1\n');
-  addCommand(home, 'xclip', `#!/bin/sh\necho "$@" >'${copied}'; cat >>'${copied}'\n`);
-  const screen = { DISPLAY: ':99', BROWSER: 'true', XDG_DATA_DIRS: home.path };
-  const interrupted = async (args: string[], env: Record<string, string>) => {
-    const terminal = inTerminal(home, args, env);
-    const [, code = ''] = await terminal.shows(/^\S*?([A-Z]{4}-[A-Z]{4})\S*\r$/m);
-    await terminal.shows(/Waiting for your/);
-    terminal.type(interrupt);
-    await terminal.exited;
-    return { code, reported: terminal.screen().includes('The code is on your clipboard.') };
-  };
-  expect((await interrupted(['login', '--no-browser'], screen)).reported).toBe(false);
-  expect((await interrupted(['login', '--device'], {})).reported).toBe(false);
-  const remote = { ...screen, SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' };
-  expect((await interrupted(['login', '--device'], remote)).reported).toBe(false);
-  expect(await Bun.file(copied).exists()).toBe(false);
-  const { code, reported } = await interrupted(['login', '--device'], screen);
-  expect(reported).toBe(true);
-  expect(await Bun.file(copied).text()).toBe(`-selection clipboard\n${code}`);
-});
-
 test('a key is pasted into a terminal as one line', async () => {
   const terminal = inTerminal(newHome(), ['login', '--with-token']);
   await terminal.shows(/Paste the key, and press Enter\./);

@@ -4,8 +4,8 @@ import type { Options } from 'open';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 
-/** Whether the screen of this machine is the person's, and so its clipboard. */
-export const hasOwnScreen = ({ isOverSsh, isInContainer, hasScreen }: Config): boolean =>
+/** Whether the screen of this machine is the person's. */
+const hasOwnScreen = ({ isOverSsh, isInContainer, hasScreen }: Config): boolean =>
   hasScreen && !isOverSsh && !isInContainer;
 
 /** Whether the person would see a browser opened from here. `BROWSER` reaches it also over SSH and from a container. */

@@ -3,8 +3,7 @@ import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import { isLoopbackHost } from '@latchkey/client/internal/loopback';
 import { plainCode } from '@latchkey/contract/codes';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import { hasBrowser, hasOwnScreen, showInBrowser } from './browser.ts';
-import { copyToClipboard } from './clipboard.ts';
+import { showInBrowser } from './browser.ts';
 import type { StoredConnection } from './connection.ts';
 import type { Context } from './context.ts';
 import { cancelLogin, showTimeLeft } from './login-wait.ts';
@@ -14,11 +13,7 @@ const clientName = 'Latchkey CLI';
 /** Quiet modules around a QR code. The standard asks for 4; phones can read it with 2. */
 const border = 2;
 
-/**
- * Signs in by device flow.
- * @param opensBrowser also puts the code on the clipboard
- * @throws {Cancelled} on Ctrl-C, after cancelling the login at the server
- */
+/** Signs in by device flow. @throws {Cancelled} on Ctrl-C, after cancelling the login at the server */
 export async function loginWithCode(
   ctx: Context,
   connection: StoredConnection,
@@ -97,11 +92,7 @@ async function showCode(ctx: Context, started: DeviceLogin, opensBrowser: boolea
     const code = renderUnicodeCompact(verificationUriComplete, { border });
     if (encode(verificationUriComplete, { border }).size <= output.columns) output.drawing(code);
   }
-  if (!opensBrowser || !hasBrowser(ctx.config)) return;
-  if (output.interactive && hasOwnScreen(ctx.config) && copyToClipboard(userCode)) {
-    output.message({ clipboard: 'code' }, () => ['The code is on your clipboard.']);
-  }
-  await showInBrowser(ctx, verificationUriComplete);
+  if (opensBrowser) await showInBrowser(ctx, verificationUriComplete);
 }
 
 /** Polls until the person has decided, and shows the time left on a terminal. */

@@ -128,7 +128,7 @@ function addLoginCommands(program: Command, run: RunCommand): void {
     'latchkey login --with-token <key.txt',
   ])
     .option('--device', 'sign in with a code, even if a browser opens here')
-    .option('--no-browser', 'only print the link and the code: open no browser, copy nothing')
+    .option('--no-browser', 'only print the link and the code, open no browser')
     .addOption(
       new Option('--port <number>', 'let the browser come back to this port, even over SSH').conflicts(
         'device',

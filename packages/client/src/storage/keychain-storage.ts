@@ -37,8 +37,6 @@ export interface KeychainStorage extends Storage {
    * `store_failed`. Decided within 3 s; never throws.
    */
   whyAbsent(): Promise<string | undefined>;
-  /** Whether there is a keychain. */
-  available(): Promise<boolean>;
 }
 
 /** Maximum time for the keychain to respond. */
@@ -82,12 +80,6 @@ export function keychainStorage({
     return text?.trim() ? parseDocument(text, 'the keychain') : emptyDocument;
   };
 
-  const whyAbsent = () =>
-    attempt('read', item.read).then(
-      () => undefined,
-      ({ cause }: LatchkeyError) => (cause instanceof KeychainAbsent ? cause.message : undefined),
-    );
-
   return {
     description: 'the keychain of the operating system',
     read,
@@ -108,8 +100,11 @@ export function keychainStorage({
       }
       return withProcessLock(join(directory, `keychain.${hash}.lock`), work, options);
     },
-    whyAbsent,
-    available: async () => (await whyAbsent()) === undefined,
+    whyAbsent: () =>
+      attempt('read', item.read).then(
+        () => undefined,
+        ({ cause }: LatchkeyError) => (cause instanceof KeychainAbsent ? cause.message : undefined),
+      ),
   };
 }
 
