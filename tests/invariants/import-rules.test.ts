@@ -288,7 +288,7 @@ const rules: Rule[] = [
       { [`${server}sessions/sessions.ts`]: "import type { Call } from '../platform/http/pipeline.ts';" },
       {
         [`${server}sessions/runs/runs.ts`]:
-          "import type { Grant } from '../../platform/token-endpoint/grant.ts';",
+          "import type { Grant } from '../../platform/token-endpoint/grants.ts';",
       },
     ],
   },

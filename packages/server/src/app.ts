@@ -40,7 +40,7 @@ import type { Templates } from './platform/mail/message.ts';
 import { countWaitingMails } from './platform/mail/outbox.ts';
 import { sweepOutbox } from './platform/mail/outbox-store.ts';
 import { sweepRateLimits } from './platform/rate-limits/store.ts';
-import { tokenRoutes } from './platform/token-endpoint/routes.ts';
+import { tokenRoutes } from './platform/token-endpoint/grants.ts';
 import { knownBrowserTtlSeconds } from './platform/values/lifetimes.ts';
 import { sweepEvents } from './security-log/events/auditing.ts';
 import { eventRoutes } from './security-log/events/routes.ts';

@@ -4,8 +4,7 @@ import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash, senderHash } from '../platform/crypto/hash.ts';
 import { AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
 import { networkKey } from '../platform/values/client-address.ts';
-import type { ClientInfo } from '../platform/values/client-info.ts';
-import { programOf } from '../platform/values/user-agent.ts';
+import { type ClientInfo, programOf } from '../platform/values/client-info.ts';
 import { recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
 import { proveClient } from '../services/clients/clients.ts';
@@ -122,7 +121,7 @@ export async function refresh(
   refreshToken: string,
   call: RefreshCall,
   repeated: RepeatedAccess = {},
-): Promise<RefreshResult & { readonly sessionId: string }> {
+): Promise<RefreshResult & { readonly sessionId: string; readonly clientId: string | undefined }> {
   const { authorization, body, client: from } = call;
   const now = ctx.clock();
   const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
@@ -151,7 +150,8 @@ export async function refresh(
   };
   await checkRepeatedAccess(ctx, request, repeated);
   const { tokens, detail } = await spendOrRepeat(ctx, request);
-  return { tokens: withRequestedScope(tokens, repeated), detail, sessionId };
+  const named = repeated.scope === undefined ? tokens : withRequestedScope(tokens, repeated);
+  return { tokens: named, detail, sessionId, clientId };
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type Grant,
   refuseAuthorizationDetails,
   requireParameter,
-} from '../platform/token-endpoint/grant.ts';
+} from '../platform/token-endpoint/grants.ts';
 import {
   type CancelDeviceCode,
   endSession,
@@ -24,8 +24,10 @@ export const refreshGrant = (addIdentityToken: AddIdentityToken): Grant<TokenSet
   redeem: async (ctx, call) => {
     refuseAuthorizationDetails(call.body);
     const token = requireParameter(call.body, 'refresh_token');
-    const { tokens, sessionId, detail } = await refresh(ctx, token, call, call.body);
-    return { body: await addIdentityToken(sessionId, tokens, null), detail };
+    const { tokens, sessionId, clientId, detail } = await refresh(ctx, token, call, call.body);
+    // Only applications get identity tokens, and they name themselves.
+    const body = clientId === undefined ? tokens : await addIdentityToken(sessionId, tokens, null);
+    return { body, detail };
   },
 });
 

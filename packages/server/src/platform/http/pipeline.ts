@@ -4,7 +4,7 @@ import { everything } from '@latchkey/contract/scopes';
 import type { ServiceRight } from '@latchkey/contract/services';
 import type { Caller, CallingService, Context } from '../context.ts';
 import { AuthError, insufficientScope, invalidSlug, resourceNotFound } from '../errors.ts';
-import type { ClientInfo } from '../values/client-info.ts';
+import { type ClientInfo, readClientInfo } from '../values/client-info.ts';
 import { includesAny } from '../values/scope.ts';
 import { type BodyDialect, check, dialectOf, parseBody, readQuery, receiveBody } from './body.ts';
 import {
@@ -15,7 +15,6 @@ import {
   type FormResponseOf,
   type Reply,
 } from './call.ts';
-import { readClientInfo } from './client-info.ts';
 import { knownBrowserCookieHeader, sessionCookieHeader } from './cookie.ts';
 import { namesBearer, type PresentedCredential, readPresentedCredential } from './credential.ts';
 import type { Exchange } from './exchange.ts';
@@ -65,6 +64,7 @@ export type Around = <R extends Reply<unknown>>(
 /** One dialect of an endpoint, JSON or form, with its handler. */
 interface Dialect {
   readonly endpoint: Endpoint;
+  readonly takesUser: boolean;
   readonly handle: (call: Call<Endpoint>) => Promise<Reply<unknown>>;
 }
 
@@ -85,7 +85,7 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
     const answerCall = async (exchange: Exchange): Promise<Response> => {
       const { request, params } = exchange;
       // Before the first wait: the client may disconnect meanwhile.
-      const client = isRecorded ? readClientInfo(ctx.config, exchange) : undefined;
+      const client = isRecorded ? readClientInfo(ctx.config.trustedProxies, exchange) : undefined;
       const body = dialects.length > 0 ? receiveBody(request) : emptyBody;
       const isEmpty = await body.then(
         ({ length }) => length === 0,
@@ -94,9 +94,7 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
       const service =
         endpoint.access === 'service' ? await identifyService(access, endpoint, request) : undefined;
       const dialect = asForm && isFormCall(endpoint, request, isEmpty) ? asForm : asJson;
-      const caller = takesUser(dialect.endpoint)
-        ? await identifyCaller(ctx, access, dialect, request)
-        : undefined;
+      const caller = dialect.takesUser ? await identifyCaller(ctx, access, dialect, request) : undefined;
       const received = await body;
       const answer = (): Promise<Reply<unknown>> => {
         const query = checkQuery(ctx, dialect, request);
@@ -125,7 +123,11 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
 const dialectWith = <E extends Endpoint, Body>(
   endpoint: Endpoint,
   handler: (call: Call<E>) => Promise<Reply<Body>>,
-): Dialect => ({ endpoint, handle: (call) => handler(call as Call<E>) });
+): Dialect => ({
+  endpoint,
+  takesUser: takesUser(endpoint),
+  handle: (call) => handler(call as Call<E>),
+});
 
 /**
  * An empty form with a user's credential counts as JSON, which revokes the caller's own sessions: `curl -d ''` sends one.

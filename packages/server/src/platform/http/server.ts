@@ -3,8 +3,8 @@ import { newSpanId } from '../crypto/random.ts';
 import { AuthError, invalidRequest, pathNotFound, temporarilyUnavailable } from '../errors.ts';
 import { describeError } from '../telemetry/redact.ts';
 import { currentTrace, runInTrace, traceIdIn } from '../telemetry/trace.ts';
+import { isTrustedPeer } from '../values/client-address.ts';
 import { type ConnectionInfo, Exchange } from './exchange.ts';
-import { watchForwardingHeaders } from './forwarding.ts';
 import { preflightHeaders } from './origin.ts';
 import { pathOf, type Route, type Routes } from './routing.ts';
 
@@ -156,4 +156,28 @@ export function rejectOtherMethods(routes: Routes, ctx: Context): void {
       });
     };
   });
+}
+
+/** The log gets at most one warning in this time. */
+const forwardingWarningIntervalMs = 60 * 60 * 1000;
+
+/**
+ * Counts requests with forwarding headers from an untrusted peer, and warns about them. They are the sign of a proxy
+ * that is missing from `LATCHKEY_TRUSTED_PROXIES`, behind which all clients share one address.
+ */
+function watchForwardingHeaders(ctx: Context): (connection: ConnectionInfo, headers: Headers) => void {
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  return (connection, headers) => {
+    if (!headers.has('X-Forwarded-For') && !headers.has('Forwarded')) return;
+    const { peer } = connection;
+    if (isTrustedPeer(peer, ctx.config.trustedProxies)) return;
+    ctx.metrics.untrustedForwards.inc();
+    const now = ctx.clock();
+    if (now - warnedAt < forwardingWarningIntervalMs) return;
+    warnedAt = now;
+    ctx.log.warn(
+      { peer: peer ?? null },
+      'ignored forwarding headers from a peer that LATCHKEY_TRUSTED_PROXIES does not name',
+    );
+  };
 }

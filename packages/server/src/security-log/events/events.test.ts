@@ -5,7 +5,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-import { maxUserAgentLength } from '../../platform/http/client-info.ts';
+import { maxUserAgentLength } from '../../platform/values/client-info.ts';
 import { auditLogs } from './auditing.ts';
 import { recordEvent, recordRateLimitReached } from './events.ts';
 

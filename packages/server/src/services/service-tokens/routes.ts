@@ -1,5 +1,9 @@
 import type { IssuedToken } from '@latchkey/contract/tokens';
-import { type Grant, readLifetime, refuseAuthorizationDetails } from '../../platform/token-endpoint/grant.ts';
+import {
+  type Grant,
+  readLifetime,
+  refuseAuthorizationDetails,
+} from '../../platform/token-endpoint/grants.ts';
 import { authenticateService } from '../service-keys/service-keys.ts';
 import { issueServiceToken } from './service-tokens.ts';
 

@@ -1,6 +1,6 @@
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import { invalidRequest } from '../../platform/errors.ts';
-import { type Grant, readRunRequest, requireParameter } from '../../platform/token-endpoint/grant.ts';
+import { type Grant, readRunRequest, requireParameter } from '../../platform/token-endpoint/grants.ts';
 import { redeemAssertion, startFederatedRun } from './federation.ts';
 import type { Issuers } from './issuers.ts';
 

@@ -6,13 +6,13 @@ import type { Context } from '../../platform/context.ts';
 import { prefersHtml } from '../../platform/http/accept.ts';
 import { dialectOf, queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
 import type { Call } from '../../platform/http/call.ts';
-import { readClientInfo } from '../../platform/http/client-info.ts';
 import { readRequestsCookie, requestsCookieHeader } from '../../platform/http/cookie.ts';
 import type { Exchange } from '../../platform/http/exchange.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
 import type { Api, Around } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
-import type { Grant } from '../../platform/token-endpoint/grant.ts';
+import type { Grant } from '../../platform/token-endpoint/grants.ts';
+import { readClientInfo } from '../../platform/values/client-info.ts';
 import type { AddIdentityToken } from '../../sessions/sessions.ts';
 import {
   type AuthorizeOptions,
@@ -114,7 +114,12 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
     failWithPage(exchange);
     const { request } = exchange;
     const sent = readParameters(queryOf(request.url).searchParams);
-    const assessed = await assessRequest(ctx, options, sent, readClientInfo(ctx.config, exchange));
+    const assessed = await assessRequest(
+      ctx,
+      options,
+      sent,
+      readClientInfo(ctx.config.trustedProxies, exchange),
+    );
     if (assessed.outcome === 'unknown') {
       const { outcome, error } = assessed;
       exchange.outcome = error.code;

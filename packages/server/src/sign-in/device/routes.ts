@@ -9,7 +9,7 @@ import {
   type Grant,
   refuseAuthorizationDetails,
   requireParameter,
-} from '../../platform/token-endpoint/grant.ts';
+} from '../../platform/token-endpoint/grants.ts';
 import { approveDevice, denyDevice, startDeviceAuthorization, verifyDevice } from './device.ts';
 import type { HeldPolls } from './held-polls.ts';
 import { redeemDeviceCode } from './redeeming.ts';
