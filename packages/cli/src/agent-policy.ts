@@ -5,7 +5,7 @@ import { agentLifetimeSeconds } from '@latchkey/client/internal/agent-server';
 import { UsageError } from './exit.ts';
 import { parseDuration, requestedAccess } from './text-input.ts';
 
-/** The options of `latchkey agent`. The file has the same, but for its own name. */
+/** The options of `latchkey agent`. The file has the same, except its own name. */
 export interface AgentOptions {
   readonly policy?: string;
   readonly scope?: readonly string[];

@@ -25,7 +25,7 @@ const maxQuestionsPerMinute = 6;
 const minuteMs = 60_000;
 
 /**
- * Asks on the terminal, else with a notification of the desktop.
+ * Asks on the terminal, or else with a desktop notification.
  * @param programOutput of the program that the agent runs, if it does
  * @param signal ends a question without an answer
  * @throws {UsageError} if there is neither a terminal for it nor a desktop
@@ -204,7 +204,7 @@ async function askOnDesktop(question: string, signal: AbortSignal): Promise<bool
   return pressed === 'allow' || (pressed === 'deny' ? false : undefined);
 }
 
-/** What `notify-send` prints; undefined if it is not there or fails. */
+/** What `notify-send` prints; undefined if it is missing or fails. */
 const notify = (signal: AbortSignal, ...args: string[]): Promise<string | undefined> =>
   promisify(execFile)(notifier, args, { timeout: answerMs, signal }).then(
     ({ stdout }) => stdout.trim(),

@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 const hasOwnScreen = ({ isOverSsh, isInContainer, hasScreen }: Config): boolean =>
   hasScreen && !isOverSsh && !isInContainer;
 
-/** Whether the person would see a browser opened from here. `BROWSER` reaches it also over SSH and from a container. */
+/** Whether the person would see a browser opened from here. `BROWSER` reaches it even over SSH and from a container. */
 export const hasBrowser = (config: Config): boolean => config.browser !== undefined || hasOwnScreen(config);
 
 /** Whether that browser can come back to a port of this machine. */
@@ -29,7 +29,7 @@ export const openBrowser = async (
   address: string,
 ): Promise<boolean> => {
   if (browser === undefined) {
-    // The library brings its own xdg-open, which may be older than the one of the system.
+    // The library brings its own xdg-open, which may be older than the system's.
     return (await openWithLibrary(address, {})) || openWithLibrary(address, { app: { name: 'xdg-open' } });
   }
   for (const [program = '', ...args] of browserCommands(browser, address)) {

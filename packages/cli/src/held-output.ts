@@ -10,7 +10,7 @@ const maxPauses = 100;
 
 export type HeldOutput = ReturnType<typeof createHeldOutput>;
 
-/** Passes output on, but for the time of a question: a program must not write over one that is about itself. */
+/** Passes output on, except during a question: a program must not overwrite a question about itself. */
 export function createHeldOutput(output: Output) {
   let question: Promise<unknown> | undefined;
   let parts = 0;

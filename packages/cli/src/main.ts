@@ -3,7 +3,7 @@ import { exitStatus } from './exit.ts';
 import { run } from './program.ts';
 import { closedStream, isStdoutClosed, standardStream } from './standard-streams.ts';
 
-/** For a command to end by itself, as a login does that cancels its code. A second signal comes with some first ones. */
+/** Time for a command to end by itself, such as a login that cancels its code. Some terminals send a second signal with the first. */
 const graceMs = 3_000;
 
 const controller = new AbortController();

@@ -22,7 +22,7 @@ export interface BrowserLoginOptions extends LoginOptions {
 
 /** A login that waits for a browser to come back with the person's approval. */
 export interface BrowserLogin {
-  /** To open in a browser on this machine. It is good for this login alone. */
+  /** To open in a browser on this machine. It works for this login only. */
   readonly authorizationUrl: string;
   readonly expiresInSeconds: number;
   /**
@@ -52,7 +52,7 @@ const maxPauseMs = 30_000;
  * Starts a login in a browser on this machine: open its address, then wait for its tokens. No code passes through the person's hands, so
  * users cannot be tricked into passing one on. For Node and Bun; use `startDeviceLogin` on machines without a browser.
  * @throws {LatchkeyError} `browser_login_unavailable` if the port is taken, or the service does not offer it;
- * `wrong_address` if the service names another address than the one of the API
+ * `wrong_address` if the service names another address than the API's
  * @see RFC 8252, RFC 7636, RFC 8414, RFC 9207
  * @example
  * const login = await startBrowserLogin(api, { deviceName: hostname() });

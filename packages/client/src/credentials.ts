@@ -281,7 +281,7 @@ export const tokenMembers = (tokens: TokenSet, requestedAt: number, serverTime?:
 });
 
 /**
- * Makes the next access token of a session a new one, if the stored one is exactly this, which a service does not accept. False
+ * Makes a session refresh its access token next time, if the stored one is exactly this, which a service refused. False
  * if it is not.
  * @example
  * await expireAccessToken(store, rejected);

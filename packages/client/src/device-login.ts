@@ -135,7 +135,7 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
   };
 }
 
-/** Cancels a login whose code is still on its way, unless that takes too long: nobody has seen the code. */
+/** Cancels a login whose code has not arrived yet, unless that takes too long: no one has seen the code. */
 const abandon = (api: Api, request: Promise<Answer<'startDeviceAuthorization'>>): Promise<void> =>
   inTime(
     request.then(({ device_code }) => revokeToken(api, device_code, abandonMs)),
@@ -173,7 +173,7 @@ async function pollForTokens(polling: Polling, options: PollOptions): Promise<To
       confirmationCode = await unlessAborted(askConfirmationCode(++attempts), signal);
       askedSeconds = Math.max(0, (clock.now() - askedAt) / 1000);
     }
-    // A poll that is held may come at once. One that is not would be too early to be of use.
+    // A held poll may come at once; any other would be too early.
     if (last || holdSeconds === 0) {
       const usual = Math.max(0, interval * intervals - askedSeconds);
       const seconds = Math.min(secondsToWait(usual, last), expiresInSeconds);

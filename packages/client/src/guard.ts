@@ -32,7 +32,7 @@ export interface GuardOptions extends Requirements {
   readonly acceptUnbound?: boolean;
   /**
    * Called with the reason of each 503, for your log. `invalid_client` means that the service key is wrong, `not_latchkey` that
-   * another server responded, and `wrong_address` that the service calls itself otherwise than `server` or `issuer` of the verifier.
+   * another server responded, and `wrong_address` that the service's own address differs from `server` or `issuer` of the verifier.
    */
   readonly onUnavailable?: (error: LatchkeyError) => void;
   readonly clock?: Pick<Clock, 'now'>;

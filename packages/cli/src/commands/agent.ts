@@ -12,7 +12,7 @@ import type { Context } from '../context.ts';
 import { Cancelled, ReportedError, UsageError } from '../exit.ts';
 import { createHeldOutput, type HeldOutput } from '../held-output.ts';
 
-/** As shells report a program that cannot be started, or is not there. */
+/** As shells report a program that cannot be started or does not exist. */
 const cannotStart = 126;
 const notFound = 127;
 
@@ -112,7 +112,7 @@ function runProgram({ takeSignals }: Context, { name, args, env }: Program): Pro
 }
 
 /**
- * The same for a program whose person is asked: in a session of its own, so that it has no terminal to answer on, or to write over
+ * The same for a program about which the person is asked: in a session of its own, so that it has no terminal to answer on, or to write over
  * the question.
  */
 async function runApart(

@@ -63,7 +63,7 @@ const scopeMissing = (option: string) =>
     'Add --scope with what the service needs.',
   );
 
-/** The request of git, up to an empty line. @throws {UsageError} in a terminal, which would have to type it */
+/** The request of git, up to an empty line. @throws {UsageError} in a terminal, where a person would have to type it */
 function readRequest({ stdin, signal }: Context): Promise<string> {
   const input = stdin();
   if (input.isTTY) throw new UsageError('git runs its credential helper, and sends it a request.');

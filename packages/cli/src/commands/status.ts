@@ -71,7 +71,7 @@ async function check(
     return { state: 'active', user: { id, ...(email === undefined ? {} : { email }) } };
   } catch (failure) {
     if (hasCode(failure, 'aborted') || !(failure instanceof LatchkeyError)) throw failure;
-    // The server refuses a credential that is not valid before it looks at what that may do.
+    // The server refuses an invalid credential before it checks what the credential may do.
     if (failure.code === 'insufficient_scope') return { state: 'active', user: known };
     return { state: refusedAs[failure.code] ?? 'unknown', user: known, failure };
   }
