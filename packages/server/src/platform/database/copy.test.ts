@@ -17,7 +17,6 @@ import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { codeFor, redeem, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
 import { feedService } from '../../../../../tests/support/feed.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
-import { newDatabase } from '../../../../../tests/support/new-database.ts';
 import { databaseUpTo } from '../../../../../tests/support/old-database.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
@@ -156,7 +155,7 @@ for (const [from, to] of [
     await inLongTransaction(foreign, (tx) => tx.run('CREATE TABLE others (id TEXT)', []));
     await expect(copyStore(app.databaseUrl, foreign)).rejects.toThrow('is not empty');
 
-    const empty = await newDatabase(to);
+    const empty = await databaseUpTo(to, migrationNames.at(-1)!);
     await copyStore(app.databaseUrl, empty);
     const copy = await openCopy(app, to, empty);
     expect((await copy.ctx.db.read.run('SELECT id FROM users', [])).length).toBe(1);
