@@ -12,6 +12,7 @@ import {
   expireAccessToken,
   type Home,
   latchkey,
+  latchkeyProcess,
   loginAs,
   newHome,
   program,
@@ -94,8 +95,8 @@ test('commands of two accounts that refresh at once, while another switches, eac
   }
   const asked = Array.from({ length: 8 }, (_, at) => people[at % 2] ?? '');
   const [outcomes] = await Promise.all([
-    Promise.all(asked.map((email) => latchkey(home, 'whoami', '--account', email))),
-    Promise.all([...people, ...people].map((email) => latchkey(home, 'switch', email))),
+    Promise.all(asked.map((email) => latchkeyProcess(home, 'whoami', '--account', email))),
+    Promise.all([...people, ...people].map((email) => latchkeyProcess(home, 'switch', email))),
   ]);
   expect(outcomes.map(({ code, stdout }) => `${code} ${/<(.*)>/.exec(stdout)?.[1]}`)).toEqual(
     asked.map((email) => `0 ${email}`),
@@ -155,7 +156,7 @@ test('a key is never written down when it is given as LATCHKEY_TOKEN, and never 
   const commands = ['whoami', 'status', 'sessions', 'organizations', 'passkeys', 'profile', 'keys', 'doctor'];
   for (const command of [...commands, 'logout', 'login', 'accounts']) {
     for (const args of [[command], [command, '--json']]) {
-      const { stdout, stderr } = await runIn(withKey, [program, ...args]);
+      const { stdout, stderr } = await latchkey(withKey, ...args);
       expect(stdout + stderr).not.toContain(key);
     }
   }

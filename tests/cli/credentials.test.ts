@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   latchkey,
+  latchkeyProcess,
   loginAs,
   makeHostile,
   newHome,
@@ -75,7 +76,7 @@ test.skipIf(process.platform !== 'linux')(
     for (const command of ['whoami', 'doctor']) {
       const silent = await startFakeSecretService(hello);
       const home = newHome({ LATCHKEY_CREDENTIALS: '', DBUS_SESSION_BUS_ADDRESS: silent.address });
-      const { code, stdout, stderr } = await latchkey(home, command);
+      const { code, stdout, stderr } = await latchkeyProcess(home, command);
       expect([code, stdout + stderr]).toEqual([4, expect.stringContaining('it did not respond within 3 s.')]);
       // It is waited for once.
       expect(silent.called.filter((method) => method === 'Hello')).toHaveLength(1);

@@ -14,6 +14,7 @@ import {
   newHome,
   program,
   proxyTo,
+  runHere,
   runIn,
   storeLogin,
   storeOf,
@@ -51,7 +52,7 @@ test('a login that is denied leaves the existing session', async () => {
   await storeLogin(home, service.url, 'stays@example.com');
   const { access_token: token } = await loginByMail(service.url, 'stays@example.com');
   let denied: Promise<unknown> | undefined;
-  const { code } = await runIn(home, [program, 'login'], (stderr) => {
+  const { code } = await runHere(home, ['login'], (stderr) => {
     const user_code = userCodeIn(stderr);
     if (user_code) denied ??= request(service.url, 'POST', '/device/deny', { json: { user_code }, token });
   });
