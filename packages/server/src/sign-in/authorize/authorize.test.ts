@@ -67,6 +67,7 @@ onBothDatabases('authorization requests', (open) => {
       client: { id: service.id, name: 'Charts', kind: 'service', host: null },
       redirect_host: 'app.example',
       loopback_warning: false,
+      passkey: null,
       scope: 'profile',
       scopes: [{ name: 'profile', description: expect.any(String), service: null }],
       resource: null,
