@@ -1,23 +1,14 @@
 // Managing an account on its page, in a real browser against the real service.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { signIn as signInAt } from '../support/people.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
+import { runOperator } from '../support/service.ts';
 
 const signIn = (page: Page, email: string) => signInAt(page, service.url, email);
 
@@ -253,7 +244,7 @@ test('opening the emailed link in another tab of the same browser confirms the p
 });
 
 test('approving a device without a recent sign-in works after confirming on the same page', async () => {
-  const email = 'approver@example.com';
+  const email = 'stale-approver@example.com';
   const page = await newPage();
   await signIn(page, email);
   ageSessions();
@@ -266,7 +257,7 @@ test('approving a device without a recent sign-in works after confirming on the 
 
 test('confirming as another user carries out nothing in their account', async () => {
   const page = await newPage();
-  await signIn(page, 'mine@example.com');
+  await signIn(page, 'shown@example.com');
   ageSessions();
   const other = await loginByMail(service.url, 'theirs@example.com');
   await page.getByRole('button', { name: 'Delete account' }).click();

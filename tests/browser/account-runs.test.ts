@@ -1,20 +1,10 @@
 // Runs on the account page: below the login that they are within, with what they may do.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
 import { request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { signedIn, startDevice, startRun } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 test('runs are shown below their login, and one or all of a login can be stopped', async () => {
   const page = await newPage();

@@ -1,22 +1,12 @@
 // The sections of the account page while they load and when loading fails.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage, pauseClock, untilIdle } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { signIn, signInByCode } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 const lists = ['passkeys', 'sessions', 'keys', 'organizations', 'events'] as const;
 const addressOf = (list: string) => new RegExp(`/auth/${list}(\\?|$)`);

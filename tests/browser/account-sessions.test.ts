@@ -1,20 +1,10 @@
 // The session list of a user with many sessions, in a real browser against the real service.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { signIn } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 const email = 'many@example.com';
 

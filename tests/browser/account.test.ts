@@ -1,22 +1,12 @@
 // Changing the email, deleting the account and "This wasn't me", in a real browser against the real service.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { linkIn, loginByMail, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { signIn as signInAt } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 interface AnyMail {
   readonly to: string;
@@ -172,19 +162,6 @@ test('an incomplete or forged link is reported as such, and one for signing in n
   await page.getByText('This link has expired or is incomplete').waitFor();
   await page.goto(`${service.url}/magic-link`);
   await page.getByText('You can use the code in the same email instead.').waitFor();
-});
-
-test('a user deletes the account after a confirmation and is signed out', async () => {
-  const page = await newPage();
-  await signIn(page, 'leaver@example.com');
-  await page.getByRole('button', { name: 'Delete account' }).click();
-  await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('button', { name: 'Delete account' }).click();
-  await page.getByRole('button', { name: 'Permanently delete account' }).click();
-  await page.waitForURL(/\/login/);
-  await mailAbout('leaver@example.com', 'has been deleted');
-  await page.goto(`${service.url}/account`);
-  await page.waitForURL(/\/login/);
 });
 
 const hostile = {

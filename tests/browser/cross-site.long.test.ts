@@ -6,16 +6,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { signIn } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
 
 const victim = 'victim@example.com';
-let service: TestService;
 let attacker: ReturnType<typeof Bun.serve>;
 let page: Page;
 
 beforeAll(async () => {
-  service = await startService();
   const html = '<!doctype html><title>attack</title><body></body>';
   attacker = Bun.serve({
     port: 0,
@@ -25,7 +23,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await Promise.all([attacker.stop(true), service.stop()]);
+  await attacker.stop(true);
 });
 
 beforeEach(async () => {

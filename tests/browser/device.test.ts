@@ -1,22 +1,12 @@
 // The device page: what it shows before a decision, and that it reports on that very device afterwards, whatever else
 // happens. What its polls make of the security log: packages/dashboard/src/device/approval-status.test.ts.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { changesBy, giveSession, phone, signedIn, signInByCode } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 interface Device {
   readonly device_code: string;
@@ -133,7 +123,7 @@ test.each([
 test('the code of a device counts down, and the page says when it has expired', async () => {
   const page = await newPage();
   await page.clock.install();
-  await signedIn(page, service.url, 'slow@example.com');
+  await signedIn(page, service.url, 'slow-device@example.com');
   const device = await startDevice();
   await page.goto(device.verification_uri_complete);
   await page

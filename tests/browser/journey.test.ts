@@ -1,20 +1,10 @@
 // The main journeys, in a real browser against the real service.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { codeIn, linkIn, linkTokenIn, mailTo, request } from '../support/http.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
+import { codeIn, mailTo, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 
 /** As Japanese keyboards write it. */
 const fullWidth = (text: string) =>
@@ -47,30 +37,6 @@ test('a user signs in with the emailed code, and scripts cannot read the credent
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(
     'lk_',
   );
-});
-
-test('the emailed link signs in with one click in the browser that requested it', async () => {
-  const page = await newPage();
-  await page.goto(`${service.url}/login`);
-  await requestEmail(page, 'link@example.com');
-  await page.goto(linkIn(await mailTo(service.url, 'link@example.com')));
-  await page.getByRole('button', { name: 'Sign in as link@example.com' }).click();
-  await page.waitForURL(`${service.url}/account`);
-});
-
-test('in another browser the emailed link asks for the address, and a wrong one does not spend it', async () => {
-  await request(service.url, 'POST', '/magic_link', { json: { email: 'other@example.com' } });
-  const mail = await mailTo(service.url, 'other@example.com');
-  const page = await newPage();
-  await page.goto(linkIn(mail));
-  await page.getByLabel('Email address').fill('stranger@example.com');
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByRole('alert').waitFor();
-  await page.getByLabel('Email address').fill('Other@Example.com');
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.waitForURL(`${service.url}/account`);
-  const again = { json: { token: linkTokenIn(mail) } };
-  expect((await request(service.url, 'POST', '/magic_link/verify', again)).body.error).toBe('invalid_grant');
 });
 
 test('a device sign-in is compared by its code, approved in the browser and completed by the device', async () => {

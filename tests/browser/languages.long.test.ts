@@ -1,6 +1,6 @@
 // Pages in every language: that they fit on a small phone, that axe-core finds nothing, and how the language is chosen.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { languages } from '@latchkey/contract/languages';
@@ -10,21 +10,11 @@ import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
 import { mailTexts } from '../../packages/server/src/platform/mail/texts/texts.ts';
 import { newPage } from '../support/browser.ts';
 import { apiAt } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { mainStates } from '../support/page-states/languages.ts';
 import { newAddress, pressed, signedIn, titled } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
-
 const smallPhone = { width: 320, height: 640 };
 
 /**

@@ -1,23 +1,14 @@
 // A page that shows one user, in a browser where another user has signed in since in another tab: the page must neither
 // act on the other user's account nor show any of it.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage, untilIdle } from '../support/browser.ts';
 import { codeIn, denyDevice, loginByMail, mailTo, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { giveSession, signIn, signInByCode } from '../support/people.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
+import { runOperator } from '../support/service.ts';
 
 let people = 0;
 const someone = (name: string) => `${name}-${people++}@example.com`;
@@ -33,14 +24,14 @@ async function signInBeside(page: Page, email: string): Promise<void> {
 /** Gives an account a passkey, a device and more than one page of events. */
 async function fill(email: string, terminal: string): Promise<string> {
   const token = await bearer(email);
-  const options = (await request(service.url, 'POST', '/passkey/register/challenge', { token })).body;
-  const made = createAuthenticator({ origin: service.url }).create(options);
-  const json = { ...made, name: `key of ${email}` };
-  expect((await request(service.url, 'POST', '/passkey/register', { token, json })).status).toBe(201);
   const device = (await request(service.url, 'POST', '/device', { json: { device_name: terminal } })).body;
   const { user_code, device_code } = device;
   await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
   expect((await request(service.url, 'POST', '/token', { json: { device_code } })).status).toBe(200);
+  const options = (await request(service.url, 'POST', '/passkey/register/challenge', { token })).body;
+  const made = createAuthenticator({ origin: service.url }).create(options);
+  const json = { ...made, name: `key of ${email}` };
+  expect((await request(service.url, 'POST', '/passkey/register', { token, json })).status).toBe(201);
   for (let n = 0; n < 12; n++) await denyDevice(service.url, token);
   return token;
 }
@@ -271,19 +262,5 @@ test('a device that one user reviews is neither looked up, approved nor denied a
   expect(await poll()).toBe('authorization_pending');
   await otherUserDialog(review).getByRole('button', { name: 'Reload page' }).click();
   await review.getByText(`Signed in as ${since}`).waitFor();
-  await page.context().close();
-});
-
-test("a page that waits for a device does not mistake another user's session for it", async () => {
-  const device = (await request(service.url, 'POST', '/device')).body;
-  const [waiting, since] = [someone('waiting'), someone('since')];
-  const page = await newPage();
-  await giveSession(page, service.url, waiting);
-  await page.goto(device.verification_uri_complete);
-  await press(page, 'Approve');
-  await page.getByText('Waiting for your device').waitFor();
-  await signInBeside(page, since);
-  await fill(since, 'device of the other');
-  await page.getByText("This page can't tell whether your device signed in").waitFor();
   await page.context().close();
 });

@@ -1,21 +1,11 @@
 // From a device code to the sign-in page and back, with every sign-in method, on a phone.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { codeIn, linkTokenIn, mailTo, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { giveAuthenticator, phone, signedIn, startDevice } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 const tap = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).tap();
 
@@ -84,7 +74,7 @@ test.each(methods.map((method) => [method.name, method] as const))(
     await page.reload();
     await question(page).waitFor();
     expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
-    await tap(page, 'Approve');
+    await page.locator('#approve').tap();
     await page.getByRole('heading', { name: 'Approved' }).waitFor();
     const { device_code } = device;
     expect((await request(service.url, 'POST', '/token', { json: { device_code } })).status).toBe(200);

@@ -1,19 +1,9 @@
 // Pages with the display settings of a browser: forced colors and large text.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
+import { service } from '../support/page-service.ts';
 import { signedIn, startDevice } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 test('with forced colors, warnings and messages keep a visible border', async () => {
   const page = await newPage({ forcedColors: 'active' });

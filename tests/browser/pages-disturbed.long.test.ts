@@ -1,11 +1,12 @@
 // Disturbances on the account and device pages: clicking twice, losing the connection, reloading, going back, and
 // continuing after the session has ended.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import {
   button,
   changesBy,
@@ -15,17 +16,6 @@ import {
   startDevice,
   titled,
 } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 const newAddress = () => `${crypto.randomUUID()}@example.com`;
 const unreachable = (page: Page) => page.getByRole('alert').getByText("Couldn't reach Latchkey").first();
@@ -147,11 +137,19 @@ const actions: Action[] = [
   },
 ];
 
-/** The account page of a user with one passkey and one other session. */
-async function openAccount(screen: BrowserContextOptions = phone): Promise<{ page: Page; token: string }> {
+/** The account page of a user with one passkey, one other session and some devices. */
+async function openAccount(
+  screen: BrowserContextOptions = phone,
+  devices = 0,
+): Promise<{ page: Page; token: string }> {
   const page = await newPage(screen);
   await giveAuthenticator(page);
   const token = await signedIn(page, service.url, newAddress());
+  for (let count = 0; count < devices; count++) {
+    const { user_code, device_code } = await startDevice(service.url);
+    await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
+    await request(service.url, 'POST', '/token', { json: { device_code } });
+  }
   await addPasskey(token);
   await page.goto(`${service.url}/account`);
   await sessions(page).nth(1).waitFor();
@@ -228,13 +226,7 @@ test('after the session has ended, every action opens a dialog to sign in again 
 });
 
 test('the second click of a slow double click does not sign out the session that moved under the pointer', async () => {
-  const { page, token } = await openAccount({});
-  for (let count = 0; count < 3; count++) {
-    const { user_code, device_code } = await startDevice(service.url);
-    await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
-    await request(service.url, 'POST', '/token', { json: { device_code } });
-  }
-  await page.reload();
+  const { page } = await openAccount({}, 3);
   await sessions(page).nth(4).waitFor();
   await button(page, 'End session').first().click();
   await sessions(page).nth(4).waitFor({ state: 'detached' });

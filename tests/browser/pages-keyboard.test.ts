@@ -1,24 +1,14 @@
 // Keyboard-only journeys: every step is reached by Tab, activated by Enter or Space, and leaves the focus where the
 // user continues.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { codeIn, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { giveAuthenticator, linkTo, signedIn, startDevice, tabTo } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
 import { focusIn } from '../support/tree.ts';
 import { until } from '../support/until.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 const newAddress = () => `${crypto.randomUUID()}@example.com`;
 
@@ -228,7 +218,7 @@ test('a signed-in keyboard user continues from the sign-in page or switches acco
 });
 
 test('a keyboard user cancels deleting the account, then deletes it', async () => {
-  const { page } = await openAccount();
+  const { page, token } = await openAccount();
   await tabTo(page, 'Delete account');
   await page.keyboard.press('Enter');
   await focusGoesTo(page, 'heading "Delete account?"');
@@ -238,5 +228,6 @@ test('a keyboard user cancels deleting the account, then deletes it', async () =
   await tabTo(page, 'Permanently delete account');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login$/);
+  expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
   await page.context().close();
 });

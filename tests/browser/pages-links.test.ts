@@ -1,10 +1,11 @@
 // The pages behind emailed links, when people reload, go back, click twice, use two tabs, lose the connection or block
 // cookies.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import {
   button,
   changesBy,
@@ -18,17 +19,6 @@ import {
   startDevice,
   titled,
 } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 interface Question {
   readonly path: string;

@@ -1,9 +1,10 @@
 // The sign-in page, when people reload, go back, click twice, use two tabs, lose the connection or block cookies.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage, pauseClock } from '../support/browser.ts';
 import { codeIn, mailTo } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import {
   button,
   changesBy,
@@ -18,17 +19,6 @@ import {
   signInLink,
   titled,
 } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 const codeFor = async (email: string, seen = 0) => codeIn(await mailTo(service.url, email, seen));
 

@@ -1,24 +1,14 @@
 // Passkeys on the pages, in a real browser with a virtual authenticator against the real service.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CDPSession, Page } from 'playwright-core';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, mailTo } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { newAddress } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 const emailButton = 'Email me a link';
 const passkeyButton = 'Sign in with a passkey';

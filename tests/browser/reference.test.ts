@@ -1,15 +1,9 @@
 // The API reference in a real browser: copying and navigation, with and without its script.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { BrowserContextOptions } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+import { service } from '../support/page-service.ts';
 
 const sizes = [
   { width: 1280, height: 900 },

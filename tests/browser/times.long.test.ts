@@ -1,22 +1,12 @@
 // Times on pages: as the profile says, else as the browser does.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
+import { service } from '../support/page-service.ts';
 import { giveSession, signIn, startDevice } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service.stop();
-});
 
 const inNewYork = { locale: 'en-US', timezoneId: 'America/New_York' };
 /** As Chromium in New York writes times, and as an Indian who speaks German wants them. */
@@ -97,7 +87,7 @@ test('a time zone with the time of this browser is not named', async () => {
 
 test('the device page follows the profile, and writes other scripts in isolation', async () => {
   const page = await newPage(inNewYork);
-  const email = 'device@example.com';
+  const email = 'device-times@example.com';
   await giveSession(page, service.url, email);
   const { verification_uri_complete: link } = await startDevice(service.url);
   storePreferences(email, 'de', 'Asia/Kolkata');
@@ -118,7 +108,7 @@ test('a stored locale or time zone that the browser does not know breaks nothing
   const page = await newPage(inNewYork);
   const errors: string[] = [];
   page.on('pageerror', (error) => void errors.push(String(error)));
-  const email = 'old@example.com';
+  const email = 'old-times@example.com';
   await signIn(page, service.url, email);
   for (const [locale, zone, pattern] of [
     ['de_CH nonsense', 'Atlantis/Port', american],

@@ -1,21 +1,12 @@
 // Pages while the browser translates them. Chromium's translation replaces each text node by elements of its own, which a page does
 // not know, and does so again whenever a text appears.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { request } from '../support/http.ts';
+import { service } from '../support/page-service.ts';
 import { newAddress, signIn, startDevice } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
-});
-afterAll(async () => {
-  await service.stop();
-});
 
 async function translatedPage(): Promise<Page> {
   const page = await newPage();

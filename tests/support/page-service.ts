@@ -1,0 +1,4 @@
+import { startService } from './service.ts';
+
+/** One service for all page tests of a process, which ends it. Each test has accounts of its own. */
+export const service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
