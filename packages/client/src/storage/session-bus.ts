@@ -126,8 +126,9 @@ async function openConnection(socket: Socket): Promise<BusCall> {
       const message = await received.message();
       // Signals, and calls by others, are of no interest.
       if (message.replyTo !== own) continue;
-      if (message.type === 3) throw new BusError(message.error, String(message.body[0] ?? message.error));
-      return message.body;
+      const answer = message.body();
+      if (message.type === 3) throw new BusError(message.error, String(answer[0] ?? message.error));
+      return answer;
     }
   };
   await call(bus, '/org/freedesktop/DBus', `${bus}.Hello`);
@@ -140,7 +141,8 @@ interface BusMessage {
   readonly replyTo: number | undefined;
   readonly member: string;
   readonly error: string;
-  readonly body: readonly BusValue[];
+  /** Messages that nobody asked for may have values of other types than answers of a keychain. */
+  readonly body: () => readonly BusValue[];
 }
 
 /** What arrives on a socket, one line or message at a time. @internal */
@@ -232,7 +234,7 @@ function decodeMessage(bytes: Buffer): BusMessage {
     replyTo: field.get(5) as number | undefined,
     member: String(field.get(3) ?? ''),
     error: String(field.get(4) ?? ''),
-    body: reader.all(String(field.get(8) ?? '')),
+    body: () => reader.all(String(field.get(8) ?? '')),
   };
 }
 
@@ -255,7 +257,7 @@ function firstType(signature: string): string {
   return signature;
 }
 
-const boundaries: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, '(': 8, '{': 8, x: 8, t: 8, d: 8 };
+const boundaries: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, '(': 8, '{': 8 };
 const boundaryOf = (type: string): number => boundaries[type[0]!] ?? 4;
 
 class Writer {
@@ -376,13 +378,7 @@ class Reader {
       case 'b':
         return this.#number() !== 0;
       case 'u':
-      case 'i':
-      case 'h':
         return this.#number();
-      case 'x':
-      case 't':
-      case 'd':
-        return this.#take(8);
       case 's':
       case 'o':
         return this.#text(this.#number());
