@@ -212,6 +212,18 @@ export const serverMetadata = model('ServerMetadata', 'RFC 8414 section 2', {
     'How clients of the revocation endpoint identify themselves.',
     'none',
   ),
+  token_endpoint_auth_signing_alg_values_supported: strings(
+    'The algorithms of `private_key_jwt`.',
+    'RS256',
+    'ES256',
+    'EdDSA',
+  ).optional(),
+  revocation_endpoint_auth_signing_alg_values_supported: strings(
+    'The algorithms of `private_key_jwt` at the revocation endpoint.',
+    'RS256',
+    'ES256',
+    'EdDSA',
+  ).optional(),
   introspection_endpoint_auth_methods_supported: strings(
     'How services identify themselves.',
     'client_secret_basic',

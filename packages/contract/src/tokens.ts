@@ -87,10 +87,23 @@ const field = (description: string, example: string) =>
 const secretField = (description: string, example: string) =>
   described(secret(fieldLimits.bodyBytes).optional(), description, example);
 
+/** How a client authenticates that signs its requests. @see RFC 7523 section 2.2 */
+const assertionFields = {
+  client_assertion: secretField(
+    'A JWT that the client signed, if the document at its client_id says `private_key_jwt`.',
+    examples.idToken,
+  ),
+  client_assertion_type: field(
+    'Required with client_assertion.',
+    'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+  ),
+};
+
 /** How a client authenticates. Its key may also come by HTTP Basic. @see RFC 6749 section 2.3.1 */
 const clientFields = {
   client_id: field('The client_id. Required for public clients.', examples.serviceId),
   client_secret: secretField('The secret of a service key, instead of HTTP Basic.', 'lk_sk_…'),
+  ...assertionFields,
 };
 
 /** What the user read on the page after approving. */
@@ -254,4 +267,6 @@ export const revokeForm = z.object({
     examples.refreshToken,
   ),
   token_type_hint: tokenTypeHint,
+  client_id: clientFields.client_id,
+  ...assertionFields,
 });

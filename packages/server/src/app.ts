@@ -182,8 +182,9 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   const heldPolls = openHeldPolls(ctx);
   const signingKeys = openSigningKeys(ctx);
   const addIdentityToken = identityTokens(ctx, signingKeys);
+  const clients = openClients(ctx);
   const authorizing = {
-    clients: openClients(ctx),
+    clients,
     userOfIdToken: async (token: string) => (await readIdentityToken(ctx, signingKeys, token))?.userId,
   };
   const grants = {
@@ -194,7 +195,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     [clientCredentialsGrantType]: clientCredentialsGrant,
     [federationGrantType]: federationGrant(openIssuers(ctx)),
   };
-  tokenRoutes(api, ctx, grants, noticingReplays(ctx));
+  tokenRoutes(api, ctx, grants, clients.identify, noticingReplays(ctx));
   authorizeRoutes(api, ctx, authorizing);
   deviceRoutes(api, ctx, heldPolls);
   magicLinkRoutes(api, ctx);
@@ -204,6 +205,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
     withdrawApproval,
     cancelDeviceCode: (code, client) => cancelDeviceAuthorization(ctx, heldPolls, code, client),
     revokeCode,
+    identifyClient: clients.identify,
   });
   accountRoutes(api, ctx);
   emailChangeRoutes(api, ctx);

@@ -21,6 +21,10 @@ export const sessionEndpoints = {
       'With a form-encoded body, this is the OAuth revocation endpoint (RFC 7009), which responds with 200.',
     form: revokeForm,
     formStatus: 200,
+    errors: {
+      invalid_client: 'The client signs its requests, and this one has no valid client_assertion.',
+      rate_limited: true,
+    },
   }),
   logout: define({
     ...revoking,

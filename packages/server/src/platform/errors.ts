@@ -2,7 +2,7 @@ import { type ErrorBody, type ErrorCode, errorStatus } from '@latchkey/contract/
 import { organizationSlugRule } from '@latchkey/contract/organizations';
 
 /** Why the service cannot answer. */
-type UnavailableDetail = 'draining' | 'limiter_unavailable' | 'store_unavailable';
+type UnavailableDetail = 'client_unavailable' | 'draining' | 'limiter_unavailable' | 'store_unavailable';
 
 /**
  * The reason for an error, in one word: that of a capability, or the name of a rate limit. It goes into the log and never into the

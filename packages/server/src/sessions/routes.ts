@@ -8,6 +8,7 @@ import {
   refuseAuthorizationDetails,
   requireParameter,
 } from '../platform/token-endpoint/grants.ts';
+import type { Clients } from '../services/clients/clients.ts';
 import {
   type CancelDeviceCode,
   endSession,
@@ -38,12 +39,14 @@ interface Transitions {
   readonly cancelDeviceCode: CancelDeviceCode;
   /** Spends an authorization code; ignores any other string. */
   readonly revokeCode: (ctx: Context, token: string) => Promise<void>;
+  /** Authenticates a client that signs its requests. */
+  readonly identifyClient: Clients['identify'];
 }
 
 export function sessionRoutes(
   api: Api,
   ctx: Context,
-  { revokeAllSessions, withdrawApproval, cancelDeviceCode, revokeCode }: Transitions,
+  { revokeAllSessions, withdrawApproval, cancelDeviceCode, revokeCode, identifyClient }: Transitions,
 ): void {
   /** Revokes the caller's session with `scope=session`, all sessions of the user without it. */
   const signOut = async ({ caller, query, body, client }: Omit<Call<typeof endpoints.logout>, 'params'>) => {
@@ -52,7 +55,8 @@ export function sessionRoutes(
     else await revokeAllSessions(ctx, caller.userId, { sessionId: caller.sessionId, client });
     return { cookie: 'clear' as const };
   };
-  api.on(endpoints.revoke, signOut, async ({ body, client }) => {
+  api.on(endpoints.revoke, signOut, async (call) => {
+    const { body, client } = await identifyClient(call);
     await revokeByToken(ctx, body.token, client, cancelDeviceCode);
     await revokeCode(ctx, body.token);
     return {};

@@ -272,8 +272,9 @@ function errorResponses(endpoint: Endpoint): Operation['responses'] {
     ...commonErrors,
   ]);
   const byStatus = Map.groupBy(codes, (code): number => errorStatus[code]);
-  // A service key that came in the form. @see RFC 6749 section 5.2
-  const keyInForm: ErrorCode[] = endpoint.takesServiceKey && endpoint.form ? ['invalid_client'] : [];
+  // What proves a client came in the form. @see RFC 6749 section 5.2
+  const keyInForm: ErrorCode[] =
+    endpoint.form && 'invalid_client' in endpoint.errors ? ['invalid_client'] : [];
   const preferenceHeaders = preferenceHeadersOf(endpoint);
   return Object.fromEntries(
     [...byStatus].map(([status, found]) => {

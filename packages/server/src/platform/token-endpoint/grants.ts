@@ -95,14 +95,28 @@ interface Grants extends Readonly<Record<GrantType, Grant>> {
   readonly [refreshGrantType]: Grant<TokenSet>;
 }
 
+/** Authenticates a client that signs its requests. */
+type IdentifyClient = <Call extends GrantCall>(call: Call) => Promise<Call>;
+
 /** The token endpoint takes every grant as a form, and a device code also as JSON. `/refresh` takes refresh tokens, as both. */
-export function tokenRoutes(api: Api, ctx: Context, grants: Grants, around: Around): void {
+export function tokenRoutes(
+  api: Api,
+  ctx: Context,
+  grants: Grants,
+  identify: IdentifyClient,
+  around: Around,
+): void {
   const { [deviceCodeGrantType]: deviceCode, [refreshGrantType]: refresh } = grants;
-  api.on(endpoints.issueToken, (call) => deviceCode.redeem(ctx, call), redeemForm(ctx, grants), around);
+  api.on(
+    endpoints.issueToken,
+    (call) => deviceCode.redeem(ctx, call),
+    redeemForm(ctx, grants, identify),
+    around,
+  );
   api.on(
     endpoints.refresh,
-    (call) => refresh.redeem(ctx, call),
-    redeemForm(ctx, { [refreshGrantType]: refresh }),
+    async (call) => refresh.redeem(ctx, await identify(call)),
+    redeemForm(ctx, { [refreshGrantType]: refresh }, identify),
     around,
   );
 }
@@ -115,6 +129,7 @@ export function tokenRoutes(api: Api, ctx: Context, grants: Grants, around: Arou
 function redeemForm<Tokens extends TokenSet | IssuedToken>(
   ctx: Context,
   grants: Readonly<Partial<Record<GrantType, Grant<Tokens>>>>,
+  identify: IdentifyClient,
 ) {
   const byType = new Map(Object.entries(grants));
   return async (
@@ -124,7 +139,7 @@ function redeemForm<Tokens extends TokenSet | IssuedToken>(
     if (!grant) throw new AuthError('unsupported_grant_type', 'grant_type: not supported by this endpoint');
     const authorization = clientAuthorization(call);
     try {
-      return await grant.redeem(ctx, { ...call, authorization, isForm: true });
+      return await grant.redeem(ctx, await identify({ ...call, authorization, isForm: true }));
     } catch (error) {
       // The key came in the body. @see RFC 6749 section 5.2
       if (

@@ -4,11 +4,13 @@
 import type { Context } from '../../platform/context.ts';
 import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { FetchError, fetchDocument } from '../../platform/outgoing/fetch-document.ts';
+import { type FetchedKeys, openKeySet, type VerifySignature } from '../../platform/outgoing/key-set.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { allowsRedirect, isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
 import { authenticateService, findServiceClient } from '../service-keys/service-keys.ts';
-import { type DescribedClient, keptSeconds, parseClientUrl, readClientDocument } from './document.ts';
+import { type ClientRequest, identifyClient, type KnownClient } from './assertions.ts';
+import { clientKeys, keptSeconds, parseClientUrl, readClientDocument } from './document.ts';
 
 /** The client_id of the command line. */
 export const commandLineId = 'latchkey-cli';
@@ -42,7 +44,7 @@ const documentTimeoutMs = 3_000;
 const maxKeptDocuments = 1_000;
 
 interface KeptDocument {
-  readonly described: Promise<DescribedClient | undefined>;
+  readonly described: Promise<KnownClient | undefined>;
   /** In milliseconds since 1970; infinite while it is being fetched. */
   until: number;
 }
@@ -59,7 +61,7 @@ export function openClients(ctx: Context) {
   };
 
   /** Requests at the same time share one fetch. A failure is not kept. */
-  const describe = async (url: URL, requestedBy: ClientInfo): Promise<DescribedClient | undefined> => {
+  const describe = async (url: URL, requestedBy: ClientInfo): Promise<KnownClient | undefined> => {
     if (!fresh(url)) await ctx.limiter.take(byClient('client_documents', requestedBy));
     return (fresh(url) ?? fetchAndKeep(url)).described;
   };
@@ -68,7 +70,7 @@ export function openClients(ctx: Context) {
     const described = fetchDescription(ctx, url).then((fetched) => {
       document.until = fetched ? ctx.clock() + fetched.keptSeconds * 1000 : 0;
       if (!fetched && kept.get(url.href) === document) kept.delete(url.href);
-      return fetched?.client;
+      return fetched && { ...fetched.published, verify: verifierOf(ctx, url, fetched) };
     });
     const document: KeptDocument = { described, until: Number.POSITIVE_INFINITY };
     kept.delete(url.href);
@@ -88,29 +90,67 @@ export function openClients(ctx: Context) {
       return (
         described && {
           ...described,
-          ...{ id: clientId, kind: 'external', host: url.host, isPublic: true, isTrusted: false },
+          ...{
+            id: clientId,
+            kind: 'external',
+            host: url.host,
+            isPublic: !described.verify,
+            isTrusted: false,
+          },
         }
       );
     },
+
+    /** The request, with the `client_id` that its assertion proves. @throws {AuthError} as `identifyClient` */
+    identify: <Request extends ClientRequest>(request: Request): Promise<Request> =>
+      identifyClient(ctx, describe, request),
   };
 }
 
-/** Undefined if there is no usable document. */
-async function fetchDescription(ctx: Context, url: URL) {
+/** Fetches what a client publishes, and how long that is kept, in seconds; undefined if it cannot be used. */
+async function fetchPublished<Published>(
+  ctx: Context,
+  url: URL,
+  read: (json: unknown) => Published | undefined,
+): Promise<{ readonly published: Published; readonly keptSeconds: number } | undefined> {
   try {
     const { json, headers } = await fetchDocument(url, {
       maxBytes: maxDocumentBytes,
       timeoutMs: documentTimeoutMs,
       allowLoopback: ctx.config.isLocal,
     });
-    const client = readClientDocument(url, json);
-    if (!client) throw new FetchError('it does not describe a client that we take');
-    return { client, keptSeconds: keptSeconds(headers, ctx.clock()) };
+    const published = read(json);
+    if (!published) throw new FetchError('it does not describe a client that we take');
+    return { published, keptSeconds: keptSeconds(headers, ctx.clock()) };
   } catch (error) {
     const reason = error instanceof FetchError ? error.message : 'it failed';
     ctx.log.warn({ host: url.host, reason }, 'the document of a client could not be used');
     return undefined;
   }
+}
+
+const fetchDescription = (ctx: Context, url: URL) =>
+  fetchPublished(ctx, url, (json) => readClientDocument(url, json));
+
+/** Keys are kept as long as the document that has or names them. */
+function verifierOf(
+  ctx: Context,
+  url: URL,
+  { published: { signing }, keptSeconds }: NonNullable<Awaited<ReturnType<typeof fetchDescription>>>,
+): VerifySignature | undefined {
+  if (signing === null) return undefined;
+  const fetch = async (): Promise<FetchedKeys | undefined> => {
+    const fetched =
+      'url' in signing
+        ? await fetchPublished(ctx, signing.url, (json) => clientKeys.safeParse(json).data)
+        : await fetchPublished(ctx, url, (json) => {
+            const again = readClientDocument(url, json)?.signing;
+            return again && 'keys' in again ? again.keys : undefined;
+          });
+    return fetched && { keys: fetched.published, keptMs: fetched.keptSeconds * 1000 };
+  };
+  const known = 'keys' in signing ? { keys: signing.keys, keptMs: keptSeconds * 1000 } : undefined;
+  return openKeySet(ctx.clock, { fetch, keptWithoutSourceMs: 0, failureKeptMs: 0, known });
 }
 
 /** How a client says who it is at the token endpoint. */

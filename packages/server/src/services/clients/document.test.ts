@@ -103,6 +103,7 @@ describe('the document of an external client', () => {
     expect(readClientDocument(url, { ...good, redirect_uris, token_endpoint_auth_method: 'none' })).toEqual({
       name: 'App',
       redirectUris: ['http://127.0.0.1/cb', 'https://app.example/cb'],
+      signing: null,
     });
   });
   test('without a name, or with one that cannot be shown, the host is the name', () => {
@@ -113,7 +114,6 @@ describe('the document of an external client', () => {
     { client_id: 'https://app.example/other' },
     { client_id: undefined },
     { token_endpoint_auth_method: 'client_secret_basic' },
-    { token_endpoint_auth_method: 'private_key_jwt' },
     { client_secret: 'secret' },
     { client_secret: null },
     { client_secret_expires_at: 0 },
@@ -124,8 +124,81 @@ describe('the document of an external client', () => {
     test(`${JSON.stringify(changed)} is not taken`, () => {
       expect(readClientDocument(url, { ...good, ...changed })).toBeUndefined();
     });
+
+  const publicKey = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' };
+  const jwks = { keys: [publicKey] };
+  const jwks_uri = 'https://app.example/keys';
+  const signing = (changed: object) =>
+    readClientDocument(url, { ...good, token_endpoint_auth_method: 'private_key_jwt', ...changed })?.signing;
+  test('of a client that signs its requests has or names its keys', () => {
+    expect(signing({ jwks })).toEqual({ keys: jwks });
+    expect(signing({ jwks: { keys: Array(10).fill(publicKey) } })).toBeDefined();
+    expect(signing({ jwks_uri })).toEqual({ url: new URL(jwks_uri) });
+  });
+  const notSigning: object[] = [
+    ...[{}, { jwks, jwks_uri }, { jwks: null }, { jwks: 'text' }, { jwks: { keys: [] } }],
+    ...[{ jwks: { keys: Array(11).fill(publicKey) } }, { jwks: { keys: [{ kty: 'oct', k: 'secret' }] } }],
+    ...['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth'].map((member) => ({
+      jwks: { keys: [publicKey, { ...publicKey, [member]: 'secret' }] },
+    })),
+    ...[
+      'https://other.example/keys',
+      'http://app.example/keys',
+      'https://app.example:8443/keys',
+      '/keys',
+      5,
+    ].map((uri) => ({ jwks_uri: uri })),
+    { jwks_uri: 'https://a:b@app.example/keys' },
+  ];
+  for (const changed of notSigning)
+    test(`with private_key_jwt, ${JSON.stringify(changed).slice(0, 80)} is not taken`, () => {
+      expect(signing(changed)).toBeUndefined();
+    });
+
   test.each([{ json: null }, { json: [] }, { json: 'text' }])('$json is none', ({ json }) => {
     expect(readClientDocument(url, json)).toBeUndefined();
+  });
+});
+
+describe('documents of clients in use in September 2026', () => {
+  const loopback = ['http://127.0.0.1/callback', 'http://localhost/callback'];
+  const common = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] };
+  const documents = [
+    {
+      client_id: 'https://chatgpt.com/oauth/client.json',
+      client_uri: 'https://chatgpt.com/',
+      redirect_uris: ['https://chatgpt.com/connector_platform_oauth_redirect'],
+      token_endpoint_auth_method: 'private_key_jwt',
+      token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+      client_name: 'ChatGPT',
+      token_endpoint_auth_signing_alg: 'RS256',
+      jwks_uri: 'https://chatgpt.com/oauth/jwks.json',
+    },
+    {
+      client_id: 'https://opencode.ai/oauth/opencode/client.json',
+      client_name: 'opencode',
+      client_uri: 'https://opencode.ai',
+      application_type: 'native',
+      redirect_uris: loopback,
+      token_endpoint_auth_method: 'none',
+      token_endpoint_auth_methods_supported: ['none'],
+    },
+    {
+      client_id: 'https://vscode.dev/oauth/client-metadata.json',
+      client_name: 'Visual Studio Code',
+      application_type: 'native',
+      grant_types: [...common.grant_types, 'urn:ietf:params:oauth:grant-type:device_code'],
+      client_uri: 'https://vscode.dev/product',
+      redirect_uris: ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect'],
+      token_endpoint_auth_method: 'none',
+    },
+  ];
+  test.each(documents)('$client_id is taken', (json) => {
+    expect(readClientDocument(new URL(json.client_id), { ...common, ...json })).toEqual({
+      name: json.client_name,
+      redirectUris: json.redirect_uris,
+      signing: 'jwks_uri' in json ? { url: new URL(json.jwks_uri as string) } : null,
+    });
   });
 });
 

@@ -4,13 +4,16 @@ import type { KeyTrust } from '@latchkey/contract/keys';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { AuthError, type ErrorDetail, invalidGrant } from '../../platform/errors.ts';
+import { assertionError, readClaims } from '../../platform/values/assertion.ts';
 import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordRefusedKey } from '../keys/keys.ts';
 import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
 import { findTrustingKey, type RunSubject } from '../runs/subject.ts';
-import { assertionError, readClaims } from './assertion.ts';
 import type { Issuers } from './issuers.ts';
 import { untrustedClaim } from './trust.ts';
+
+/** The longest time for which an issuer may issue a token. */
+const maxLifetimeSeconds = 86_400;
 
 /**
  * The key that trusts the claims of an issuer's token, which is to stand for it. The caller learns nothing about what is wrong with token, key or issuer; the
@@ -40,7 +43,7 @@ export async function redeemAssertion(
   const verified = await issuers.verify(issuer, assertion);
   if (verified !== 'valid') throw refuse(verified === 'invalid' ? 'signature' : 'issuer_unavailable');
   const error =
-    assertionError(claims, { audience: ctx.config.baseUrl, now: ctx.clock() }) ??
+    assertionError(claims, { audiences: [ctx.config.baseUrl], now: ctx.clock(), maxLifetimeSeconds }) ??
     trustedClaimError(trust, claims);
   if (error) {
     await recordRefusedKey(ctx, { client, session: subject.session, issuer, claim: error.claim });

@@ -9,6 +9,7 @@ import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import type { Handler } from '../../platform/http/routing.ts';
 import { serveStaticPath } from '../../platform/http/static-path.ts';
+import { assertionAlgorithms } from '../../platform/outgoing/key-set.ts';
 import {
   identityAlgorithm,
   keySetMaxAgeSeconds,
@@ -29,6 +30,7 @@ const serverMetadata = (config: Config): ServerMetadata => {
     ...(deviceLogin === 'off' ? [deviceCodeGrantType] : []),
     ...(trustedIssuers.length === 0 ? [federationGrantType] : []),
   ];
+  const signing = clientHosts.length === 0 ? [] : ['private_key_jwt'];
   return {
     issuer: baseUrl,
     authorization_endpoint: `${baseUrl}/authorize`,
@@ -48,8 +50,14 @@ const serverMetadata = (config: Config): ServerMetadata => {
     code_challenge_methods_supported: [codeChallengeMethod],
     authorization_response_iss_parameter_supported: true,
     ...(clientHosts.length === 0 ? {} : { client_id_metadata_document_supported: true }),
-    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
-    revocation_endpoint_auth_methods_supported: ['none'],
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post', ...signing],
+    revocation_endpoint_auth_methods_supported: ['none', ...signing],
+    ...(signing.length === 0
+      ? {}
+      : {
+          token_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
+          revocation_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
+        }),
     introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
     introspection_signing_alg_values_supported: [signingAlgorithm],
     subject_types_supported: ['public'],

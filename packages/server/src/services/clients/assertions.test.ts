@@ -1,0 +1,302 @@
+// Clients that describe themselves and sign their requests to the token endpoint.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { SignJWT, UnsecuredJWT } from 'jose';
+import * as openid from 'openid-client';
+import { type Ask, openApp, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import {
+  asBrowser,
+  codeFor,
+  redeem,
+  redirectUri,
+  requestOf,
+  responseIn,
+} from '../../../../../tests/support/authorize.ts';
+import { newSigningKey } from '../../../../../tests/support/issuer.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+
+const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+const tokenPath = '/api/v1/auth/token';
+
+type SigningKey = Awaited<ReturnType<typeof newSigningKey>>;
+
+let t: TestApp;
+let ada: Tokens;
+let server: ReturnType<typeof Bun.serve>;
+/** What the host of the client answers, by path, and how often it was asked. */
+let published: Record<string, unknown>;
+let asked: Record<string, number>;
+let key: SigningKey;
+let clientId: string;
+
+const publish = (keys: readonly SigningKey[], byUri: boolean, changed: object = {}) => {
+  const jwks = { keys: keys.map(({ publicJwk }) => publicJwk) };
+  published['/client'] = {
+    client_id: clientId,
+    redirect_uris: [redirectUri],
+    token_endpoint_auth_method: 'private_key_jwt',
+    ...(byUri ? { jwks_uri: `${new URL(clientId).origin}/jwks` } : { jwks }),
+    ...changed,
+  };
+  if (byUri) published['/jwks'] = jwks;
+};
+
+beforeEach(async () => {
+  [published, asked] = [{}, {}];
+  server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url }) => {
+      const { pathname } = new URL(url);
+      asked[pathname] = (asked[pathname] ?? 0) + 1;
+      const json = published[pathname];
+      return json === undefined ? new Response(null, { status: 503 }) : Response.json(json);
+    },
+  });
+  clientId = `http://127.0.0.1:${server.port}/client`;
+  t = await openApp('sqlite', { settings: { LATCHKEY_CLIENT_HOSTS: `127.0.0.1:${server.port}` } });
+  ada = await t.login();
+  key = await newSigningKey();
+});
+
+afterEach(async () => {
+  await t.close();
+  await server.stop(true);
+});
+
+interface Signing {
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly key?: SigningKey;
+  readonly header?: Readonly<Record<string, unknown>>;
+}
+
+const claimsNow = (changed: Readonly<Record<string, unknown>> = {}) => {
+  const now = Math.floor(t.ctx.clock() / 1000);
+  const { baseUrl } = t.ctx.config;
+  return { iss: clientId, sub: clientId, aud: baseUrl, exp: now + 60, iat: now, jti: 'once', ...changed };
+};
+
+const assertionOf = ({ claims = {}, key: by = key, header = {} }: Signing = {}): Promise<string> =>
+  new SignJWT(claimsNow(claims))
+    .setProtectedHeader({ alg: by.alg, kid: by.kid, ...header })
+    .sign(by.privateKey);
+
+const proof = async (how?: Signing) => ({
+  client_id: clientId,
+  client_assertion_type: assertionType,
+  client_assertion: await assertionOf(how),
+});
+
+const newCode = () => codeFor(t, ada, requestOf(clientId));
+
+const form = (path: string, fields: Record<string, string>, ask: Ask = {}) =>
+  t.ask('POST', path, { ...ask, form: fields });
+
+const refresh = (refresh_token: string, fields: Record<string, string> = {}, path = '/token') =>
+  form(path, { grant_type: 'refresh_token', refresh_token, ...fields });
+
+const outcome = ({ status, body }: { status: number; body: { error?: string } }) =>
+  [status, body?.error ?? ''].join(' ').trim();
+
+describe.each([
+  ['jwks', false],
+  ['jwks_uri', true],
+] as const)('a client with %s', (_, byUri) => {
+  test.each(['RS256', 'ES256', 'EdDSA'])('signs its requests with %s', async (alg) => {
+    key = await newSigningKey(alg);
+    publish([await newSigningKey(), key], byUri);
+    const code = await newCode();
+    const tokens = await redeem(t, code, await proof());
+    expect(outcome(tokens)).toBe('200');
+    const first = await refresh(tokens.body.refresh_token, await proof());
+    expect(outcome(first)).toBe('200');
+    // Its id may be in the assertion alone.
+    const { client_id: _, ...unnamed } = await proof();
+    const second = await refresh(first.body.refresh_token, unnamed, '/refresh');
+    expect(outcome(second)).toBe('200');
+    expect(outcome(await form('/revoke', { token: second.body.refresh_token, ...(await proof()) }))).toBe(
+      '200',
+    );
+    expect(outcome(await refresh(second.body.refresh_token, await proof()))).toBe('400 invalid_grant');
+  });
+
+  test('changes its keys: an unknown one is asked for at once, and then at most once a minute', async () => {
+    publish([key], byUri);
+    expect(outcome(await redeem(t, await newCode(), await proof()))).toBe('200');
+    const path = byUri ? '/jwks' : '/client';
+    const before = asked[path]!;
+    const old = key;
+    key = await newSigningKey();
+    publish([key], byUri);
+    expect(outcome(await redeem(t, await newCode(), await proof()))).toBe('200');
+    expect(asked[path]).toBe(before + 1);
+    const stranger = await newSigningKey();
+    for (const by of [old, stranger, stranger])
+      expect(outcome(await redeem(t, await newCode(), await proof({ key: by })))).toBe('400 invalid_client');
+    expect(asked[path]).toBe(before + 1);
+    t.pass(60);
+    key = await newSigningKey();
+    publish([key], byUri);
+    ada = await t.login();
+    expect(outcome(await redeem(t, await newCode(), await proof()))).toBe('200');
+    expect(asked[path]).toBe(before + 2);
+  });
+});
+
+test('an Ed25519 key is good under either name, and without a kid any key that fits is tried', async () => {
+  key = await newSigningKey('EdDSA');
+  const others = [await newSigningKey('EdDSA'), await newSigningKey('ES256')];
+  publish([...others, key], false);
+  for (const alg of ['EdDSA', 'Ed25519'])
+    for (const kid of [key.kid, undefined])
+      expect(outcome(await redeem(t, await newCode(), await proof({ header: { alg, kid } })))).toBe('200');
+});
+
+test('without an assertion nothing is spent, at any endpoint and in any dialect', async () => {
+  publish([key], true);
+  const named = { client_id: clientId };
+  const code = await newCode();
+  expect(outcome(await redeem(t, code, named))).toBe('400 invalid_client');
+  const { body: tokens } = await redeem(t, code, await proof());
+  const { refresh_token } = tokens;
+  for (const path of ['/token', '/refresh'])
+    expect(outcome(await refresh(refresh_token, named, path))).toBe('400 invalid_client');
+  expect(outcome(await t.ask('POST', '/refresh', { json: { refresh_token, ...named } }))).toBe(
+    '400 invalid_client',
+  );
+  expect(outcome(await t.ask('POST', '/refresh', { json: { refresh_token } }))).toBe('400 invalid_grant');
+  expect(outcome(await form('/revoke', { token: refresh_token, ...named }))).toBe('400 invalid_client');
+  expect(outcome(await refresh(refresh_token, await proof()))).toBe('200');
+});
+
+test('a wrong assertion is invalid_client and spends nothing', async () => {
+  publish([key], true);
+  const code = await newCode();
+  const { baseUrl } = t.ctx.config;
+  const now = Math.floor(t.ctx.clock() / 1000);
+  const other = await newSigningKey('RS256', key.kid);
+  const wrong: Signing[] = [
+    ...[
+      { iss: 'https://other.example/client' },
+      { sub: 'usr_somebody' },
+      { iss: undefined },
+      { sub: undefined },
+    ],
+    ...[
+      { aud: undefined },
+      { aud: 'https://other.example' },
+      { aud: [baseUrl, 'https://other.example'] },
+      { aud: [] },
+    ],
+    ...[{ exp: undefined }, { exp: now + 362 }, { exp: now - 61 }, { nbf: now + 70 }, { iat: now + 70 }],
+    ...[{ exp: `${now + 60}` }, { iat: 'now' }],
+  ].map((claims) => ({ claims }));
+  for (const how of [...wrong, { key: other }])
+    expect([how, outcome(await redeem(t, code, await proof(how)))]).toEqual([how, '400 invalid_client']);
+  const hs256 = await new SignJWT(claimsNow()).setProtectedHeader({ alg: 'HS256' }).sign(new Uint8Array(32));
+  const unsigned = new UnsecuredJWT(claimsNow()).encode();
+  for (const client_assertion of [hs256, unsigned, 'a.b.c', 'text', `${await assertionOf()}=`])
+    expect(outcome(await redeem(t, code, { ...(await proof()), client_assertion }))).toBe(
+      '400 invalid_client',
+    );
+  // The limits themselves are good, and so is showing it again.
+  for (const claims of [
+    { aud: [baseUrl + tokenPath], exp: now + 300 },
+    { exp: now - 50, iat: undefined, nbf: now },
+  ])
+    for (let times = 0; times < 2; times++)
+      expect(outcome(await redeem(t, await newCode(), await proof({ claims })))).toBe('200');
+  expect(outcome(await redeem(t, code, await proof()))).toBe('200');
+});
+
+test('an assertion beside a service key, of another type or of a client that does not sign is invalid_request', async () => {
+  publish([key], true);
+  const { id, secret, authorization } = await declareService(t.ctx, {
+    name: 'Charts',
+    redirectUris: [redirectUri],
+  });
+  const code = await newCode();
+  const signed = await proof();
+  const { client_assertion: _, ...withoutAssertion } = signed;
+  const { client_assertion_type: __, ...withoutType } = signed;
+  const requests: [Record<string, string>, Ask?][] = [
+    [{ ...signed, client_secret: secret }],
+    [
+      { client_assertion: signed.client_assertion, client_assertion_type: assertionType },
+      { headers: { Authorization: authorization } },
+    ],
+    [withoutAssertion],
+    [withoutType],
+    [{ ...signed, client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer' }],
+    [{ ...signed, client_id: id }],
+    [{ ...signed, client_id: 'latchkey-cli' }],
+  ];
+  for (const [fields, ask] of requests)
+    expect([fields, outcome(await redeem(t, code, fields, ask))]).toEqual([fields, '400 invalid_request']);
+  expect(outcome(await redeem(t, code, signed))).toBe('200');
+  published['/public'] = { client_id: clientId.replace('/client', '/public'), redirect_uris: [redirectUri] };
+  const asPublic = { ...signed, client_id: clientId.replace('/client', '/public') };
+  expect(outcome(await redeem(t, code, asPublic))).toBe('400 invalid_request');
+});
+
+test('while the document or the keys cannot be fetched, nothing is spent', async () => {
+  publish([key], true);
+  const code = await newCode();
+  const { '/client': document, '/jwks': jwks } = published;
+  delete published['/jwks'];
+  expect(outcome(await redeem(t, code, await proof()))).toBe('503 temporarily_unavailable');
+  published['/jwks'] = { keys: [{ ...(await newSigningKey()).publicJwk, d: 'secret' }] };
+  expect(outcome(await redeem(t, code, await proof()))).toBe('503 temporarily_unavailable');
+  published['/jwks'] = jwks;
+  const { body } = await redeem(t, code, await proof());
+  t.pass(301);
+  delete published['/client'];
+  for (const fields of [await proof(), { client_id: clientId }])
+    expect(outcome(await refresh(body.refresh_token, fields))).toBe('503 temporarily_unavailable');
+  published['/client'] = document;
+  expect(outcome(await refresh(body.refresh_token, await proof()))).toBe('200');
+});
+
+test('discovery names the method where hosts are listed, and only there', async () => {
+  const { body } = await t.ask('GET', '.well-known/oauth-authorization-server');
+  const algorithms = ['RS256', 'ES256', 'EdDSA', 'Ed25519'];
+  expect(body.token_endpoint_auth_methods_supported).toContain('private_key_jwt');
+  expect(body.revocation_endpoint_auth_methods_supported).toEqual(['none', 'private_key_jwt']);
+  expect(body.token_endpoint_auth_signing_alg_values_supported).toEqual(algorithms);
+  expect(body.revocation_endpoint_auth_signing_alg_values_supported).toEqual(algorithms);
+  const plain = await openApp('sqlite');
+  const without = (await plain.ask('GET', '.well-known/oauth-authorization-server')).body;
+  expect(without.token_endpoint_auth_methods_supported).not.toContain('private_key_jwt');
+  expect(without.token_endpoint_auth_signing_alg_values_supported).toBeUndefined();
+  await plain.close();
+});
+
+test.each(['RS256', 'ES256', 'EdDSA'])(
+  'openid-client signs in with its own PrivateKeyJwt and %s',
+  async (alg) => {
+    for (let round = 0; round < 2; round++) {
+      // The second round is after a change of keys.
+      key = await newSigningKey(alg);
+      publish([key], true);
+      const { baseUrl } = t.ctx.config;
+      const metadata = { [openid.clockSkew]: Math.round((t.ctx.clock() - Date.now()) / 1000) };
+      const auth = openid.PrivateKeyJwt({ key: key.privateKey, kid: key.kid });
+      const config = await openid.discovery(new URL(baseUrl), clientId, metadata, auth, {
+        execute: [openid.allowInsecureRequests],
+        [openid.customFetch]: (url, init) => t.fetch(url, init as RequestInit),
+      });
+      const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+      const request = requestOf(clientId, {
+        code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+        state: undefined,
+      });
+      const { body } = await asBrowser(t, ada, 'verify', request);
+      const approved = await asBrowser(t, ada, 'approve', { ...request, scope: body.scope });
+      const callback = new URL(`${redirectUri}?${new URLSearchParams(responseIn(approved))}`);
+      const tokens = await openid.authorizationCodeGrant(config, callback, { pkceCodeVerifier });
+      const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token!);
+      await openid.tokenRevocation(config, refreshed.refresh_token!);
+      await expect(openid.refreshTokenGrant(config, refreshed.refresh_token!)).rejects.toThrow();
+    }
+  },
+);
