@@ -40,13 +40,6 @@ interface CodeRequest {
   readonly client: ClientInfo;
 }
 
-/** @throws {AuthError} `invalid_request` if the parameter is missing */
-function required({ body }: CodeRequest, name: keyof GrantParameters): string {
-  const value = body[name];
-  if (value === undefined) throw invalidRequest(`${name}: is missing`);
-  return value;
-}
-
 const refused = invalidGrant('The code is unknown, expired or used, or not for this request.');
 
 /**
@@ -56,13 +49,13 @@ const refused = invalidGrant('The code is unknown, expired or used, or not for t
  * `invalid_grant`, which spends the code
  * @see RFC 6749 section 4.1.3
  */
-export async function redeemCode(ctx: Context, request: CodeRequest): Promise<RedeemedCode> {
+export async function redeemCode(
+  ctx: Context,
+  request: CodeRequest,
+  verifier: string,
+): Promise<RedeemedCode> {
   const { body, client } = request;
   const code = readCode(ctx, body.code, repeatedRequest(request));
-  required(request, 'code');
-  const verifier = required(request, 'code_verifier');
-  if (body.authorization_details !== undefined)
-    throw invalidRequest('authorization_details: is not supported here');
   const clientId = await proveClient(ctx, request);
   if (!code) throw refused('malformed');
 
@@ -70,7 +63,8 @@ export async function redeemCode(ctx: Context, request: CodeRequest): Promise<Re
   if (!row) throw refused(code.handle.value <= ctx.clock() ? 'expired' : 'unknown');
   if (row.spent_at !== null) return repeat(ctx, code, row);
   await requireOwnAccess(ctx.db.read, body, row);
-  if (row.redirect_uri_named === 1) required(request, 'redirect_uri');
+  if (row.redirect_uri_named === 1 && body.redirect_uri === undefined)
+    throw invalidRequest('redirect_uri: is missing');
 
   const isRight =
     clientId === row.client_id &&

@@ -11,7 +11,11 @@ import type { Exchange } from '../../platform/http/exchange.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
 import type { Api, Around } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
-import type { Grant } from '../../platform/token-endpoint/grants.ts';
+import {
+  type Grant,
+  refuseAuthorizationDetails,
+  requireParameter,
+} from '../../platform/token-endpoint/grants.ts';
 import { readClientInfo } from '../../platform/values/client-info.ts';
 import type { AddIdentityToken } from '../../sessions/sessions.ts';
 import {
@@ -29,7 +33,11 @@ import type { ResponseTarget, SentParameters } from './request.ts';
 /** The authorization code grant of the OAuth token endpoint. @see RFC 6749 section 4.1.3 */
 export const authorizationCodeGrant = (addIdentityToken: AddIdentityToken): Grant<TokenSet> => ({
   redeem: async (ctx, call) => {
-    const { tokens, sessionId, nonce, detail } = await redeemCode(ctx, call);
+    const { body } = call;
+    requireParameter(body, 'code');
+    const verifier = requireParameter(body, 'code_verifier');
+    refuseAuthorizationDetails(body);
+    const { tokens, sessionId, nonce, detail } = await redeemCode(ctx, call, verifier);
     return { body: await addIdentityToken(sessionId, tokens, nonce), detail, isOwnCode: true };
   },
 });

@@ -151,17 +151,6 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
       expect(outcome(await poll(device_code, another, once))).toBe('invalid_grant');
   });
 
-  test('parallel wrong codes are no more tries than their intervals allow', async () => {
-    const { device_code, code } = await approved();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => poll(device_code, other(code))));
-    expect(answers.map(outcome).toSorted()).toEqual([
-      'confirmation_required',
-      ...Array.from({ length: 7 }, () => 'slow_down'),
-    ]);
-    app.pass(60);
-    expect(outcome(await poll(device_code, code))).toBe(200);
-  });
-
   test.each([0, 11, 23])(
     'of parallel codes one is looked at, wherever the right one is (%d)',
     async (place) => {
@@ -172,12 +161,6 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
       expect(lookedAt).toHaveLength(1);
     },
   );
-
-  test('parallel right codes start one session', async () => {
-    const { device_code, code } = await approved();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => poll(device_code, code)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-  });
 
   test('a held poll is answered at once, and the next may come after the interval', async () => {
     const { device_code, user_code } = await start();

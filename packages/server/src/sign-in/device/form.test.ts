@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType, tokenSet } from '@latchkey/contract/tokens';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { openApp, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 
 let users = 0;
 const newEmail = () => `user-${users++}@example.com`;
 
-onBothDatabases('form requests to the OAuth endpoints', (open) => {
+describe('form requests to the OAuth endpoints', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    app = await openApp('sqlite');
   });
   afterAll(() => app.close());
 

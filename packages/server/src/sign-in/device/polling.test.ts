@@ -37,14 +37,6 @@ onBothDatabases('polling with a device code', (open, dialect) => {
   const pollAtOnce = (device_code: string, keyOf: (i: number) => string | undefined) =>
     Promise.all(Array.from({ length: 64 }, (_, i) => poll(device_code, keyOf(i), nodes[i % nodes.length])));
 
-  test('a client may poll at once and then at the interval', async () => {
-    const { device_code } = await start();
-    for (let i = 0; i < 20; i++) {
-      expect(outcome(await poll(device_code))).toBe(pending);
-      app.pass(5);
-    }
-  });
-
   test('a poll up to 1 s early is accepted: clocks in virtual machines run fast', async () => {
     const { device_code } = await start();
     for (let i = 0; i < 20; i++) {
@@ -137,13 +129,6 @@ onBothDatabases('polling with a device code', (open, dialect) => {
     expect(countOf(answers, '200')).toBe(64);
     const sets = answers.map(({ body }) => `${body.access_token} ${body.refresh_token}`);
     expect(new Set(sets).size).toBe(1);
-  });
-
-  test('64 concurrent polls with 64 Idempotency-Keys yield one token set', async () => {
-    const { device_code, user_code } = await start();
-    await approve(user_code);
-    const answers = await pollAtOnce(device_code, (i) => `key ${i}`);
-    expect([countOf(answers, '200'), countOf(answers, '400 invalid_grant')]).toEqual([1, 63]);
   });
 
   test('a redeeming poll can be repeated with its Idempotency-Key for 60 s, and not afterwards', async () => {

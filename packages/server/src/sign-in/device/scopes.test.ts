@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { type Answer, openApp, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/ending.ts';
@@ -10,11 +10,11 @@ const tickets = 'https://tickets.example/api';
 const builds = 'https://builds.example/api';
 const twentyOne = Array.from({ length: 21 }, () => 'profile').join(' ');
 
-onBothDatabases('the scope and resource of a device sign-in', (open) => {
+describe('the scope and resource of a device sign-in', () => {
   let app: TestApp;
   let approver: Tokens;
   beforeAll(async () => {
-    app = await open();
+    app = await openApp('sqlite');
     await declareService(app.ctx, {
       name: 'Tickets',
       scopes: [
