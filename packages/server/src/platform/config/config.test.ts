@@ -84,7 +84,7 @@ test('an empty environment gives the defaults', () => {
     runTtlSeconds: 86_400,
     feedWaitSeconds: 1,
     eventRetentionSeconds: 400 * 86_400,
-    approval: 'touch',
+    approval: 'passkey',
   });
 });
 

@@ -5,9 +5,9 @@ import type { Rules } from '../../platform/rate-limits/rules.ts';
 export const passkeySettings = {
   approval: setting(
     'LATCHKEY_APPROVAL',
-    oneOf('touch', 'recent'),
-    'touch',
-    'What approving a device or an application and creating a key take where the account has a passkey: with `touch`, the passkey confirms each of them; with `recent`, a recent sign-in is enough.',
+    oneOf('passkey', 'recent'),
+    'passkey',
+    'What approving a device or an application and creating a key take where the account has a passkey: with `passkey`, that passkey confirms each of them; with `recent`, a recent sign-in is enough.',
   ),
 };
 

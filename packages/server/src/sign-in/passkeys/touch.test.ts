@@ -19,7 +19,7 @@ import { asBrowser, redeem, requestOf } from '../../../../../tests/support/autho
 import { declareService } from '../../../../../tests/support/services.ts';
 import { writeFailedSignIns } from '../failures/failure-queue.ts';
 
-const settings = { LATCHKEY_APPROVAL: 'touch', LATCHKEY_DEVICE_CODE_TTL: '86400' };
+const settings = { LATCHKEY_APPROVAL: 'passkey', LATCHKEY_DEVICE_CODE_TTL: '86400' };
 
 /** One of the things that a touch is for, prepared once and done with or without the response of a passkey. */
 interface Act {
