@@ -46,12 +46,12 @@ export function bodyFields(schema: Schema, options: ListOptions): string {
 /** A list of fields; empty without any. The members of a field are in a list of their own, which opens. */
 export function fieldList(fields: readonly Field[], options: ListOptions): string {
   const { resolve, of } = options;
-  const presence = of === 'request' ? '<em>required</em>' : 'may be absent';
+  const presence = of === 'request' ? ' · <em>required</em>' : ' · may be absent';
   const items = fields.map(({ name, required, schema }) => {
     const own = resolve(schema);
     const inner = fieldList(innerFieldsOf(own, resolve), options);
     const members = `<details><summary>Members of <code>${escapeHtml(name)}</code></summary>${inner}</details>`;
-    return `<li><code>${breakable(escapeHtml(name))}</code> <small>${typeOf(own, resolve)} ${required === (of === 'request') ? presence : ''}</small>
+    return `<li><code>${breakable(escapeHtml(name))}</code> <small>${typeOf(own, resolve)}${required === (of === 'request') ? presence : ''}</small>
 <p>${prose([own.description ?? '', ...limitsOf(own, resolve)].join(' '))}</p>${inner && members}</li>`;
   });
   return items.length === 0 ? '' : `<ul class="fields plain-list">${items.join('')}</ul>`;

@@ -1,8 +1,11 @@
 import { escapeHtml } from '../../values/html.ts';
 
-/** A text in which what is in backticks is code. */
+/** A text in which what is in backticks is code. Names in it can wrap. */
 export const prose = (text: string): string =>
-  escapeHtml(text).replace(/&#96;|`([^`]+)`/g, (_, code: string) => `<code>${breakable(code)}</code>`);
+  escapeHtml(text).replace(
+    /`([^`]+)`/g,
+    (_, code: string) => `<code>${/^\w+$/.test(code) ? breakable(code) : code}</code>`,
+  );
 
 export const paragraphs = (texts: readonly string[]): string =>
   texts.map((text) => `<p>${prose(text)}</p>`).join('\n');
