@@ -24,6 +24,7 @@ import { createMetrics } from '../../packages/server/src/platform/telemetry/metr
 import { systemTimers } from '../../packages/server/src/platform/timers.ts';
 import { rateLimitNames, readConfig } from '../../packages/server/src/settings.ts';
 import { signInFailureReasons } from '../../packages/server/src/sign-in/failures/failures.ts';
+import { type Borrower, borrowPostgres } from './borrowed-postgres.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
 import { newDatabase } from './new-database.ts';
@@ -168,7 +169,25 @@ export async function openApp(
   dialect: Dialect,
   { settings = {}, beside, databaseUrl: given }: AppOptions = {},
 ): Promise<TestApp> {
-  const databaseUrl = given ?? beside?.databaseUrl ?? (await newDatabase(dialect));
+  const own = given ?? beside?.databaseUrl ?? (dialect === 'sqlite' ? await newDatabase(dialect) : undefined);
+  const shared = sharedBy.get(own ?? '') ?? { time: new VirtualTime(startOfTime), mails: new Map() };
+  const { time } = shared;
+  const statements: string[] = [];
+  const logs: string[] = [];
+  const log = createLoggerTo({ write: (line) => void logs.push(line) }, 'info');
+  const use: Borrower = {
+    log,
+    onStatement: (text) => void statements.push(text),
+    timers: { monotonic: time.clock, sleep: systemTimers.sleep },
+  };
+  const {
+    url: databaseUrl,
+    db: opened,
+    share,
+  } = own === undefined
+    ? await borrowPostgres(use, stallProof)
+    : { url: own, db: await openDatabase(own, { ...use, ...stallProof }), share: () => undefined };
+  sharedBy.set(databaseUrl, shared);
   const keys = settings['LATCHKEY_KEYS'] ?? beside?.keys ?? generateKey();
   const config: Config = readConfig({
     LATCHKEY_RATE_LIMITS: 'off',
@@ -176,22 +195,7 @@ export async function openApp(
     ...settings,
     DATABASE_URL: databaseUrl,
   });
-  const statements: string[] = [];
-  const logs: string[] = [];
-  const log = createLoggerTo({ write: (line) => void logs.push(line) }, 'info');
-  const shared = sharedBy.get(databaseUrl) ?? { time: new VirtualTime(startOfTime), mails: new Map() };
-  sharedBy.set(databaseUrl, shared);
-  const { time } = shared;
-  const lockOrder = withLockOrder(
-    time.of(
-      await openDatabase(databaseUrl, {
-        log,
-        onStatement: (text) => void statements.push(text),
-        ...stallProof,
-        timers: { monotonic: time.clock, sleep: systemTimers.sleep },
-      }),
-    ),
-  );
+  const lockOrder = withLockOrder(time.of(opened));
   const { db } = lockOrder;
   let worker: MailWorker | undefined;
   const stop = new AbortController();
@@ -318,7 +322,10 @@ export async function openApp(
     fetch,
     api,
     ctx,
-    databaseUrl,
+    get databaseUrl() {
+      share();
+      return databaseUrl;
+    },
     keys,
     lifecycle,
     statements,

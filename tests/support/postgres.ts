@@ -45,7 +45,7 @@ async function useServer(adminUrl: string): Promise<TestPostgres> {
 async function startCluster(durable: boolean): Promise<TestPostgres> {
   const servers = await createPostgresServers();
   await servers.initialize(dataDirectory);
-  const settings = ['max_connections=200', `fsync=${durable ? 'on' : 'off'}`];
+  const settings = ['max_connections=200', 'autovacuum=off', 'jit=off', `fsync=${durable ? 'on' : 'off'}`];
   const port = await servers.start(dataDirectory, settings);
   const adminUrl = servers.url(port, 'postgres');
   return {
