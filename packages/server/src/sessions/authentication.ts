@@ -40,7 +40,8 @@ export function authenticate(
 ): Promise<Caller> {
   const kind = kindOf(type, value);
   const handle = readHandle(ctx.keys, kind, value);
-  if (!handle) throw malformedCredential;
+  // Rejects rather than throws: some callers handle only the promise.
+  if (!handle) return Promise.reject(malformedCredential);
   return lookUpCaller(ctx, type, kind, handle);
 }
 

@@ -146,7 +146,7 @@ onBothDatabases('keys', (open, dialect) => {
       expect(await ask(key)).toBe('401 insufficient_user_authentication');
       expect(await ask(narrow)).toBe('403 insufficient_scope');
       app.pass(901);
-      expect(await ask(owner.access_token)).toBe('401 insufficient_user_authentication');
+      expect(outcome(await post(owner, wantedKey))).toBe('401 insufficient_user_authentication');
       expect(await ask('lk_ak_forged')).toBe('401 invalid_token');
     });
 
