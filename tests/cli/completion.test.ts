@@ -9,14 +9,20 @@ import { type Home, newHome, runIn } from '../support/cli.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 describe('completion', () => {
-  const bash = (home: Home, line: string) =>
-    runIn(home, [
-      'bash',
-      '-c',
-      `source <(latchkey completion bash)
-       COMP_LINE='${line}' COMP_POINT=${line.length}
-       _latchkey; printf '%s\\n' "\${COMPREPLY[@]}"`,
-    ]);
+  /** The words that bash offers for each line. */
+  async function bash(home: Home, lines: readonly string[]): Promise<string[][]> {
+    const complete = lines.map(
+      (line) => `COMP_LINE='${line}' COMP_POINT=${line.length} COMPREPLY=()
+       _latchkey; printf '%s\\n' "\${COMPREPLY[@]}" '---'`,
+    );
+    const script = ['source <(latchkey completion bash)', ...complete].join('\n');
+    const { stdout, stderr } = await runIn(home, ['bash', '-c', script]);
+    expect(stderr).toBe('');
+    return stdout
+      .split('---\n')
+      .slice(0, -1)
+      .map((words) => words.trimEnd().split('\n'));
+  }
   const cases: [string, string[]][] = [
     ['latchkey log', ['login', 'logout']],
     [
@@ -51,13 +57,13 @@ describe('completion', () => {
     ['latchkey login --server ', ['']],
     ['latchkey --server login whoa', ['whoami']],
   ];
-  for (const [line, words] of cases) {
-    test(`bash: ${line}`, async () => {
-      const { stdout, stderr } = await bash(newHome(), line);
-      expect(stderr).toBe('');
-      expect(stdout.trimEnd().split('\n')).toEqual(words);
-    });
-  }
+  test('bash completes commands, options and their values', async () => {
+    const found = await bash(
+      newHome(),
+      cases.map(([line]) => line),
+    );
+    expect(cases.map(([line], at) => [line, found[at]])).toEqual(cases);
+  });
 
   test.skipIf(!Bun.which('zsh'))('zsh completes commands with the script', async () => {
     const home = newHome();
@@ -114,11 +120,13 @@ describe('completion', () => {
     [`latchkey --server ${elsewhere}:443 whoami --account `, ['eve@example.com']],
     ['latchkey --server elsewhere.example switch e', ['']],
   ];
-  test.each(names)('bash completes the names of accounts: %s', async (line, words) => {
+  test('bash completes the names of accounts', async () => {
     const home = await signedIn();
-    const { stdout, stderr } = await bash(home, line);
-    expect(stderr).toBe('');
-    expect(stdout.trimEnd().split('\n').toSorted()).toEqual(words);
+    const found = await bash(
+      home,
+      names.map(([line]) => line),
+    );
+    expect(names.map(([line], at) => [line, found[at]?.toSorted()])).toEqual(names);
     expect(existsSync(join(home.path, 'pwned'))).toBe(false);
   });
 
