@@ -45,6 +45,7 @@ async function useServer(adminUrl: string): Promise<TestPostgres> {
 async function startCluster(durable: boolean): Promise<TestPostgres> {
   const servers = await createPostgresServers();
   await servers.initialize(dataDirectory);
+  // Neither pays off for tables of a few rows, in databases that live for a few seconds.
   const settings = ['max_connections=200', 'autovacuum=off', 'jit=off', `fsync=${durable ? 'on' : 'off'}`];
   const port = await servers.start(dataDirectory, settings);
   const adminUrl = servers.url(port, 'postgres');
