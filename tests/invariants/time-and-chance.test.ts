@@ -39,7 +39,6 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
     'gives a library the time of the service',
     'Date.now',
   ],
-  'packages/dashboard/src/device/approval-status.test.ts': ['the clock of a page', 'setSystemTime'],
   'packages/server/src/platform/telemetry/log.test.ts': [
     'within a program that logs after a pause',
     'Bun.sleep',
