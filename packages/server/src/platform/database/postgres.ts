@@ -12,8 +12,6 @@ import { findPrimary, int8AsNumber, onlyPrimary, PrimaryPool, withConnection } f
 export const defaultPoolSize = 16;
 const defaultConnectTimeoutSeconds = 2;
 const defaultStatementTimeoutMs = 10_000;
-const lockTimeoutMs = 5_000;
-const idleInTransactionTimeoutMs = 10_000;
 const connectionLifeSeconds = 30 * 60;
 const reconnectPauseSeconds = 0.05;
 
@@ -189,8 +187,8 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
       connection: {
         application_name: 'latchkey',
         statement_timeout: statementTimeoutMs,
-        lock_timeout: lockTimeoutMs,
-        idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+        lock_timeout: statementTimeoutMs / 2,
+        idle_in_transaction_session_timeout: statementTimeoutMs,
       },
       types: { int8: int8AsNumber },
     });
