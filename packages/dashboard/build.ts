@@ -4,6 +4,7 @@ import { rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Language, languages } from '@latchkey/contract/languages';
 import { allTexts, type PageTexts } from './src/languages/all.ts';
+import { linkIcon } from './src/ui/icons.ts';
 
 interface Page {
   readonly title: (texts: PageTexts) => string;
@@ -82,9 +83,13 @@ function scripted(
 function notFound(language: Language): string {
   const { frame, common } = allTexts[language];
   const { title, text } = frame.notFound;
-  const main = `<h1>${title}</h1>
+  // As the pages show an outcome.
+  const main = `<div class="outcome">
+<span class="sign caution"><svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="${linkIcon}"/></svg></span>
+<h1>${title}</h1>
 <p>${text}</p>
-<p><a class="button wide-button" href="/account">${Bun.escapeHTML(common.toAccount)}</a></p>`;
+<p><a href="/account">${Bun.escapeHTML(common.toAccount)}</a></p>
+</div>`;
   return html(language, { title, main });
 }
 

@@ -17,12 +17,7 @@ export async function fillAccount(url: string): Promise<void> {
   const api = apiAt(url);
   const { access_token: accessToken } = await loginByMail(url, fullEmail);
   await api.call('updateProfile', { accessToken, body: { name: rightToLeft } });
-  const authenticator = createAuthenticator({ origin: url });
-  for (let index = 0; index < fullAccount.passkeys; index++) {
-    const options = await api.call('startPasskeyRegistration', { accessToken });
-    const body = { ...authenticator.create(options), name: nameOf(index) };
-    await api.call('registerPasskey', { accessToken, body });
-  }
+  // Before the passkeys, which would have to confirm each approval.
   for (let index = 0; index < fullAccount.logins; index++) {
     const { user_code, device_code } = await startDevice(url, {
       device_name: nameOf(index),
@@ -30,6 +25,12 @@ export async function fillAccount(url: string): Promise<void> {
     });
     await api.call('approveDevice', { accessToken, body: { user_code } });
     await api.call('issueToken', { body: { device_code } });
+  }
+  const authenticator = createAuthenticator({ origin: url });
+  for (let index = 0; index < fullAccount.passkeys; index++) {
+    const options = await api.call('startPasskeyRegistration', { accessToken });
+    const body = { ...authenticator.create(options), name: nameOf(index) };
+    await api.call('registerPasskey', { accessToken, body });
   }
 }
 

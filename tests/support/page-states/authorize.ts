@@ -70,7 +70,6 @@ export const authorizeStates = (url: string, program: TestProgram): PageState[] 
       name: 'sign-out-done',
       open: async (page) => {
         await page.goto(`${url}/api/v1/auth/end_session`);
-        await pressed(page, 'Sign out');
         await headed(page, "You're signed out");
       },
     },

@@ -157,6 +157,19 @@ function About() {
   );
 }
 
+/** What reporting the event does. */
+const Consequences = () => (
+  <>
+    <p>{notMe.text}</p>
+    <ul>
+      {Object.values(notMe.undoing).map((text) => (
+        <li key={text}>{text}</li>
+      ))}
+    </ul>
+    <p>{notMe.older}</p>
+  </>
+);
+
 mountEmailLinkPage({
   prefix: 'lk_nm_',
   heading: notMe.heading,
@@ -165,9 +178,10 @@ mountEmailLinkPage({
     if (result.ok) preview.value = result.value;
   },
   about: <About />,
-  text: notMe.text,
+  text: <Consequences />,
   decline: notMe.decline,
   confirm: notMe.confirm,
+  confirmClass: 'danger',
   onConfirm: (token) => call('disownNotice', { body: { token } }),
   errorMessages: () => errorMessages,
   Done,

@@ -15,6 +15,8 @@ import { mount } from '../ui/mount.tsx';
 import { HomeLink, Outcome, Reason } from '../ui/outcome.tsx';
 
 const page = pageData<SignOutPage>();
+/** No application sent the person here. */
+const isOpenedDirectly = page.outcome === 'valid' && Object.keys(page.parameters).length === 0;
 const isDone = signal(false);
 /** Who is signed in, as far as it is known. */
 const email = signal<string | undefined>(undefined);
@@ -36,7 +38,7 @@ const signOut = (parameters: SignOutParameters) =>
 const Question = ({ parameters }: { parameters: SignOutParameters }) => (
   <>
     <Heading key="question">{fill(texts.signOut.question)}</Heading>
-    <p>{fill(texts.signOut.text)}</p>
+    <p>{isOpenedDirectly ? texts.signOut.fromHere : texts.signOut.text}</p>
     {email.value === undefined ? null : (
       <p class="quiet">{fillParts(texts.common.signedInAs, { email: <bdi>{email.value}</bdi> })}</p>
     )}
@@ -78,4 +80,5 @@ mount(() => {
 
 void getSignedInUser().then((me) => {
   if (me.ok) email.value = me.value.email;
+  else if (isOpenedDirectly && me.problem.code === 'invalid_token') isDone.value = true;
 });

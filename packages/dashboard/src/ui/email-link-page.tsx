@@ -40,6 +40,7 @@ interface EmailLinkPage<T> {
   readonly decline: string;
   /** Label of the button that spends the token, and the request it sends. */
   readonly confirm: string;
+  readonly confirmClass: 'primary' | 'danger';
   readonly onConfirm: (token: string) => Promise<Result<T>>;
   /** Read when a request fails. */
   readonly errorMessages: () => ErrorMessages;
@@ -75,7 +76,7 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
   const Question = () => (
     <>
       {page.about}
-      <p>{page.text}</p>
+      {page.text}
       <ErrorMessage text={busy.error.value} />
       <Form onSubmit={confirm}>
         {page.fields?.(busy.error.value)}
@@ -83,7 +84,7 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
           <Button busy={busy} onClick={() => finish({ at: 'kept' })}>
             {page.decline}
           </Button>
-          <Button class="primary" busy={busy}>
+          <Button class={page.confirmClass} busy={busy}>
             {busy.label(page.confirm)}
           </Button>
         </div>

@@ -84,10 +84,15 @@ mountEmailLinkPage({
   prefix: 'lk_ec_',
   heading: texts.verifyEmail.heading,
   prepare: identifyVisitor,
-  text: <Question />,
+  text: (
+    <p>
+      <Question />
+    </p>
+  ),
   fields: (error) => <CurrentEmailField error={error} />,
   decline: texts.verifyEmail.decline,
   confirm: texts.verifyEmail.confirm,
+  confirmClass: 'primary',
   onConfirm: changeEmail,
   errorMessages,
   Done,
