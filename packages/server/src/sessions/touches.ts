@@ -35,7 +35,7 @@ export interface Touches {
   /**
    * Does something that takes a touch or a recent sign-in, in one transaction. A touch that is refused spends its challenge and does
    * nothing else.
-   * @param describe what is about to be done, from the transaction; undefined if there is nothing to do, which `work` has to find, too
+   * @param describe what is about to be done, from the transaction, before `work`; undefined if there is nothing to do
    * @throws {AuthError} `insufficient_user_authentication`; `invalid_grant` for a touch that does not prove the act
    */
   confirm<T>(

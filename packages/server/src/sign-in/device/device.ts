@@ -87,16 +87,15 @@ export async function startDeviceAuthorization(
 const refused = invalidGrant('The user code is unknown, has expired, or was already approved or denied.');
 
 /**
- * Runs `find` for each hash that the typed code may be stored under, until one of them has a row. The rate limits count
- * every code before the lookup, so that parallel guesses cannot exceed them together; a correct code and a failed
- * lookup are refunded.
+ * Runs `find` with the hashes that the typed code may be stored under. The rate limits count every code before the lookup, so that
+ * parallel guesses cannot exceed them together; a correct code and a failed lookup are refunded.
  * @throws {AuthError} `invalid_grant`, `rate_limited`
  */
 async function findByUserCode<Row>(
   ctx: Context,
   typed: string,
   { caller, client }: Requester,
-  find: (user_code_hash: string, code: string) => Promise<Row | undefined>,
+  find: (hashes: readonly string[], code: string) => Promise<Row | undefined>,
 ): Promise<{ code: string; row: Row }> {
   const attempt = await takeForUser(
     ctx,
@@ -107,9 +106,8 @@ async function findByUserCode<Row>(
   const code = normalizeUserCode(typed);
   try {
     const isOff = ctx.config.deviceLogin === 'off';
-    for (const hash of code === undefined || isOff ? [] : userCodeHashes(ctx, code)) {
-      const row = await find(hash, code!);
-      if (!row) continue;
+    const row = code === undefined || isOff ? undefined : await find(userCodeHashes(ctx, code), code);
+    if (row) {
       await attempt.refund();
       return { code: code!, row };
     }
@@ -124,10 +122,13 @@ async function findByUserCode<Row>(
   });
 }
 
-/** The pending, unexpired authorization whose user code has this hash. */
-async function findPending(ctx: Context, on: Executor, user_code_hash: string) {
-  const [pending] = await store.findPending(on, { id: user_code_hash });
-  return pending && pending.expires_at > ctx.clock() ? pending : undefined;
+/** The pending, unexpired authorization whose user code has one of these hashes. */
+async function findPending(ctx: Context, on: Executor, hashes: readonly string[]) {
+  for (const id of hashes) {
+    const [pending] = await store.findPending(on, { id });
+    if (pending && pending.expires_at > ctx.clock()) return pending;
+  }
+  return undefined;
 }
 
 type Pending = NonNullable<Awaited<ReturnType<typeof findPending>>>;
@@ -155,8 +156,8 @@ const approving = (shown: unknown): Act => ({ act: 'approve a device', shown });
  */
 export async function verifyDevice(ctx: Context, typed: string, approver: Requester): Promise<PendingDevice> {
   const now = ctx.clock();
-  const { code, row } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
-    findPending(ctx, ctx.db.read, user_code_hash),
+  const { code, row } = await findByUserCode(ctx, typed, approver, (hashes) =>
+    findPending(ctx, ctx.db.read, hashes),
   );
   const shown = await describe(ctx.db.read, code, row);
   return {
@@ -198,20 +199,20 @@ export async function approveDevice(
   approver: Requester,
 ): Promise<DeviceConfirmation | undefined> {
   await touches.require(ctx, approver.caller, touch);
-  const { row } = await findByUserCode(ctx, user_code, approver, (user_code_hash, code) => {
+  const { row } = await findByUserCode(ctx, user_code, approver, (hashes, code) => {
+    let pending: Pending | undefined;
     const actOn = async (tx: Executor) => {
-      const pending = await findPending(ctx, tx, user_code_hash);
+      pending = await findPending(ctx, tx, hashes);
       return pending && approving(await describe(tx, code, pending));
     };
     return touches.confirm(ctx, approver, touch, actOn, async (tx, { passkeyId }) => {
-      const pending = await findPending(ctx, tx, user_code_hash);
       if (!pending) return undefined;
       await holdAccess(tx, pending);
       const confirmation = confirmationOf(ctx, pending, approver);
       if (confirmation === 'impossible') throw confirmationImpossible();
       const confirmation_code = confirmation === 'required' ? newConfirmationCode() : undefined;
       const [approved] = await store.approve(tx, {
-        user_code_hash,
+        id: pending.id,
         now: ctx.clock(),
         session_id: approver.caller.sessionId,
         passkey_id: passkeyId,
@@ -238,10 +239,11 @@ export async function denyDevice(
   typed: string,
   approver: Requester,
 ): Promise<void> {
-  const { row } = await findByUserCode(ctx, typed, approver, (user_code_hash) =>
+  const { row } = await findByUserCode(ctx, typed, approver, (hashes) =>
     ctx.db.transaction(async (tx) => {
       await lockAccountAs(ctx, tx, approver.caller);
-      const [denied] = await store.deny(tx, { user_code_hash, now: ctx.clock() });
+      const pending = await findPending(ctx, tx, hashes);
+      const [denied] = pending ? await store.deny(tx, { id: pending.id, now: ctx.clock() }) : [];
       if (denied) await recordEvent(ctx, tx, decisionEvent('device_denied', denied, approver));
       return denied;
     }),

@@ -143,7 +143,7 @@ export const growInterval = statement<{ id: string; by_seconds: number }>()((db,
  * first.
  */
 export const approve = statement<{
-  user_code_hash: string;
+  id: string;
   session_id: string;
   now: number;
   confirmation_hash: string | null;
@@ -159,18 +159,18 @@ export const approve = statement<{
       user_id: e.selectFrom('sessions').select('user_id').where('id', '=', p.session_id),
       session_epoch: e.selectFrom('sessions').select('session_epoch').where('id', '=', p.session_id),
     }))
-    .where('user_code_hash', '=', p.user_code_hash)
+    .where('id', '=', p.id)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
     .returning(['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource']),
 );
 
 /** Denies a pending authorization; a row for exactly one decision. */
-export const deny = statement<{ user_code_hash: string; now: number }>()((db, p) =>
+export const deny = statement<{ id: string; now: number }>()((db, p) =>
   db
     .updateTable('device_authorizations')
     .set({ status: 'denied' })
-    .where('user_code_hash', '=', p.user_code_hash)
+    .where('id', '=', p.id)
     .where('status', '=', 'pending')
     .where('expires_at', '>', p.now)
     .returning(['id', 'client_name', 'device_name', 'ip_address', 'scope', 'resource']),

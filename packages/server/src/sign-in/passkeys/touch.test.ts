@@ -17,6 +17,7 @@ import {
 } from '../../../../../tests/support/authenticator.ts';
 import { asBrowser, redeem, requestOf } from '../../../../../tests/support/authorize.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
+import { generateKey } from '../../platform/crypto/key-ring.ts';
 import { writeFailedSignIns } from '../failures/failure-queue.ts';
 
 const settings = { LATCHKEY_APPROVAL: 'passkey', LATCHKEY_DEVICE_CODE_TTL: '86400' };
@@ -227,6 +228,22 @@ test('a touch for a device is for just that code', async () => {
   expectRefused(await other.act(ada, authenticator.get(options)));
   expectRefused(await one.act(ada, authenticator.get(options)));
   await t.close();
+});
+
+test('a device code from before a new server key is approved with a touch', async () => {
+  const [older, newer] = [generateKey(), generateKey()];
+  const before = await openApp('sqlite', { settings: { ...settings, LATCHKEY_KEYS: older } });
+  const ada = await before.login();
+  const { authenticator } = await addPasskey(before, ada);
+  const act = await acts['approving a device']!(before);
+  const keys = { LATCHKEY_KEYS: `${newer},${older}` };
+  const t = await openApp('sqlite', { beside: before, settings: { ...settings, ...keys } });
+  const { user_code } = (await act.offer(ada)).body;
+  const { passkey } = (await post(t, ada, '/device/verify', { user_code })).body;
+  const approval = { user_code, passkey: authenticator.get(passkey) };
+  expect((await post(t, ada, '/device/approve', approval)).status).toBe(204);
+  await t.close();
+  await before.close();
 });
 
 onBothDatabases('a touch', (open) => {

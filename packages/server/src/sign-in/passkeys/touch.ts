@@ -86,8 +86,8 @@ async function confirm<T>(
     const spent = touch ? await judging(() => spendTouch(ctx, tx, touch)) : undefined;
     const account = await lockAccountAs(ctx, tx, caller);
     const isTouched = await requireTouch(ctx, caller, touch, tx);
-    const act = isTouched ? await describe(tx) : undefined;
-    if (!act || !spent) return work(tx, { account, passkeyId: null });
+    const act = await describe(tx);
+    if (!act || !isTouched || !spent) return work(tx, { account, passkeyId: null });
     if (spent instanceof AuthError) return spent;
     const passkeyId = await judging(() => verifyTouch(ctx, tx, by, act, spent));
     return passkeyId instanceof AuthError ? passkeyId : work(tx, { account, passkeyId });
