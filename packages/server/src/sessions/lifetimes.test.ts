@@ -55,6 +55,16 @@ onBothDatabases('session lifetimes', (open) => {
     expect(outcome(await refresh(app, tokens.refresh_token))).toBe('400 invalid_grant');
   });
 
+  test('an access token that outlives the idle timeout can still change and end things', async () => {
+    const { access_token: token, refresh_token } = await start({ LATCHKEY_REFRESH_IDLE_TTL: '3600' });
+    app.pass(hour);
+    expect(outcome(await refresh(app, refresh_token))).toBe('400 invalid_grant');
+    expect(await me(app, token)).toBe('200');
+    expect(outcome(await app.ask('PATCH', '/me', { token, json: { name: 'Ada' } }))).toBe('200');
+    expect(outcome(await app.ask('POST', '/revoke', { token }))).toBe('204');
+    expect(await me(app, token)).toBe('401 invalid_token');
+  });
+
   test('a refresh within the idle timeout restarts it', async () => {
     let { refresh_token } = await start();
     for (let i = 0; i < 3; i++) {

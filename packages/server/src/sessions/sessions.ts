@@ -94,7 +94,8 @@ export async function lockAccountAs(
     lockAccountRow(tx, { id: userId }),
     store.findSessionStatus(tx, { id: sessionId }),
   ]);
-  const status = session ? sessionStatus(session, ctx.clock()) : 'unknown';
+  // Whether the idle timeout counts was decided by the credential: an access token may outlive it.
+  const status = session ? sessionStatus(session, ctx.clock(), session.expires_at) : 'unknown';
   if (status !== 'active') throw invalidCredential(status);
   if (!account) throw accountGone();
   return account;
