@@ -55,8 +55,7 @@ export function openKeySet(clock: () => number, source: KeySource): VerifySignat
   const since = (time: number): number => Math.abs(clock() - time);
 
   /** Fetches the keys; false if that failed. Requests at the same time share one fetch. */
-  const fetchKeys = async (admit?: () => Promise<void>): Promise<boolean> => {
-    if (!fetching) await admit?.();
+  const fetchKeys = (): Promise<boolean> => {
     fetching ??= source.fetch().then((fetched) => {
       fetching = undefined;
       if (fetched) [keys, keptMs, fetchedAt] = [fetched.keys, fetched.keptMs, clock()];
@@ -70,15 +69,24 @@ export function openKeySet(clock: () => number, source: KeySource): VerifySignat
 
   const currentKeys = async (admit?: () => Promise<void>): Promise<JSONWebKeySet | undefined> => {
     if (since(fetchedAt) < keptMs) return keys;
-    if (!hasFailed() && (await fetchKeys(admit))) return keys;
+    if (!hasFailed()) {
+      if (!fetching) await admit?.();
+      if (await fetchKeys()) return keys;
+    }
     return since(fetchedAt) < source.keptWithoutSourceMs ? keys : undefined;
   };
 
-  /** Fetches the keys again for an unknown key, at most once a minute; false if it did not. */
+  /**
+   * Fetches the keys again for an unknown key, at most once a minute; false if they are as they were. Being refused by `admit` does not
+   * count: otherwise a client at its limit could keep everybody from a new key.
+   */
   const refetchKeys = async (admit?: () => Promise<void>): Promise<boolean> => {
-    if (hasFailed() || (!fetching && since(askedForKeyAt) < askAgainMs)) return false;
+    const isTooSoon = () => hasFailed() || (!fetching && since(askedForKeyAt) < askAgainMs);
+    if (isTooSoon()) return false;
+    if (!fetching) await admit?.();
+    if (isTooSoon()) return true;
     askedForKeyAt = clock();
-    return fetchKeys(admit);
+    return fetchKeys();
   };
 
   return async (assertion, admit) => {

@@ -143,6 +143,24 @@ describe.each([
   });
 });
 
+test('somebody at the limit of fetches does not use up the one for a new key', async () => {
+  publish([key], true);
+  const limits = { LATCHKEY_CLIENT_HOSTS: new URL(clientId).host, LATCHKEY_RATE_LIMITS: 'on' };
+  const limited = await openApp('sqlite', { beside: t, settings: limits });
+  const code = await newCode();
+  const ask = async (how: Signing, peer: string) =>
+    outcome(await redeem(limited, code, { ...(await proof(how)), code_verifier: undefined }, { peer }));
+  const stranger = await newSigningKey();
+  for (let fetches = 0; fetches < 30; fetches++)
+    await limited.ask('GET', `authorize?client_id=${clientId}${fetches}`, { peer: '198.51.100.1' });
+  expect(await ask({}, '192.0.2.1')).toBe('400 invalid_request');
+  expect(await ask({ key: stranger }, '198.51.100.1')).toBe('429 rate_limited');
+  key = await newSigningKey();
+  publish([key], true);
+  expect(await ask({}, '192.0.2.1')).toBe('400 invalid_request');
+  await limited.close();
+});
+
 test('an Ed25519 key is good under either name, and without a kid any key that fits is tried', async () => {
   key = await newSigningKey('EdDSA');
   const others = [await newSigningKey('EdDSA'), await newSigningKey('ES256')];
