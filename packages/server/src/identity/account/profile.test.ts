@@ -1,7 +1,7 @@
 // The profile on both databases: merge patches, fields and conditional requests.
 
 import { expect, test } from 'bun:test';
-import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { type Answer, onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 
 interface Person {
   readonly t: TestApp;
@@ -330,4 +330,23 @@ onBothDatabases('profile', (open) => {
     expect(t.statements.slice(before)).toHaveLength(1);
     await t.close();
   });
+});
+
+test('the profile has an entity tag for each scope that shows a part of it', async () => {
+  const t = await openApp('sqlite');
+  const owner = await t.login();
+  const read = (token: string, tag = '') => t.ask('GET', '/me', { token, headers: { 'If-None-Match': tag } });
+  const logins = ['profile', 'email', 'profile email', '*'].map((scope) => t.deviceLogin(owner, { scope }));
+  const tokens = (await Promise.all(logins)).map(({ access_token }) => access_token);
+  const readAll = async (tag?: string) => Promise.all(tokens.map((token) => read(token, tag)));
+  const tags = (await readAll()).map(({ headers }) => headers.get('ETag')!);
+  for (const [index, tag] of tags.entries()) {
+    const statuses = (await readAll(tag)).map(({ status }) => status);
+    expect(statuses).toEqual(tags.map((_, of) => (of === index ? 304 : 200)));
+  }
+  const body = { name: 'Ada Lovelace' };
+  await t.api.call('updateProfile', { accessToken: owner.access_token, body });
+  for (const [index, { headers }] of (await readAll()).entries())
+    expect(headers.get('ETag')).not.toBe(tags[index]!);
+  await t.close();
 });
