@@ -28,6 +28,7 @@ const maxFileLines = 500;
 
 /** Parts of the client that need a file system. All others run in a browser. */
 const programParts = [
+  'agent-forwarder.ts',
   'agent-server.ts',
   'agent.ts',
   'browser-login.ts',

@@ -7,6 +7,8 @@ import { type Home, program } from './cli.ts';
 export interface RunningAgent {
   readonly pid: number;
   readonly address: string;
+  /** Where its forwarded services are, by the names of their variables. Empty without `--listen`. */
+  readonly forwards: Readonly<Record<string, string>>;
   /** Resolves with its exit code. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number>;
 }
@@ -23,7 +25,8 @@ export async function startAgent(home: Home, ...args: string[]): Promise<Running
   endAtExit(child.pid);
   let text = '';
   const reader = child.stdout.getReader();
-  while (!text.includes('\n')) {
+  const lines = 1 + (args.includes('--listen') ? args.filter((arg) => arg === '--forward').length : 0);
+  while (text.split('\n').length <= lines) {
     const { value, done } = await reader.read();
     if (done) throw new Error(await new Response(child.stderr).text());
     text += new TextDecoder().decode(value);
@@ -31,6 +34,9 @@ export async function startAgent(home: Home, ...args: string[]): Promise<Running
   return {
     pid: child.pid,
     address: /^LATCHKEY_AGENT=(.+)\n/.exec(text)?.[1] ?? '',
+    forwards: Object.fromEntries(
+      [...text.matchAll(/^(LATCHKEY_FORWARD_\w+)=(.+)$/gm)].map(([, name = '', url = '']) => [name, url]),
+    ),
     stop: async (signal = 'SIGTERM') => {
       child.kill(signal);
       const code = await child.exited;

@@ -1,7 +1,10 @@
 // What an agent may hand out, as options and as a file.
 
 import { readFile } from 'node:fs/promises';
-import { agentLifetimeSeconds } from '@latchkey/client/internal/agent-server';
+import type { ForwardTarget } from '@latchkey/client/internal/agent-forwarder';
+import { agentLifetimeSeconds } from '@latchkey/client/internal/agent-runs';
+import { isLoopbackHost } from '@latchkey/client/internal/loopback';
+import { canonicalResource } from '@latchkey/client/internal/resource';
 import { UsageError } from './exit.ts';
 import { parseDuration, requestedAccess } from './text-input.ts';
 
@@ -12,6 +15,7 @@ export interface AgentOptions {
   readonly resource?: string;
   readonly expires?: string;
   readonly listen?: string;
+  readonly forward?: readonly string[];
   readonly ask?: boolean;
 }
 
@@ -22,16 +26,40 @@ export async function readPolicy({ policy: file, ...options }: AgentOptions) {
     resource,
     expires,
     listen,
+    forward = [],
     ask = false,
   } = { ...(file === undefined ? {} : await readFileOptions(file)), ...options };
-  const scopes = scope ? requestedAccess(scope, resource).scope.split(' ') : [];
-  if (scopes.includes('*'))
-    throw new UsageError('An agent never hands out *.', 'Name the scopes to hand out.');
+  const scopes = scope ? agentScopes(scope, resource) : [];
+  const forwards = forward.map(forwardTarget);
+  const repeated = forwards.find(({ name }, at) => forwards.findIndex((one) => one.name === name) !== at);
+  if (repeated) throw new UsageError(`--forward names ${repeated.name} twice.`);
   const { min, max } = agentLifetimeSeconds;
   const maxLifetimeSeconds = expires === undefined ? max : parseDuration('--expires', expires);
   if (maxLifetimeSeconds < min || maxLifetimeSeconds > max)
     throw new UsageError('A token of an agent can expire in 60 seconds to 15 minutes.');
-  return { scopes, resource, maxLifetimeSeconds, listen, ask };
+  return { scopes, resource, maxLifetimeSeconds, listen, forwards, ask };
+}
+
+/** @throws {UsageError} */
+function agentScopes(texts: readonly string[], resource: string | undefined): readonly string[] {
+  const scopes = requestedAccess(texts, resource).scope.split(' ');
+  if (!scopes.includes('*')) return scopes;
+  throw new UsageError('An agent never hands out *.', 'Name the scopes to hand out.');
+}
+
+/** `NAME=URL SCOPE…`. @throws {UsageError} */
+function forwardTarget(text: string): ForwardTarget {
+  const [, name = '', url = '', rest = ''] =
+    /^([a-z][a-z0-9-]{0,31})=(\S+)\s+(\S.*)$/s.exec(text.trim()) ?? [];
+  const { protocol, hostname, username, password, search, hash } = Object(URL.parse(url)) as Partial<URL>;
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname ?? ''));
+  if (!isSafe || `${username}${password}${search}${hash}` !== '' || /[?#]/.test(url)) {
+    throw new UsageError(
+      "--forward takes 'NAME=URL SCOPE…': a name of lowercase letters, digits and hyphens, an https URL or http on this machine, and what its requests may do.",
+      "It looks like --forward 'tickets=https://tickets.example tickets:read'.",
+    );
+  }
+  return { name, resource: canonicalResource(url), scopes: agentScopes([rest], url) };
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -39,6 +67,7 @@ const members = new Map<string, (value: unknown) => boolean>(
   Object.entries({
     scope: (value: unknown) => Array.isArray(value) && value.every(isText),
     resource: isText,
+    forward: (value: unknown) => Array.isArray(value) && value.every(isText),
     expires: isText,
     listen: isText,
     ask: (value: unknown) => typeof value === 'boolean',

@@ -16,8 +16,8 @@ function asking(answerTo: (question: string) => boolean | undefined) {
   );
   return {
     asked,
-    request: (scope: string, resource?: string, requirePossible = async () => {}) =>
-      isAllowed({ scopes: scope.split(' '), resource, requirePossible }),
+    request: (scope: string, resource?: string, requirePossible = async () => {}, forwardedAs?: string) =>
+      isAllowed({ scopes: scope.split(' '), resource, forwardedAs, requirePossible }),
     pass: (seconds: number) => {
       now += seconds * 1000;
     },
@@ -43,6 +43,19 @@ test('a no holds for every scope with one of its names, at every resource', asyn
   for (const scope of ['a b', 'a b', 'a', 'b', 'a b c']) expect(await request(scope)).toBe(false);
   expect(await request('a', 'https://tickets.example')).toBe(false);
   expect(asked).toEqual(['A program wants a b.']);
+});
+
+test('a yes to forwarded requests is for one name, and hands out no token; a no is for the scope', async () => {
+  const { asked, request } = asking((question) => question.includes('forwarded'));
+  const resource = 'https://tickets.example';
+  const forward = (name: string) => request('a', resource, undefined, name);
+  expect([await forward('x'), await forward('y'), await forward('x'), await request('a', resource)]).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ]);
+  expect([await forward('x'), asked.length]).toEqual([false, 3]);
 });
 
 test('without an answer the token is refused, and the question is asked again', async () => {

@@ -91,8 +91,10 @@ export function askOnce(ask: Asker, now: () => number = () => performance.now())
   const refused = new Set<string>();
   let askedAt: readonly number[] = [];
   let last: Promise<unknown> = Promise.resolve();
-  return ({ scopes, resource, requirePossible }: AskedAccess): Promise<boolean> => {
-    const wanted = scopes.join(' ') + (resource === undefined ? '' : ` at ${resource}`);
+  return ({ scopes, resource, forwardedAs, requirePossible }: AskedAccess): Promise<boolean> => {
+    // Permission to forward requests is none to hand out their token.
+    const use = forwardedAs === undefined ? '' : `, for requests forwarded as ${forwardedAs}`;
+    const wanted = scopes.join(' ') + (resource === undefined ? '' : ` at ${resource}`) + use;
     const turn = last.then(async () => {
       if (scopes.some((scope) => refused.has(scope))) return false;
       if (allowed.has(wanted)) return true;

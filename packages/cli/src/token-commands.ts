@@ -50,17 +50,24 @@ export function addAgentCommands(program: Command, run: RunCommand): void {
       .option('--resource <uri>', 'the only service that accepts its tokens')
       .option('--expires <duration>', 'how long its tokens may live: 60 to 900 seconds, or 5m (default: 15m)')
       .option('--listen <address>', '127.0.0.1:PORT, with a secret, instead of a socket')
+      .option(
+        '--forward <target>',
+        "forward requests with a token that stays here: 'NAME=URL SCOPE…'; can be repeated",
+        repeated,
+      )
       .option('--ask', 'ask on the terminal or desktop before the first token with a scope and resource')
       .option('--policy <file>', 'read these options from a JSON file');
   const agent = withPolicy(
     define(program, 'agent', 'hand out short-lived tokens of this login to programs, never the login', [
       'latchkey agent --scope code:read',
       'latchkey agent --listen 127.0.0.1:4100 --ask',
+      "latchkey agent --forward 'tickets=https://tickets.example tickets:read'",
     ]),
   ).action(run(async () => (await import('./commands/agent.ts')).agent));
   withPolicy(
     define(agent, 'run', 'run a program that gets its tokens from an agent, and end with its status', [
       'latchkey agent run --scope code:read -- npm test',
+      `latchkey agent run --forward 'tickets=https://tickets.example tickets:read' -- sh -c 'curl "$LATCHKEY_FORWARD_TICKETS/list"'`,
     ]),
   )
     .argument('<command...>', 'the program with its arguments, after --')

@@ -1,4 +1,4 @@
-// Keeps this machine's login for other programs, and hands out tokens that allow less.
+// Keeps this machine's login for other programs, and hands out tokens that allow less, or only their use.
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -6,47 +6,45 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IssuedToken } from '@latchkey/contract/tokens';
+import { createForwarder, type ForwardTarget, maxHeaderBytes } from './agent-forwarder.ts';
+import { type Access, agentLifetimeSeconds, createRuns } from './agent-runs.ts';
 import type { Api } from './api.ts';
 import { inTime } from './clock.ts';
-import { LatchkeyError } from './errors.ts';
+import { hasCode, LatchkeyError } from './errors.ts';
 import { readBody, requestTimeoutMs, startListening } from './loopback-listener.ts';
 import { canonicalResource, isSameResource } from './resource.ts';
-import { revokeToken } from './revoke-token.ts';
 import type { Session } from './session.ts';
-import { exchangeToken } from './token-exchange.ts';
 import { parseJson } from './transport.ts';
 
 /** What the agent may hand out. */
 export interface AgentPolicy {
-  /** Without any, each request names its own. */
+  /** Without any, each request names its own; an agent that forwards requests then hands out no tokens. */
   readonly scopes: readonly string[];
   readonly resource: string | undefined;
   /** 60 to 900. */
   readonly maxLifetimeSeconds: number;
+  readonly forwards: readonly ForwardTarget[];
   /** Asks the person before the first token with this access. Undefined: no question is asked. */
   readonly isAllowed: ((access: AskedAccess) => Promise<boolean>) | undefined;
 }
 
 /** What a program asks for, in one spelling. */
-export interface AskedAccess {
+export interface AskedAccess extends Access {
   /** In alphabetical order, each once. */
   readonly scopes: readonly string[];
-  readonly resource: string | undefined;
+  /** The name of the forwarded service that the token is for. Undefined: the program gets the token. */
+  readonly forwardedAs: string | undefined;
   /** @throws {LatchkeyError} `invalid_scope`, `invalid_target` for what the service would refuse, so that nobody is asked about it */
   requirePossible(): Promise<void>;
 }
 
 export interface RunningAgent {
-  /** The value of `LATCHKEY_AGENT`. */
-  readonly address: string;
+  /** For programs that use it: `LATCHKEY_AGENT`, and with a port `LATCHKEY_FORWARD_…` for each forwarded service. */
+  readonly variables: Readonly<Record<string, string>>;
   /** Stops answering, and ends every run. False if the server did not confirm that for each. */
   stop(): Promise<boolean>;
 }
 
-/** How long a token of an agent may live. @internal */
-export const agentLifetimeSeconds = { min: 60, max: 900 };
-/** For the server to end one run. */
-const stopMs = 5_000;
 const secretBytes = 32;
 const directoryPrefix = 'latchkey-agent-';
 const socketName = 'socket';
@@ -55,65 +53,77 @@ const maxSocketPathBytes = 103;
 /** Names are shown to the person who is asked. */
 const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
 
+export interface AgentPlaces {
+  /** Of the agent, instead of a socket. 0 for any that is free. */
+  readonly port: number | undefined;
+  /** Whether there is a port for forwarded requests beside the socket. */
+  readonly needsForwardPort: boolean;
+  /** Where to create the socket's directory, if there is one. */
+  readonly runtimeDirectory: string | undefined;
+}
+
 /**
  * Listens on a socket that only this user reaches, or on a loopback port for those who know its secret.
- * @param runtimeDirectory where to create the socket's directory, if there is one
- * @throws the system's error if it cannot listen there
+ * @throws {LatchkeyError} if requests cannot be forwarded as the policy says; the system's error if it cannot listen there
  */
 export async function startAgent(
-  { api, session }: { readonly api: Api; readonly session: Session },
+  connection: { readonly api: Api; readonly session: Session },
   policy: AgentPolicy,
-  {
-    port,
-    runtimeDirectory,
-  }: { readonly port: number | undefined; readonly runtimeDirectory: string | undefined },
+  { port, needsForwardPort, runtimeDirectory }: AgentPlaces,
 ): Promise<RunningAgent> {
-  const issued = new Map<string, number>();
-  const secret = port === undefined ? undefined : randomBytes(secretBytes).toString('base64url');
-  let isStopping = false;
-  const pending = new Set<Promise<unknown>>();
-
-  const issue = async (wanted: unknown): Promise<IssuedToken> => {
-    if (isStopping) throw new LatchkeyError('temporarily_unavailable', 'The agent is stopping.');
-    const { scopes, resource, expiresInSeconds } = allowedAccess(policy, api.server, wanted);
-    const scope = scopes.join(' ');
-    const requirePossible = async () => {
-      const expiresInSeconds = agentLifetimeSeconds.min;
-      const { access_token } = await exchangeToken({ api, session, scope, resource, expiresInSeconds });
-      await revokeToken(api, access_token, stopMs);
-    };
-    const asked = { scopes: [...new Set(scopes)].sort(), resource, requirePossible };
-    if (policy.isAllowed && !(await policy.isAllowed(asked)))
-      throw new LatchkeyError('invalid_scope', `The agent's user has not allowed ${scope}.`);
-    const token = await exchangeToken({ api, session, scope, resource, expiresInSeconds });
-    for (const [one, expiresAt] of issued) if (expiresAt < Date.now()) issued.delete(one);
-    issued.set(token.access_token, Date.now() + token.expires_in * 1000);
-    return token;
+  const runs = createRuns(connection);
+  for (const target of policy.forwards) {
+    await runs.requirePossible(target).catch((error: unknown) => {
+      if (!hasCode(error, 'invalid_scope', 'invalid_target')) throw error;
+      throw new LatchkeyError(error.code, `Requests to ${target.name} cannot be forwarded: ${error.message}`);
+    });
+  }
+  const makeRun = async (access: Access, expiresInSeconds: number, forwardedAs?: string) => {
+    const asked = { resource: access.resource, scopes: [...new Set(access.scopes)].sort(), forwardedAs };
+    const requirePossible = () => runs.requirePossible(access);
+    if (policy.isAllowed && !(await policy.isAllowed({ ...asked, requirePossible })))
+      throw new LatchkeyError('invalid_scope', `The agent's user has not allowed ${asked.scopes.join(' ')}.`);
+    return runs.make(access, expiresInSeconds);
   };
-
-  const server = createServer((request, response) => {
-    const work = answer(request, response, secret, api.server, issue).catch(() => response.destroy());
-    pending.add(work);
-    void work.finally(() => pending.delete(work));
+  const { server } = connection.api;
+  const issue = async (wanted: unknown): Promise<IssuedToken> => {
+    const { expiresInSeconds, ...access } = allowedAccess(policy, server, wanted);
+    return makeRun(access, expiresInSeconds);
+  };
+  const forward = createForwarder(policy.forwards, {
+    make: (target) => makeRun(target, policy.maxLifetimeSeconds, target.name),
+    // A run that does not end now ends with the agent.
+    end: (token) => void runs.end(token).catch(() => {}),
   });
-  server.requestTimeout = requestTimeoutMs;
-  const place = await listen(server, port, runtimeDirectory);
+
+  const secret = randomBytes(secretBytes).toString('base64url');
+  const open = (at: number | undefined) => {
+    const wanted = at === undefined ? undefined : secret;
+    const handle = (...call: [IncomingMessage, ServerResponse]) =>
+      void answer(...call, wanted, server, issue, forward).catch(() => call[1].destroy());
+    return listen(createAgentServer(handle), at, runtimeDirectory);
+  };
+  const onSocket = port === undefined ? await open(undefined) : undefined;
+  const onPort = port === undefined && !needsForwardPort ? undefined : await open(port ?? 0);
+  const forwards = onPort ? policy.forwards : [];
   return {
-    address: secret === undefined ? place.name : `http://${place.name}#${secret}`,
+    variables: {
+      LATCHKEY_AGENT: onSocket?.name ?? `http://${onPort?.name}#${secret}`,
+      ...Object.fromEntries(
+        forwards.map(({ name }) => [forwardVariable(name), `http://${onPort?.name}/${secret}/${name}`]),
+      ),
+    },
     stop: async () => {
-      isStopping = true;
-      server.close();
-      // A token that is on its way would otherwise outlive the agent.
-      await inTime(Promise.all(pending), stopMs, () => new Error('late')).catch(() => {});
-      server.closeAllConnections();
-      place.remove();
-      const ended = await Promise.allSettled(
-        [...issued.keys()].map((token) => revokeToken(api, token, stopMs)),
-      );
-      return ended.every(({ status }) => status === 'fulfilled');
+      const areEnded = await runs.stop();
+      onPort?.close();
+      onSocket?.close();
+      return areEnded;
     },
   };
 }
+
+const forwardVariable = (name: string): string =>
+  `LATCHKEY_FORWARD_${name.toUpperCase().replaceAll('-', '_')}`;
 
 /** The first of the usual places where the path of a socket is not too long: Node would cut it off and listen elsewhere. */
 function socketParent(runtimeDirectory = tmpdir()): string {
@@ -123,9 +133,13 @@ function socketParent(runtimeDirectory = tmpdir()): string {
 }
 
 async function listen(server: Server, port: number | undefined, runtimeDirectory: string | undefined) {
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
   if (port !== undefined) {
     const bound = await startListening(server, { host: '127.0.0.1', port, exclusive: true });
-    return { name: `127.0.0.1:${bound}`, remove: () => {} };
+    return { name: `127.0.0.1:${bound}`, close };
   }
   // 0700, whatever the umask says.
   const directory = mkdtempSync(join(socketParent(runtimeDirectory), directoryPrefix));
@@ -138,7 +152,25 @@ async function listen(server: Server, port: number | undefined, runtimeDirectory
     remove();
     throw error;
   }
-  return { name: path, remove };
+  return {
+    name: path,
+    close: () => {
+      close();
+      remove();
+    },
+  };
+}
+
+function createAgentServer(handle: (request: IncomingMessage, response: ServerResponse) => void): Server {
+  const server = createServer({ maxHeaderSize: maxHeaderBytes }, handle);
+  server.on('connect', (_, socket) => {
+    socket.on('error', () => {});
+    socket.end('HTTP/1.1 501 Not Implemented\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  });
+  server.headersTimeout = requestTimeoutMs;
+  // What is forwarded may take longer.
+  server.requestTimeout = 0;
+  return server;
 }
 
 async function answer(
@@ -147,24 +179,29 @@ async function answer(
   secret: string | undefined,
   server: string,
   issue: (wanted: unknown) => Promise<IssuedToken>,
+  forward: ReturnType<typeof createForwarder>,
 ): Promise<void> {
   const send = (status: number, body: object) => {
-    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', Connection: 'close' };
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
     response.writeHead(status, headers).end(JSON.stringify(body));
   };
   const refuse = (status: number, error: string, error_description: string) =>
     send(status, { error, error_description });
   // A page in a browser cannot know the secret; nor may it find out that there is an agent.
-  if (request.headers.origin !== undefined) return refuse(403, 'origin_not_allowed', 'Pages get no tokens.');
+  const { origin, 'sec-fetch-site': site = 'none' } = request.headers;
+  if (origin !== undefined || site !== 'none')
+    return refuse(403, 'origin_not_allowed', 'Pages get nothing here.');
+  const url = request.url ?? '';
+  const isOwn = url === '/agent' ? request.method === 'GET' : url === '/token' && request.method === 'POST';
+  if (!isOwn)
+    return forward(request, response, secret === undefined ? url : withoutSecret(url, secret), refuse);
   if (secret !== undefined && !isSame(request.headers.authorization ?? '', `Bearer ${secret}`)) {
     return refuse(401, 'invalid_client', 'The agent does not accept the secret in LATCHKEY_AGENT.');
   }
-  if (request.method === 'GET' && request.url === '/agent') return send(200, { server });
-  if (request.method !== 'POST' || request.url !== '/token') {
-    return refuse(404, 'not_found', 'The agent has no such path.');
-  }
+  if (url === '/agent') return send(200, { server });
   try {
-    send(200, await issue(await readJson(request)));
+    const late = () => invalid('The request did not arrive in time.');
+    send(200, await issue(await inTime(readJson(request), requestTimeoutMs, late)));
   } catch (error) {
     if (!(error instanceof LatchkeyError)) throw error;
     refuse(400, error.code, error.message);
@@ -174,6 +211,12 @@ async function answer(
 function isSame(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one), Buffer.from(other)];
   return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** The path behind the secret; empty behind another one. */
+function withoutSecret(url: string, secret: string): string {
+  const end = url.indexOf('/', 1);
+  return end > 0 && isSame(url.slice(1, end), secret) ? url.slice(end) : '';
 }
 
 const invalid = (message: string) => new LatchkeyError('invalid_request', message);
@@ -211,7 +254,9 @@ function allowedAccess(policy: AgentPolicy, server: string, wanted: unknown) {
   return { scopes, resource, expiresInSeconds: Number(expiresInSeconds) };
 }
 
-function allowedScopes({ scopes }: AgentPolicy, text: string): readonly string[] {
+function allowedScopes({ scopes, forwards }: AgentPolicy, text: string): readonly string[] {
+  if (scopes.length === 0 && forwards.length > 0)
+    throw new LatchkeyError('invalid_scope', 'The agent only forwards requests, and hands out no tokens.');
   const names = [...new Set(text.split(/\s+/).filter((name) => name !== ''))];
   const wanted = names.length === 0 ? scopes : names;
   if (wanted.length === 0) throw new LatchkeyError('invalid_scope', 'The agent needs a scope.');

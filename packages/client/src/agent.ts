@@ -7,6 +7,7 @@ import { checkedAnswer, isIssuedToken, objectWith } from './answers.ts';
 import { serverOrigin } from './api.ts';
 import { unlessAborted } from './clock.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
+import { keepToken } from './kept-token.ts';
 import { authorizedCalls, type CallOptions, type Session } from './session.ts';
 import type { WantedToken } from './token-exchange.ts';
 import { maxAnswerBytes, parseJson } from './transport.ts';
@@ -54,9 +55,6 @@ export interface AgentSessionOptions extends CallOptions, Omit<WantedToken, 'sig
   readonly address: string;
 }
 
-/** A new token is requested when this much of the lifetime of the last one is left. */
-const renewBeforeMs = 60_000;
-
 /**
  * A session whose tokens come from an agent. Nothing is stored, and logging out only forgets the token.
  * @throws {TypeError} if the address is not that of an agent
@@ -67,37 +65,12 @@ export function openAgentSession({ address, ...options }: AgentSessionOptions): 
   const target = targetOf(address);
   const { api, scope, resource, expiresInSeconds } = options;
   const wanted = { server: api.server, scope, resource, expiresInSeconds };
-  let current: { readonly token: string; readonly renewAt: number } | undefined;
-  let pending: Promise<string> | undefined;
-
-  const next = (signal: AbortSignal | undefined): Promise<string> => {
-    pending ??= (async () => {
-      const requestedAt = Date.now();
-      const { access_token, expires_in } = await requestToken(target, { ...wanted, signal });
-      const lifetime = expires_in * 1000;
-      current = {
-        token: access_token,
-        renewAt: requestedAt + lifetime - Math.min(renewBeforeMs, lifetime / 2),
-      };
-      return access_token;
-    })().finally(() => {
-      pending = undefined;
-    });
-    return pending;
-  };
-
+  const kept = keepToken((signal) => requestToken(target, { ...wanted, signal }));
   const calls = authorizedCalls(options, {
-    accessToken: async ({ signal } = {}) =>
-      current && Date.now() < current.renewAt ? current.token : next(signal),
-    renew: async (rejected, { signal } = {}) =>
-      current && current.token !== rejected ? current.token : next(signal),
+    accessToken: ({ signal } = {}) => kept.accessToken(signal),
+    renew: (rejected, { signal } = {}) => kept.renew(rejected, signal),
   });
-  return {
-    ...calls,
-    logout: async () => {
-      current = undefined;
-    },
-  };
+  return { ...calls, logout: async () => kept.forget() };
 }
 
 /** Node would cut a longer one off, and connect to another socket. @see unix(7) */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
+import { LatchkeyError } from '@latchkey/client/errors';
 import { type RunningAgent, startAgent } from '@latchkey/client/internal/agent-server';
 import { systemCode, systemReason } from '@latchkey/client/internal/storage/store-failure';
 import { type AgentOptions, readPolicy } from '../agent-policy.ts';
@@ -21,7 +22,8 @@ export async function agent(ctx: Context, options: AgentOptions): Promise<void> 
   const { ask, ...policy } = await readPolicy(options);
   const asker = ask ? await findAsker(ctx, ctx.signal) : undefined;
   const { running } = await start(ctx, policy, asker);
-  ctx.output.result({ LATCHKEY_AGENT: running.address }, () => [`LATCHKEY_AGENT=${running.address}`]);
+  const { variables } = running;
+  ctx.output.result(variables, () => Object.entries(variables).map(([name, value]) => `${name}=${value}`));
   if (!ctx.signal.aborted) await once(ctx.signal, 'abort');
   await stop(ctx, running);
   throw new Cancelled('The agent has stopped.');
@@ -37,8 +39,8 @@ export async function agentRun(
   const held = ask ? createHeldOutput(ctx.output) : undefined;
   const ended = new AbortController();
   const asker = held && (await findAsker(ctx, ended.signal, held));
-  const { running, server } = await start(ctx, policy, asker);
-  const env = { ...ctx.config.programEnvironment, LATCHKEY_AGENT: running.address, LATCHKEY_SERVER: server };
+  const { running, server } = await start(ctx, policy, asker, policy.forwards.length > 0);
+  const env = { ...ctx.config.programEnvironment, ...running.variables, LATCHKEY_SERVER: server };
   const program = { name, args, env };
   let status: number;
   try {
@@ -61,6 +63,7 @@ async function start(
   ctx: Context,
   { listen, ...policy }: Omit<Awaited<ReturnType<typeof readPolicy>>, 'ask'>,
   asker: Asker | undefined,
+  needsForwardPort = false,
 ) {
   const port = listenPort(listen);
   const connection = await connectStored(ctx);
@@ -72,9 +75,11 @@ async function start(
     { ...policy, isAllowed: asker && askOnce(asker) },
     {
       port,
+      needsForwardPort,
       runtimeDirectory: runtimeDirectory && isAbsolute(runtimeDirectory) ? runtimeDirectory : undefined,
     },
   ).catch((error: unknown) => {
+    if (error instanceof LatchkeyError) throw error;
     throw new UsageError(`The agent cannot listen there: ${systemReason(error)}.`);
   });
   return { running, server: connection.server };

@@ -1,0 +1,197 @@
+// With which runs an agent forwards requests, and when it does not.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import type { ServerResponse } from 'node:http';
+import { codeOf, fetchOf, lossy } from '../../../tests/support/client.ts';
+import { openForwarding, type Respond, tokenIn, valuesOf } from '../../../tests/support/forwarding.ts';
+import { until } from '../../../tests/support/until.ts';
+import { connectAgent } from './agent.ts';
+import type { AskedAccess } from './agent-server.ts';
+
+let scene: Awaited<ReturnType<typeof openForwarding>>;
+beforeAll(async () => {
+  scene = await openForwarding();
+});
+afterEach(() => scene.reset());
+afterAll(() => scene.close());
+
+describe('a 401', () => {
+  /** Answers 401 to a token the first time that it sees it, for as many tokens as that. */
+  const rejecting = (count: number, isEarly = false): Respond => {
+    const rejected = new Set<string>();
+    return async (request, response) => {
+      const { authorization = '' } = request.headers;
+      if (rejected.has(authorization) || rejected.size < count) {
+        rejected.add(authorization);
+        if (!isEarly) await scene.record(request, { end: () => {} } as unknown as ServerResponse);
+        response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end('no');
+      } else await scene.record(request, response);
+    };
+  };
+
+  test.each([
+    ['without a body', undefined, [], false],
+    ['with a body', 'x'.repeat(64 * 1024), [], false],
+    ['with a body in chunks', 'x'.repeat(64 * 1024), ['Transfer-Encoding', 'chunked'], false],
+    ['with a body that the service did not read', 'x'.repeat(1000), [], true],
+  ] as const)('makes a new run, with which a request %s is sent again', async (_, body, headers, isEarly) => {
+    scene.respond = rejecting(1, isEarly);
+    const ask = { method: 'POST', headers, ...(body === undefined ? {} : { body }) };
+    expect(await scene.send('tickets', ask)).toMatchObject({ status: 200, text: 'ok' });
+    expect(scene.received.at(-1)?.body).toBe(body ?? '');
+    expect(scene.received).toHaveLength(isEarly ? 1 : 2);
+    expect(await scene.send('tickets')).toMatchObject({ status: 200 });
+    expect(tokenIn(scene.received.at(-1)!)).toBe(tokenIn(scene.received.at(-2)!));
+  });
+
+  test('goes back where the body was longer than 64 KiB, and the next request has a new run', async () => {
+    for (const headers of [[], ['Transfer-Encoding', 'chunked']]) {
+      scene.respond = rejecting(1);
+      const body = 'x'.repeat(64 * 1024 + 1);
+      const answer = await scene.send('tickets', { method: 'POST', headers, body });
+      expect([answer.status, answer.text]).toEqual([401, 'no']);
+      expect(valuesOf(answer.headers, 'WWW-Authenticate')).toEqual(['Bearer']);
+      expect(scene.received).toHaveLength(1);
+      expect((await scene.send('tickets')).status).toBe(200);
+      scene.received = [];
+    }
+  });
+
+  test('goes back after one new run', async () => {
+    scene.respond = rejecting(Number.POSITIVE_INFINITY);
+    expect(await scene.send('tickets')).toMatchObject({ status: 401, text: 'no' });
+    expect(scene.received).toHaveLength(2);
+  });
+
+  test('makes one run for all requests that get it, and leaves no other behind', async () => {
+    await scene.send('tickets');
+    const [old] = scene.received.map(tokenIn);
+    const other = `Bearer ${old}`;
+    scene.respond = (request, response) =>
+      request.headers.authorization === other
+        ? response.writeHead(401).end()
+        : scene.record(request, response);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => scene.send('tickets')));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const tokens = new Set(scene.received.slice(1).map(tokenIn));
+    expect(tokens.size).toBe(1);
+    await until(async () => (await scene.runs()).length === 1, 'the end of the run that was replaced');
+    expect(await scene.introspect(old!)).toEqual({ active: false });
+    expect(await scene.introspect([...tokens][0]!)).toMatchObject({ active: true });
+  });
+
+  test('of one request does not end the run of another that is still answered', async () => {
+    const last = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    scene.respond = async (request, response) => {
+      seen.push(request.headers.authorization?.replace('Bearer ', '') ?? '');
+      if (request.url?.endsWith('/stream')) {
+        response.write('begun');
+        await last.promise;
+        return response.end('end');
+      }
+      return response.writeHead(seen.length === 2 ? 401 : 200).end();
+    };
+    const stream = await scene.open('tickets/stream');
+    expect((await scene.send('tickets')).status).toBe(200);
+    expect([seen.length, await scene.introspect(seen[0]!)]).toEqual([
+      3,
+      expect.objectContaining({ active: true }),
+    ]);
+    last.resolve();
+    await stream.toArray();
+    await until(async () => !(await scene.introspect(seen[0]!)).active, 'the end of the replaced run');
+  });
+});
+
+test('at most 64 requests at once', async () => {
+  const release = Promise.withResolvers<void>();
+  let waiting = 0;
+  scene.respond = async (_, response) => {
+    waiting++;
+    await release.promise;
+    response.end();
+  };
+  const many = Array.from({ length: 64 }, () => scene.send('tickets'));
+  await until(() => waiting === 64, '64 requests');
+  expect(await scene.send('tickets')).toMatchObject({
+    status: 503,
+    text: expect.stringContaining('"temporarily_unavailable"'),
+  });
+  release.resolve();
+  expect(new Set((await Promise.all(many)).map(({ status }) => status))).toEqual(new Set([200]));
+  expect((await scene.send('tickets')).status).toBe(200);
+});
+
+test('without scopes of its own the agent hands out no token, not even with its secret', async () => {
+  const client = await connectAgent(scene.agent.variables['LATCHKEY_AGENT'] ?? '');
+  for (const wanted of [
+    {},
+    { scope: 'tickets:read' },
+    { scope: 'tickets:read', resource: `http://${scene.host}/v1` },
+  ])
+    expect(await codeOf(client.token(wanted))).toBe('invalid_scope');
+});
+
+test('what nobody declared is refused before the agent listens', async () => {
+  expect(
+    await codeOf(
+      scene.start({
+        forwards: [{ name: 'a', resource: 'https://nobody.example', scopes: ['tickets:read'] }],
+      }),
+    ),
+  ).toBe('invalid_target');
+  expect(
+    await codeOf(scene.start({ forwards: [{ name: 'a', resource: scene.resource, scopes: ['no:such'] }] })),
+  ).toBe('invalid_scope');
+});
+
+test('with a question each name is asked for once, and a yes hands out no token', async () => {
+  const asked: (string | undefined)[] = [];
+  const isAllowed = async ({ forwardedAs }: AskedAccess) => {
+    asked.push(forwardedAs);
+    return forwardedAs === 'tickets';
+  };
+  const forwards = ['tickets', 'others'].map((name) => ({
+    name,
+    resource: scene.resource,
+    scopes: ['tickets:read'],
+  }));
+  const asking = await scene.start({ isAllowed, forwards });
+  expect(asked).toEqual([]);
+  expect((await scene.send('tickets', { of: asking })).status).toBe(200);
+  expect((await scene.send('tickets', { of: asking })).status).toBe(200);
+  expect(await scene.send('others', { of: asking })).toMatchObject({
+    status: 403,
+    text: expect.stringContaining('"invalid_scope"'),
+  });
+  expect(asked).toEqual(['tickets', 'others']);
+  await asking.stop();
+});
+
+test('502 while the server is out of reach, and 403 once the login is over', async () => {
+  const person = await scene.app.login('over@example.com');
+  const wire = lossy(fetchOf(scene.app));
+  const own = await scene.start({}, { token: person.access_token, fetch: wire.fetch });
+  wire.loseNext(1);
+  expect(await scene.send('tickets', { of: own })).toMatchObject({
+    status: 502,
+    text: expect.stringContaining('"unreachable"'),
+  });
+  expect((await scene.send('tickets', { of: own })).status).toBe(200);
+  await scene.app.ask('POST', '/revoke', { token: person.access_token });
+  scene.respond = (_, response) => response.writeHead(401).end();
+  expect(await scene.send('tickets', { of: own })).toMatchObject({
+    status: 403,
+    text: expect.stringContaining('"invalid_token"'),
+  });
+  await own.stop();
+});
+
+test('its run ends with the agent', async () => {
+  const own = await scene.start();
+  await scene.send('tickets', { of: own });
+  expect(await scene.introspect(tokenIn(scene.received[0]!))).toMatchObject({ active: true });
+  expect(await own.stop()).toBe(true);
+  expect(await scene.introspect(tokenIn(scene.received[0]!))).toEqual({ active: false });
+});

@@ -1,0 +1,325 @@
+// What an agent does to the requests that it forwards, and to the responses.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { openForwarding, type Respond, tokenIn, valuesOf } from '../../../tests/support/forwarding.ts';
+import { until } from '../../../tests/support/until.ts';
+
+let scene: Awaited<ReturnType<typeof openForwarding>>;
+beforeAll(async () => {
+  scene = await openForwarding();
+});
+afterEach(() => scene.reset());
+afterAll(() => scene.close());
+
+test('the service gets the request as it is, with a run of exactly the scopes, which all requests share', async () => {
+  await scene.send('tickets/list//a;b=c|d?to=../../x%2F#', { headers: ['X-A', '1'] });
+  await scene.send('tickets', { method: 'PATCH', body: 'more' });
+  await scene.send('tickets/', { method: 'PROPFIND' });
+  await scene.send('tickets?q');
+  expect(scene.received.map(({ method, url, body }) => [method, url, body])).toEqual([
+    ['GET', '/v1/list//a;b=c|d?to=../../x%2F#', ''],
+    ['PATCH', '/v1', 'more'],
+    ['PROPFIND', '/v1/', ''],
+    ['GET', '/v1?q', ''],
+  ]);
+  expect(new Set(scene.received.map(tokenIn)).size).toBe(1);
+  expect(await scene.introspect(tokenIn(scene.received[0]!))).toMatchObject({
+    active: true,
+    scope: 'tickets:read tickets:write',
+    aud: `http://${scene.host}/v1`,
+  });
+});
+
+describe('of the headers of a request', () => {
+  test.each([
+    ['Accept', 'text/plain'],
+    ['Accept-Encoding', 'gzip, br'],
+    ['Content-Type', 'application/x-own'],
+    ['If-None-Match', '"1"'],
+    ['Range', 'bytes=0-1'],
+    ['Referer', 'http://127.0.0.1/'],
+    ['User-Agent', 'curl/8'],
+    ['Via', '1.1 proxy'],
+    ['X-Api-Key', 'Ã©'],
+    ['X-Real-IP', '192.0.2.7'],
+    ['x-oDD-cAsE', ''],
+    ['Sec-Fetch-Mode', 'cors'],
+  ])('%s is kept', async (name, value) => {
+    await scene.send('tickets', { headers: [name, value, 'X-Twice', '1', 'x-twice', '2'] });
+    const { headers } = scene.received[0]!;
+    expect(headers.slice(headers.indexOf(name), headers.indexOf(name) + 2)).toEqual([name, value]);
+    expect(valuesOf(headers, 'X-Twice')).toEqual(['1', '2']);
+  });
+
+  test.each([
+    ['Cookie', 'a=b'],
+    ['Forwarded', 'for=192.0.2.7'],
+    ['X-Forwarded-For', '192.0.2.7'],
+    ['X-Forwarded-Host', 'evil.example'],
+    ['x-forwarded-anything', '1'],
+    ['Proxy-Authorization', 'Basic x'],
+    ['Proxy-Connection', 'keep-alive'],
+    ['proxy-anything', '1'],
+    ['Keep-Alive', 'timeout=9'],
+    ['TE', 'trailers'],
+    ['X-Own', 'named by Connection'],
+    ['X-Other', 'named by Connection'],
+  ])('%s is dropped', async (name, value) => {
+    await scene.send('tickets', {
+      headers: [name, value, 'Connection', 'x-own, close', 'Connection', 'X-OTHER'],
+    });
+    const names = scene.received[0]?.headers.filter((_, at) => at % 2 === 0).map((one) => one.toLowerCase());
+    expect(names?.sort()).toEqual(['authorization', 'connection', 'host']);
+    expect(valuesOf(scene.received[0]!.headers, 'Connection')).toEqual(['close']);
+  });
+
+  test('Host and Authorization are set', async () => {
+    await scene.send('tickets', {
+      headers: ['Authorization', 'Bearer of-the-program', 'authorization', 'Basic x'],
+    });
+    const { headers } = scene.received[0]!;
+    expect(valuesOf(headers, 'Host')).toEqual([scene.host]);
+    expect(valuesOf(headers, 'Authorization')).toEqual([expect.stringMatching(/^Bearer lk_at_\S+$/)]);
+  });
+
+  test.each([
+    ['a length', 'GET', ['Content-Length', '4'], 'body', ['4'], []],
+    [
+      'a length that Connection names',
+      'POST',
+      ['Connection', 'content-length', 'Content-Length', '4'],
+      'body',
+      ['4'],
+      [],
+    ],
+    ['chunks', 'GET', ['Transfer-Encoding', 'Chunked'], 'body', [], ['chunked']],
+    ['nothing, of a method that has no body', 'DELETE', [], undefined, [], []],
+    ['nothing', 'POST', ['Content-Length', '0'], undefined, ['0'], []],
+  ] as const)('the framing of the body is set: %s', async (_, method, headers, body, lengths, codings) => {
+    await scene.send('tickets', { method, headers, ...(body === undefined ? {} : { body }) });
+    expect(scene.received[0]?.body).toBe(body ?? '');
+    expect(valuesOf(scene.received[0]!.headers, 'Content-Length')).toEqual([...lengths]);
+    expect(valuesOf(scene.received[0]!.headers, 'Transfer-Encoding')).toEqual([...codings]);
+  });
+});
+
+describe('of the headers of a response', () => {
+  const own = [
+    ['Content-Encoding', 'gzip'],
+    ['Date', 'Thu, 01 Jan 1970 00:00:00 GMT'],
+    ['Location', 'https://elsewhere.example/'],
+    ['WWW-Authenticate', 'Bearer'],
+    ['X-Forwarded-Host', 'Ã©'],
+    ['X-Twice', '1'],
+    ['X-Twice', '2'],
+  ];
+  const dropped = [
+    ['Connection', 'x-own'],
+    ['Keep-Alive', 'timeout=99'],
+    ['Proxy-Authenticate', 'Basic'],
+    ['Set-Cookie', 'a=b'],
+    ['set-cookie', 'c=d'],
+    ['Trailer', 'X-Later'],
+    ['Upgrade', 'h2c'],
+    ['X-Own', '1'],
+  ];
+  const answerAll: Respond = (_, response) =>
+    response.writeHead(302, 'As It Came', [...own, ...dropped].flat()).end('unfollowed');
+
+  test.each(own)('%s: %s is kept', async (name, value) => {
+    scene.respond = answerAll;
+    const { status, headers, text } = await scene.send('tickets');
+    expect([status, text]).toEqual([302, 'unfollowed']);
+    expect(valuesOf(headers, name)).toContain(value);
+    expect(headers).not.toContain('lk_at_');
+  });
+
+  test.each(dropped)('%s: %s is dropped', async (name, value) => {
+    scene.respond = answerAll;
+    expect(valuesOf((await scene.send('tickets')).headers, name)).not.toContain(value);
+  });
+});
+
+describe('404 for', () => {
+  test.each([
+    'other/list',
+    'Tickets/list',
+    'ticket%73/list',
+    'tickets/..',
+    'tickets/../v2',
+    'tickets/a/./b',
+    'tickets/.',
+    'tickets/..;x=y/admin',
+    'tickets/%2e%2e/admin',
+    'tickets/.%2E/admin',
+    'tickets/a%2fb',
+    'tickets/a%5Cb',
+    'tickets/%252e%252e/admin',
+    'tickets/%25252Fadmin',
+    'tickets/..\\admin',
+    'tickets/a\\b',
+    'tickets#/../admin',
+    '../tickets/list',
+    '',
+    '/tickets/list',
+  ])('%s', async (path) => {
+    expect((await scene.send(path)).status).toBe(404);
+    expect(scene.received).toEqual([]);
+  });
+
+  test('a wrong secret, none, and the absolute form', async () => {
+    const { pathname, origin } = scene.base;
+    const other = pathname.replace(/^../, (start) => (start === '/A' ? '/B' : '/A'));
+    for (const path of [
+      `${other}tickets`,
+      '/tickets',
+      '//tickets',
+      `${origin}${pathname}tickets`,
+      `${pathname.slice(0, -2)}/tickets`,
+    ]) {
+      const [line] = (
+        await scene.sendBytes(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+      ).split('\r\n');
+      expect([path, line]).toEqual([path, 'HTTP/1.1 404 Not Found']);
+    }
+    expect(scene.received).toEqual([]);
+  });
+
+  test('nothing else that has dots', async () => {
+    for (const path of ['tickets/...', 'tickets/.git/a..b', 'tickets/a.', 'tickets?/../%2e'])
+      expect((await scene.send(path)).status).toBe(200);
+  });
+});
+
+test.each([
+  [403, 'GET', ['Origin', 'https://page.example']],
+  [403, 'GET', ['Origin', 'null']],
+  [403, 'GET', ['Sec-Fetch-Site', 'same-origin']],
+  [200, 'GET', ['Sec-Fetch-Site', 'none']],
+  [501, 'GET', ['Connection', 'Upgrade', 'Upgrade', 'websocket']],
+  [501, 'GET', ['Upgrade', 'h2c']],
+  [501, 'TRACE', []],
+  [501, 'POST', ['Transfer-Encoding', 'gzip, chunked']],
+  [200, 'GET', ['X-Long', 'x'.repeat(30 * 1024)]],
+  [431, 'GET', ['X-Long', 'x'.repeat(32 * 1024)]],
+] as const)('%i for %s with %j', async (status, method, headers) => {
+  expect((await scene.send('tickets', { method, headers })).status).toBe(status);
+  expect(scene.received).toHaveLength(status === 200 ? 1 : 0);
+});
+
+test('501 for CONNECT, also where nobody reads it', async () => {
+  for (let round = 0; round < 20; round++) {
+    const socket = connect(Number(scene.base.port), scene.base.hostname);
+    socket.write('CONNECT tickets:443 HTTP/1.1\r\nHost: tickets\r\n\r\n', () => socket.resetAndDestroy());
+    await once(socket, 'close');
+  }
+
+  expect(await scene.sendBytes('CONNECT tickets:443 HTTP/1.1\r\nHost: tickets\r\n\r\n')).toStartWith(
+    'HTTP/1.1 501 ',
+  );
+});
+
+test.each([
+  'Content-Length: 4\r\nTransfer-Encoding: chunked',
+  'Content-Length: 4\r\nContent-Length: 5',
+  'X-A: 1\r\n Authorization: Basic x',
+  'X-A : 1',
+  'X-A: 1\rX-B: 2',
+  'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
+])('what two programs could read differently is not forwarded: %j', async (headers) => {
+  const { pathname } = scene.base;
+  const start = `POST ${pathname}/tickets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`;
+  expect(await scene.sendBytes(`${start}${headers}\r\n\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 (400|501) /);
+  expect(scene.received).toEqual([]);
+});
+
+test('trailers do not become headers, and a repeated length is sent once', async () => {
+  const { pathname } = scene.base;
+  const start = `POST ${pathname}/tickets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`;
+  await scene.sendBytes(
+    `${start}Transfer-Encoding: chunked\r\nTrailer: Authorization\r\n\r\n1\r\nx\r\n0\r\nAuthorization: Basic x\r\n\r\n`,
+  );
+  await scene.sendBytes(`${start}Content-Length: 1\r\nContent-Length: 1\r\n\r\nx`);
+  expect(valuesOf(scene.received[0]!.headers, 'Authorization')).toHaveLength(1);
+  expect(valuesOf(scene.received[0]!.headers, 'Trailer')).toEqual([]);
+  for (const { headers } of scene.received.slice(1))
+    expect(valuesOf(headers, 'Content-Length')).toEqual(['1']);
+});
+
+describe('a response', () => {
+  test('arrives as it is sent, while the request is still being sent', async () => {
+    const next = Promise.withResolvers<void>();
+    scene.respond = async (request, response) => {
+      response.write('first');
+      for await (const chunk of request) response.write(`echo ${chunk}`);
+      await next.promise;
+      response.end('last');
+    };
+    const { hostname, port, pathname } = scene.base;
+    const sent = request({ hostname, port, path: `${pathname}/tickets`, method: 'POST', agent: false });
+    sent.flushHeaders();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    let text = '';
+    answer.on('data', (chunk) => {
+      text += chunk;
+    });
+    await until(() => text === 'first', 'the first part');
+    sent.write('a');
+    await until(() => text === 'firstecho a', 'the second part');
+    sent.end();
+    next.resolve();
+    await once(answer, 'end');
+    expect(text).toBe('firstecho alast');
+  });
+
+  test('that the service breaks off is broken off', async () => {
+    for (const length of [{}, { 'Content-Length': '100' }]) {
+      scene.respond = (_, response) => {
+        response.writeHead(200, length).write('begun');
+        response.socket?.end();
+        response.socket?.destroySoon();
+      };
+      const answer = await scene.open('tickets');
+      const error = await answer.toArray().catch((error: unknown) => error);
+      expect(error).toMatchObject({ code: 'ECONNRESET' });
+    }
+  });
+
+  test('that nobody waits for any more is not read from the service', async () => {
+    const closed = Promise.withResolvers<void>();
+    scene.respond = (_, response) => {
+      response.write('begun');
+      response.once('close', closed.resolve);
+    };
+    (await scene.open('tickets')).destroy();
+    await closed.promise;
+  });
+
+  test('without a body keeps its length: HEAD, 204, 304', async () => {
+    scene.respond = (request, response) =>
+      response.writeHead(Number(request.url?.split('/').at(-1)), { 'Content-Length': '5' }).end();
+    const { status, headers, text } = await scene.send('tickets/200', { method: 'HEAD' });
+    expect([status, valuesOf(headers, 'Content-Length'), text]).toEqual([200, ['5'], '']);
+    expect((await scene.send('tickets/304')).status).toBe(304);
+  });
+
+  test('502 where there is no service, or no HTTP', async () => {
+    scene.respond = (_, response) => response.socket?.destroy();
+    expect(await scene.send('tickets')).toMatchObject({
+      status: 502,
+      text: expect.stringContaining('"unreachable"'),
+    });
+    scene.respond = (_, response) => response.socket?.end('SSH-2.0-server\r\n');
+    expect((await scene.send('tickets', { method: 'POST', body: 'x' })).status).toBe(502);
+  });
+
+  test('that comes before the end of the request leaves the connection usable', async () => {
+    scene.respond = (_, response) => response.writeHead(413, { Connection: 'close' }).end();
+    expect((await scene.send('tickets', { method: 'POST', body: Buffer.alloc(2_000_000) })).status).toBeOneOf(
+      [413, 502],
+    );
+  });
+});

@@ -1,0 +1,223 @@
+// Sends the requests of programs on to services, with tokens that the programs never see.
+
+import {
+  request as httpRequest,
+  type IncomingMessage,
+  type OutgoingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { Agent, globalAgent, request as httpsRequest } from 'node:https';
+import { pipeline } from 'node:stream/promises';
+import type { IssuedToken } from '@latchkey/contract/tokens';
+import type { Access } from './agent-runs.ts';
+import { hasCode, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
+import { keepToken } from './kept-token.ts';
+import { isLoopbackHost } from './loopback.ts';
+
+/** A service that programs reach through the agent. */
+export interface ForwardTarget extends Access {
+  /** The first segment of the path of a request. */
+  readonly name: string;
+  /** The URL that its paths are below: `https`, or `http` on this machine. */
+  readonly resource: string;
+}
+
+interface Runs {
+  make(target: ForwardTarget): Promise<IssuedToken>;
+  end(token: string): void;
+}
+
+/** Of a request, with its first line, and of a response. @internal */
+export const maxHeaderBytes = 32 * 1024;
+const maxConcurrentRequests = 64;
+/** A longer body is sent only once. */
+const maxRepeatedBytes = 64 * 1024;
+
+/**
+ * What a service could take for a step out of its path, however often it decodes it: dot segments, also with parameters, and
+ * encoded dots, slashes and backslashes. A fragment is not part of a request.
+ */
+const leavingPath = /\/\.{1,2}(?=[/;]|$)|%(25)*(2e|2f|5c)|[\\#]/i;
+
+/** @see RFC 9110 section 7.6.1 */
+const hopByHop = 'connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade';
+/** Host, authorization and length are set anew. */
+const notSentOn = new RegExp(
+  `^(${hopByHop}|authorization|content-length|cookie|forwarded|host|x-forwarded-.*)$`,
+  'i',
+);
+const notSentBack = new RegExp(`^(${hopByHop}|set-cookie)$`, 'i');
+const methodsWithoutBody = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
+
+/** The login is over, or does not allow this. */
+const refusals: readonly LatchkeyErrorCode[] = [
+  'account_disabled',
+  'insufficient_scope',
+  'invalid_scope',
+  'invalid_target',
+  'invalid_token',
+  'login_over',
+  'not_logged_in',
+];
+
+/** Keeps no connection: one that the service closes just then would fail a request that must not be repeated. */
+const connections = new Agent({ ...globalAgent.options, keepAlive: false });
+
+/**
+ * Forwards requests to `/NAME/…`, or refuses them.
+ * @param runs makes and ends the runs whose tokens the services get
+ */
+export function createForwarder(targets: readonly ForwardTarget[], runs: Runs) {
+  const services = new Map(targets.map((target) => [target.name, openService(target, runs)]));
+  const active = new Set<ServerResponse>();
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: string,
+    refuse: (status: number, error: string, description: string) => void,
+  ): Promise<void> => {
+    const [, name = '', path = '', query = ''] = /^\/([^/?]*)([^?]*)(.*)$/.exec(target) ?? [];
+    const service = services.get(name);
+    if (!service || leavingPath.test(path)) return refuse(404, 'not_found', 'The agent has no such path.');
+    const { upgrade, 'transfer-encoding': coding = 'chunked' } = request.headers;
+    // TRACE would repeat the token.
+    if (upgrade !== undefined || coding.toLowerCase() !== 'chunked' || request.method === 'TRACE')
+      return refuse(501, 'invalid_request', 'The agent forwards no upgrade, TRACE or transfer coding.');
+    if (active.size >= maxConcurrentRequests) {
+      const limit = `The agent forwards at most ${maxConcurrentRequests} requests at once.`;
+      return refuse(503, 'temporarily_unavailable', limit);
+    }
+    active.add(response);
+    try {
+      await service.exchange(request, response, path, query, async (answer) => {
+        // Before the program has the whole response, and may send its next request.
+        answer.once('end', () => active.delete(response));
+        await relay(answer, response);
+      });
+    } catch (error) {
+      // After the headers, the program sees that the response is incomplete.
+      if (response.headersSent) response.destroy();
+      else refuse(...refusalOf(error, service.origin));
+    } finally {
+      active.delete(response);
+      // What the service did not read of the body stands before the next request on the connection.
+      request.unpipe();
+      request.resume();
+    }
+  };
+}
+
+function refusalOf(error: unknown, origin: string): [status: number, error: string, description: string] {
+  if (!(error instanceof LatchkeyError))
+    return [502, 'unreachable', `${origin} could not be reached, or did not answer in HTTP.`];
+  return [hasCode(error, ...refusals) ? 403 : 502, error.code, error.message];
+}
+
+function openService(target: ForwardTarget, runs: Runs) {
+  const url = new URL(target.resource);
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const agent = isLoopbackHost(url.hostname) ? false : connections;
+  const kept = keepToken(() => runs.make(target));
+  const uses = new Map<string, number>();
+
+  /** Ends a run that has been replaced after the last request with its token. */
+  const drop = (token: string): void => {
+    const left = (uses.get(token) ?? 1) - 1;
+    uses.set(token, left);
+    if (left > 0) return;
+    uses.delete(token);
+    if (!kept.isCurrent(token)) runs.end(token);
+  };
+
+  const exchange = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    query: string,
+    use: (answer: IncomingMessage) => Promise<void>,
+  ): Promise<void> => {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const tokens: string[] = [];
+    const sendWith = (token: string, body?: Buffer) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        tokens.push(token);
+        uses.set(token, (uses.get(token) ?? 0) + 1);
+        const sent = send(url, {
+          method: request.method,
+          path: (path === '' ? url.pathname : url.pathname.replace(/\/$/, '') + path) + query,
+          headers: ['Host', url.host, ...headersFor(request), 'Authorization', `Bearer ${token}`],
+          setHost: false,
+          maxHeaderSize: maxHeaderBytes,
+          agent,
+          signal: gone.signal,
+        });
+        sent.on('response', resolve).on('error', reject);
+        sent.on('close', () => reject(new Error('The service closed the connection.')));
+        // The service may answer before the body begins.
+        sendHeaders(sent);
+        if (body) sent.end(body);
+        else request.pipe(sent);
+      });
+    try {
+      const token = await kept.accessToken();
+      const recorded = recordBody(request);
+      let answer = await sendWith(token);
+      if (answer.statusCode === 401) {
+        request.unpipe();
+        request.resume();
+        const [body, next] = await Promise.all([recorded, kept.renew(token)]);
+        if (body) {
+          answer.destroy();
+          answer = await sendWith(next, body);
+        }
+      }
+      await use(answer);
+    } finally {
+      tokens.forEach(drop);
+    }
+  };
+  return { origin: url.origin, exchange };
+}
+
+/** The whole body, once it has been received. Undefined if it is too long to be kept, or incomplete. */
+function recordBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  let chunks: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.byteLength;
+      if (bytes <= maxRepeatedBytes) return chunks.push(chunk);
+      chunks = [];
+      return resolve(undefined);
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('close', () => resolve(undefined));
+  });
+}
+
+function headersFor(request: IncomingMessage): string[] {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  const headers = endToEnd(request, notSentOn);
+  if (coding !== undefined) return [...headers, 'Transfer-Encoding', 'chunked'];
+  if (length === undefined && methodsWithoutBody.has(request.method ?? '')) return headers;
+  // Without a length, the runtime would send an empty body in chunks.
+  return [...headers, 'Content-Length', length ?? '0'];
+}
+
+function endToEnd({ rawHeaders, headers }: IncomingMessage, dropped: RegExp): string[] {
+  const nominated = new Set(headers.connection?.toLowerCase().split(/[\s,]+/));
+  const isKept = (name = '') => !dropped.test(name) && !nominated.has(name.toLowerCase());
+  return rawHeaders.filter((_, at) => isKept(rawHeaders[at - (at % 2)]));
+}
+
+/** `flushHeaders` would write what is not ASCII as UTF-8. */
+const sendHeaders = (message: OutgoingMessage): boolean => message.write('', 'latin1');
+
+/** Sends a response on as it arrives. */
+async function relay(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.sendDate = false;
+  response.writeHead(answer.statusCode ?? 0, answer.statusMessage, endToEnd(answer, notSentBack));
+  sendHeaders(response);
+  await pipeline(answer, response);
+}

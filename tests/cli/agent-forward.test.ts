@@ -1,0 +1,165 @@
+// `latchkey agent --forward`: what it prints and sets, and what it refuses. What it forwards is in agent-forwarder.test.ts of the SDK.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { join } from 'node:path';
+import { startAgent } from '../support/agent.ts';
+import {
+  type Home,
+  latchkey,
+  latchkeyProcess,
+  listener,
+  newHome,
+  program,
+  storeLogin,
+} from '../support/cli.ts';
+import { runOperator, startService, type TestService } from '../support/service.ts';
+import { openTerminal } from '../support/terminal.ts';
+
+let service: TestService;
+let home: Home;
+const authorizations: (string | null)[] = [];
+const tickets = listener((request) => {
+  authorizations.push(request.headers.get('Authorization'));
+  return new Response(`${request.method} ${new URL(request.url).pathname}`);
+});
+const forward = `my-tickets=${tickets.url} tickets:read`;
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
+  home = newHome({ LATCHKEY_SERVER: service.url });
+  await storeLogin(home, service.url, 'ada@forward.example');
+  const declared = ['--resource', tickets.url, '--scope', 'tickets:read=See your tickets'];
+  expect((await runOperator(service.env, 'services', 'create', 'tickets', ...declared)).code).toBe(0);
+});
+
+afterAll(async () => {
+  await tickets.stop();
+  await service.stop();
+});
+
+const getBySocket = (socketPath: string, path: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    httpRequest({ socketPath, path, agent: false }, (response) => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end();
+  });
+
+test('with --listen it prints a URL for each name, and hands out no token', async () => {
+  const names = ['--forward', forward, '--forward', `b=${tickets.url}/ tickets:read tickets:read`];
+  const agent = await startAgent(home, '--listen', '127.0.0.1:0', ...names);
+  const [base, secret] = agent.address.split('#');
+  expect(agent.forwards).toEqual({
+    LATCHKEY_FORWARD_MY_TICKETS: `${base}/${secret}/my-tickets`,
+    LATCHKEY_FORWARD_B: `${base}/${secret}/b`,
+  });
+  for (const url of Object.values(agent.forwards))
+    expect(await (await fetch(`${url}/list`)).text()).toBe('GET /list');
+  expect(authorizations.splice(0)).toEqual([
+    expect.stringMatching(/^Bearer lk_at_/),
+    expect.stringMatching(/^Bearer lk_at_/),
+  ]);
+  const sandbox = newHome({ LATCHKEY_AGENT: agent.address });
+  for (const args of [[], ['--scope', 'tickets:read'], ['--scope', 'profile']]) {
+    const { code, stdout, stderr } = await latchkey(sandbox, 'token', ...args);
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('hands out no tokens')]);
+  }
+  await agent.stop();
+});
+
+test('on its socket no secret is needed, and with --scope it hands out tokens, too', async () => {
+  const agent = await startAgent(home, '--forward', forward, '--scope', 'profile');
+  expect(agent.forwards).toEqual({});
+  expect(await getBySocket(agent.address, '/my-tickets/list')).toBe(200);
+  expect(await getBySocket(agent.address, '/other/list')).toBe(404);
+  const token = (...args: string[]) => latchkey(newHome({ LATCHKEY_AGENT: agent.address }), 'token', ...args);
+  expect((await token()).stdout).toMatch(/^lk_at_/);
+  expect((await token('--scope', 'tickets:read')).code).toBe(1);
+  await agent.stop();
+});
+
+test('agent run opens a port for it and sets the variable', async () => {
+  const show = 'printenv LATCHKEY_AGENT; curl -s "$LATCHKEY_FORWARD_MY_TICKETS/list"; exit 7';
+  const args = ['agent', 'run', '--forward', forward, '--', 'sh', '-c', show];
+  const { code, stdout } = await latchkeyProcess(home, ...args);
+  expect([code, stdout]).toEqual([7, expect.stringMatching(/^\/\S+\nGET \/list$/)]);
+});
+
+test('a policy may hold it', async () => {
+  const policy = join(home.path, 'policy.json');
+  writeFileSync(policy, JSON.stringify({ forward: [forward], listen: '127.0.0.1:0' }));
+  const agent = await startAgent(home, '--policy', policy);
+  expect(agent.address).toMatch(/^http:/);
+  await agent.stop();
+  writeFileSync(policy, JSON.stringify({ forward }));
+  expect((await latchkey(home, 'agent', '--policy', policy)).code).toBe(2);
+});
+
+test.each([
+  '',
+  'tickets',
+  'tickets=https://tickets.example',
+  'tickets= tickets:read',
+  'Tickets=https://tickets.example tickets:read',
+  '1=https://tickets.example tickets:read',
+  'tick_ets=https://tickets.example tickets:read',
+  `${'a'.repeat(33)}=https://tickets.example tickets:read`,
+  'tickets=http://tickets.example tickets:read',
+  'tickets=ftp://tickets.example tickets:read',
+  'tickets=tickets.example tickets:read',
+  'tickets=https://ada@tickets.example tickets:read',
+  'tickets=https://tickets.example?q tickets:read',
+  'tickets=https://tickets.example# tickets:read',
+  'tickets=https://tickets.example *',
+  'tickets=https://tickets.example tickets:read *',
+])('badly written is status 2: %s', async (text) => {
+  const { code, stdout, stderr } = await latchkey(home, 'agent', '--forward', text);
+  expect([code, stdout, stderr]).toEqual([
+    2,
+    '',
+    expect.stringMatching(/--forward|never hands out|cannot be/),
+  ]);
+});
+
+test('the same name twice is status 2, and what nobody declared is 1', async () => {
+  expect((await latchkey(home, 'agent', '--forward', forward, '--forward', forward)).code).toBe(2);
+  for (const wrong of ['a=https://nobody.example tickets:read', `a=${tickets.url} tickets:no`]) {
+    const { code, stdout, stderr } = await latchkeyProcess(
+      home,
+      'agent',
+      'run',
+      '--forward',
+      wrong,
+      '--',
+      'echo',
+      'served',
+    );
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      '',
+      expect.stringContaining('Requests to a cannot be forwarded: '),
+    ]);
+  }
+});
+
+test('--ask asks once for each name, and a yes to it hands out no token', async () => {
+  const args = ['--scope', 'tickets:read', '--resource', tickets.url, '--listen', '127.0.0.1:0'];
+  const terminal = openTerminal(home, [program, 'agent', '--ask', '--forward', forward, ...args]);
+  const [, address = ''] = await terminal.shows(/^LATCHKEY_AGENT=(\S+)/m);
+  const [, url = ''] = await terminal.shows(/^LATCHKEY_FORWARD_MY_TICKETS=(\S+)/m);
+  const answers = Promise.all([fetch(url), fetch(url)]);
+  await terminal.shows(
+    /A program wants tickets:read at \S+, for requests forwarded as my-tickets\. Allow it\? \[y\/N\] $/,
+  );
+  terminal.type('y\n');
+  expect((await answers).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await fetch(url)).status).toBe(200);
+  const token = latchkey(newHome({ LATCHKEY_AGENT: address }), 'token');
+  await terminal.shows(/A program wants tickets:read at \S+\. Allow it\? \[y\/N\] $/);
+  terminal.type('n\n');
+  expect((await token).code).toBe(1);
+  expect(terminal.screen().split('wants tickets:read')).toHaveLength(3);
+  terminal.type('\u0003');
+  expect(await terminal.exited).toBe(130);
+});
