@@ -1,23 +1,25 @@
 // docs/sandboxes-and-jobs.md, word for word: a sandbox with an agent, a job without a secret, a cloud that trusts Latchkey.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
-import { type Home, newHome, runIn, storeLogin } from '../support/cli.ts';
+import { type Home, listener, newHome, runIn, storeLogin } from '../support/cli.ts';
+import { serveGit } from '../support/git-server.ts';
 import { codeBlocks, openTerminal, readerOf, startBlock, type Terminal } from '../support/guides.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { githubClaims, startIssuer, type TestIssuer } from '../support/issuer.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const document = 'docs/sandboxes-and-jobs.md';
 const email = 'ada@sandbox.example';
 const github = 'https://token.actions.githubusercontent.com';
-const [sandbox = '', otherMachine = '', createKey = '', startCloud = '', useCloud = '', ...more] =
-  await codeBlocks(document, 'sh');
+const [sandbox = '', otherMachine = '', ...blocks] = await codeBlocks(document, 'sh');
+const [forward = '', forwardGit = '', forwardSocket = '', forwardOtherMachine = '', ...others] = blocks;
+const [createKey = '', startCloud = '', useCloud = '', ...more] = others;
 const [workflow = '', ...moreWorkflows] = await codeBlocks(document, 'yaml');
 
 let service: TestService;
@@ -25,6 +27,12 @@ let issuer: TestIssuer;
 let home: Home;
 let terminal: Terminal;
 let cloudPort: number;
+const forwarded: (string | null)[] = [];
+const repositories = temporaryDirectory();
+const tickets = listener((request) => {
+  forwarded.push(request.headers.get('Authorization'));
+  return request.url.endsWith('/list') ? new Response('list\n') : serveGit(repositories, request);
+});
 
 beforeAll(async () => {
   issuer = await startIssuer();
@@ -36,6 +44,12 @@ beforeAll(async () => {
   });
   home = readerOf(service);
   await storeLogin(home, service.url, email);
+  const scopes = ['tickets:read=See your tickets', 'code:read=Read your code'];
+  const declared = ['--resource', tickets.url, ...scopes.flatMap((scope) => ['--scope', scope])];
+  expect((await runOperator(service.env, 'services', 'create', 'tickets', ...declared)).code).toBe(0);
+  const git = 'git -c init.defaultBranch=main -c user.name=Ada -c user.email=ada@example.com';
+  const create = `${git} init -q plans && cd plans && echo the plan >plan.txt && git add . && ${git} commit -qm plan && cd .. && git clone -q --bare plans plans.git`;
+  expect(spawnSync(['sh', '-c', create], { cwd: repositories }).exitCode).toBe(0);
   cloudPort = reservePort();
   terminal = openTerminal(home, {
     'localhost:8787': new URL(service.url).host,
@@ -47,6 +61,7 @@ afterAll(async () => {
   await terminal.close();
   await service.stop();
   await issuer.stop();
+  await tickets.stop();
 });
 
 test('the guide has no other blocks', () => {
@@ -74,54 +89,92 @@ describe('a sandbox', () => {
     },
   );
 
+  test.skipIf(!canIsolate)(
+    'without a token has its requests forwarded: curl, git, and without a network',
+    async () => {
+      expect(await runForwarded(forward)).toBe('list\n');
+      expect(await runForwarded(forwardSocket)).toBe('list\n');
+      expect(await runForwarded(forwardGit)).toBe('');
+      expect(readFileSync(join(home.path, 'plans/plan.txt'), 'utf8')).toBe('the plan\n');
+      expect(forwarded.length).toBeGreaterThan(3);
+      for (const authorization of forwarded) expect(authorization).toMatch(/^Bearer lk_at_/);
+      await until(
+        async () => (await statusOf(forwarded[0]?.replace('Bearer ', '') ?? '')) === 401,
+        'the end of the run',
+      );
+    },
+  );
+
   const sshd = Bun.which('sshd', { PATH: `${process.env['PATH']}:/usr/sbin` });
 
   test.skipIf(!sshd)('on another machine reaches the agent through ssh', async () => {
-    const ssh = join(home.path, 'ssh');
-    mkdirSync(ssh);
-    // Where the server of Debian wants to be when it runs as root.
-    if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true });
-    for (const name of ['host', 'user'])
-      spawnSync(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', join(ssh, name)]);
-    const port = reservePort();
     const there = newHome();
-    const server = spawn(
-      [
-        ...[sshd!, '-D', '-e', '-f', '/dev/null', '-p', String(port), '-h', join(ssh, 'host')],
-        ...['ListenAddress=127.0.0.1', 'PidFile=none', 'StrictModes=no', 'UsePAM=no', 'PermitRootLogin=yes']
-          .concat(
-            `AuthorizedKeysFile=${join(ssh, 'user.pub')}`,
-            `SetEnv=PATH=${there.env['PATH']} HOME=${there.path}`,
-          )
-          .flatMap((option) => ['-o', option]),
-      ],
-      { stdout: 'ignore', stderr: 'pipe' },
-    );
-    endAtExit(server.pid);
-    const config = join(ssh, 'config');
-    writeFileSync(
-      config,
-      `Host build.example\nHostName 127.0.0.1\nPort ${port}\nIdentityFile ${join(ssh, 'user')}\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n`,
-    );
+    const server = await startSsh(sshd!, there);
     const script = otherMachine
-      .replace('ssh ', `ssh -F ${config} `)
+      .replace('ssh ', `ssh -F ${server.config} `)
       .replaceAll('/tmp/latchkey-agent', join(there.path, 'agent'));
-    await until(
-      async () => (await runIn(home, ['ssh', '-F', config, 'build.example', 'true'])).code === 0,
-      'the SSH server',
-    );
     const { output } = await terminal.run(script);
     // The agent, which the script ends last, may say so in time.
     const [, token = ''] = /^(lk_at_\S+\n)(?:latchkey: The agent has stopped\.\n)?$/.exec(output) ?? [];
     expect({ output, token }).not.toEqual({ output, token: '' });
     expect(existsSync(join(there.path, '.config'))).toBe(false);
-    server.kill();
-    await server.exited;
-    hasEnded(server.pid);
+    const [port, otherPort] = [reservePort(), reservePort()];
+    const forwardScript = forwardOtherMachine
+      .replace('ssh -R 4100', `ssh -F ${server.config} -R ${otherPort}`)
+      .replaceAll('4100', String(port))
+      .replace(
+        '"$LATCHKEY_FORWARD_TICKETS',
+        `"$(echo "$LATCHKEY_FORWARD_TICKETS" | sed s/:${port}/:${otherPort}/)`,
+      );
+    expect(await runForwarded(forwardScript)).toMatch(/^list\n(latchkey: The agent has stopped\.\n)?$/);
+    await server.stop();
     // The agent ends what it handed out, too.
     await until(async () => (await statusOf(token)) === 401, 'the refusal of the token');
   });
 });
+
+/** The output of commands of the guide that use the services of this test. */
+const runForwarded = async (script: string): Promise<string> =>
+  (await terminal.run(script.replaceAll(/https:\/\/(tickets|code)\.example/g, tickets.url))).output;
+
+/** An SSH server for `build.example`, whose sessions have this home. */
+async function startSsh(sshd: string, there: Home) {
+  const ssh = join(home.path, 'ssh');
+  mkdirSync(ssh);
+  // Where the server of Debian wants to be when it runs as root.
+  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true });
+  for (const name of ['host', 'user'])
+    spawnSync(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', join(ssh, name)]);
+  const port = reservePort();
+  const server = spawn(
+    [
+      ...[sshd, '-D', '-e', '-f', '/dev/null', '-p', String(port), '-h', join(ssh, 'host')],
+      ...['ListenAddress=127.0.0.1', 'PidFile=none', 'StrictModes=no', 'UsePAM=no', 'PermitRootLogin=yes']
+        .concat(
+          `AuthorizedKeysFile=${join(ssh, 'user.pub')}`,
+          `SetEnv=PATH=${there.env['PATH']} HOME=${there.path}`,
+        )
+        .flatMap((option) => ['-o', option]),
+    ],
+    { stdout: 'ignore', stderr: 'pipe' },
+  );
+  endAtExit(server.pid);
+  const config = join(ssh, 'config');
+  writeFileSync(
+    config,
+    `Host build.example\nHostName 127.0.0.1\nPort ${port}\nIdentityFile ${join(ssh, 'user')}\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n`,
+  );
+  await until(
+    async () => (await runIn(home, ['ssh', '-F', config, 'build.example', 'true'])).code === 0,
+    'the SSH server',
+  );
+  const stop = async () => {
+    server.kill();
+    await server.exited;
+    hasEnded(server.pid);
+  };
+  return { config, stop };
+}
 
 test.each([
   ['old', false],
