@@ -1,6 +1,7 @@
-// Runs every pair of operations that write to one account in parallel, from two nodes on one PostgreSQL database: no
-// deadlock, no 5xx and no long wait (`npm test` runs one pair in six). Every transaction locks the security log of the account last, so each race holds
-// that lock until both operations have taken their earlier locks.
+// Runs pairs of operations that write to one account in parallel, from two nodes on one PostgreSQL database: no deadlock,
+// no 5xx and no long wait, and nothing survives an operation that ends everything (`npm test` runs one pair in twelve, and
+// all of the latter). Every transaction locks the security log of the account last, so each race holds that lock until both
+// operations have taken their earlier locks.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
@@ -17,7 +18,7 @@ import { revokeService } from '../../packages/server/src/services/service-keys/s
 import { endRunsOfService } from '../../packages/server/src/sessions/ending.ts';
 import { deleteAccount } from '../../packages/server/src/whole-account/personal-data/personal-data.ts';
 import { newAuthenticator, passkeyLogin } from '../support/account.ts';
-import { type AccountScene, linkFor, prepareAccount, retryKey } from '../support/account-scene.ts';
+import { type AccountScene, linkFor, prepareAccount, retryKey, tokenOf } from '../support/account-scene.ts';
 import { type Ask, openApp, type TestApp } from '../support/app.ts';
 import { base64url, coseKey } from '../support/authenticator.ts';
 import { redeem, redirectUri, requestOf } from '../support/authorize.ts';
@@ -37,6 +38,11 @@ interface Operation {
   readonly status: number;
   /** A query with the user ID as `$1` that returns a row once the operation has written its changes. */
   readonly leaves: string;
+  /**
+   * `everything`: it ends every session and all that was begun. `with the account`: what it makes without a new sign-in
+   * ends with everything else. These two are always raced.
+   */
+  readonly ends?: 'everything' | 'with the account';
 }
 
 const event = (type: string, detail = '%'): string =>
@@ -87,12 +93,14 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   denyAuthorization: 'reads',
   approveAuthorization: {
     run: asOwner('POST', '/authorize/approve', () => requestOf(application.id, { nonce: 'another' })),
+    ends: 'with the account',
     status: 200,
     leaves: "SELECT 1 FROM authorization_codes WHERE user_id = $1 AND nonce = 'another'",
   },
   startDeviceAuthorization: 'stranger',
   issueToken: {
     run: post('/token', ({ approvedCode: device_code }) => ({ json: { device_code } })),
+    ends: 'with the account',
     status: 200,
     leaves:
       "SELECT 1 FROM device_authorizations WHERE user_id = $1 AND status = 'redeemed' AND client_name = 'approved'",
@@ -100,6 +108,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   verifyDevice: 'reads',
   approveDevice: {
     run: asOwner('POST', '/device/approve', ({ pendingCode: user_code }) => ({ user_code })),
+    ends: 'with the account',
     status: 204,
     leaves: event('device_approved', '%pending%'),
   },
@@ -154,10 +163,16 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   },
   refresh: {
     run: post('/refresh', ({ device }) => ({ json: { refresh_token: device.tokens.refresh_token } })),
+    ends: 'with the account',
     status: 200,
     leaves: 'SELECT 1 FROM sessions WHERE user_id = $1 AND generation = 4',
   },
-  revoke: { run: asOwner('POST', '/revoke'), status: 204, leaves: event('all_sessions_revoked') },
+  revoke: {
+    run: asOwner('POST', '/revoke'),
+    ends: 'everything',
+    status: 204,
+    leaves: event('all_sessions_revoked'),
+  },
   logout: {
     run: (node, { device }) =>
       node.ask('DELETE', '/logout?scope=session', { token: device.tokens.access_token }),
@@ -174,6 +189,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   deleteAccount: { run: asOwner('DELETE', '/me'), status: 204, leaves: accountGone },
   requestEmailChange: {
     run: asOwner('POST', '/me/email', ({ email }, side) => ({ email: `another-${side}-${email}` })),
+    ends: 'with the account',
     status: 202,
     leaves: "SELECT 1 FROM email_changes WHERE user_id = $1 AND new_email LIKE 'another-%'",
   },
@@ -244,6 +260,7 @@ const byEndpoint: Record<keyof typeof endpoints, Operation | 'reads' | 'stranger
   challengeKey: 'reads',
   createKey: {
     run: asOwner('POST', '/keys', () => ({ name: 'another', scope: '*', expires_in: 3600 })),
+    ends: 'with the account',
     status: 201,
     leaves: event('key_created', '%another%'),
   },
@@ -309,6 +326,7 @@ const others: Record<string, Operation> = {
   },
   'redemption of a code': {
     run: (node, { authorizationCode }) => redeemAs(node, authorizationCode),
+    ends: 'with the account',
     status: 200,
     leaves: `${event('login', '%browser_code%')} OFFSET 1`,
   },
@@ -341,6 +359,7 @@ const others: Record<string, Operation> = {
       ...browser,
       form: { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange', scope: 'profile' },
     })),
+    ends: 'with the account',
     status: 200,
     leaves: event('run_started'),
   },
@@ -351,6 +370,7 @@ const others: Record<string, Operation> = {
   },
   'refresh repeated': {
     run: post('/refresh', ({ device }) => ({ json: { refresh_token: device.spent }, headers: retryKey })),
+    ends: 'with the account',
     status: 200,
     leaves: event('refresh_retry'),
   },
@@ -383,7 +403,12 @@ const others: Record<string, Operation> = {
     status: 200,
     leaves: event('key_removed', '%token%'),
   },
-  logout: { run: asOwner('DELETE', '/logout'), status: 204, leaves: event('all_sessions_revoked') },
+  logout: {
+    run: asOwner('DELETE', '/logout'),
+    ends: 'everything',
+    status: 204,
+    leaves: event('all_sessions_revoked'),
+  },
   'verifyEmailChange with the current address': {
     run: post('/me/email/verify', ({ changeToken: token, email: current_email }) => ({
       json: { token, current_email },
@@ -434,6 +459,7 @@ const others: Record<string, Operation> = {
   },
   disable: {
     run: (node, { email }) => operator(() => setDisabled(node.ctx, email, true)),
+    ends: 'everything',
     status: 200,
     leaves: event('account_disabled'),
   },
@@ -448,6 +474,7 @@ const others: Record<string, Operation> = {
   },
   'sign-out': {
     run: (node, { userId }) => operator(() => revokeAllSessions(node.ctx, userId, 'operator')),
+    ends: 'everything',
     status: 200,
     leaves: event('all_sessions_revoked', '%operator%'),
   },
@@ -530,7 +557,14 @@ const operations: readonly (readonly [string, Operation])[] = [
 
 /** Which of all pairs are raced. */
 const pairStep = isLong ? 1 : 12;
-const isRaced = (first: number, second: number) => (first + second) % pairStep === 0;
+const isRaced = (first: number, second: number) =>
+  (first + second) % pairStep === 0 || mustEnd(operations[first]![1], operations[second]![1]);
+
+/** Whether nothing may be left of one operation after the other, whichever was first. */
+function mustEnd(...pair: readonly [Operation, Operation]): boolean {
+  const ends = pair.map((operation) => operation.ends);
+  return ends.includes('everything') && ends.includes('with the account');
+}
 
 let nodes: readonly [TestApp, TestApp, TestApp];
 /** Connections of the test itself, to hold locks and inspect tables. */
@@ -594,6 +628,33 @@ async function requireCleanRace(names: string, pair: readonly [Operation, Operat
   const scene = await prepareAccount(nodes[0], sql, application);
   const statuses = await race(scene, pair);
   expect({ names, failed: statuses.filter((status) => status >= 500) }).toEqual({ names, failed: [] });
+  if (mustEnd(...pair)) await requireEnded(names, scene);
+}
+
+/** Requires that an account has no active session, and nothing that becomes one without a new sign-in. */
+async function requireEnded(names: string, scene: AccountScene): Promise<void> {
+  const sessions =
+    await sql`SELECT s.kind FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.id = ${scene.userId}
+    AND s.revoked_at IS NULL AND s.session_epoch = u.session_epoch AND u.disabled_at IS NULL`;
+  expect({ names, active: sessions.map(({ kind }) => kind) }).toEqual({ names, active: [] });
+  const changes = await sql<
+    { id: string; expires_at: string }[]
+  >`SELECT id, expires_at FROM email_changes WHERE user_id = ${scene.userId}`;
+  const node = nodes[2];
+  const later = await Promise.all([
+    ...[scene.approvedCode, scene.pendingDeviceCode].map((device_code) =>
+      node.ask('POST', '/token', { json: { device_code } }),
+    ),
+    redeemAs(node, scene.authorizationCode),
+    ...changes.map((row) => {
+      const json = { token: tokenOf(node, 'emailChange', row), current_email: scene.email };
+      return node.ask('POST', '/me/email/verify', { json });
+    }),
+  ]);
+  expect({ names, later: later.map(({ status }) => status >= 400) }).toEqual({
+    names,
+    later: later.map(() => true),
+  });
 }
 
 /** Waits until a transaction waits for the lock of another one. */

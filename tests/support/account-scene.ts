@@ -37,7 +37,9 @@ export interface AccountScene {
   readonly key: { readonly id: string; readonly key: string };
   /** A link for each of the two racing operations. */
   readonly links: readonly [Link, Link];
+  /** The user code and the device code of a sign-in that waits for its approval. */
   readonly pendingCode: string;
+  readonly pendingDeviceCode: string;
   readonly approvedCode: string;
   /** Of an application: one to redeem, and one that was redeemed. */
   readonly authorizationCode: string;
@@ -66,7 +68,7 @@ export async function linkFor(node: TestApp, email: string): Promise<Link> {
 }
 
 /** The token of the link in the mail about a row. */
-function tokenOf(
+export function tokenOf(
   node: TestApp,
   kind: 'notice' | 'emailChange',
   row: { id: string; expires_at: string },
@@ -165,6 +167,7 @@ export async function prepareAccount(
     key: { id: keyId, key },
     links,
     pendingCode: pending.user_code,
+    pendingDeviceCode: pending.device_code,
     approvedCode: approved.device_code,
     authorizationCode,
     redeemedCode,

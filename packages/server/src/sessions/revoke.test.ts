@@ -152,47 +152,6 @@ onBothDatabases('revoking sessions', (open, dialect) => {
     await expectEnded(own);
   });
 
-  test('no session survives a refresh that races with revoking all sessions', async () => {
-    for (let round = 0; round < 8; round++) {
-      const { own, other } = await signInAll();
-      const [revoked, refreshed] = await Promise.all([
-        app.ask('POST', '/revoke', { token: own.access_token }),
-        node.ask('POST', '/refresh', { json: { refresh_token: other.refresh_token } }),
-      ]);
-      expect(revoked.status).toBe(204);
-      if (refreshed.status === 200) await expectEnded(refreshed.body);
-      await expectEnded(other);
-    }
-  });
-
-  test('no device session survives a token request that races with revoking all sessions', async () => {
-    for (let round = 0; round < 8; round++) {
-      const own = await app.login(someone());
-      const { user_code, device_code } = (await app.ask('POST', '/device')).body;
-      await app.ask('POST', '/device/approve', { json: { user_code }, token: own.access_token });
-      const [revoked, redeemed] = await Promise.all([
-        app.ask('POST', '/revoke', { token: own.access_token }),
-        node.ask('POST', '/token', { json: { device_code } }),
-      ]);
-      expect(revoked.status).toBe(204);
-      if (redeemed.status === 200) await expectEnded(redeemed.body);
-      expect(outcome(await node.ask('POST', '/token', { json: { device_code } }))).toBe('400 invalid_grant');
-    }
-  });
-
-  test('no device is approved by a request that races with revoking all sessions', async () => {
-    for (let round = 0; round < 16; round++) {
-      const own = await app.login(someone());
-      const { user_code, device_code } = (await app.ask('POST', '/device')).body;
-      const [revoked] = await Promise.all([
-        app.ask('POST', '/revoke', { token: own.access_token }),
-        node.ask('POST', '/device/approve', { json: { user_code }, token: own.access_token }),
-      ]);
-      expect(revoked.status).toBe(204);
-      expect((await node.ask('POST', '/token', { json: { device_code } })).status).toBe(400);
-    }
-  });
-
   test('64 parallel sign-outs of one session all succeed or find it already ended', async () => {
     const own = await app.login(someone());
     const answers = await Promise.all(
