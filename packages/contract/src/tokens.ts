@@ -123,6 +123,7 @@ export const refreshRequest = z.object({
   refresh_token: spentToken,
   ...unchangedAccess,
   client_id: clientFields.client_id,
+  ...assertionFields,
 });
 
 /** `session=cookie` starts a session in an HttpOnly cookie instead of returning tokens. */
