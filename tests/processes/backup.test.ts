@@ -9,6 +9,7 @@ import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.
 import { mountDisk } from '../support/disk.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { hasPgDump, runPostgresProgram, startDebianPostgres } from '../support/pg-dump.ts';
+import { startPostgres } from '../support/postgres.ts';
 import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { basic } from '../support/services.ts';
 import { until } from '../support/until.ts';
@@ -246,4 +247,18 @@ test('copy says where the keys belong, and needs the service to be stopped', asy
   const at = await startService({ databaseUrl: to });
   expect((await request(at.url, 'GET', '/me', { token })).status).toBe(200);
   await at.stop();
+});
+
+test('a PostgreSQL database is neither copied nor made ready by finish-restore while a service uses it', async () => {
+  const service = await startService({ databaseUrl: await (await startPostgres()).createDatabase() });
+  const isRefused = async (...command: string[]) => {
+    const { code, stderr } = await runOperator(service.env, ...command);
+    return code === 1 && stderr.includes('a service uses the database: stop it on every node first');
+  };
+  await until(
+    async () => isRefused('copy', '--to', await onSqlite.newDatabase()),
+    'that commands notice the service',
+  );
+  expect(await isRefused('finish-restore')).toBe(true);
+  await service.stop();
 });

@@ -10,7 +10,7 @@ import type { Database, DatabaseOptions, Executor } from '../platform/database/e
 import { isOutOfReach } from '../platform/database/postgres.ts';
 import { reachDeadlineMs, whenReachable } from '../platform/database/reachable.ts';
 import { isUnfinishedRestore } from '../platform/database/restore-guard.ts';
-import { lockStore } from '../platform/database/store-lock.ts';
+import { lockStore, showServing } from '../platform/database/store-lock.ts';
 import type { Log } from '../platform/telemetry/log.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { systemTimers } from '../platform/timers.ts';
@@ -28,13 +28,15 @@ const operatorStatementTimeoutMs = 10 * 60_000;
 
 /**
  * For `serve`: opens the database with its keys, and brings it up to date. Creates both if they are missing, but no keys for a database
- * that had others. Holds the lock of a SQLite file.
+ * that had others. Holds the lock of a SQLite file; on PostgreSQL commands notice by a connection that this process serves.
  * @throws {ConfigError}
  */
 export async function openForService(config: Config, log: Log): Promise<Store> {
   const existing = lacksKeys(config) ? undefined : loadKeys(config);
   claimFile(config);
-  return withKeys(config, await openMigrated(config, log), existing);
+  const db = await openMigrated(config, log);
+  showServing(db);
+  return withKeys(config, db, existing);
 }
 
 /**

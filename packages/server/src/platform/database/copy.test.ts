@@ -185,16 +185,10 @@ for (const [from, to] of [
   });
 }
 
-test('a PostgreSQL database that a process serves is not copied, and none starts on it meanwhile', async () => {
+test('while a PostgreSQL database is copied, no process starts on it', async () => {
   const app = await openApp('postgres');
-  const end = app.ctx.db.notifications.listen('any', () => undefined);
-  const sql = postgres(app.databaseUrl, { max: 2 });
-  const listening = sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'latchkey listener' AND datname = current_database()`;
-  expect((await listening).length).toBeGreaterThan(0);
-  const url = await emptyUrl('sqlite');
-  await expect(copyStore(app.databaseUrl, url)).rejects.toThrow('a service uses the database');
-  end();
   await app.close();
+  const sql = postgres(app.databaseUrl, { max: 1 });
   await inLongTransaction(app.databaseUrl, async (tx) => {
     await requireUnserved(tx);
     const starting = sql`SELECT FROM kysely_migration_lock FOR UPDATE NOWAIT`;

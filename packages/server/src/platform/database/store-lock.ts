@@ -1,7 +1,7 @@
 import { Database as Connection, SQLiteError } from 'bun:sqlite';
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Executor } from './executor.ts';
+import type { Database, Executor } from './executor.ts';
 import { listenerName } from './postgres-notifications.ts';
 
 /** Open until this process ends, and with them the locks. */
@@ -33,8 +33,15 @@ export function lockStore(path: string): boolean {
 export class StoreRefusal extends Error {}
 
 /**
+ * Opens the connection by which `requireUnserved` recognizes a process that serves a PostgreSQL database. Otherwise it would be opened
+ * with the first request that waits for something.
+ */
+export const showServing = ({ notifications }: Database): void =>
+  void notifications.listen('latchkey_service', () => undefined);
+
+/**
  * Refuses a PostgreSQL database that a process serves, and keeps others from starting on it until the transaction ends: each start takes
- * this row to look for migrations. Every process that serves has a connection that listens.
+ * this row to look for migrations.
  * @throws {StoreRefusal}
  */
 export async function requireUnserved(tx: Executor): Promise<void> {
