@@ -56,7 +56,7 @@ test('each scope is shown by its sentence and its service, and the resource by i
 
 test('a device that asks only for scopes without a meaning gets nothing, and the page says so', async () => {
   const { page } = await review('nothing-review@example.com', { scope: 'openid offline_access' });
-  expect(await asked(page).allInnerTexts()).toEqual(['Nothing in your account']);
+  expect(await asked(page).allInnerTexts()).toEqual(['Access nothing in your account']);
   await page.context().close();
 });
 

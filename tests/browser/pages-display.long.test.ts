@@ -16,7 +16,7 @@ test('with forced colors, warnings and messages keep a visible border', async ()
   expect(await edgeOf('.warning')).not.toBe('rgba(0, 0, 0, 0)');
   await page.goto(`${service.url}/device?user_code=nonsense`);
   await page.getByRole('alert').getByText("That isn't a valid code").waitFor();
-  expect(await edgeOf('#error')).not.toBe('rgba(0, 0, 0, 0)');
+  expect(await edgeOf('#user_code-error')).not.toBe('rgba(0, 0, 0, 0)');
   await page.context().close();
 });
 

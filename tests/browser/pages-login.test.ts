@@ -92,6 +92,24 @@ describe('/login', () => {
     await page.context().close();
   });
 
+  test('submits a code that is pasted, but not a part of one', async () => {
+    const page = await newPage(phone);
+    const email = newAddress();
+    await requestEmail(page, service.url, email, '/login');
+    const changes = changesBy(page.context());
+    const paste = (text: string) =>
+      page.getByLabel('Code from the email').evaluate((field: HTMLInputElement, pasted) => {
+        field.value = pasted;
+        field.dispatchEvent(new InputEvent('input', { bubbles: true, inputType: 'insertFromPaste' }));
+      }, text);
+    const code = await codeFor(email);
+    await paste(code.slice(0, 4));
+    await paste(code);
+    await page.waitForURL(`${service.url}/account`);
+    expect(changes).toEqual(['POST /magic_link/verify']);
+    await page.context().close();
+  });
+
   test('after a reload waits for the code of the latest email, with the remaining time', async () => {
     const email = newAddress();
     const page = await newPage(phone);

@@ -136,6 +136,10 @@ const items = (page: Page) => page.locator('#passkeys > li');
 test('after an email sign-in a passkey is offered, added, signaled to the browser, and signs in', async () => {
   const device = await newDevice();
   const { page } = device;
+  const ways = async () => (await page.locator('main button').allInnerTexts()).map((text) => text.trim());
+  await page.goto(`${service.url}/login`);
+  await page.getByRole('button', { name: passkeyButton }).waitFor();
+  expect(await ways()).toEqual([emailButton, passkeyButton]);
   await signInByMail(page, 'button@example.com');
   await page.getByText('Skip the email next time').waitFor();
   await page.getByRole('button', { name: 'Add a passkey' }).click();
@@ -155,12 +159,16 @@ test('after an email sign-in a passkey is offered, added, signaled to the browse
   expect((await device.credentials()).length).toBe(1);
 
   await signOut(page);
+  await page.getByRole('button', { name: passkeyButton }).waitFor();
+  expect(await ways()).toEqual([passkeyButton, emailButton]);
   await page.getByRole('button', { name: passkeyButton }).click();
   await page.waitForURL(`${service.url}/account`);
   await page.getByText('Signed in with a passkey').first().waitFor();
   expect(await items(page).innerText()).toContain('Last used');
   expect(await page.getByText('Skip the email next time').count()).toBe(0);
-  expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe('{}');
+  expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe(
+    '{"latchkey.passkey":"1"}',
+  );
 });
 
 test('passkey autofill signs in without a click and continues to the right page', async () => {

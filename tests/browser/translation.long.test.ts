@@ -62,11 +62,11 @@ test('a countdown goes on, codes stay as they are, and a new message replaces th
   await page.waitForFunction((shown) => document.querySelector('.countdown')?.textContent !== shown, before);
   await page.getByLabel('Code from the email').fill('1');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  const message = page.getByRole('alert');
+  const message = page.locator('#code-error');
   await message.getByText('code').waitFor();
   const first = await message.innerText();
   await page.getByLabel('Code from the email').fill('');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForFunction((shown) => document.querySelector('#error')?.textContent !== shown, first);
+  await page.waitForFunction((shown) => document.querySelector('#code-error')?.textContent !== shown, first);
   expect(await message.innerText()).not.toContain(first);
 });

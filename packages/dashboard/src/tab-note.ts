@@ -20,5 +20,8 @@ export const noteIn = (storage: () => Storage, key: string) => ({
 /** What a page leaves for the next one in the same tab. */
 export const tabNote = (name: string) => noteIn(() => sessionStorage, `latchkey.${name}`);
 
+/** Left in a browser in which a passkey was used or added: it offers that first. */
+export const passkeyNote = noteIn(() => localStorage, 'latchkey.passkey');
+
 /** Left after an email sign-in: this tab then offers a passkey once. */
 export const emailSignInNote = tabNote('signed-in-by-mail');

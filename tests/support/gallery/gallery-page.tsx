@@ -77,14 +77,12 @@ const Buttons = () => (
 
 const Fields = () => (
   <Part title="Fields">
-    <ErrorMessage id="field-error" text="That doesn't look like an email address." />
     <EmailField id="empty-email" label="Email address" value={signal('')} error="" autoComplete="email" />
     <EmailField
       id="wrong-email"
       label="Email with an error"
       value={signal('nonsense')}
-      error="wrong"
-      errorId="field-error"
+      error="That doesn't look like an email address."
       autoComplete="email"
     />
     <TextField

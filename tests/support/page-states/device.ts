@@ -83,7 +83,7 @@ export const deviceStates = (url: string): PageState[] => {
       name: 'device-pending-nothing',
       open: async (page) => {
         await openPending(page, { ...plain, scope: 'openid' });
-        await page.getByText('Nothing in your account').waitFor();
+        await page.getByText('Access nothing in your account').waitFor();
       },
     },
     {

@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { focusAgain } from '../ui/focus.ts';
 import { Choice, Form } from '../ui/form.tsx';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
+import { StatusMessage } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
 
 const isOpen = signal(false);
@@ -50,21 +50,17 @@ export function ChangeEmail() {
     <section aria-label={texts.account.email.change}>
       <StatusMessage id="email-status" text={status.value} />
       {isOpen.value ? (
-        <>
-          <ErrorMessage id="email-error" text={error.value} />
-          <Form onSubmit={send}>
-            <EmailField
-              id="new-email"
-              label={texts.account.email.label}
-              value={email}
-              error={error.value}
-              errorId="email-error"
-              takesFocus
-              autoComplete="email"
-            />
-            <Choice busy={busy} label={texts.account.email.send} onCancel={close} />
-          </Form>
-        </>
+        <Form onSubmit={send}>
+          <EmailField
+            id="new-email"
+            label={texts.account.email.label}
+            value={email}
+            error={error.value}
+            takesFocus
+            autoComplete="email"
+          />
+          <Choice busy={busy} label={texts.account.email.send} onCancel={close} />
+        </Form>
       ) : (
         <Button
           id="change-email"

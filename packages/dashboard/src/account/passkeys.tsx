@@ -7,7 +7,7 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { api, call, type Problem, resultOf } from '../api.ts';
 import { explain } from '../error-messages.ts';
-import { emailSignInNote } from '../tab-note.ts';
+import { emailSignInNote, passkeyNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
@@ -89,6 +89,7 @@ const add = () =>
     }
     passkeys.value = [added.value, ...passkeys.value.filter(({ id }) => id !== added.value.id)];
     isOffered.value = false;
+    passkeyNote.leave('1');
     return finish('passkeys', fill(words.added, { name: added.value.name }));
   }, 'add');
 
@@ -135,24 +136,19 @@ function close({ id, to }: Open): void {
   focusAgain(`${to}-${id}`);
 }
 
-function RenameForm({ passkey, now }: { passkey: Passkey; now: Open }) {
-  const errorId = `error-${passkey.id}`;
-  return (
-    <Form onSubmit={() => rename(passkey)}>
-      <ErrorMessage id={errorId} text={nameError.value} />
-      <TextField
-        id={`name-${passkey.id}`}
-        label={words.newName}
-        value={newName}
-        error={nameError.value}
-        errorId={errorId}
-        takesFocus
-        maxLength={fieldLimits.passkeyName}
-      />
-      <Choice busy={busy} label={texts.account.save} onCancel={() => close(now)} />
-    </Form>
-  );
-}
+const RenameForm = ({ passkey, now }: { passkey: Passkey; now: Open }) => (
+  <Form onSubmit={() => rename(passkey)}>
+    <TextField
+      id={`name-${passkey.id}`}
+      label={words.newName}
+      value={newName}
+      error={nameError.value}
+      takesFocus
+      maxLength={fieldLimits.passkeyName}
+    />
+    <Choice busy={busy} label={texts.account.save} onCancel={() => close(now)} />
+  </Form>
+);
 
 const Actions = ({ passkey, titleId }: { passkey: Passkey; titleId: string }) => (
   <div class="row">

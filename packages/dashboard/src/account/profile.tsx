@@ -158,13 +158,12 @@ function Menu({ field, offered }: { field: 'locale' | 'time_zone'; offered: read
 function EditForm() {
   return (
     <Form onSubmit={save}>
-      <ErrorMessage id="profile-error" text={error.value} />
+      <ErrorMessage id="profile-error" text={isNameWrong.value ? '' : error.value} />
       <TextField
         id="edit-name"
         label={words.name}
         value={typed.name}
         error={isNameWrong.value ? error.value : ''}
-        errorId="profile-error"
         takesFocus
         maxLength={fieldLimits.profileName}
       />

@@ -38,7 +38,7 @@ function reviewTimer() {
 /** Who is signed in, with a way to sign in with another account. @param here the path to come back to */
 export const SignedInAs = ({ here }: { here: string }) => (
   <p class="quiet signed-in-as">
-    {fillParts(texts.common.signedInAs, { email: <bdi>{pageUser()?.email}</bdi> })} ·{' '}
+    <span>{fillParts(texts.common.signedInAs, { email: <bdi>{pageUser()?.email}</bdi> })}</span>
     <a href={switchAccountPath(here)}>{texts.common.otherAccount}</a>
   </p>
 );

@@ -1,6 +1,6 @@
 import type { AuthorizationSource, PendingAuthorization } from '@latchkey/contract/authorize';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
-import { texts } from '../texts.ts';
+import { fill, texts } from '../texts.ts';
 import { Fact } from '../ui/details.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 
@@ -19,7 +19,7 @@ export function ProgramDetails({ client, redirect_host, device_name }: PendingAu
           {isExternal ? <Untrusted text={client.name} /> : <bdi>{escapeInvisible(client.name)}</bdi>}
         </Fact>
         <Fact label={texts.authorize.kind} id="client-kind">
-          {texts.authorize.kinds[client.kind]}
+          {fill(texts.authorize.kinds[client.kind])}
         </Fact>
         {client.host === null ? null : (
           <Fact label={texts.authorize.host} id="client-host">

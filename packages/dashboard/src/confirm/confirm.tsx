@@ -160,13 +160,7 @@ function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
         })}
       </p>
       <Form onSubmit={() => enterCode(person, email)}>
-        <EmailCodeField
-          id="confirm-code"
-          value={code}
-          error={busy.errorOf('code')}
-          errorId="confirm-error"
-          takesFocus
-        />
+        <EmailCodeField id="confirm-code" value={code} error={busy.errorOf('code')} takesFocus />
         <Button class="primary" busy={busy}>
           {busy.label(texts.confirm.confirm, 'code')}
         </Button>
@@ -212,7 +206,7 @@ export function ConfirmDialog() {
   return (
     <Dialog id="confirm" title={texts.confirm.title} onClose={cancel}>
       <p>{fillParts(texts.confirm.text, { email: <Address>{person.email}</Address> })}</p>
-      <ErrorMessage id="confirm-error" text={error.value} />
+      <ErrorMessage id="confirm-error" text={busy.errorOf('code') === '' ? error.value : ''} />
       {sent.value === undefined ? null : <CodeForm person={person} email={sent.value} />}
       <Methods person={person} onCancel={cancel} />
     </Dialog>

@@ -18,7 +18,7 @@ import { UserCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { LoadingPage, UnavailablePage } from '../ui/loading.tsx';
-import { ErrorMessage, Warning } from '../ui/messages.tsx';
+import { Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { type ApprovalStatus, watchApproval } from './approval-status.ts';
 import { type Decision, recallDecision, saveDecision } from './decision.ts';
@@ -208,7 +208,6 @@ function CodeStep({ isUnknownCode = false }: { isUnknownCode?: boolean | undefin
         <Heading key="code">{texts.device.heading}</Heading>
         <p class="quiet">{texts.device.enterCode}</p>
       </div>
-      <ErrorMessage text={error.value} />
       <Form onSubmit={() => busy.run(lookUp)}>
         <UserCodeField id="user_code" label={texts.device.code} value={code} error={error.value} takesFocus />
         <Button class="primary" busy={busy}>

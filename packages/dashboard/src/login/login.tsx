@@ -30,7 +30,7 @@ import {
   sentEmailKey,
 } from '../sign-in-emails.ts';
 import { type SignOut, takeSignOut } from '../signed-out.ts';
-import { emailSignInNote } from '../tab-note.ts';
+import { emailSignInNote, passkeyNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
@@ -115,6 +115,7 @@ async function redeem(assertion: Assertion): Promise<string | undefined> {
   const result = await requiringCookies(() => redeemPasskey(api, assertion, byCookie));
   if (!result.ok) return explain(result.problem, passkeySignInErrors);
   forgetPendingSignIn();
+  passkeyNote.leave('1');
   status.value = texts.common.signedIn;
   return leaveTo(next);
 }
@@ -124,7 +125,7 @@ const autofill = passkeyAutofill(api, async (assertion) => {
   await busy.run(async () => {
     problem = await redeem(assertion);
     return problem;
-  });
+  }, 'passkey');
   return problem === undefined;
 });
 
@@ -145,11 +146,26 @@ function showForm(): void {
   autofill.start();
 }
 
+/** What this browser was signed in with before comes first. */
+const passkeyFirst = passkeysSupported && passkeyNote.read() !== null;
+
 const PasskeyButton = () => (
-  <Button id="use-passkey" class="primary wide-button" busy={busy} onClick={usePasskey}>
+  <Button
+    id="use-passkey"
+    class={passkeyFirst ? 'primary wide-button' : 'wide-button'}
+    busy={busy}
+    onClick={usePasskey}
+  >
     <Icon path={passkeyIcon} />
     {busy.label(texts.login.withPasskey, 'passkey')}
   </Button>
+);
+
+const WithPasskey = () => (
+  <>
+    <ErrorMessage text={busy.errorOf('passkey')} />
+    <PasskeyButton />
+  </>
 );
 
 const EmailForm = () => (
@@ -163,7 +179,7 @@ const EmailForm = () => (
       takesFocus
       autoComplete="username webauthn"
     />
-    <Button class={passkeysSupported ? 'wide-button' : 'primary'} busy={busy}>
+    <Button class={passkeyFirst ? 'wide-button' : 'primary'} busy={busy}>
       <Icon path={emailIcon} />
       {busy.label(texts.login.emailLink, 'email')}
     </Button>
@@ -205,14 +221,9 @@ function AddressStep() {
       </div>
       <Waiting />
       <StatusMessage id="notice" text={notice.value} />
-      <ErrorMessage text={error.value} />
-      {passkeysSupported ? (
-        <>
-          <PasskeyButton />
-          <p class="or">{texts.login.or}</p>
-        </>
-      ) : null}
-      <EmailForm />
+      {passkeyFirst ? <WithPasskey /> : <EmailForm />}
+      {passkeysSupported ? <p class="or">{texts.login.or}</p> : null}
+      {passkeyFirst ? <EmailForm /> : passkeysSupported ? <WithPasskey /> : null}
       <StatusMessage text={status.value} />
     </>
   );
@@ -240,7 +251,7 @@ function SentStep({ email: address, request, until }: Extract<Step, { at: 'sent'
           <Icon path={emailIcon} />
         </span>
       </div>
-      <Heading key="sent" takesFocus>
+      <Heading key="sent" takesFocus={isExpired}>
         {texts.login.checkEmail}
       </Heading>
       <p id="sent-to">
@@ -250,10 +261,16 @@ function SentStep({ email: address, request, until }: Extract<Step, { at: 'sent'
         })}
       </p>
       {isExpired ? null : <OpenWebmail email={address} />}
-      <ErrorMessage text={error.value} />
+      <ErrorMessage text={busy.errorOf('email')} />
       {isExpired ? null : (
         <Form onSubmit={() => enterCode(request)}>
-          <EmailCodeField id="code" value={code} error={busy.errorOf('code')} />
+          <EmailCodeField
+            id="code"
+            value={code}
+            error={busy.errorOf('code')}
+            describedBy="sent-to"
+            takesFocus
+          />
           <Button class="primary" busy={busy}>
             {busy.label(texts.common.signIn, 'code')}
           </Button>

@@ -121,7 +121,6 @@ const AddressStep = () => (
         {texts.magicLink.here}
       </h2>
       <p class="quiet">{texts.magicLink.hereText}</p>
-      <ErrorMessage text={error.value} />
       <Form onSubmit={() => signIn(typedAddress(email.value))}>
         <EmailField
           id="email"

@@ -77,7 +77,7 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
     <>
       {page.about}
       {page.text}
-      <ErrorMessage text={busy.error.value} />
+      {page.fields ? null : <ErrorMessage text={busy.error.value} />}
       <Form onSubmit={confirm}>
         {page.fields?.(busy.error.value)}
         <div class="choice">

@@ -1,17 +1,19 @@
+import { normalizeEmailCode } from '@latchkey/contract/codes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { texts } from '../texts.ts';
 import { useFocus } from './focus.ts';
+import { ErrorMessage } from './messages.tsx';
 
 interface FieldProps {
   readonly id: string;
   readonly label: string;
   readonly hint?: string | undefined;
   readonly value: Signal<string>;
-  /** The error message about this field, or empty. Moves focus here and links the message for assistive technology. */
+  /** The error message about this field, or empty. Moves focus here and is linked for assistive technology. */
   readonly error: string;
-  /** The id of the element that shows the message. */
+  /** The id of the element that shows the message. Without it, the message is below the field. */
   readonly errorId?: string;
   readonly takesFocus?: boolean;
   readonly maxLength: number;
@@ -70,17 +72,18 @@ export const SelectField = ({ id, label, hint, value, options }: SelectFieldProp
 
 /** The code of a device; case, spaces and hyphens don't matter. */
 export const UserCodeField = (props: Omit<FieldProps, 'maxLength'>) => (
-  <TextField {...props} example="BCDF-GHJK" maxLength={fieldLimits.userCode} />
+  <TextField {...props} isCode maxLength={fieldLimits.userCode} />
 );
 
-/** The code from an email; spaces and hyphens don't matter. */
-export const EmailCodeField = (props: Omit<FieldProps, 'label' | 'maxLength'>) => (
+/** The code from an email; spaces and hyphens don't matter. A pasted code submits its form. */
+export const EmailCodeField = (props: Omit<FieldProps, 'label' | 'maxLength'> & { describedBy?: string }) => (
   <TextField
     {...props}
     label={texts.common.emailCode}
     inputMode="numeric"
     autoComplete="one-time-code"
-    example="1234-5678"
+    isCode
+    submitsPasted={(text) => normalizeEmailCode(text) !== undefined}
     maxLength={fieldLimits.emailCode}
   />
 );
@@ -88,14 +91,20 @@ export const EmailCodeField = (props: Omit<FieldProps, 'label' | 'maxLength'>) =
 interface Kind {
   readonly inputMode?: 'email' | 'numeric' | 'text';
   readonly autoComplete?: string;
-  /** Makes it a field for a code. */
-  readonly example?: string;
+  /** A code in two groups of four. */
+  readonly isCode?: boolean;
+  /** Whether a pasted text is all that the form waits for. */
+  readonly submitsPasted?: (text: string) => boolean;
+  /** The id of an element that says more about the field. */
+  readonly describedBy?: string;
 }
 
 /** Text such as a name or a URL. */
 export function TextField(props: FieldProps & Kind) {
-  const { label, hint, value, error, errorId = 'error', takesFocus = false, example, ...attributes } = props;
-  const describedBy = [error && errorId, hint && `${props.id}-hint`].filter(Boolean).join(' ');
+  const { label, hint, value, error, errorId, takesFocus = false, isCode = false, ...more } = props;
+  const { submitsPasted, describedBy, ...attributes } = more;
+  const ownErrorId = `${props.id}-error`;
+  const describedByAll = [error && (errorId ?? ownErrorId), hint && `${props.id}-hint`, describedBy];
   return (
     <Labelled id={props.id} label={label} hint={hint}>
       <input
@@ -104,19 +113,23 @@ export function TextField(props: FieldProps & Kind) {
         type="text"
         required
         spellcheck={false}
-        class={example && 'code'}
-        placeholder={example ?? ''}
+        class={isCode ? 'code' : ''}
+        // Nothing that could be taken for a value.
+        placeholder={isCode ? '____-____' : ''}
         inputMode="text"
         autoComplete="off"
-        autoCapitalize={example === undefined ? 'none' : 'characters'}
+        autoCapitalize={isCode ? 'characters' : 'none'}
         {...attributes}
         value={value.value}
         onInput={(event) => {
-          value.value = event.currentTarget.value;
+          const { value: text, form } = event.currentTarget;
+          value.value = text;
+          if (event.inputType === 'insertFromPaste' && submitsPasted?.(text)) form?.requestSubmit();
         }}
         aria-invalid={error !== ''}
-        aria-describedby={describedBy || undefined}
+        aria-describedby={describedByAll.filter(Boolean).join(' ') || undefined}
       />
+      {errorId === undefined ? <ErrorMessage id={ownErrorId} text={error} /> : null}
     </Labelled>
   );
 }

@@ -10,6 +10,7 @@ import { typedAddress } from '../typed-address.ts';
 import { mountEmailLinkPage } from '../ui/email-link-page.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { approvedIcon } from '../ui/icons.ts';
+import { ErrorMessage } from '../ui/messages.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { Address } from '../ui/untrusted.tsx';
 
@@ -54,7 +55,9 @@ const CurrentEmailField = ({ error }: { error: string }) =>
       error={error}
       autoComplete="email"
     />
-  ) : null;
+  ) : (
+    <ErrorMessage text={error} />
+  );
 
 /** How long the previous address can undo the change. */
 const undoDays = 7;
