@@ -14,8 +14,16 @@ export interface RunningAgent {
 }
 
 /** Starts the agent of the login in this home, and resolves once it listens. */
-export async function startAgent(home: Home, ...args: string[]): Promise<RunningAgent> {
-  const child = spawn([program, 'agent', ...args], {
+export const startAgent = (home: Home, ...args: string[]): Promise<RunningAgent> =>
+  startAgentOn([program], home, ...args);
+
+/** @param command runs the command line */
+export async function startAgentOn(
+  command: readonly string[],
+  home: Home,
+  ...args: string[]
+): Promise<RunningAgent> {
+  const child = spawn([...command, 'agent', ...args], {
     cwd: home.path,
     env: home.env,
     stdin: 'ignore',

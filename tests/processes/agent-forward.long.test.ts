@@ -1,0 +1,257 @@
+// The agent as a process on each runtime, under load and beside a sandbox that holds no token.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { spawnSync } from 'bun';
+import { type RunningAgent, startAgentOn } from '../support/agent.ts';
+import { type Home, newHome, program, storeLogin } from '../support/cli.ts';
+import { examples, startExample } from '../support/example.ts';
+import { isInMemory, surroundingsOf } from '../support/memory.ts';
+import { nodes } from '../support/node.ts';
+import { reservePort } from '../support/reserved-port.ts';
+import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { startWorker } from '../support/worker.ts';
+
+const main = join(import.meta.dir, '../../packages/cli/src/main.ts');
+const runtimes = [
+  { name: 'Bun', command: [process.execPath, main] },
+  ...nodes.map(({ major, path }) => ({
+    name: `Node ${major}`,
+    command: [path, '--no-warnings', '--experimental-strip-types', main],
+  })),
+];
+const megabyte = 1_000_000;
+
+let service: TestService;
+let home: Home;
+let upstream: string;
+let respond: (request: IncomingMessage, response: ServerResponse) => unknown;
+const server = createServer((...call) => void respond(...call));
+const authorizations = new Set<string | undefined>();
+
+beforeAll(async () => {
+  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
+  home = newHome({ LATCHKEY_SERVER: service.url });
+  await storeLogin(home, service.url, 'ada@forward.example');
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await declare('tickets', '--resource', upstream, '--scope', 'tickets:read=See your tickets');
+});
+
+afterEach(() => {
+  authorizations.clear();
+  server.closeAllConnections();
+});
+
+afterAll(async () => {
+  server.close();
+  await service.stop();
+});
+
+async function declare(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runOperator(service.env, 'services', 'create', ...args);
+  if (code !== 0) throw new Error(stderr);
+  return stdout.trim().split('\n').at(-1) ?? '';
+}
+
+const memoryOf = (pid: number, name: 'VmRSS' | 'VmHWM'): number =>
+  Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) *
+  1024;
+
+describe.each(runtimes)('on $name', ({ command }) => {
+  let agent: RunningAgent;
+  let url: string;
+
+  beforeAll(async () => {
+    const args = ['--listen', '127.0.0.1:0', '--forward', `tickets=${upstream} tickets:read`];
+    agent = await startAgentOn(command, home, ...args);
+    url = agent.forwards['LATCHKEY_FORWARD_TICKETS'] ?? '';
+  });
+
+  afterAll(() => agent.stop());
+
+  test('1,000 requests, 64 at once, share one run', async () => {
+    respond = async (request, response) => {
+      authorizations.add(request.headers.authorization);
+      response.end(Buffer.concat(await request.toArray()));
+    };
+    let next = 0;
+    const answers: string[] = [];
+    const turn = async () => {
+      while (next < 1000) {
+        const number = String(next++);
+        const response = await fetch(`${url}/${number}`, { method: 'POST', body: number });
+        answers.push(`${response.status} ${await response.text()}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 64 }, turn));
+    expect(answers.sort()).toEqual(Array.from({ length: 1000 }, (_, number) => `200 ${number}`).sort());
+    expect([...authorizations]).toEqual([expect.stringMatching(/^Bearer lk_at_/)]);
+  });
+
+  test.skipIf(process.platform !== 'linux')('50 MB go both ways in constant memory', async () => {
+    const chunk = Buffer.alloc(64 * 1024, 'x');
+    respond = (request, response) => pipeline(request, response);
+    const { hostname, port, pathname } = new URL(url);
+    const echo = async (bytes: number): Promise<number> => {
+      const sent = request({ hostname, port, path: pathname, method: 'POST', agent: false });
+      const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+      async function* body() {
+        for (let left = bytes; left > 0; left -= chunk.length)
+          yield chunk.subarray(0, Math.min(left, chunk.length));
+      }
+      const sending = pipeline(body(), sent);
+      const [answer] = await answered;
+      let received = 0;
+      for await (const part of answer as AsyncIterable<Buffer>) received += part.length;
+      await sending;
+      return received;
+    };
+    expect(await echo(50 * megabyte)).toBe(50 * megabyte);
+    // From here on the peak is counted anew.
+    writeFileSync(`/proc/${agent.pid}/clear_refs`, '5');
+    const before = memoryOf(agent.pid, 'VmRSS');
+    expect(await echo(200 * megabyte)).toBe(200 * megabyte);
+    const grown = memoryOf(agent.pid, 'VmHWM') - before;
+    expect(grown).toBeLessThan(50 * megabyte);
+  });
+
+  test('events arrive as they are sent', async () => {
+    const events = new EventTarget();
+    respond = (_, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      events.addEventListener('send', (event) => response.write(`data: ${(event as MessageEvent).data}\n\n`));
+      response.write(': open\n\n');
+    };
+    const response = await fetch(url);
+    let text = '';
+    const reading = (async () => {
+      for await (const part of response.body ?? []) text += new TextDecoder().decode(part);
+    })().catch(() => {});
+    await until(() => text === ': open\n\n', 'the beginning');
+    for (const number of [1, 2, 3]) {
+      text = '';
+      events.dispatchEvent(new MessageEvent('send', { data: String(number) }));
+      await until(() => text === `data: ${number}\n\n`, `event ${number}`);
+    }
+    server.closeAllConnections();
+    await reading;
+  });
+
+  test('headers, bodies, 401 and broken responses are as in the tests of the SDK', async () => {
+    const rejected = new Set<string | undefined>();
+    respond = async (request, response) => {
+      const { authorization } = request.headers;
+      const body = Buffer.concat(await request.toArray());
+      if (request.url === '/reject' && (rejected.size === 0 || rejected.has(authorization))) {
+        rejected.add(authorization);
+        response.writeHead(401).end('no');
+      } else if (request.url === '/break') {
+        response.writeHead(200, { 'Content-Length': 9 }).write('begun');
+        response.socket?.destroySoon();
+      } else {
+        response.writeHead(200, [
+          'X-Twice',
+          '1',
+          'X-Twice',
+          'Ã©',
+          'Set-Cookie',
+          'a=b',
+          'Content-Encoding',
+          'gzip',
+        ]);
+        response.end(`${request.method} ${request.headers['x-own']} ${request.headers['cookie']} ${body}`);
+      }
+    };
+    const { hostname, port, pathname } = new URL(url);
+    const send = async (method: string, path: string, headers: readonly string[] = [], body = '') => {
+      const options = { hostname, port, path: pathname + path, method, agent: false };
+      const sent = request({ ...options, headers: ['Host', 'a', 'X-Own', 'Ã©', 'Cookie', 'a', ...headers] });
+      sent.end(Buffer.from(body));
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      const text = await answer.toArray().then((parts) => Buffer.concat(parts).toString(), String);
+      return { status: answer.statusCode, headers: answer.rawHeaders, text };
+    };
+    const answer = await send('PUT', '/', ['Content-Length', '4'], 'body');
+    expect(answer).toMatchObject({ status: 200, text: 'PUT Ã© undefined body' });
+    expect(answer.headers.slice(0, 4)).toEqual(['X-Twice', '1', 'X-Twice', 'Ã©']);
+    expect(answer.headers).not.toContain('Set-Cookie');
+    expect(await send('GET', '/', ['Transfer-Encoding', 'chunked'], 'body')).toMatchObject({
+      text: 'GET Ã© undefined body',
+    });
+    expect(await send('HEAD', '/')).toMatchObject({ status: 200, text: '' });
+    const body = 'x'.repeat(64 * 1024);
+    const repeated = await send('POST', '/reject', ['Content-Length', String(body.length)], body);
+    expect([repeated.status, repeated.text.length]).toEqual([200, `POST Ã© undefined ${body}`.length]);
+    expect((await send('GET', '/break')).text).toContain('aborted');
+    for (const [status, headers, path = '/'] of [
+      [403, ['Origin', 'null']],
+      [404, [], '/..'],
+      [431, ['X-Long', 'x'.repeat(32 * 1024)]],
+      [501, ['Connection', 'Upgrade', 'Upgrade', 'websocket']],
+    ] as const)
+      expect((await send('GET', path, headers)).status).toBe(status);
+    server.closeAllConnections();
+    respond = (_, response) => response.socket?.destroy();
+    expect((await send('GET', '/')).status).toBe(502);
+  });
+});
+
+const canIsolate =
+  Bun.which('bwrap') !== null && spawnSync(['bwrap', '--ro-bind', '/', '/', '--dev', '/dev', 'true']).success;
+
+test.skipIf(!canIsolate)('an SDK works in a sandbox that holds no token', async () => {
+  const port = reservePort();
+  const resource = `http://localhost:${port}/mcp`;
+  const serviceKey = await declare(
+    'mcp',
+    '--resource',
+    resource,
+    '--scope',
+    'projects:read=See your projects',
+  );
+  const settings = { LATCHKEY_SERVER: service.url, SERVICE_KEY: serviceKey };
+  const mcp = await startExample([process.execPath, join(examples, 'mcp.ts')], settings, port);
+  const forward = ['--forward', `mcp=${resource} projects:read`];
+  const agent = await startAgentOn([program], home, '--listen', '127.0.0.1:0', ...forward);
+  const sandbox = temporaryDirectory();
+  const variables = Object.entries({ ...agent.forwards, LATCHKEY_AGENT: agent.address, HOME: sandbox });
+  const worker = startWorker(
+    [
+      ...['bwrap', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', home.path],
+      ...['--bind', sandbox, sandbox, '--chdir', sandbox],
+      ...variables.flatMap(([name, value]) => ['--setenv', name, value]),
+      process.execPath,
+    ],
+    'forward-worker.ts',
+  );
+  const pid = await worker.hear();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => worker.ask('go')));
+  expect(answers).toEqual(
+    answers.map(() => [{ type: 'text', text: expect.stringMatching(/^The projects of usr_/) }]),
+  );
+  const tokens = ['lk_at_', 'lk_rt_', 'lk_ak_'];
+  for (const token of tokens) {
+    expect([token, surroundingsOf(pid).includes(token), isInMemory(pid, token)]).toEqual([
+      token,
+      false,
+      false,
+    ]);
+    expect(JSON.stringify(answers)).not.toContain(token);
+  }
+  for (const file of readdirSync(sandbox, { recursive: true, withFileTypes: true }))
+    if (file.isFile())
+      expect(readFileSync(join(file.parentPath, file.name), 'latin1')).not.toMatch(/lk_[ar][tk]_/);
+  // The search finds what is there.
+  expect(tokens.map((token) => isInMemory(agent.pid, token))).toEqual([true, true, expect.any(Boolean)]);
+  expect(await worker.finish()).toBe('');
+  await agent.stop();
+  await mcp.stop();
+});
