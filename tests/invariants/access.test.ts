@@ -8,7 +8,7 @@ import { serviceRights } from '@latchkey/contract/services';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { readToken, sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { cookieByMail, outcome, sameOrigin } from '../support/account.ts';
-import { type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
+import { type Ask, onBothDatabases, openApp, type TestApp } from '../support/app.ts';
 import { createdKey } from '../support/keys.ts';
 import { createOrganization } from '../support/organizations.ts';
 import { declareService } from '../support/services.ts';
@@ -321,6 +321,25 @@ describe('the table of access', () => {
     expect([...expected.keys()].toSorted()).toEqual(needed.toSorted());
     expect(Object.keys(tries).filter((row) => !expected.has(row))).toEqual([]);
   });
+});
+
+test('a service needs one of the rights that an endpoint names, and no other will do', async () => {
+  const credentials = new Credentials(await openApp('sqlite'));
+  await credentials.prepare();
+  const { app } = credentials;
+  const byRight = new Map<string, string>();
+  for (const right of serviceRights) byRight.set(right, await app.serviceAuthorization(right));
+  for (const { id, method, rights } of Object.values<Endpoint>(endpoints)) {
+    const { json, form } = tries[id] ?? {};
+    const body = { ...(json !== undefined && { json }), ...(form !== undefined && { form }) };
+    for (const [right, Authorization] of rights ? byRight : []) {
+      const headers = { Authorization };
+      const answer = await app.ask(method.toUpperCase(), pathOf(id, ''), { ...body, headers });
+      const isRefused = outcome(answer) === '403 unauthorized_client';
+      expect([id, right, isRefused]).toEqual([id, right, !rights?.some((one) => one === right)]);
+    }
+  }
+  await app.close();
 });
 
 onBothDatabases('access', (open) => {

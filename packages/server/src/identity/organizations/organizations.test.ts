@@ -77,36 +77,6 @@ onBothDatabases('organizations', (open) => {
     await t.close();
   });
 
-  test('an invalid limit or cursor gets a 400 that names it', async () => {
-    const t = await open();
-    const { access_token } = await t.login();
-    const { body } = await list(t, access_token, '?limit=1');
-    expect(body.next_cursor).toBeNull();
-    const cursor = Buffer.from('1:org_x').toString('base64url');
-    expect((await list(t, access_token, `?cursor=${cursor}`)).status).toBe(200);
-    const bad = [
-      'limit=0',
-      'limit=101',
-      'limit=-1',
-      'limit=1.5',
-      'limit=',
-      'limit=x',
-      'limit=1e1',
-      'limit=%2010',
-    ];
-    bad.push('limit=9999999999', 'limit=1&limit=2', 'limit=0x10', `cursor=${'A'.repeat(257)}`, 'cursor=');
-    bad.push('cursor=x', `cursor=${cursor}A`, `cursor=${cursor}%3D`, `cursor=${cursor}&cursor=${cursor}`);
-    bad.push('cursor=%00', `cursor=${Buffer.from("1:' OR 1=1--").toString('base64url')}`);
-    bad.push(`cursor=${Buffer.from('9999999999999999999:a').toString('base64url')}`);
-    for (const query of bad) {
-      const answer = await list(t, access_token, `?${query}`);
-      expect([query, answer.status, answer.body.error]).toEqual([query, 400, 'invalid_request']);
-      expect(answer.body.error_description).toMatch(query.startsWith('limit') ? /^limit: / : /^cursor: /);
-    }
-    expect((await list(t, access_token, '?other=1')).status).toBe(200);
-    await t.close();
-  });
-
   test("a user never sees another user's organizations, even with that user's cursor", async () => {
     const t = await open();
     const ada = await t.login();

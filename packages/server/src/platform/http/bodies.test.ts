@@ -1,4 +1,4 @@
-// Invalid bodies of every kind, on both databases.
+// Invalid bodies and queries of every kind.
 
 import { expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
@@ -13,6 +13,7 @@ import {
   type TestApp,
 } from '../../../../../tests/support/app.ts';
 import fc from '../../../../../tests/support/fc.ts';
+import { createOrganization } from '../../../../../tests/support/organizations.ts';
 
 const withBody: readonly Endpoint[] = (Object.values(endpoints) as Endpoint[]).filter(
   // An identity token needs a scope of runs, which is checked before the body.
@@ -155,6 +156,46 @@ onBothDatabases('identifiers', (open) => {
     expect((await t.ask('PATCH', '/passkeys/%00', { token, json: { name: 'x' } })).status).toBe(404);
     await t.close();
   });
+});
+
+test('every list refuses an invalid limit or cursor, and the error names it', async () => {
+  const t = await openApp('sqlite');
+  const { access_token: token } = await t.login();
+  const { id } = await t.api.call('getProfile', { accessToken: token });
+  await createOrganization(t.ctx, 'acme', 'Acme');
+  const service = { headers: { Authorization: await t.serviceAuthorization(...serviceRights) } };
+  const bad = ['0', '101', '-1', '1.5', '', 'x', '1e1', '%2010', '9999999999', '1&limit=2', '0x10'].map(
+    (limit) => `limit=${limit}`,
+  );
+  const pair = Buffer.from('1:x').toString('base64url');
+  for (const cursor of [
+    '',
+    'x',
+    'A'.repeat(257),
+    '%00',
+    'MTIz',
+    `${pair}A`,
+    `${pair}%3D`,
+    `${pair}&cursor=${pair}`,
+  ])
+    bad.push(`cursor=${cursor}`);
+  for (const text of ["1:' OR 1=1--", '9999999999999999999:a'])
+    bad.push(`cursor=${Buffer.from(text).toString('base64url')}`);
+  const lists = (Object.values(endpoints) as Endpoint[]).filter(
+    ({ query }) => query && 'cursor' in query.shape,
+  );
+  expect(lists.length).toBeGreaterThan(6);
+  for (const endpoint of lists) {
+    const path = endpoint.path.slice(1).replace('{user_id}', id).replace('{slug}', 'acme');
+    const who = endpoint.access === 'service' ? service : { token };
+    for (const query of bad) {
+      const { status, body } = await t.ask('GET', `${path}?${query}`, who);
+      expect([path, query, status, body.error]).toEqual([path, query, 400, 'invalid_request']);
+      expect(body.error_description).toStartWith(`${query.split('=')[0]}: `);
+    }
+    expect([path, (await t.ask('GET', `${path}?limit=100&other=1`, who)).status]).toEqual([path, 200]);
+  }
+  await t.close();
 });
 
 test('every POST validates its body, even one without members', () => {

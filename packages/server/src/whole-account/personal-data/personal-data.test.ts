@@ -164,15 +164,8 @@ onBothDatabases('deleting an account', (open, dialect) => {
     await app.close();
   });
 
-  test('deleting an account requires a recent sign-in in a browser, and clears the cookie', async () => {
+  test('deleting an account clears the cookie', async () => {
     const app = await open();
-    const tokens = await app.login(ada);
-    expect(outcome(await deleteOwn(app, await app.deviceLogin(tokens)))).toBe(
-      '401 insufficient_user_authentication',
-    );
-    app.pass(901);
-    expect(outcome(await deleteOwn(app, tokens))).toBe('401 insufficient_user_authentication');
-    expect(outcome(await app.ask('DELETE', '/me'))).toBe('401 invalid_token');
     const cookie = await cookieByMail(app, ada);
     const gone = await app.ask('DELETE', '/me', { cookie, headers: sameOrigin });
     expect(outcome(gone)).toBe('204');
