@@ -167,6 +167,6 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
     await refresh(refresh_token, 'a key that can be searched for');
     const rows = await app.ctx.db.read.run('SELECT * FROM sessions', []);
     expect(JSON.stringify(rows)).not.toContain('can be searched for');
-    expect(JSON.stringify(rows)).not.toContain('lk_');
+    expect(JSON.stringify(rows)).not.toMatch(/lk_[a-z]{2}_/);
   });
 });
