@@ -40,7 +40,9 @@ interface Parts {
 }
 
 /** The service replaces `{{…}}` when it starts, with the name, the logo and the links of the product. */
-const html = (language: Language, { title, isWide = false, head = '', main }: Parts) => `<!doctype html>
+const html = (language: Language, { title, isWide = false, head = '', main }: Parts) => {
+  const { help, terms, privacy } = allTexts[language].frame;
+  return `<!doctype html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
@@ -55,9 +57,10 @@ ${head}</head>
 <body class="${isWide ? 'wide' : 'centered'}">
 <header><a href="/account">{{logo}} {{name}}</a></header>
 <main>${main}</main>
-{{footer:${allTexts[language].frame.help}}}</body>
+{{footer:${help}|${terms}|${privacy}}}</body>
 </html>
 `;
+};
 
 /** The HTML of a page. Its scripts run in the order of their tags: the first sets the texts. */
 function scripted(

@@ -15,6 +15,8 @@ export function startBranded(): Promise<TestService> {
     env: {
       LATCHKEY_PRODUCT_NAME: 'Sitzungen für die Softwareentwicklung KG',
       LATCHKEY_SUPPORT_URL: 'https://acme.example/help',
+      LATCHKEY_TERMS_URL: 'https://acme.example/terms',
+      LATCHKEY_PRIVACY_URL: 'https://acme.example/privacy',
       LATCHKEY_LOGO: logo,
     },
   });

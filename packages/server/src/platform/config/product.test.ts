@@ -34,7 +34,7 @@ const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 10"><path d
 test('without settings the product is Latchkey, with no links and no logo', () => {
   expect(productOf({})).toEqual({
     name: 'Latchkey',
-    supportUrl: undefined,
+    links: { help: undefined, terms: undefined, privacy: undefined },
     logo: undefined,
   });
 });
@@ -69,7 +69,11 @@ test.each([
   );
 });
 
-const links = [['LATCHKEY_SUPPORT_URL', 'supportUrl']] as const;
+const links = [
+  ['LATCHKEY_SUPPORT_URL', 'help'],
+  ['LATCHKEY_TERMS_URL', 'terms'],
+  ['LATCHKEY_PRIVACY_URL', 'privacy'],
+] as const;
 for (const [setting, member] of links) {
   test.each([
     ['https://acme.example', 'https://acme.example/'],
@@ -79,7 +83,7 @@ for (const [setting, member] of links) {
     ['http://127.0.0.1/', 'http://127.0.0.1/'],
     ['http://[::1]:8080/a', 'http://[::1]:8080/a'],
   ])(`${setting} accepts %p`, (url, written) => {
-    expect(productOf({ [setting]: url })[member]).toBe(written);
+    expect(productOf({ [setting]: url }).links[member]).toBe(written);
   });
 
   test.each([

@@ -25,6 +25,7 @@ test('every page has the name in its title and header, escaped, and the links be
     settings: {
       LATCHKEY_PRODUCT_NAME: '<b>"{{footer}} & $&',
       LATCHKEY_SUPPORT_URL: 'https://help.acme.example/',
+      LATCHKEY_TERMS_URL: 'https://acme.example/terms',
     },
   });
   const escaped = '&#60;b&#62;&#34;{{footer}} &#38; $&#38;';
@@ -35,7 +36,7 @@ test('every page has the name in its title and header, escaped, and the links be
     expect(text).toContain(`<meta name="application-name" content="${escaped}">`);
     expect(text).toContain(`<header><a href="/account"><span class="mark"></span> ${escaped}</a></header>`);
     expect(text).toContain(
-      `</main>\n<footer><a href="https://help.acme.example/">Help</a></footer>\n</body>`,
+      '</main>\n<footer><a href="https://help.acme.example/">Help</a>\n<a href="https://acme.example/terms">Terms</a></footer>\n</body>',
     );
     expect(text).not.toContain('Latchkey');
   }
@@ -63,7 +64,11 @@ test('the API reference carries the name and icon of the product', async () => {
 });
 
 test('an unknown place stays as it is', () => {
-  const product = { name: 'A', supportUrl: undefined, logo: undefined };
+  const product = {
+    name: 'A',
+    links: { help: undefined, terms: undefined, privacy: undefined },
+    logo: undefined,
+  };
   expect(withProduct('{{name}} {{other}} {name}', product)).toBe('A {{other}} {name}');
 });
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Logo } from '../config/logo.ts';
-import type { Product } from '../config/product.ts';
+import { linksOf, type Product } from '../config/product.ts';
 import { escapeHtml } from '../values/html.ts';
 
 export const logoPath = '/logo';
@@ -22,8 +22,8 @@ export function withProduct(html: string, product: Product): string {
     logo: product.logo === undefined ? '<span class="mark"></span>' : logoImage(product.logo),
   };
   return html.replace(places, (place, name: string) => {
-    const help = /^footer:(.*)$/s.exec(name)?.[1];
-    return help === undefined ? (values[name] ?? place) : footer(product, help);
+    const words = /^footer:(.*)$/s.exec(name)?.[1];
+    return words === undefined ? (values[name] ?? place) : footer(product, words);
   });
 }
 
@@ -40,9 +40,13 @@ function logoImage(logo: Logo): string {
   return `<img class="logo" src="${logoUrl(logo)}" alt=""${ratio}>`;
 }
 
-/** @param help the words of the link to help, which the build writes into the place */
-const footer = ({ supportUrl }: Product, help: string): string =>
-  supportUrl === undefined ? '' : `<footer><a href="${escapeHtml(supportUrl)}">${help}</a></footer>\n`;
+/** @param words those of the links, which the build writes into the place */
+function footer(product: Product, words: string): string {
+  const [help = '', terms = '', privacy = ''] = words.split('|');
+  const links = linksOf(product, { help, terms, privacy });
+  const anchors = links.map((link) => `<a href="${escapeHtml(link.url)}">${link.words}</a>`);
+  return anchors.length === 0 ? '' : `<footer>${anchors.join('\n')}</footer>\n`;
+}
 
 const logoMaxAgeSeconds = 86_400;
 

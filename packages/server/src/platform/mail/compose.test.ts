@@ -4,7 +4,11 @@ import { pngLogo } from '../../../../../tests/support/logos.ts';
 import type { Product } from '../config/product.ts';
 import { composeMessage, quotedClaim, timesFor } from './compose.ts';
 
-const latchkey: Product = { name: 'Latchkey', supportUrl: undefined, logo: undefined };
+const latchkey: Product = {
+  name: 'Latchkey',
+  links: { help: undefined, terms: undefined, privacy: undefined },
+  logo: undefined,
+};
 const inEnglish = (product: Product) => ({ product, language: 'en' }) as const;
 
 test('untrusted text cannot close its quotes or become a link', () => {
@@ -84,11 +88,11 @@ test('times are shown to the minute, in English and UTC unless the profile says 
 test('the links of the product follow their words, so that they never have a line of their own', () => {
   const acme: Product = {
     name: 'Acme <b>',
-    supportUrl: 'https://help.acme.example/',
+    links: { help: 'https://help.acme.example/', terms: undefined, privacy: 'https://acme.example/privacy' },
     logo: undefined,
   };
   const { text, html } = composeMessage(inEnglish(acme), 'A', ['one']);
-  expect(text).toBe('one\n\nHelp: https://help.acme.example/\n');
+  expect(text).toBe('one\n\nHelp: https://help.acme.example/\nPrivacy: https://acme.example/privacy\n');
   expect(html).toMatch(/<a [^>]*href="https:\/\/help/);
   expect(composeMessage(inEnglish(latchkey), 'A', ['one']).html).not.toMatch(/<a|<img/);
 });

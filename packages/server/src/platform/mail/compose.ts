@@ -2,7 +2,7 @@ import type { Language } from '@latchkey/contract/languages';
 import { fillText } from '@latchkey/contract/texts';
 import { offsetName, type TimePreferences, timeFormatOf, writeTime } from '@latchkey/contract/time-format';
 import { untrustedText } from '@latchkey/contract/untrusted-text';
-import type { Product } from '../config/product.ts';
+import { linksOf, type Product } from '../config/product.ts';
 import { escapeHtml } from '../values/html.ts';
 import { htmlDocument, styles } from './layout.ts';
 import type { Message } from './message.ts';
@@ -83,20 +83,16 @@ interface Sender {
   readonly language: Language;
 }
 
-/** The links of the product, with their words. */
-const footerOf = ({ product: { supportUrl }, language }: Sender): { words: string; url: string }[] =>
-  supportUrl === undefined ? [] : [{ words: mailTexts[language].help, url: supportUrl }];
-
 /** Each link follows its words, so that only the link that a mail is about has a line of its own. */
 const textFooter = (sender: Sender): string[] => {
-  const links = footerOf(sender);
+  const links = linksOf(sender.product, mailTexts[sender.language]);
   const { labelled } = mailTexts[sender.language];
   const lines = links.map(({ words, url }) => fillText(labelled, { label: words, value: url }));
   return lines.length === 0 ? [] : [lines.join('\n')];
 };
 
 const htmlFooter = (sender: Sender): string[] => {
-  const links = footerOf(sender).map(
+  const links = linksOf(sender.product, mailTexts[sender.language]).map(
     ({ words, url }) =>
       `<a class="muted" href="${escapeHtml(url)}" style="${styles.footerLink}">${escapeHtml(words)}</a>`,
   );

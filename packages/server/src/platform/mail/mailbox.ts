@@ -78,7 +78,12 @@ iframe { width: 100%; height: 36rem; border: 1px solid var(--line); border-radiu
 pre { margin: 0; font: 0.875rem/1.5 ui-monospace, monospace; white-space: pre-wrap; }
 @media (max-width: 52rem) { .forms { grid-template-columns: minmax(0, 1fr); } }
 `;
-const styleHash = createHash('sha256').update(style).digest('base64');
+/** Shows what was sent since, without a reload by hand. */
+const script = `setInterval(async () => {
+  const { messages } = await (await fetch('${pagePath}.json')).json();
+  if ((messages[0]?.sent_at ?? '') !== document.body.dataset.newest) location.reload();
+}, 2000);`;
+const hashOf = (text: string) => createHash('sha256').update(text).digest('base64');
 
 const article = ({ id, message }: StoredMessage): string => `<article>
 <h2>${escapeHtml(message.subject)}</h2>
@@ -103,18 +108,19 @@ const page = (messages: readonly StoredMessage[]): string => `<!doctype html>
 <title>Development mailbox</title>
 <link rel="icon" href="data:,">
 <style>${style}</style>
+<script type="module">${script}</script>
 </head>
-<body>
+<body data-newest="${messages[0]?.message.sent_at ?? ''}">
 <main>
 <h1>Development mailbox</h1>
-<p>Emails that would have been sent, newest first. Reload to see new ones. This page exists only while the service listens
+<p>Emails that would have been sent, newest first. This page exists only while the service listens
 on a loopback address, the host of its base URL is a loopback address, and LATCHKEY_SMTP_URL is not set.</p>
 ${messages.length === 0 ? '<p>No emails yet.</p>' : messages.map(article).join('\n')}
 </main>
 </body>
 </html>`;
 
-const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; frame-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'`;
+const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${hashOf(style)}'; script-src 'sha256-${hashOf(script)}'; connect-src 'self'; frame-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'`;
 
 /** A mail runs nothing and loads only its logo, as in a mail program. Its links open outside of the sandbox. */
 const mailContentSecurityPolicy =

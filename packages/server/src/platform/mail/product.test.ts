@@ -99,7 +99,9 @@ onBothDatabases('the product in mails', (open) => {
   test('every mail names the product in its text and HTML, links to help, and escapes its name', async () => {
     const app = await open({ settings });
     const mails = await sendEverything(app);
-    expect([...new Set(mails.map(({ subject }) => subject))].sort()).toEqual(expected.toSorted());
+    expect([...new Set(mails.map(({ subject }) => subject.replace(/: \d{4}-\d{4}$/, '')))].sort()).toEqual(
+      expected.toSorted(),
+    );
     for (const { subject, text, html } of mails) {
       expect([subject, text.replace(/\s+/g, ' ')]).toEqual([subject, expect.stringContaining(name)]);
       expect(text).not.toContain('Latchkey');
@@ -184,7 +186,7 @@ onBothDatabases('the product in mails', (open) => {
     worker.wake();
     const [mail] = await smtp.received(1);
     const raw = mail!.raw.replaceAll('\r\n', '\n');
-    expect(raw).toContain('\nSubject: Sign in to Acme & Co\n');
+    expect(raw).toContain('\nSubject: Sign in to Acme & Co: ');
     expect(raw).toContain('\nFrom: "Acme & Co" <no-reply@localhost>\n');
     const types = [...raw.matchAll(/^Content-Type: ([\w/]+)/gim)].map(([, type]) => type);
     expect(types).toEqual([

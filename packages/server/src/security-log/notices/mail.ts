@@ -1,3 +1,4 @@
+import { browserName } from '@latchkey/contract/browser-name';
 import type { NoticeKind } from '@latchkey/contract/notices';
 import { pluralText } from '@latchkey/contract/texts';
 import type { Context } from '../../platform/context.ts';
@@ -39,34 +40,31 @@ const claimed = (label: string, text: string | null): Fact[] =>
 
 const isAboutKey = ({ kind }: NoticeRow): boolean => kind === 'key_added' || kind === 'key_removed';
 
-/** What the program or person said about itself. */
-const claimsIn = ({ texts: { notice: texts } }: Writer, notice: NoticeRow): Fact[] => [
-  ...claimed(texts.device, notice.device_name),
-  ...claimed(isAboutKey(notice) ? texts.key : texts.program, notice.client_name),
-  ...claimed(texts.passkey, notice.passkey_name),
-  ...claimed(texts.userAgent, notice.user_agent),
-];
-
-function factsOf(writer: Writer, notice: NoticeRow): Fact[] {
-  const { notice: texts, unknown } = writer.texts;
+function factsOf({ texts: { notice: texts, signIn, unknown }, when }: Writer, notice: NoticeRow): Fact[] {
+  const browser = browserName(notice.user_agent ?? '', signIn.browserOn);
   return [
     ...(notice.new_email === null ? [] : [{ label: texts.newAddress, address: notice.new_email }]),
-    { label: texts.when, value: writer.when(notice.created_at) },
+    { label: texts.when, value: when(notice.created_at) },
     { label: texts.ipAddress, value: notice.ip_address ?? unknown },
-    ...claimsIn(writer, notice),
+    ...(browser === undefined ? [] : [{ label: signIn.browser, value: browser }]),
+    ...claimed(texts.device, notice.device_name),
+    ...claimed(isAboutKey(notice) ? texts.key : texts.program, notice.client_name),
+    ...claimed(texts.passkey, notice.passkey_name),
+    ...claimed(texts.userAgent, browser === undefined ? notice.user_agent : null),
   ];
 }
 
 function noticeMessage(writer: Writer, notice: NoticeRow, link: string): Message {
   const { fill, texts, when } = writer;
   const { subject, what } = texts.notices[notice.kind];
+  const facts = factsOf(writer, notice);
   const parts: Part[] = [
     fill(what),
-    { facts: factsOf(writer, notice) },
-    ...(claimsIn(writer, notice).length === 0 ? [] : [texts.quotesExplained]),
-    texts.notice.wasYou,
-    fill(texts.notice.notYou, { undo: undoText(writer, notice.kind) }),
+    { facts },
+    texts.notice.notYou,
     { link, words: texts.notice.link },
+    undoText(writer, notice.kind),
+    ...(facts.some((fact) => 'claimed' in fact) ? [texts.quotesExplained] : []),
     fill(texts.notice.expires, { time: when(notice.expires_at) }),
   ];
   return composeMessage(writer, fill(subject), parts);

@@ -25,6 +25,7 @@ test('the plain text has the link and the code each on a line of their own', asy
   expect(links[0]).toMatch(/^https:\/\/login\.example\.com\/magic-link#token=lk_ml_[\w-]{80}$/);
   expect(lines.filter((line) => codePattern.test(line))).toHaveLength(1);
   expect(lines.filter((line) => line.includes(mail.code))).toEqual([mail.code]);
+  expect(mail.subject).toBe(`Sign in to Latchkey: ${mail.code}`);
 });
 
 test('text and HTML have the same link and code, and the HTML loads nothing', async () => {

@@ -39,7 +39,8 @@ const factsOf = (
 /** Composes a sign-in mail. Its plain text has the link and the code each on a line of their own. */
 export function signInMessage(writer: Writer, link: string, code: string, request: MailRequest): Message {
   const { fill, language, texts } = writer;
-  const { subject, openLink, enterCode, once, notYou, preheader } = texts.signIn;
+  const { openLink, enterCode, once, notYou, preheader } = texts.signIn;
+  const action = fill(texts.signIn.subject);
   const duration = writeUnits(
     language,
     Math.max(1, Math.round((request.expires_at - request.created_at) / 60_000)),
@@ -47,10 +48,11 @@ export function signInMessage(writer: Writer, link: string, code: string, reques
   );
   return composeMessage(
     writer,
-    fill(subject),
+    // So that a notification shows it.
+    fill(texts.labelled, { label: action, value: code }),
     [
       fill(openLink),
-      { link, words: fill(subject) },
+      { link, words: action },
       enterCode,
       { code },
       fill(once, { duration }),
