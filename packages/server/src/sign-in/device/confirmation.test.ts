@@ -63,8 +63,6 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
       },
     });
     expect(answer.status).toBe(200);
-    for (const confirmation of ['true', 1, null])
-      expect(outcome(await app.ask('POST', '/device', { json: { confirmation } }))).toBe('invalid_request');
   });
 
   test("in the device's network there is nothing to confirm", async () => {

@@ -224,18 +224,6 @@ onBothDatabases('device authorization', (open) => {
     }
   });
 
-  test.each([{}, { user_code: '' }, { user_code: 5 }, { user_code: null }, { user_code: 'B'.repeat(65) }])(
-    'the body %j is refused as malformed',
-    async (json) => {
-      const { access_token: token } = await app.login(newEmail());
-      for (const action of ['verify', 'approve', 'deny'] as const) {
-        expect(outcome(await app.ask('POST', `/device/${action}`, { json, token }))).toBe(
-          '400 invalid_request',
-        );
-      }
-    },
-  );
-
   test('of concurrent approvals and denials exactly one succeeds', async () => {
     const [ada, grace] = [await app.login(newEmail()), await app.login(newEmail())];
     for (let round = 0; round < 5; round++) {
