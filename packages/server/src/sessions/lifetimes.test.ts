@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+import { codeFor, commandLineRequest, redeem } from '../../../../tests/support/authorize.ts';
 
 const hour = 3600;
 const day = 24 * hour;
@@ -55,10 +56,15 @@ onBothDatabases('session lifetimes', (open) => {
     expect(outcome(await refresh(app, tokens.refresh_token))).toBe('400 invalid_grant');
   });
 
-  test('an access token that outlives the idle timeout can still change and end things', async () => {
-    const { access_token: token, refresh_token } = await start({ LATCHKEY_REFRESH_IDLE_TTL: '3600' });
-    app.pass(hour);
+  test('an access token that outlives the idle timeout can still change, approve and end things', async () => {
+    const tokens = await start({ LATCHKEY_REFRESH_IDLE_TTL: '600' });
+    const { access_token: token, refresh_token } = tokens;
+    app.pass(600);
     expect(outcome(await refresh(app, refresh_token))).toBe('400 invalid_grant');
+    const request = commandLineRequest();
+    const code = await codeFor(app, tokens, request);
+    const { client_id, redirect_uri } = request;
+    expect(outcome(await redeem(app, code, { client_id, redirect_uri }))).toBe('200');
     expect(await me(app, token)).toBe('200');
     expect(outcome(await app.ask('PATCH', '/me', { token, json: { name: 'Ada' } }))).toBe('200');
     expect(outcome(await app.ask('POST', '/revoke', { token }))).toBe('204');

@@ -98,13 +98,15 @@ export const mayStart = (epoch: Expression<number | null>): Expression<SqlBool> 
   sql<SqlBool>`(users.disabled_at is null
     and users.session_epoch = coalesce(cast(${epoch} as integer), users.session_epoch))`;
 
-/** The session with this id is active. */
+/** The session with this id is active, at least for its access tokens. */
 export const isActiveSession = (
   id: Expression<string>,
   now: Expression<number>,
   dialect: Dialect,
 ): Expression<SqlBool> =>
-  sql<SqlBool>`exists (select 1 from sessions where sessions.id = ${id} and ${isActive(now, dialect)})`;
+  sql<SqlBool>`exists (
+    select 1 from sessions where sessions.id = ${id} and ${isActive(now, dialect, { end: 'expires_at' })}
+  )`;
 
 /** The session with this id was not revoked, whether or not it has expired. */
 export const isUnrevokedSession = (id: Expression<string>): Expression<SqlBool> =>
