@@ -117,7 +117,9 @@ for (const [dialect, open] of [
         expect([command, code, stderr]).toEqual([
           command,
           1,
-          expect.stringContaining('run `latchkey-server finish-restore`'),
+          expect.stringMatching(
+            /The database (sqlite|postgres):\S+ was restored from a backup: run `latchkey-server finish-restore`/,
+          ),
         ]);
       }
       const { stdout } = await runOperator(envOf(databaseUrl), 'doctor');

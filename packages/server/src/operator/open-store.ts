@@ -164,7 +164,7 @@ export async function missingKeyText(
 /** What an operator reads about a restored database on which `finish-restore` has not run; undefined about every other one. */
 export const unfinishedRestoreText = async (config: Config, on: Executor): Promise<string | undefined> =>
   (await isUnfinishedRestore(on))
-    ? `${storeNameOf(config)} was restored from a backup: run \`latchkey-server finish-restore\``
+    ? `the database ${storeNameOf(config)} was restored from a backup: run \`latchkey-server finish-restore\``
     : undefined;
 
 /** @throws {ConfigError} for a restored store that is not ready, or one whose security log was sealed under keys that are not here */
