@@ -23,7 +23,7 @@ interface Mail {
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
+  service = await startService({ env: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0', LATCHKEY_APPROVAL: 'recent' } });
 });
 
 afterAll(async () => {

@@ -123,12 +123,12 @@ test('no action or list on the account page reaches another user who has signed 
 });
 
 test('further pages of a list never come from another user', async () => {
-  const create = ['organizations', 'create', '--slug', 'acme', '--name', 'Acme'];
+  const create = ['organizations', 'create', '--slug', 'pages', '--name', 'Pages'];
   expect((await runOperator(service.env, ...create)).code).toBe(0);
   const [shown, newer] = [someone('shown'), someone('newer')];
   for (const email of [shown, newer]) {
     await bearer(email);
-    const add = ['organizations', 'add-member', '--slug', 'acme', '--email', email, '--role', 'admin'];
+    const add = ['organizations', 'add-member', '--slug', 'pages', '--email', email, '--role', 'admin'];
     expect((await runOperator(service.env, ...add)).code).toBe(0);
   }
   const page = await newPage();

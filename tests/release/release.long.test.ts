@@ -90,7 +90,7 @@ describe.skipIf(!host)(
         );
         for (const one of listed) expect(notices).toContain(one);
         expect(listed).toContain(`bun ${Bun.version}`);
-        expect(listed).toContain('commander 14.0.3');
+        expect(listed.some((one: string) => one.startsWith('commander '))).toBe(true);
         expect(new Set(bill.components.map((one: Record<string, unknown>) => one['bom-ref'])).size).toBe(
           listed.length,
         );
