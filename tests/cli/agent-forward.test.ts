@@ -113,13 +113,10 @@ test.each([
   'tickets=https://tickets.example# tickets:read',
   'tickets=https://tickets.example *',
   'tickets=https://tickets.example tickets:read *',
+  'tickets=https://tickets.example Tickets:Read',
 ])('badly written is status 2: %s', async (text) => {
   const { code, stdout, stderr } = await latchkey(home, 'agent', '--forward', text);
-  expect([code, stdout, stderr]).toEqual([
-    2,
-    '',
-    expect.stringMatching(/--forward|never hands out|cannot be/),
-  ]);
+  expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('--forward')]);
 });
 
 test('the same name twice is status 2, and what nobody declared is 1', async () => {

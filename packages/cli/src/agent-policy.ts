@@ -29,10 +29,12 @@ export async function readPolicy({ policy: file, ...options }: AgentOptions) {
     forward = [],
     ask = false,
   } = { ...(file === undefined ? {} : await readFileOptions(file)), ...options };
-  const scopes = scope ? agentScopes(scope, resource) : [];
+  const scopes = scope ? requestedAccess(scope, resource).scope.split(' ') : [];
+  if (scopes.includes('*'))
+    throw new UsageError('An agent never hands out *.', 'Name the scopes to hand out.');
   const forwards = forward.map(forwardTarget);
-  const repeated = forwards.find(({ name }, at) => forwards.findIndex((one) => one.name === name) !== at);
-  if (repeated) throw new UsageError(`--forward names ${repeated.name} twice.`);
+  if (new Set(forwards.map(({ name }) => name)).size < forwards.length)
+    throw new UsageError('Each --forward needs a name of its own.');
   const { min, max } = agentLifetimeSeconds;
   const maxLifetimeSeconds = expires === undefined ? max : parseDuration('--expires', expires);
   if (maxLifetimeSeconds < min || maxLifetimeSeconds > max)
@@ -40,26 +42,19 @@ export async function readPolicy({ policy: file, ...options }: AgentOptions) {
   return { scopes, resource, maxLifetimeSeconds, listen, forwards, ask };
 }
 
-/** @throws {UsageError} */
-function agentScopes(texts: readonly string[], resource: string | undefined): readonly string[] {
-  const scopes = requestedAccess(texts, resource).scope.split(' ');
-  if (!scopes.includes('*')) return scopes;
-  throw new UsageError('An agent never hands out *.', 'Name the scopes to hand out.');
-}
+const targetPattern = /^([a-z][a-z0-9-]{0,31})=([^\s?#]+)((?:\s+[a-z][a-z0-9_.:-]{0,63})+)$/;
 
-/** `NAME=URL SCOPE…`. @throws {UsageError} */
+/** @throws {UsageError} */
 function forwardTarget(text: string): ForwardTarget {
-  const [, name = '', url = '', rest = ''] =
-    /^([a-z][a-z0-9-]{0,31})=(\S+)\s+(\S.*)$/s.exec(text.trim()) ?? [];
-  const { protocol, hostname, username, password, search, hash } = Object(URL.parse(url)) as Partial<URL>;
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname ?? ''));
-  if (!isSafe || `${username}${password}${search}${hash}` !== '' || /[?#]/.test(url)) {
-    throw new UsageError(
-      "--forward takes 'NAME=URL SCOPE…': a name of lowercase letters, digits and hyphens, an https URL or http on this machine, and what its requests may do.",
-      "It looks like --forward 'tickets=https://tickets.example tickets:read'.",
-    );
-  }
-  return { name, resource: canonicalResource(url), scopes: agentScopes([rest], url) };
+  const [, name = '', address = '', scopes = ''] = targetPattern.exec(text.trim()) ?? [];
+  const url = URL.parse(address);
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHost(url.hostname));
+  if (isSafe && url.username + url.password === '')
+    return { name, resource: canonicalResource(address), scopes: [...new Set(scopes.trim().split(/\s+/))] };
+  throw new UsageError(
+    "--forward takes 'NAME=URL SCOPE…': a name of lowercase letters, digits and hyphens, an https URL or http on this machine, and scopes other than *.",
+    "It looks like --forward 'tickets=https://tickets.example tickets:read'.",
+  );
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string';

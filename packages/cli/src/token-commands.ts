@@ -50,11 +50,7 @@ export function addAgentCommands(program: Command, run: RunCommand): void {
       .option('--resource <uri>', 'the only service that accepts its tokens')
       .option('--expires <duration>', 'how long its tokens may live: 60 to 900 seconds, or 5m (default: 15m)')
       .option('--listen <address>', '127.0.0.1:PORT, with a secret, instead of a socket')
-      .option(
-        '--forward <target>',
-        "forward requests with a token that stays here: 'NAME=URL SCOPE…'; can be repeated",
-        repeated,
-      )
+      .option('--forward <target>', 'NAME=URL SCOPE…: forward requests; can be repeated', repeated)
       .option('--ask', 'ask on the terminal or desktop before the first token with a scope and resource')
       .option('--policy <file>', 'read these options from a JSON file');
   const agent = withPolicy(

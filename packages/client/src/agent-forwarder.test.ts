@@ -159,6 +159,10 @@ describe('404 for', () => {
     'tickets/a%5Cb',
     'tickets/%252e%252e/admin',
     'tickets/%25252Fadmin',
+    'tickets/%c0%ae%c0%ae/admin',
+    'tickets/..%00/admin',
+    'tickets/.%09./admin',
+    'tickets/%u002e%u002e/admin',
     'tickets/..\\admin',
     'tickets/a\\b',
     'tickets#/../admin',
@@ -189,7 +193,13 @@ describe('404 for', () => {
   });
 
   test('nothing else that has dots', async () => {
-    for (const path of ['tickets/...', 'tickets/.git/a..b', 'tickets/a.', 'tickets?/../%2e'])
+    for (const path of [
+      'tickets/...',
+      'tickets/.git/a..b',
+      'tickets/a.',
+      'tickets/%C3%A9%20%25',
+      'tickets?/../%2e',
+    ])
       expect((await scene.send(path)).status).toBe(200);
   });
 });

@@ -10,7 +10,8 @@ import { Agent, globalAgent, request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Access } from './agent-runs.ts';
-import { hasCode, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
+import { inTime } from './clock.ts';
+import { hasCode, LatchkeyError } from './errors.ts';
 import { keepToken } from './kept-token.ts';
 import { isLoopbackHost } from './loopback.ts';
 
@@ -22,22 +23,18 @@ export interface ForwardTarget extends Access {
   readonly resource: string;
 }
 
-interface Runs {
-  make(target: ForwardTarget): Promise<IssuedToken>;
-  end(token: string): void;
-}
-
 /** Of a request, with its first line, and of a response. @internal */
 export const maxHeaderBytes = 32 * 1024;
 const maxConcurrentRequests = 64;
 /** A longer body is sent only once. */
 const maxRepeatedBytes = 64 * 1024;
+const bodyTimeoutMs = 10_000;
 
 /**
  * What a service could take for a step out of its path, however often it decodes it: dot segments, also with parameters, and
- * encoded dots, slashes and backslashes. A fragment is not part of a request.
+ * encoded dots, slashes, backslashes and control characters, also in overlong and other forms. A fragment is not part of a request.
  */
-const leavingPath = /\/\.{1,2}(?=[/;]|$)|%(25)*(2e|2f|5c)|[\\#]/i;
+const leavingPath = /\/\.{1,2}(?=[/;]|$)|%(25)*([01][\da-f]|2[ef]|5c|7f|c[01]|u)|[\\#]/i;
 
 /** @see RFC 9110 section 7.6.1 */
 const hopByHop = 'connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade';
@@ -49,17 +46,6 @@ const notSentOn = new RegExp(
 const notSentBack = new RegExp(`^(${hopByHop}|set-cookie)$`, 'i');
 const methodsWithoutBody = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 
-/** The login is over, or does not allow this. */
-const refusals: readonly LatchkeyErrorCode[] = [
-  'account_disabled',
-  'insufficient_scope',
-  'invalid_scope',
-  'invalid_target',
-  'invalid_token',
-  'login_over',
-  'not_logged_in',
-];
-
 /** Keeps no connection: one that the service closes just then would fail a request that must not be repeated. */
 const connections = new Agent({ ...globalAgent.options, keepAlive: false });
 
@@ -67,8 +53,13 @@ const connections = new Agent({ ...globalAgent.options, keepAlive: false });
  * Forwards requests to `/NAME/…`, or refuses them.
  * @param runs makes and ends the runs whose tokens the services get
  */
-export function createForwarder(targets: readonly ForwardTarget[], runs: Runs) {
-  const services = new Map(targets.map((target) => [target.name, openService(target, runs)]));
+export function createForwarder(
+  targets: readonly ForwardTarget[],
+  runs: { make(target: ForwardTarget): Promise<IssuedToken>; end(token: string): void },
+) {
+  const services = new Map(
+    targets.map((target) => [target.name, openService(target.resource, () => runs.make(target), runs.end)]),
+  );
   const active = new Set<ServerResponse>();
   return async (
     request: IncomingMessage,
@@ -83,10 +74,8 @@ export function createForwarder(targets: readonly ForwardTarget[], runs: Runs) {
     // TRACE would repeat the token.
     if (upgrade !== undefined || coding.toLowerCase() !== 'chunked' || request.method === 'TRACE')
       return refuse(501, 'invalid_request', 'The agent forwards no upgrade, TRACE or transfer coding.');
-    if (active.size >= maxConcurrentRequests) {
-      const limit = `The agent forwards at most ${maxConcurrentRequests} requests at once.`;
-      return refuse(503, 'temporarily_unavailable', limit);
-    }
+    if (active.size >= maxConcurrentRequests)
+      return refuse(503, 'temporarily_unavailable', 'The agent is forwarding as many requests as it can.');
     active.add(response);
     try {
       await service.exchange(request, response, path, query, async (answer) => {
@@ -110,14 +99,16 @@ export function createForwarder(targets: readonly ForwardTarget[], runs: Runs) {
 function refusalOf(error: unknown, origin: string): [status: number, error: string, description: string] {
   if (!(error instanceof LatchkeyError))
     return [502, 'unreachable', `${origin} could not be reached, or did not answer in HTTP.`];
-  return [hasCode(error, ...refusals) ? 403 : 502, error.code, error.message];
+  const isOver = hasCode(error, 'login_over', 'not_logged_in', 'account_disabled', 'invalid_token');
+  const isRefused = hasCode(error, 'invalid_scope', 'invalid_target', 'insufficient_scope');
+  return [isOver || isRefused ? 403 : 502, error.code, error.message];
 }
 
-function openService(target: ForwardTarget, runs: Runs) {
-  const url = new URL(target.resource);
+function openService(resource: string, makeRun: () => Promise<IssuedToken>, endRun: (token: string) => void) {
+  const url = new URL(resource);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const agent = isLoopbackHost(url.hostname) ? false : connections;
-  const kept = keepToken(() => runs.make(target));
+  const kept = keepToken(makeRun);
   const uses = new Map<string, number>();
 
   /** Ends a run that has been replaced after the last request with its token. */
@@ -126,7 +117,7 @@ function openService(target: ForwardTarget, runs: Runs) {
     uses.set(token, left);
     if (left > 0) return;
     uses.delete(token);
-    if (!kept.isCurrent(token)) runs.end(token);
+    if (!kept.isCurrent(token)) endRun(token);
   };
 
   const exchange = async (
@@ -166,7 +157,9 @@ function openService(target: ForwardTarget, runs: Runs) {
       if (answer.statusCode === 401) {
         request.unpipe();
         request.resume();
-        const [body, next] = await Promise.all([recorded, kept.renew(token)]);
+        // A program may wait for the response before it sends the rest.
+        const whole = inTime(recorded, bodyTimeoutMs, () => new Error('late')).catch(() => undefined);
+        const [body, next] = await Promise.all([whole, kept.renew(token)]);
         if (body) {
           answer.destroy();
           answer = await sendWith(next, body);

@@ -98,32 +98,31 @@ export async function startAgent(
 
   const secret = randomBytes(secretBytes).toString('base64url');
   const open = (at: number | undefined) => {
-    const wanted = at === undefined ? undefined : secret;
-    const handle = (...call: [IncomingMessage, ServerResponse]) =>
-      void answer(...call, wanted, server, issue, forward).catch(() => call[1].destroy());
+    const own = at === undefined ? undefined : secret;
+    const handle = (request: IncomingMessage, response: ServerResponse) =>
+      void answer(request, response, own, server, issue, forward).catch(() => response.destroy());
     return listen(createAgentServer(handle), at, runtimeDirectory);
   };
   const onSocket = port === undefined ? await open(undefined) : undefined;
   const onPort = port === undefined && !needsForwardPort ? undefined : await open(port ?? 0);
-  const forwards = onPort ? policy.forwards : [];
+  const base = `http://${onPort?.name}`;
+  const urls = (onPort ? policy.forwards : []).map(({ name }) => [
+    `LATCHKEY_FORWARD_${name.toUpperCase().replaceAll('-', '_')}`,
+    `${base}/${secret}/${name}`,
+  ]);
   return {
-    variables: {
-      LATCHKEY_AGENT: onSocket?.name ?? `http://${onPort?.name}#${secret}`,
-      ...Object.fromEntries(
-        forwards.map(({ name }) => [forwardVariable(name), `http://${onPort?.name}/${secret}/${name}`]),
-      ),
-    },
+    variables: { LATCHKEY_AGENT: onSocket?.name ?? `${base}#${secret}`, ...Object.fromEntries(urls) },
     stop: async () => {
       const areEnded = await runs.stop();
-      onPort?.close();
-      onSocket?.close();
+      for (const place of [onSocket, onPort]) {
+        place?.server.close();
+        place?.server.closeAllConnections();
+        place?.remove();
+      }
       return areEnded;
     },
   };
 }
-
-const forwardVariable = (name: string): string =>
-  `LATCHKEY_FORWARD_${name.toUpperCase().replaceAll('-', '_')}`;
 
 /** The first of the usual places where the path of a socket is not too long: Node would cut it off and listen elsewhere. */
 function socketParent(runtimeDirectory = tmpdir()): string {
@@ -133,13 +132,9 @@ function socketParent(runtimeDirectory = tmpdir()): string {
 }
 
 async function listen(server: Server, port: number | undefined, runtimeDirectory: string | undefined) {
-  const close = () => {
-    server.close();
-    server.closeAllConnections();
-  };
   if (port !== undefined) {
     const bound = await startListening(server, { host: '127.0.0.1', port, exclusive: true });
-    return { name: `127.0.0.1:${bound}`, close };
+    return { server, name: `127.0.0.1:${bound}`, remove: () => {} };
   }
   // 0700, whatever the umask says.
   const directory = mkdtempSync(join(socketParent(runtimeDirectory), directoryPrefix));
@@ -152,13 +147,7 @@ async function listen(server: Server, port: number | undefined, runtimeDirectory
     remove();
     throw error;
   }
-  return {
-    name: path,
-    close: () => {
-      close();
-      remove();
-    },
-  };
+  return { server, name: path, remove };
 }
 
 function createAgentServer(handle: (request: IncomingMessage, response: ServerResponse) => void): Server {
