@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { type Answer, openApp, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 
 /** The scheme and the parameters of a WWW-Authenticate header. @see RFC 9110 section 11.6.1 */
 function challengeOf({ headers }: Answer) {
@@ -13,12 +13,12 @@ function challengeOf({ headers }: Answer) {
   return { scheme, parameters: Object.fromEntries(parameters) };
 }
 
-onBothDatabases('authentication', (open) => {
+describe('authentication', () => {
   let app: TestApp;
   let browser: Tokens;
   let userCode: string;
   beforeEach(async () => {
-    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    app = await openApp('sqlite');
     browser = await app.login();
     userCode = (await app.ask('POST', '/device')).body.user_code;
   });
@@ -103,9 +103,7 @@ onBothDatabases('authentication', (open) => {
   });
 
   test('the setting decides how long a sign-in counts as recent', async () => {
-    const strict = await open({
-      settings: { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_RECENT_LOGIN_TTL: '60' },
-    });
+    const strict = await openApp('sqlite', { settings: { LATCHKEY_RECENT_LOGIN_TTL: '60' } });
     const tokens = await strict.login();
     strict.pass(61);
     const json = { user_code: (await strict.ask('POST', '/device')).body.user_code };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cookieByMail, outcome, sameOrigin } from '../../../../tests/support/account.ts';
 import { onBothDatabases, openApp, type TestApp } from '../../../../tests/support/app.ts';
 import { until } from '../../../../tests/support/until.ts';
@@ -44,56 +44,6 @@ onBothDatabases('a browser session', (open) => {
     expect(Object.keys(answer.body)).toEqual(['user']);
     expect(outcome(await me(answer.headers.get('Set-Cookie')!.split(';')[0]!))).toBe('200');
   });
-
-  const rules: [string, Record<string, string>, boolean][] = [
-    ['Sec-Fetch-Site: same-origin', sameOrigin, true],
-    ["the service's own Origin", { Origin: 'http://localhost:8787' }, true],
-    ['an allowed Origin', { Origin: allowed }, true],
-    ['an allowed Origin on another site', { Origin: allowed, 'Sec-Fetch-Site': 'cross-site' }, true],
-    ['neither header', {}, false],
-    ["neither header but that of the service's pages", { 'Latchkey-Page': '1' }, true],
-    ['neither header and another value in it', { 'Latchkey-Page': 'true' }, false],
-    ['another Origin', { Origin: 'https://evil.example.com' }, false],
-    [
-      "an Origin that only starts with the service's own",
-      { Origin: 'http://localhost:8787.evil.example.com' },
-      false,
-    ],
-    ["the service's host on another port", { Origin: 'http://localhost:8788' }, false],
-    ["the service's host with another scheme", { Origin: 'https://localhost:8787' }, false],
-    ['a null Origin', { Origin: 'null' }, false],
-    ['Sec-Fetch-Site: same-site', { 'Sec-Fetch-Site': 'same-site' }, false],
-    ['Sec-Fetch-Site: cross-site', { 'Sec-Fetch-Site': 'cross-site' }, false],
-    ['Sec-Fetch-Site: none', { 'Sec-Fetch-Site': 'none' }, false],
-    ['another Origin and a forged Latchkey-Page', { Origin: 'null', 'Latchkey-Page': '1' }, false],
-    [
-      'Sec-Fetch-Site: same-site and a forged Latchkey-Page',
-      { 'Sec-Fetch-Site': 'same-site', 'Latchkey-Page': '1' },
-      false,
-    ],
-  ];
-  test.each(rules)(
-    'with %s, a session cookie counts only in requests from allowed origins',
-    async (_, headers, isAllowed) => {
-      const cookie = await cookieByMail(app, someone());
-      expect(outcome(await me(cookie, headers))).toBe(isAllowed ? '200' : '403 origin_not_allowed');
-      const end = await app.ask('DELETE', '/logout?scope=session', { cookie, headers });
-      expect(outcome(end)).toBe(isAllowed ? '204' : '403 origin_not_allowed');
-      expect(outcome(await me(cookie))).toBe(isAllowed ? '401 invalid_token' : '200');
-    },
-  );
-
-  test.each(rules)(
-    'with %s, a browser session starts only in requests from allowed origins',
-    async (_, headers, isAllowed) => {
-      const { token } = await mailTo(app, someone());
-      const answer = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
-      expect(outcome(answer)).toBe(isAllowed ? '200' : '403 origin_not_allowed');
-      expect(answer.headers.has('Set-Cookie')).toBe(isAllowed);
-      const again = await app.ask('POST', '/magic_link/verify', { json: { token } });
-      expect(outcome(again)).toBe(isAllowed ? '400 invalid_grant' : '200');
-    },
-  );
 
   test('a bearer token in the same request overrides the session cookie, valid or not', async () => {
     const [email, other] = [someone(), someone()];
@@ -222,6 +172,66 @@ onBothDatabases('a browser session', (open) => {
     for (const invalid of bad) expect(outcome(await me(invalid))).toBe('401 invalid_token');
     expect(outcome(await me(`a=1; ${cookie}; b=2`))).toBe('200');
   });
+});
+
+describe('the origin of a request with a cookie', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await openApp('sqlite', { settings });
+  });
+  afterAll(() => app.close());
+  const me = (cookie: string, headers: Record<string, string> = sameOrigin) =>
+    app.ask('GET', '/me', { cookie, headers });
+
+  const rules: [string, Record<string, string>, boolean][] = [
+    ['Sec-Fetch-Site: same-origin', sameOrigin, true],
+    ["the service's own Origin", { Origin: 'http://localhost:8787' }, true],
+    ['an allowed Origin', { Origin: allowed }, true],
+    ['an allowed Origin on another site', { Origin: allowed, 'Sec-Fetch-Site': 'cross-site' }, true],
+    ['neither header', {}, false],
+    ["neither header but that of the service's pages", { 'Latchkey-Page': '1' }, true],
+    ['neither header and another value in it', { 'Latchkey-Page': 'true' }, false],
+    ['another Origin', { Origin: 'https://evil.example.com' }, false],
+    [
+      "an Origin that only starts with the service's own",
+      { Origin: 'http://localhost:8787.evil.example.com' },
+      false,
+    ],
+    ["the service's host on another port", { Origin: 'http://localhost:8788' }, false],
+    ["the service's host with another scheme", { Origin: 'https://localhost:8787' }, false],
+    ['a null Origin', { Origin: 'null' }, false],
+    ['Sec-Fetch-Site: same-site', { 'Sec-Fetch-Site': 'same-site' }, false],
+    ['Sec-Fetch-Site: cross-site', { 'Sec-Fetch-Site': 'cross-site' }, false],
+    ['Sec-Fetch-Site: none', { 'Sec-Fetch-Site': 'none' }, false],
+    ['another Origin and a forged Latchkey-Page', { Origin: 'null', 'Latchkey-Page': '1' }, false],
+    [
+      'Sec-Fetch-Site: same-site and a forged Latchkey-Page',
+      { 'Sec-Fetch-Site': 'same-site', 'Latchkey-Page': '1' },
+      false,
+    ],
+  ];
+  test.each(rules)(
+    'with %s, a session cookie counts only in requests from allowed origins',
+    async (_, headers, isAllowed) => {
+      const cookie = await cookieByMail(app, someone());
+      expect(outcome(await me(cookie, headers))).toBe(isAllowed ? '200' : '403 origin_not_allowed');
+      const end = await app.ask('DELETE', '/logout?scope=session', { cookie, headers });
+      expect(outcome(end)).toBe(isAllowed ? '204' : '403 origin_not_allowed');
+      expect(outcome(await me(cookie))).toBe(isAllowed ? '401 invalid_token' : '200');
+    },
+  );
+
+  test.each(rules)(
+    'with %s, a browser session starts only in requests from allowed origins',
+    async (_, headers, isAllowed) => {
+      const { token } = await mailTo(app, someone());
+      const answer = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
+      expect(outcome(answer)).toBe(isAllowed ? '200' : '403 origin_not_allowed');
+      expect(answer.headers.has('Set-Cookie')).toBe(isAllowed);
+      const again = await app.ask('POST', '/magic_link/verify', { json: { token } });
+      expect(outcome(again)).toBe(isAllowed ? '400 invalid_grant' : '200');
+    },
+  );
 });
 
 test('on HTTPS, the session cookie is Secure and bound to the host', async () => {

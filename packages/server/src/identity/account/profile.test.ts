@@ -1,6 +1,6 @@
-// The profile on both databases: merge patches, fields and conditional requests.
+// The profile: merge patches, fields and conditional requests.
 
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { type Answer, onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 
 interface Person {
@@ -131,6 +131,82 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
+  test('a patch that changes nothing keeps updated_at and the entity tag', async () => {
+    const t = await open();
+    const ada = await person(t);
+    await ada.patch({ name: 'Ada', locale: 'en' });
+    const before = await ada.get();
+    t.pass(60);
+    for (const patch of [{}, { name: 'Ada' }, { locale: 'en', avatar_url: null }, { unknown: 1 }]) {
+      const { status, body, headers } = await ada.patch(patch);
+      expect({ status, body, etag: headers.get('ETag') }).toEqual({
+        status: 200,
+        body: before.body,
+        etag: before.headers.get('ETag'),
+      });
+    }
+    await t.close();
+  });
+
+  test('of parallel patches with the same If-Match exactly one is applied', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const tag = (await ada.get()).headers.get('ETag')!;
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, n) => ada.patch({ name: `name ${n}` }, { 'If-Match': tag })),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(15).fill(412)]);
+    const winner = answers.find((answer) => answer.status === 200)!;
+    expect((await ada.get()).body.name).toBe(winner.body.name);
+    await t.close();
+  });
+
+  test('of parallel patches to different fields none is lost', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const patches = [
+      { name: 'N' },
+      { locale: 'fr' },
+      { time_zone: 'UTC' },
+      { avatar_url: 'https://a.example/x' },
+    ];
+    const answers = await Promise.all(patches.map((patch) => ada.patch(patch)));
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200]);
+    expect((await ada.get()).body).toMatchObject(Object.assign({}, ...patches));
+    await t.close();
+  });
+
+  test('60 parallel patches wait for each other and are all applied', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => ada.patch({ name: `name ${n}` })));
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
+    await t.close();
+  });
+
+  test("one user's patch does not affect another user's profile", async () => {
+    const t = await open();
+    const [ada, bob] = [await person(t), await person(t, 'bob@example.com')];
+    await ada.patch({ name: 'Ada the first' });
+    expect((await bob.get()).body.name).toBe('bob');
+    expect((await bob.patch({ name: 'B' })).status).toBe(200);
+    expect((await ada.get()).body.name).toBe('Ada the first');
+    await t.close();
+  });
+
+  test('GET /me reads session and account in one statement', async () => {
+    const t = await open();
+    const ada = await person(t);
+    const before = t.statements.length;
+    expect((await ada.get()).body.email).toBe('ada@example.com');
+    expect(t.statements.slice(before)).toHaveLength(1);
+    await t.close();
+  });
+});
+
+describe('requests about a profile', () => {
+  const open = () => openApp('sqlite');
+
   test('an invalid value gets a 400 that names its field, and nothing changes', async () => {
     const t = await open();
     const ada = await person(t);
@@ -169,23 +245,6 @@ onBothDatabases('profile', (open) => {
     const headers = { 'Content-Type': 'application/json' };
     const answer = await t.ask('PATCH', '/me', { raw, token: ada.token, headers });
     expect([answer.status, answer.body.name, answer.body.email]).toEqual([200, 'A', 'ada@example.com']);
-    await t.close();
-  });
-
-  test('a patch that changes nothing keeps updated_at and the entity tag', async () => {
-    const t = await open();
-    const ada = await person(t);
-    await ada.patch({ name: 'Ada', locale: 'en' });
-    const before = await ada.get();
-    t.pass(60);
-    for (const patch of [{}, { name: 'Ada' }, { locale: 'en', avatar_url: null }, { unknown: 1 }]) {
-      const { status, body, headers } = await ada.patch(patch);
-      expect({ status, body, etag: headers.get('ETag') }).toEqual({
-        status: 200,
-        body: before.body,
-        etag: before.headers.get('ETag'),
-      });
-    }
     await t.close();
   });
 
@@ -264,67 +323,12 @@ onBothDatabases('profile', (open) => {
     await t.close();
   });
 
-  test('of parallel patches with the same If-Match exactly one is applied', async () => {
-    const t = await open();
-    const ada = await person(t);
-    const tag = (await ada.get()).headers.get('ETag')!;
-    const answers = await Promise.all(
-      Array.from({ length: 16 }, (_, n) => ada.patch({ name: `name ${n}` }, { 'If-Match': tag })),
-    );
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(15).fill(412)]);
-    const winner = answers.find((answer) => answer.status === 200)!;
-    expect((await ada.get()).body.name).toBe(winner.body.name);
-    await t.close();
-  });
-
-  test('of parallel patches to different fields none is lost', async () => {
-    const t = await open();
-    const ada = await person(t);
-    const patches = [
-      { name: 'N' },
-      { locale: 'fr' },
-      { time_zone: 'UTC' },
-      { avatar_url: 'https://a.example/x' },
-    ];
-    const answers = await Promise.all(patches.map((patch) => ada.patch(patch)));
-    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200]);
-    expect((await ada.get()).body).toMatchObject(Object.assign({}, ...patches));
-    await t.close();
-  });
-
-  test('60 parallel patches wait for each other and are all applied', async () => {
-    const t = await open();
-    const ada = await person(t);
-    const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => ada.patch({ name: `name ${n}` })));
-    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
-    await t.close();
-  });
-
   test("a profile cannot be changed with another profile's tag, even one of the same age", async () => {
     const t = await open();
     const ada = await person(t, 'ada-tag@example.com');
     const bob = await person(t, 'bob-tag@example.com');
     const tag = (await ada.get()).headers.get('ETag')!;
     expect((await bob.patch({ name: 'no' }, { 'If-Match': tag })).status).toBe(412);
-    await t.close();
-  });
-
-  test("one user's patch does not affect another user's profile", async () => {
-    const t = await open();
-    const [ada, bob] = [await person(t), await person(t, 'bob@example.com')];
-    await ada.patch({ name: 'Ada the first' });
-    expect((await bob.get()).body.name).toBe('bob');
-    expect((await bob.patch({ name: 'B' })).status).toBe(200);
-    expect((await ada.get()).body.name).toBe('Ada the first');
-    await t.close();
-  });
-
-  test('GET /me reads session and account in one statement', async () => {
-    const t = await open();
-    const ada = await person(t);
-    const before = t.statements.length;
-    expect((await ada.get()).body.email).toBe('ada@example.com');
-    expect(t.statements.slice(before)).toHaveLength(1);
     await t.close();
   });
 });

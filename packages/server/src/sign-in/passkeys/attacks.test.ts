@@ -1,8 +1,8 @@
-// Every field of a ceremony that an attacker could forge, with real signatures, on both databases.
+// Every field of a ceremony that an attacker could forge, with real signatures.
 
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, openApp, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import {
   type Algorithm,
   type AssertionForgery,
@@ -198,7 +198,9 @@ const signInForgeries: Record<string, [AssertionForgery, string]> = {
   ],
 };
 
-onBothDatabases('attacks on passkeys', (open) => {
+describe('attacks on passkeys', () => {
+  const open = () => openApp('sqlite');
+
   test('a registration with a forged field is refused and spends its challenge', async () => {
     const app = await open();
     const tokens = await app.login();
@@ -417,7 +419,9 @@ onBothDatabases('attacks on passkeys', (open) => {
     expect((await postSignIn(app, assertion)).status).toBe(200);
     await app.close();
   });
+});
 
+onBothDatabases('passkeys that are copied or removed', (open) => {
   test('a single-device passkey whose counter does not grow is refused and logged', async () => {
     const app = await open();
     const tokens = await app.login();
