@@ -201,7 +201,7 @@ test(
   async () => {
     const { token, deviceToken } = await causeAllMails();
     const mails = await oneOfEach();
-    expect(mails.map(({ subject }) => subject).toSorted()).toEqual(allSubjects);
+    expect(mails.map(kindOf).toSorted()).toEqual(allSubjects);
     const links = mails.flatMap(linksIn);
     expect(links).toHaveLength(noticeKinds.length + 2);
     expect(new Set(links.map((link) => new URL(link).pathname))).toEqual(
