@@ -24,7 +24,7 @@ afterAll(async () => {
 const section = (page: Page) => page.getByRole('region', { name: 'API keys', exact: true });
 const button = (page: Page, name: string) => section(page).getByRole('button', { name, exact: true });
 const items = (page: Page) => page.locator('#keys > li');
-const shownKey = (page: Page) => page.getByLabel('Your new key').inputValue();
+const shownKey = (page: Page) => page.getByLabel('Your new API key').inputValue();
 
 async function openAccount(email: string): Promise<Page> {
   const page = await newPage();
@@ -39,14 +39,14 @@ const asked = (query: Record<string, string>) =>
 test('a key is created with what was ticked, shown once, and works until it is removed', async () => {
   const page = await openAccount('create@example.com');
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await page.getByLabel('Name', { exact: true }).fill('night build');
   await page.getByLabel('See your email address').check();
   await page.getByLabel('Read the tickets of your organizations').check();
   await page.getByLabel('Expires after').selectOption('7 days');
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await section(page).getByText("you won't see it again").waitFor();
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Key created: night build');
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('API key created: night build');
   const key = await shownKey(page);
   expect(key).toMatch(/^lk_ak_[\w-]{80}$/);
   await button(page, 'Copy key').click();
@@ -64,15 +64,15 @@ test('a key is created with what was ticked, shown once, and works until it is r
   expect(await page.content()).not.toContain(key.slice(6));
   await page
     .locator('#events')
-    .getByText(/^Key “.night build.” created/)
+    .getByText(/^API key “.night build.” created/)
     .waitFor();
 
   await items(page).getByRole('button', { name: 'Remove' }).click();
   await button(page, 'Cancel').click();
   expect((await request(service.url, 'GET', '/me', { token: key })).status).toBe(200);
   await items(page).getByRole('button', { name: 'Remove' }).click();
-  await button(page, 'Remove key').click();
-  await page.getByText('Key removed: night build').waitFor();
+  await button(page, 'Remove API key').click();
+  await page.getByText('API key removed: night build').waitFor();
   expect(await items(page).count()).toBe(0);
   expect((await request(service.url, 'GET', '/me', { token: key })).status).toBe(401);
   await page.context().close();
@@ -81,12 +81,12 @@ test('a key is created with what was ticked, shown once, and works until it is r
 test('a name and something to allow are needed; each error stands at its field', async () => {
   const page = await openAccount('errors@example.com');
   const changes = changesBy(page.context());
-  await button(page, 'Create key').click();
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
+  await button(page, 'Create API key').click();
   await section(page).getByText('Enter a name.').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid')).toBe('true');
   await page.getByLabel('Name', { exact: true }).fill('ci');
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await section(page).getByText('Choose what the key may do.').waitFor();
   await page.waitForFunction(() => (document.activeElement as HTMLInputElement).value === '*');
   expect(changes).toEqual([]);
@@ -97,7 +97,7 @@ test('a name and something to allow are needed; each error stands at its field',
 
 test('a key for everything and for one service', async () => {
   const page = await openAccount('everything@example.com');
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await page.getByLabel('Name', { exact: true }).fill('all');
   await page.getByLabel('See your email address').check();
   await page.getByLabel('Do everything you can do').check();
@@ -105,7 +105,7 @@ test('a key for everything and for one service', async () => {
   await page
     .getByLabel('Where it works')
     .selectOption({ label: 'Only Tickets (https://tickets.example/api)' });
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await button(page, 'Copy key').waitFor();
   const { access_token: token } = await loginByMail(service.url, 'everything@example.com');
   const { keys } = (await request(service.url, 'GET', '/keys', { token })).body;
@@ -136,7 +136,7 @@ test('a link fills in the form and creates nothing without a click, also after a
   await untilIdle(page);
   expect(changes).not.toContain('POST /keys');
 
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   const created = await request(service.url, 'GET', '/me', { token: await shownKey(page) });
   expect([created.status, created.body.error]).toEqual([403, 'insufficient_scope']);
   expect(page.url()).toBe(`${service.url}/account`);
@@ -157,30 +157,30 @@ test('a key without a secret trusts a job that its claims identify, and the list
   await error.getByText('only your own jobs can use the key: repository_owner_id.').waitFor();
   await page.getByLabel('Required claims').fill('');
   await page.getByLabel('Required claims').pressSequentially('ref');
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await error.getByText('at least one claim as name=value').waitFor();
   await page.getByLabel('Required claims').fill('repository_id=784120233\nrepository_owner_id=1099001');
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await error.getByText('the key: environment, ref, or job_workflow_ref.').waitFor();
   await page.getByLabel('Issuer').fill('https://ci.example');
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await error.getByText('the key: sub.').waitFor();
   await page.getByLabel('Required claims').fill('sub=build');
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await error.getByText('trust.issuer: is not an issuer that this service trusts').waitFor();
   await page.getByLabel('Issuer').fill(issuer);
   await page
     .getByLabel('Required claims')
     .fill('repository_id=784120233\nrepository_owner_id=1099001\nref=refs/heads/main');
-  await button(page, 'Create key').click();
-  await page.getByText('Key created: release').waitFor();
+  await button(page, 'Create API key').click();
+  await page.getByText('API key created: release').waitFor();
   const text = await items(page).innerText();
   const id = (await items(page).getAttribute('aria-labelledby'))?.replace('key-', '') ?? '';
   for (const part of [id, issuer, 'repository_owner_id=1099001', 'ref=refs/heads/main'])
     expect(text).toContain(part);
   await page.reload();
   expect(await items(page).innerText()).toContain(id);
-  expect(await page.getByLabel('Your new key').count()).toBe(0);
+  expect(await page.getByLabel('Your new API key').count()).toBe(0);
   await page.context().close();
 });
 
@@ -191,15 +191,15 @@ test('what a link asks for and nobody offers is shown as unknown, and never beco
   const unknown = page.getByLabel('Unknown: no service offers this.');
   expect(await unknown.isChecked()).toBe(true);
   expect(await page.locator('#key-lifetime > option:checked').innerText()).toBe('30 days');
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await section(page).getByText('Clear the entries that no service offers.').waitFor();
   await unknown.uncheck();
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await section(page).getByText("That service isn't known here").waitFor();
   expect(await page.getByLabel('Where it works').inputValue()).toBe(resource);
   expect(await items(page).count()).toBe(0);
   await page.getByLabel('Where it works').selectOption({ label: 'Latchkey and every service' });
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await button(page, 'Copy key').waitFor();
   await page.context().close();
 });
@@ -221,15 +221,15 @@ test('a sign-in that is no longer recent is confirmed first, and what was typed 
   store.run('PRAGMA busy_timeout = 5000');
   store.run('UPDATE sessions SET created_at = created_at - 3600000');
   store.close();
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await page.getByLabel('Name', { exact: true }).fill('kept');
   await page.getByLabel('Do everything you can do').check();
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await section(page).getByText('Nothing was changed. Confirm your identity').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('kept');
-  await button(page, 'Create key').click();
+  await button(page, 'Create API key').click();
   await dialog.getByRole('button', { name: 'Email me a code' }).click();
   await dialog.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, 1)));
   await dialog.getByLabel('Code from the email').press('Enter');

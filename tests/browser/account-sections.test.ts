@@ -179,6 +179,17 @@ test('slow loading is announced and shows placeholders, but only after a short d
   await page.context().close();
 });
 
+test('the navigation marks the section that was scrolled to', async () => {
+  const page = await signedIn('marks@example.com');
+  await page.locator('#events > li').first().waitFor();
+  const marked = page.getByRole('navigation').locator('[aria-current]');
+  expect(await marked.allInnerTexts()).toEqual(['Profile']);
+  await page.mouse.wheel(0, 100_000);
+  await marked.getByText('Danger zone').waitFor();
+  expect(await marked.count()).toBe(1);
+  await page.context().close();
+});
+
 test.each([0, 1])('content below %d passkeys hardly moves when they load', async (count) => {
   const email = `still-${count}@example.com`;
   const page = await signedIn(email);

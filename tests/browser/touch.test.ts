@@ -119,9 +119,9 @@ const acts: Record<string, () => Promise<Act>> = {
       });
       await page.goto(`${service.url}/account?${query}`);
     },
-    button: 'Create key with your passkey',
+    button: 'Create API key with your passkey',
     buttons: '[aria-labelledby=new-key-heading] button',
-    done: (page) => page.getByLabel('Your new key').waitFor(),
+    done: (page) => page.getByLabel('Your new API key').waitFor(),
     isDone: async (token) => (await request(service.url, 'GET', '/keys', { token })).body.keys.length > 0,
   }),
 };

@@ -29,8 +29,8 @@ test('the printed address opens the account page with the key filled in, and the
   await giveSession(page, service.url, email);
   await page.goto(stdout.trim());
   const section = page.getByRole('region', { name: 'API keys', exact: true });
-  await section.getByRole('button', { name: 'Create key', exact: true }).click();
-  const key = await page.getByLabel('Your new key').inputValue();
+  await section.getByRole('button', { name: 'Create API key', exact: true }).click();
+  const key = await page.getByLabel('Your new API key').inputValue();
   await page.context().close();
 
   expect(await list()).toEqual([expect.objectContaining({ name: "ada's & build", scope: 'email profile' })]);

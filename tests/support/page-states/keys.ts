@@ -57,7 +57,7 @@ export const keyStates = (url: string): PageState[] => [
     name: 'account-key-new',
     open: async (page) => {
       await seeAccount(page, url, 'key-new@example.com');
-      await pressed(page, 'Create key');
+      await pressed(page, 'Create API key');
       await page.getByLabel('Read the tickets of your organizations').check();
     },
   },
@@ -66,7 +66,7 @@ export const keyStates = (url: string): PageState[] => [
     open: async (page) => {
       await seeAccount(page, url, 'key-requested@example.com');
       await page.goto(`${url}/account${prefilled}`);
-      await pressed(page, 'Create key');
+      await pressed(page, 'Create API key');
       await page.getByText('Clear the entries that no service offers.').waitFor();
     },
   },
@@ -82,10 +82,10 @@ export const keyStates = (url: string): PageState[] => [
     name: 'account-key-created',
     open: async (page) => {
       await seeAccount(page, url, 'key-created@example.com');
-      await pressed(page, 'Create key');
+      await pressed(page, 'Create API key');
       await page.getByLabel('Name', { exact: true }).fill(longName);
       await page.getByLabel('Do everything you can do').check();
-      await pressed(page, 'Create key');
+      await pressed(page, 'Create API key');
       await page.getByRole('button', { name: 'Copy key' }).waitFor();
     },
   },
@@ -95,7 +95,7 @@ export const keyStates = (url: string): PageState[] => [
       await createKeys(url, 'keys@example.com');
       await seeAccount(page, url, 'keys@example.com');
       await page.locator('#keys > li').getByRole('button', { name: 'Remove' }).last().click();
-      await page.getByRole('button', { name: 'Remove key' }).waitFor();
+      await page.getByRole('button', { name: 'Remove API key' }).waitFor();
     },
   },
 ];

@@ -2,7 +2,7 @@ import type { Event } from '@latchkey/contract/events';
 import { effect, untracked } from '@preact/signals';
 import { listEvents } from '../api.ts';
 import { browserText } from '../browser-text.ts';
-import { texts } from '../texts.ts';
+import { fill, texts } from '../texts.ts';
 import { Details } from '../ui/details.tsx';
 import {
   browserIcon,
@@ -71,13 +71,18 @@ function eventIcon(event: Event): string {
   return icons.find(([start]) => event.type.startsWith(start))?.[1] ?? securityIcon;
 }
 
-/** The session an event belongs to, as far as this page can tell. */
-function InSession({ id }: { id: string | null }) {
+/** The session an event belongs to, as far as this page can tell. An ended one is called as its browser was. */
+function InSession({ event: { session_id: id, user_agent } }: { event: Event }) {
+  const { activity, labelled } = texts.account;
   if (id === null || sessions.value === undefined) return null;
   const session = sessions.value.find((one) => one.id === id);
-  if (session === undefined) return <> · {texts.account.activity.endedSession}</>;
+  if (session === undefined) {
+    const name = browserText(user_agent ?? '');
+    const label = activity.endedSession;
+    return <> · {name === undefined ? label : fill(labelled, { label, value: name })}</>;
+  }
   if (session.current) return <> · {texts.account.thisSession}</>;
-  if (session.device_name === null) return <> · {texts.account.activity.anotherSession}</>;
+  if (session.device_name === null) return <> · {activity.anotherSession}</>;
   return (
     <>
       {' '}
@@ -86,11 +91,12 @@ function InSession({ id }: { id: string | null }) {
   );
 }
 
-function When({ event: { created_at, ip_address, user_agent, session_id } }: { event: Event }) {
+function When({ event }: { event: Event }) {
+  const { created_at, ip_address, user_agent } = event;
   const summary = (
     <>
       <RelativeTime at={created_at} /> · {ip_address ?? texts.account.unknownIpAddress}
-      <InSession id={session_id} />
+      <InSession event={event} />
     </>
   );
   if (user_agent === null) return <p>{summary}</p>;

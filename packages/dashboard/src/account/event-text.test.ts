@@ -34,7 +34,7 @@ test('a name in an event cannot close its quotes or reorder the words around it'
 
 test('a refused job is shown with the claim that does not match', () => {
   expect(eventText(event('key_refused', { name: 'release', claim: 'ref' }))).toBe(
-    'Key “\u2068release\u2069” refused a job: claim “\u2068ref\u2069” does not match',
+    'API key “\u2068release\u2069” refused a job: claim “\u2068ref\u2069” does not match',
   );
 });
 

@@ -4,6 +4,7 @@ import { Icon } from '../ui/icon.tsx';
 import {
   activityIcon,
   browserIcon,
+  cautionIcon,
   keyIcon,
   organizationIcon,
   profileIcon,
@@ -19,20 +20,24 @@ const sections = [
   { address: 'keys', id: 'keys', icon: keyIcon },
   { address: 'organizations', id: 'organizations', icon: organizationIcon },
   { address: 'activity', id: 'events', icon: activityIcon },
+  { address: 'danger', id: 'danger', icon: cautionIcon },
 ] as const;
 
-const current = signal(location.hash.slice(1));
+/** The address of the section that the person is at. */
+const current = signal<string>(sections[0].address);
+
+const elementOf = (id: string) => document.getElementById(`${id}-heading`)?.closest('section');
 
 /** Whether the person has come to a section, so that nothing moves the page from then on. */
 let isReading = false;
 
 /** Shows the section of the page's address. The keyboard and a screen reader continue there, too. */
 export function goToSection(): void {
-  current.value = location.hash.slice(1);
-  const section = sections.find(({ address }) => address === current.value);
+  const section = sections.find(({ address }) => address === location.hash.slice(1));
   if (section === undefined || isReading) return;
+  current.value = section.address;
   focusHeading(section.id);
-  document.getElementById(`${section.id}-heading`)?.closest('section')?.scrollIntoView();
+  elementOf(section.id)?.scrollIntoView();
 }
 
 window.addEventListener('hashchange', () => {
@@ -48,6 +53,20 @@ for (const event of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
     { passive: true },
   );
 
+// A jump to a section has marked it, however far down it can be scrolled.
+window.addEventListener(
+  'scroll',
+  () => {
+    if (!isReading) return;
+    const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
+    const begun = sections.filter(
+      ({ id }) => isAtEnd || (elementOf(id)?.getBoundingClientRect().top ?? innerHeight) < innerHeight / 3,
+    );
+    current.value = (begun.at(-1) ?? sections[0]).address;
+  },
+  { passive: true },
+);
+
 /** Links to the sections, each with an address of its own. */
 export const Navigation = () => (
   <nav class="sections" aria-label={texts.account.sections.label}>
@@ -56,7 +75,7 @@ export const Navigation = () => (
         <li key={address}>
           <a href={`#${address}`} aria-current={current.value === address ? 'location' : undefined}>
             <Icon path={icon} />
-            {texts.account.sections[address]}
+            {address === 'danger' ? texts.account.danger.heading : texts.account.sections[address]}
           </a>
         </li>
       ))}

@@ -183,7 +183,6 @@ function ScopeOptions({ opened, scopes }: KeyForm) {
   return (
     <fieldset aria-describedby={isWrong ? 'new-key-error' : undefined}>
       <legend>{words.scope}</legend>
-      {option(everything, texts.common.everything)}
       {offered.map((scope) => option(scope.name, <ScopeText scope={scope} />))}
       {unknown.map((scope) =>
         option(
@@ -196,6 +195,7 @@ function ScopeOptions({ opened, scopes }: KeyForm) {
           </>,
         ),
       )}
+      <div class="apart">{option(everything, texts.common.everything)}</div>
     </fieldset>
   );
 }
@@ -322,7 +322,7 @@ export function NewKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => void
   );
 }
 
-async function copy(key: string, field: HTMLInputElement | null): Promise<void> {
+async function copy(key: string, field: HTMLTextAreaElement | null): Promise<void> {
   try {
     await navigator.clipboard.writeText(key);
     copied.value = words.copied;
@@ -335,7 +335,7 @@ async function copy(key: string, field: HTMLInputElement | null): Promise<void> 
 /** The key that was just created, which nothing can show again. */
 export function CreatedKeyView() {
   const heading = useFocus<HTMLHeadingElement>();
-  const field = useRef<HTMLInputElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
   const key = created.value;
   if (key === undefined) return null;
   const close = () => {
@@ -350,11 +350,11 @@ export function CreatedKeyView() {
       </h3>
       <Warning>{words.copyNow}</Warning>
       <label for="created-key">{words.newKey}</label>
-      <input
+      <textarea
         ref={field}
         id="created-key"
         class="secret"
-        type="text"
+        rows={3}
         readOnly
         autoComplete="off"
         spellcheck={false}

@@ -9,7 +9,7 @@ import { followLanguage } from '../follow-language.ts';
 import { languageName } from '../format.ts';
 import { setPageUser } from '../page-user.ts';
 import { tabNote } from '../tab-note.ts';
-import { fillParts, texts } from '../texts.ts';
+import { fillParts, language, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Fact } from '../ui/details.tsx';
@@ -138,12 +138,22 @@ function StoredValue({ field }: { field: keyof Texts }) {
   );
 }
 
+interface MenuProps {
+  readonly field: 'locale' | 'time_zone';
+  readonly offered: readonly string[];
+  /** What this browser uses. */
+  readonly first: string;
+}
+
 /** A menu of all values of a field, with the stored one, which this browser may not know, and the one to clear it. */
-function Menu({ field, offered }: { field: 'locale' | 'time_zone'; offered: readonly string[] }) {
+function Menu({ field, offered, first }: MenuProps) {
   const named = [...new Set([...offered, base[field], conflicts.value[field] ?? ''])]
     .filter((value) => value !== '')
     .map((value) => ({ value, text: shownText(field, value) }))
-    .sort((one, other) => one.text.localeCompare(other.text));
+    .sort(
+      (one, other) =>
+        Number(other.value === first) - Number(one.value === first) || one.text.localeCompare(other.text),
+    );
   return (
     <SelectField
       id={`edit-${field}`}
@@ -154,6 +164,8 @@ function Menu({ field, offered }: { field: 'locale' | 'time_zone'; offered: read
     />
   );
 }
+
+const browserTimeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function EditForm() {
   return (
@@ -168,9 +180,13 @@ function EditForm() {
         maxLength={fieldLimits.profileName}
       />
       <StoredValue field="name" />
-      <Menu field="locale" offered={[...languages, ...navigator.languages]} />
+      <Menu field="locale" offered={[...languages, ...navigator.languages]} first={language} />
       <StoredValue field="locale" />
-      <Menu field="time_zone" offered={['UTC', ...Intl.supportedValuesOf('timeZone')]} />
+      <Menu
+        field="time_zone"
+        offered={['UTC', browserTimeZone, ...Intl.supportedValuesOf('timeZone')]}
+        first={browserTimeZone}
+      />
       <StoredValue field="time_zone" />
       <Choice busy={busy} label={texts.account.save} onCancel={() => close()} />
     </Form>
@@ -214,7 +230,7 @@ export function ProfileSection() {
       <Done section="profile" />
       <Values shown={shown} />
       {isOpen.value ? <EditForm /> : null}
-      <ChangeEmail />
+      {isOpen.value ? null : <ChangeEmail />}
     </Card>
   );
 }
