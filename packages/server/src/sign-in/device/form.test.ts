@@ -119,25 +119,6 @@ describe('form requests to the OAuth endpoints', () => {
     expect(outcome(await send('/device', ''))).toBe('200');
   });
 
-  test.each(['access_token', 'refresh_token'] as const)(
-    '/revoke with one %s revokes only its own session',
-    async (kind) => {
-      const email = newEmail();
-      const [own, other] = [await app.login(email), await app.login(email)];
-      for (const hint of ['access_token', 'refresh_token', 'nonsense']) {
-        const tokens = await app.deviceLogin(own);
-        const answer = await send('/revoke', { token: tokens[kind], token_type_hint: hint });
-        expect([answer.status, answer.text]).toEqual([200, '']);
-        expect(await statusOf(tokens)).toBe(401);
-        const { refresh_token } = tokens;
-        const refreshed = await send('/token', { grant_type: 'refresh_token', refresh_token });
-        expect(outcome(refreshed)).toBe('400 invalid_grant');
-        expect(outcome(await send('/revoke', { token: tokens[kind] }))).toBe('200');
-      }
-      expect([await statusOf(own), await statusOf(other)]).toEqual([200, 200]);
-    },
-  );
-
   test('/revoke answers 200 to any other string and revokes nothing', async () => {
     const own = await app.login(newEmail());
     const { device_code } = await start();
