@@ -163,6 +163,24 @@ for (const [name, prepare] of Object.entries(acts)) {
     await page.context().close();
   });
 
+  test(`${name} is not approved by the passkey of another account, nor when nobody touches it in time`, async () => {
+    for (const holdsOwn of [false, true]) {
+      const act = await prepare();
+      const { page, token, cdp, authenticatorId } = await person({}, holdsOwn);
+      await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: !holdsOwn });
+      await page.route(/\/(verify|challenge)$/, async (route) => {
+        const response = await route.fetch();
+        const json = await response.json();
+        await route.fulfill({ response, json: { ...json, passkey: { ...json.passkey, timeout: 100 } } });
+      });
+      await act.open(page);
+      await ready(page, act.button).click();
+      await says(page, "If your passkey isn't at hand, use another browser");
+      expect(await act.isDone(token)).toBe(false);
+      await page.context().close();
+    }
+  });
+
   test(`${name} is not approved by a script that presses every button`, async () => {
     const act = await prepare();
     const { page, token, cdp, authenticatorId } = await person({}, false);
