@@ -65,8 +65,8 @@ const checkedAlways = ['login', 'device-pending', 'authorize-service', 'account-
 const focusOf: Record<string, string> = {
   login: 'textbox "Email address"',
   'login-wrong-address': 'textbox "Email address"',
-  'login-mail-sent': 'heading "Check your email"',
-  'login-reloaded': 'heading "Check your email"',
+  'login-mail-sent': 'textbox "Code from the email"',
+  'login-reloaded': 'textbox "Code from the email"',
   'login-asked-in-another-tab': 'textbox "Email address"',
   'login-signed-in': 'heading "You\'re signed in"',
   'login-signed-out-everywhere': 'textbox "Email address"',
