@@ -84,9 +84,8 @@ export function createForwarder(
         await relay(answer, response);
       });
     } catch (error) {
-      // After the headers, the program sees that the response is incomplete.
-      if (response.headersSent) response.destroy();
-      else refuse(...refusalOf(error, service.origin));
+      // After the headers, the program has seen the response break off.
+      if (!response.headersSent) refuse(...refusalOf(error, service.origin));
     } finally {
       active.delete(response);
       // What the service did not read of the body stands before the next request on the connection.
