@@ -84,11 +84,15 @@ export function mainStates(
     [
       'account-forms',
       async () => {
-        await pressed(page, account.profile.edit);
         await pressed(page, account.email.change);
         await pressed(page, account.keys.create);
         await page.getByLabel(account.keys.secretless).check();
       },
+    ],
+    [
+      'account-editing',
+      // In the place of the form for the email.
+      () => pressed(page, account.profile.edit),
     ],
     [
       'account-deletion',
