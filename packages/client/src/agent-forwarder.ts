@@ -14,6 +14,7 @@ import { inTime } from './clock.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
 import { keepToken } from './kept-token.ts';
 import { isLoopbackHost } from './loopback.ts';
+import { connectionFailure } from './transport.ts';
 
 /** A service that programs reach through the agent. */
 export interface ForwardTarget extends Access {
@@ -96,8 +97,7 @@ export function createForwarder(
 }
 
 function refusalOf(error: unknown, origin: string): [status: number, error: string, description: string] {
-  if (!(error instanceof LatchkeyError))
-    return [502, 'unreachable', `${origin} could not be reached, or did not answer in HTTP.`];
+  if (!(error instanceof LatchkeyError)) return [502, 'unreachable', connectionFailure(error, origin)];
   const isOver = hasCode(error, 'login_over', 'not_logged_in', 'account_disabled', 'invalid_token');
   const isRefused = hasCode(error, 'invalid_scope', 'invalid_target', 'insufficient_scope');
   return [isOver || isRefused ? 403 : 502, error.code, error.message];
@@ -206,7 +206,6 @@ function endToEnd({ rawHeaders, headers }: IncomingMessage, dropped: RegExp): st
 /** `flushHeaders` would write what is not ASCII as UTF-8. */
 const sendHeaders = (message: OutgoingMessage): boolean => message.write('', 'latin1');
 
-/** Sends a response on as it arrives. */
 async function relay(answer: IncomingMessage, response: ServerResponse): Promise<void> {
   response.sendDate = false;
   response.writeHead(answer.statusCode ?? 0, answer.statusMessage, endToEnd(answer, notSentBack));

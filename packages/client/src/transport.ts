@@ -68,8 +68,8 @@ const connectionFailures: Readonly<Record<string, (origin: string, host: string)
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: (origin) => `The certificate of ${origin} is from an unknown authority.`,
 };
 
-/** Runtimes describe a failed connection in the error or in its cause, by a code or a sentence. */
-function connectionFailure(error: unknown, origin: string): string {
+/** Runtimes describe a failed connection in the error or in its cause, by a code or a sentence. @internal */
+export function connectionFailure(error: unknown, origin: string): string {
   const { code, cause, message } = Object(error) as { code?: unknown; cause?: unknown; message?: unknown };
   if (typeof code !== 'string' && cause instanceof Error) return connectionFailure(cause, origin);
   const sentence =
