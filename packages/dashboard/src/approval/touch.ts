@@ -26,13 +26,8 @@ export async function withTouch<T>(
   return touched.ok ? act(touched.value) : touched;
 }
 
-const { notGiven } = texts.errors.touch;
-
-/** For what a passkey has to confirm. */
+/** For what a passkey has to confirm. Browsers report every reason by the first of these. */
 export const touchErrors = {
-  passkeys_unsupported: notGiven,
-  no_authenticator: notGiven,
-  passkey_cancelled: notGiven,
-  passkey_aborted: notGiven,
-  passkey_failed: notGiven,
+  passkey_cancelled: texts.errors.touch.notGiven,
+  no_authenticator: texts.errors.touch.notGiven,
 } satisfies ErrorMessages;

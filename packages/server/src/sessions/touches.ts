@@ -23,19 +23,13 @@ export interface ConfirmedAct {
 }
 
 export interface Touches {
-  /** The options for a touch of one of the caller's passkeys; null if the act needs none. Changes nothing. */
+  /** The options for a touch; null if the act needs none. Changes nothing. */
   offer(ctx: Context, caller: Caller, act: Act): Promise<RequestOptions | null>;
-  /**
-   * Requires that the caller sent a touch, whatever it proves, or signed in recently if the account has no passkey. Returns whether it is
-   * the touch that counts.
-   * @throws {AuthError} `insufficient_user_authentication`
-   * @see RFC 9470 section 3
-   */
+  /** Requires that a touch was sent, or a recent sign-in if the account has no passkey. Returns which counts. @see RFC 9470 section 3 */
   require(ctx: Context, caller: Caller, touch: Touch, on?: Executor): Promise<boolean>;
   /**
-   * Does something that takes a touch or a recent sign-in, in one transaction. A touch that is refused spends its challenge and does
-   * nothing else.
-   * @param describe what is about to be done, from the transaction, before `work`; undefined if there is nothing to do
+   * Does something that takes a touch or a recent sign-in, in one transaction. A refused touch only spends its challenge.
+   * @param describe what is about to be done; undefined if there is nothing, which `work` has to find, too
    * @throws {AuthError} `insufficient_user_authentication`; `invalid_grant` for a touch that does not prove the act
    */
   confirm<T>(

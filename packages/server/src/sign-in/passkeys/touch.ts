@@ -82,15 +82,13 @@ async function confirm<T>(
   const { caller, client } = by;
   if (touch) await ctx.limiter.take(byClient('passkey_responses', client));
   const decided = await ctx.db.transaction(async (tx) => {
-    // Challenges are spent before the account is locked.
-    const spent = touch ? await judging(() => spendTouch(ctx, tx, touch)) : undefined;
+    const act = await describe(tx);
+    // Before the account is locked, as every challenge is spent.
+    const judged = touch && act ? await judge(ctx, tx, by, act, touch) : null;
     const account = await lockAccountAs(ctx, tx, caller);
     const isTouched = await requireTouch(ctx, caller, touch, tx);
-    const act = await describe(tx);
-    if (!act || !isTouched || !spent) return work(tx, { account, passkeyId: null });
-    if (spent instanceof AuthError) return spent;
-    const passkeyId = await judging(() => verifyTouch(ctx, tx, by, act, spent));
-    return passkeyId instanceof AuthError ? passkeyId : work(tx, { account, passkeyId });
+    if (!isTouched) return work(tx, { account, passkeyId: null });
+    return judged instanceof AuthError ? judged : work(tx, { account, passkeyId: judged });
   });
   if (!(decided instanceof AuthError)) return decided;
   const { userId } = caller;
@@ -102,47 +100,34 @@ async function confirm<T>(
 
 export const touches: Touches = { offer, require: requireTouch, confirm };
 
-/** Runs a step of judging a touch. A refusal is returned, so that the challenge stays spent. */
-async function judging<T>(step: () => Promise<T>): Promise<T | AuthError> {
-  try {
-    return await step();
-  } catch (error) {
-    if (error instanceof AuthError && error.status < 500) return error;
-    throw error;
-  }
-}
-
-/** A touch whose challenge was spent now. */
-type SpentTouch = Awaited<ReturnType<typeof spendTouch>>;
-
-/** Spends the challenge of a touch, whatever it is for. @throws {AuthError} `invalid_grant` */
-async function spendTouch(ctx: Context, tx: Executor, touch: AuthenticationResponse) {
-  const clientData = parseClientData(touch.response.clientDataJSON);
-  const purpose = clientData.challenge.slice(-purposeCharacters);
-  const handle = clientData.challenge.slice(0, -purposeCharacters);
-  if (!(await spendChallenge(tx, verifyChallenge(ctx, 'touch', handle, purpose))))
-    throw ceremonyRefused('replay');
-  return { touch, clientData, purpose };
-}
-
-/** Verifies that a touch proves the act, and returns its passkey. @throws {AuthError} `invalid_grant` */
-async function verifyTouch(
+/** Spends the challenge of a touch, and returns the passkey that proves the act, or the refusal: the challenge stays spent. */
+async function judge(
   ctx: Context,
   tx: Executor,
   { caller, client }: Requester,
   act: Act,
-  { touch, clientData, purpose }: SpentTouch,
-): Promise<string> {
-  if (purpose !== purposeOf(caller, act)) throw ceremonyRefused('foreign_challenge');
-  verifyClientData(ctx.config, clientData, 'webauthn.get');
-  const [passkey] = await store.findCredential(tx, { id: touch.id });
-  if (passkey?.user_id !== caller.userId) throw ceremonyRefused('unknown_credential');
-  // The passkeys of the account were named, so the authenticator need not say whose this is. @see WebAuthn Level 3 section 7.2
-  const userHandle = touch.response.userHandle ?? passkey.webauthn_user_handle;
-  const named = { ...touch, response: { ...touch.response, userHandle } };
-  const { counter, backedUp } = verifyAuthentication(ctx.config, named, passkey);
-  const use = { passkeyId: passkey.id, userId: caller.userId, counter, backedUp };
-  const outcome = await recordUse(ctx, tx, use, client);
-  if (outcome !== 'accepted') throw ceremonyRefused(outcome === 'clone' ? 'clone' : 'unknown_credential');
-  return passkey.id;
+  touch: AuthenticationResponse,
+): Promise<string | AuthError> {
+  try {
+    const clientData = parseClientData(touch.response.clientDataJSON);
+    const purpose = clientData.challenge.slice(-purposeCharacters);
+    const handle = clientData.challenge.slice(0, -purposeCharacters);
+    const challenge = verifyChallenge(ctx, 'touch', handle, purpose);
+    if (!(await spendChallenge(tx, challenge))) throw ceremonyRefused('replay');
+    if (purpose !== purposeOf(caller, act)) throw ceremonyRefused('foreign_challenge');
+    verifyClientData(ctx.config, clientData, 'webauthn.get');
+    const [passkey] = await store.findCredential(tx, { id: touch.id });
+    if (passkey?.user_id !== caller.userId) throw ceremonyRefused('unknown_credential');
+    // The passkeys of the account were named, so the authenticator need not say whose this is. @see WebAuthn Level 3 section 7.2
+    const userHandle = touch.response.userHandle ?? passkey.webauthn_user_handle;
+    const named = { ...touch, response: { ...touch.response, userHandle } };
+    const { counter, backedUp } = verifyAuthentication(ctx.config, named, passkey);
+    const use = { passkeyId: passkey.id, userId: caller.userId, counter, backedUp };
+    const outcome = await recordUse(ctx, tx, use, client);
+    if (outcome !== 'accepted') throw ceremonyRefused(outcome === 'clone' ? 'clone' : 'unknown_credential');
+    return passkey.id;
+  } catch (error) {
+    if (error instanceof AuthError && error.status < 500) return error;
+    throw error;
+  }
 }
