@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { NO_MIGRATIONS, type NoMigrations } from 'kysely';
+import { NO_MIGRATIONS, type NoMigrations } from 'kysely/migration';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { inLongTransaction } from '../../packages/server/src/platform/database/long-transaction.ts';
 import { migrate, migrations } from '../../packages/server/src/platform/database/migrate.ts';

@@ -1,13 +1,5 @@
-import {
-  type CompiledQuery,
-  type Dialect,
-  Kysely,
-  type Migration,
-  Migrator,
-  type NoMigrations,
-  PostgresAdapter,
-  sql,
-} from 'kysely';
+import { type CompiledQuery, type Dialect, Kysely, PostgresAdapter, sql } from 'kysely';
+import { type Migration, Migrator, type NoMigrations } from 'kysely/migration';
 import type { Executor, Value } from './executor.ts';
 import { up as schema } from './migrations/0001-first.ts';
 import { up as noAccessIndexes } from './migrations/0002-no-access-indexes-from-0001.ts';
