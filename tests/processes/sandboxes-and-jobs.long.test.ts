@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn, spawnSync } from 'bun';
+import { newCertificate } from '../support/certificate.ts';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { type Home, listener, newHome, runIn, storeLogin } from '../support/cli.ts';
 import { serveGit } from '../support/git-server.ts';
@@ -29,10 +30,11 @@ let terminal: Terminal;
 let cloudPort: number;
 const forwarded: (string | null)[] = [];
 const repositories = temporaryDirectory();
+const certificate = newCertificate();
 const tickets = listener((request) => {
   forwarded.push(request.headers.get('Authorization'));
   return request.url.endsWith('/list') ? new Response('list\n') : serveGit(repositories, request);
-});
+}, certificate);
 
 beforeAll(async () => {
   issuer = await startIssuer();
@@ -42,7 +44,7 @@ beforeAll(async () => {
       LATCHKEY_IDENTITY_AUDIENCES: 'https://storage.example',
     },
   });
-  home = readerOf(service);
+  home = readerOf(service, { NODE_EXTRA_CA_CERTS: certificate.cert });
   await storeLogin(home, service.url, email);
   const scopes = ['tickets:read=See your tickets', 'code:read=Read your code'];
   const declared = ['--resource', tickets.url, ...scopes.flatMap((scope) => ['--scope', scope])];

@@ -203,17 +203,21 @@ export async function loginAs(home: Home, url: string, email: string, ...args: s
 }
 
 /** A server that records its requests. */
-export function listener(respond: (request: Request) => Response | Promise<Response>) {
+export function listener(
+  respond: (request: Request) => Response | Promise<Response>,
+  tls?: { readonly cert: string; readonly key: string },
+) {
   const received: { url: URL; host: string | null }[] = [];
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
+    ...(tls ? { tls: { cert: Bun.file(tls.cert), key: Bun.file(tls.key) } } : {}),
     fetch: (request) => {
       received.push({ url: new URL(request.url), host: request.headers.get('host') });
       return respond(request);
     },
   });
-  return { url: `http://127.0.0.1:${server.port}`, received, stop: () => server.stop(true) };
+  return { url: `http${tls ? 's' : ''}://127.0.0.1:${server.port}`, received, stop: () => server.stop(true) };
 }
 
 /**
