@@ -70,7 +70,6 @@ export const authorizationParameters = z
   });
 export type AuthorizationParameters = z.infer<typeof authorizationParameters>;
 
-/** The parameters of a request that is approved. */
 export const authorizationApproval = authorizationParameters.extend({ passkey: touch });
 
 export const formPost = model(

@@ -91,7 +91,6 @@ export const userCodeRequest = z.object({
   ),
 });
 
-/** A decision for the device behind a user code. */
 export const deviceApproval = userCodeRequest.extend({ passkey: touch });
 export type DeviceApproval = z.infer<typeof deviceApproval>;
 

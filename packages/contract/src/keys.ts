@@ -60,7 +60,6 @@ export const newKey = z.object({
 export type NewKey = z.infer<typeof newKey>;
 
 export const keyChallenge = model('KeyChallenge', 'What creating a key takes.', { passkey: touchOptions });
-export type KeyChallenge = z.infer<typeof keyChallenge>;
 
 export const keyId = shown('The id of the key.', examples.keyId);
 

@@ -170,7 +170,7 @@ export const authenticationResponse = model('AuthenticationResponseJSON', 'WebAu
 });
 export type AuthenticationResponse = z.infer<typeof authenticationResponse>;
 
-/** What is to be confirmed with a passkey: the options for it, and the response to them. */
+/** What a passkey confirms. */
 export const touchOptions = requestOptions
   .nullable()
   .meta({ description: 'The options to confirm this with a passkey. Null if a recent sign-in is enough.' });

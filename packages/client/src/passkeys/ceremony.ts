@@ -65,6 +65,15 @@ export const useCredential = (options: RequestOptions, autofillUntil?: AbortSign
     autofillUntil,
   );
 
+/**
+ * Asks for a passkey that confirms what the options were issued for. Send the response with the request that does it, as `passkey`.
+ * @throws {LatchkeyError} a `PasskeyErrorCode`
+ * @example
+ * const { passkey: options } = await api.call('verifyDevice', { body: { user_code } });
+ * const passkey = options && (await touchPasskey(options));
+ */
+export const touchPasskey = (options: RequestOptions) => useCredential(options);
+
 async function ceremony<T>(
   responseOf: (credential: Received) => T,
   start: () => Promise<Credential | null>,

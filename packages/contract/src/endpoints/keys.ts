@@ -9,7 +9,6 @@ const aboutNewKey = {
     invalid_scope: 'No service declares one of the scopes.',
     invalid_target: 'No service declares the resource.',
     invalid_authorization_details: 'It is not an array of objects with a type, or too large.',
-    rate_limited: true,
   },
 } as const;
 
@@ -34,6 +33,7 @@ export const keyEndpoints = {
     errors: {
       ...aboutNewKey.errors,
       invalid_grant: refusedTouch,
+      rate_limited: true,
       conflict: 'The account has reached its limit of active keys.',
     },
   }),

@@ -1,4 +1,4 @@
-import { touchPasskey } from '@latchkey/client/passkeys/touch';
+import { touchPasskey } from '@latchkey/client/passkeys/ceremony';
 import type { AuthenticationResponse, RequestOptions } from '@latchkey/contract/passkeys';
 import { type Result, resultOf } from '../api.ts';
 import type { ErrorMessages } from '../error-messages.ts';
@@ -7,7 +7,6 @@ import { texts } from '../texts.ts';
 /**
  * Does something that a passkey of the account confirms, if it has one: the browser asks for it at once.
  * @param isTouched whether the account has a passkey, as far as the page knows
- * @param challenge asks for the options, which are for this act only and good once
  */
 export async function withTouch<T>(
   isTouched: boolean,

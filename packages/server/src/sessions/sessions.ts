@@ -184,7 +184,8 @@ export function requireBrowserSession(ctx: Context, caller: Caller): void {
   );
 }
 
-const insufficientAuthentication = (description: string, maxAge: number): AuthError =>
+/** A caller who has to do more to prove who they are. */
+export const insufficientAuthentication = (description: string, maxAge: number): AuthError =>
   new AuthError('insufficient_user_authentication', description, {
     headers: {
       'WWW-Authenticate': `${bearerChallenge}, error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"`,

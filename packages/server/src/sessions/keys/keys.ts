@@ -3,7 +3,7 @@
 import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { trustError } from '@latchkey/contract/key-trust';
-import type { CreatedKey, Key, KeyChallenge, KeyTrust, NewKey } from '@latchkey/contract/keys';
+import type { CreatedKey, Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
@@ -42,11 +42,10 @@ const actOf = ({ passkey: _, ...shown }: NewKey): Act => ({ act: 'create a key',
 export async function challengeKey(
   ctx: Context,
   touches: Touches,
-  { caller }: Requester,
-  key: NewKey,
-): Promise<KeyChallenge> {
-  await checkKey(ctx, key);
-  return { passkey: await touches.offer(ctx, caller, actOf(key)) };
+  { caller, body }: Requester & { readonly body: NewKey },
+) {
+  await checkKey(ctx, body);
+  return { passkey: await touches.offer(ctx, caller, actOf(body)) };
 }
 
 /**

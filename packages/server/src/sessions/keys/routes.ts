@@ -1,17 +1,13 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { revokeKey } from '../ending.ts';
 import { limitingChanges } from '../sessions.ts';
 import type { Touches } from '../touches.ts';
 import { challengeKey, createKey, listKeys } from './keys.ts';
 
 export function accessKeyRoutes(api: Api, ctx: Context, touches: Touches): void {
-  api.on(endpoints.challengeKey, async (call) => {
-    const { headers } = await ctx.limiter.take(byClient('passkey_challenges', call.client));
-    return { body: await challengeKey(ctx, touches, call, call.body), headers };
-  });
+  api.on(endpoints.challengeKey, async (call) => ({ body: await challengeKey(ctx, touches, call) }));
 
   api.on(endpoints.createKey, (call) =>
     limitingChanges(ctx, call, () => createKey(ctx, touches, call, call.body)),

@@ -27,7 +27,14 @@ export const passkeyOf = (row: PasskeyRow): Passkey => ({
   last_used_at: row.last_used_at === null ? null : new Date(row.last_used_at).toISOString(),
 });
 
-export const transportsOf = (row: { transports: string }): string[] => JSON.parse(row.transports) as string[];
+/** How the options of a ceremony name a passkey. */
+export const descriptorOf = (row: Pick<PasskeyRow, 'credential_id' | 'transports'>) => ({
+  type: 'public-key' as const,
+  id: row.credential_id,
+  transports: transportsOf(row),
+});
+
+const transportsOf = (row: { transports: string }): string[] => JSON.parse(row.transports) as string[];
 
 /** Announces to services that a passkey was added, renamed or removed, in the transaction that does so. Call it last. */
 export const announcePasskey = (

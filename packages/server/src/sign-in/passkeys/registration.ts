@@ -22,11 +22,11 @@ import {
 import { parseClientData, verifyClientData } from './client-data.ts';
 import {
   announcePasskey,
+  descriptorOf,
   type PasskeyRow,
   passkeyOf,
   tellOwner,
   tooManyPasskeys,
-  transportsOf,
 } from './passkeys.ts';
 import * as store from './store.ts';
 import { type NewCredential, verifyRegistration } from './verification.ts';
@@ -46,11 +46,7 @@ export async function startRegistration(ctx: Context, caller: Caller): Promise<C
     challenge: issueChallenge(ctx, 'passkeyRegistration', caller.sessionId),
     pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ type: 'public-key', alg })),
     timeout: challengeTtlMs,
-    excludeCredentials: existing.map((row) => ({
-      type: 'public-key',
-      id: row.credential_id,
-      transports: transportsOf(row),
-    })),
+    excludeCredentials: existing.map(descriptorOf),
     authenticatorSelection: {
       residentKey: 'required',
       requireResidentKey: true,

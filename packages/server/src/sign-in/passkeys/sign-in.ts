@@ -16,7 +16,7 @@ import {
 } from './challenge.ts';
 import { parseClientData, verifyClientData } from './client-data.ts';
 import * as store from './store.ts';
-import { type PasskeyUse, recordUse } from './use.ts';
+import { recordUse } from './use.ts';
 import { verifyAuthentication } from './verification.ts';
 
 /** Options for a sign-in with any passkey the user picks. Neither reads nor writes the database. */
@@ -73,11 +73,11 @@ async function recordingRefusals<Result>(
 }
 
 /** Finds the passkey that a response names and verifies the response with its public key. */
-async function verifyAssertion(ctx: Context, authentication: AuthenticationResponse): Promise<PasskeyUse> {
+async function verifyAssertion(ctx: Context, authentication: AuthenticationResponse) {
   const [passkey] = await store.findCredential(ctx.db.read, { id: authentication.id });
   if (!passkey) throw unknownCredential();
-  const { counter, backedUp } = verifyAuthentication(ctx.config, authentication, passkey);
-  return { passkeyId: passkey.id, userId: passkey.user_id, counter, backedUp };
+  const verified = verifyAuthentication(ctx.config, authentication, passkey);
+  return { id: passkey.id, user_id: passkey.user_id, ...verified, now: ctx.clock() };
 }
 
 /** Spends the challenge, records the use and starts the session. A refusal that is recorded is returned, so that it is committed. */
@@ -85,10 +85,10 @@ async function completeSignIn(
   ctx: Context,
   tx: Executor,
   challenge: Challenge,
-  use: PasskeyUse,
+  use: store.PasskeyUse,
   origin: SignInOrigin,
 ): Promise<StartedSession | AuthError> {
-  const { userId, passkeyId } = use;
+  const { id: passkeyId, user_id: userId } = use;
   // Pipelined, in this order. A replay rolls the second one back.
   const [isSpent, outcome] = await Promise.all([
     spendChallenge(tx, challenge),

@@ -63,7 +63,10 @@ export const findCredential = lookup((db, p) =>
     .where('credential_id', '=', p.id),
 );
 
-type PasskeyUse = Pick<Tables['passkeys'], 'id' | 'user_id' | 'counter' | 'backed_up'> & { now: number };
+/** A use of a passkey, as a verified assertion says. */
+export type PasskeyUse = Pick<Tables['passkeys'], 'id' | 'user_id' | 'counter' | 'backed_up'> & {
+  now: number;
+};
 
 /** Locks the account and records a sign-in with one of its passkeys. */
 const recordUse = (db: Kysely<Tables>, p: Slots<PasskeyUse>, dialect: Dialect) =>

@@ -4,10 +4,10 @@ import type { AuthenticationResponse, RequestOptions } from '@latchkey/contract/
 import type { Caller, Context, Requester } from '../../platform/context.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, bearerChallenge } from '../../platform/errors.ts';
+import { AuthError } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { canonicalJson } from '../../platform/values/canonical-json.ts';
-import { lockAccountAs, requireRecentSignIn } from '../../sessions/sessions.ts';
+import { insufficientAuthentication, lockAccountAs, requireRecentSignIn } from '../../sessions/sessions.ts';
 import type { Act, ConfirmedAct, Touch, Touches } from '../../sessions/touches.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import {
@@ -18,7 +18,7 @@ import {
   verifyChallenge,
 } from './challenge.ts';
 import { parseClientData, verifyClientData } from './client-data.ts';
-import { transportsOf } from './passkeys.ts';
+import { descriptorOf } from './passkeys.ts';
 import * as store from './store.ts';
 import { recordUse } from './use.ts';
 import { verifyAuthentication } from './verification.ts';
@@ -41,11 +41,7 @@ async function offer(ctx: Context, caller: Caller, act: Act): Promise<RequestOpt
     challenge: issueChallenge(ctx, 'touch', purpose) + purpose,
     timeout: challengeTtlMs,
     rpId: ctx.config.rpId,
-    allowCredentials: passkeys.map((row) => ({
-      type: 'public-key',
-      id: row.credential_id,
-      transports: transportsOf(row),
-    })),
+    allowCredentials: passkeys.map(descriptorOf),
     userVerification: 'required',
   };
 }
@@ -62,15 +58,13 @@ async function requireTouch(
   return isTouchNeeded;
 }
 
-function touchRequired(): AuthError {
-  const description = 'This operation must be confirmed with a passkey of the account.';
-  return new AuthError('insufficient_user_authentication', description, {
-    members: { passkey_required: true },
-    headers: {
-      'WWW-Authenticate': `${bearerChallenge}, error="insufficient_user_authentication", error_description="${description}", max_age="0"`,
-    },
+const touchRequired = () =>
+  insufficientAuthentication(
+    'This operation must be confirmed with a passkey of the account.',
+    0,
+  ).withMembers({
+    passkey_required: true,
   });
-}
 
 async function confirm<T>(
   ctx: Context,
@@ -121,8 +115,8 @@ async function judge(
     // The passkeys of the account were named, so the authenticator need not say whose this is. @see WebAuthn Level 3 section 7.2
     const userHandle = touch.response.userHandle ?? passkey.webauthn_user_handle;
     const named = { ...touch, response: { ...touch.response, userHandle } };
-    const { counter, backedUp } = verifyAuthentication(ctx.config, named, passkey);
-    const use = { passkeyId: passkey.id, userId: caller.userId, counter, backedUp };
+    const verified = verifyAuthentication(ctx.config, named, passkey);
+    const use = { id: passkey.id, user_id: passkey.user_id, ...verified, now: ctx.clock() };
     const outcome = await recordUse(ctx, tx, use, client);
     if (outcome !== 'accepted') throw ceremonyRefused(outcome === 'clone' ? 'clone' : 'unknown_credential');
     return passkey.id;

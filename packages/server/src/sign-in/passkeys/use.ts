@@ -4,14 +4,6 @@ import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import * as store from './store.ts';
 
-/** What a verified assertion says about the passkey that made it. */
-export interface PasskeyUse {
-  readonly passkeyId: string;
-  readonly userId: string;
-  readonly counter: number;
-  readonly backedUp: boolean;
-}
-
 /**
  * Records a use of a passkey. A counter that does not grow suggests a cloned private key: on a single-device passkey the use is refused;
  * a synced passkey legitimately has several authenticators, so there it is only logged.
@@ -20,20 +12,19 @@ export interface PasskeyUse {
 export async function recordUse(
   ctx: Context,
   tx: Executor,
-  { passkeyId: id, userId, counter, backedUp }: PasskeyUse,
+  use: store.PasskeyUse,
   client: ClientInfo,
 ): Promise<'accepted' | 'clone' | 'removed'> {
-  const use = { id, user_id: userId, counter, backed_up: backedUp ? 1 : 0, now: ctx.clock() };
   const [advanced] = await store.advanceCounter(tx, use);
   if (advanced) return 'accepted';
   const [replaced] = await store.replaceCounter(tx, use);
-  const [passkey] = await store.findPasskey(tx, { id });
+  const [passkey] = await store.findPasskey(tx, { id: use.id });
   if (!passkey) return 'removed';
   await recordEvent(ctx, tx, {
     type: 'passkey_clone_suspected',
-    userId,
+    userId: use.user_id,
     client,
-    detail: { passkey_id: id, name: passkey.name, login: replaced ? 'accepted' : 'refused' },
+    detail: { passkey_id: use.id, name: passkey.name, login: replaced ? 'accepted' : 'refused' },
   });
   return replaced ? 'accepted' : 'clone';
 }

@@ -86,7 +86,7 @@ export function verifyAuthentication(
   config: Config,
   { id, rawId = id, response }: AuthenticationResponse,
   stored: StoredCredential,
-): { counter: number; backedUp: boolean } {
+): { counter: number; backed_up: number } {
   return refusingOnError(() => {
     if (rawId !== id) throw ceremonyRefused('credential_id');
     if (response.userHandle !== stored.webauthn_user_handle) throw ceremonyRefused('user_handle');
@@ -96,7 +96,7 @@ export function verifyAuthentication(
     const key = importPublicKey(readMap(readBase64url(stored.public_key), 0).map as CoseKey);
     if (!key?.verifies(readBase64url(response.signature), signedBytes(bytes, response)))
       throw ceremonyRefused('signature');
-    return { counter, backedUp: isBackedUp };
+    return { counter, backed_up: Number(isBackedUp) };
   });
 }
 
