@@ -159,7 +159,14 @@ describe('404 for', () => {
     'tickets/a%5Cb',
     'tickets/%252e%252e/admin',
     'tickets/%25252Fadmin',
+    'tickets/%25%32%65%2%65/admin',
+    'tickets/a%%32%66b',
+    'tickets/%%75002e./admin',
+    'tickets/..%253bx/admin',
+    `tickets/${'%3'.repeat(20)}${'5'.repeat(20)}`,
     'tickets/%c0%ae%c0%ae/admin',
+    'tickets/%e0%80%ae./admin',
+    'tickets/%f0%80%80%ae./admin',
     'tickets/..%00/admin',
     'tickets/.%09./admin',
     'tickets/%u002e%u002e/admin',
@@ -198,6 +205,7 @@ describe('404 for', () => {
       'tickets/.git/a..b',
       'tickets/a.',
       'tickets/%C3%A9%20%25',
+      'tickets/%E0%A4%85%F0%9F%8E%AB%3B%41..',
       'tickets?/../%2e',
     ])
       expect((await scene.send(path)).status).toBe(200);

@@ -32,10 +32,21 @@ const maxRepeatedBytes = 64 * 1024;
 const bodyTimeoutMs = 10_000;
 
 /**
- * What a service could take for a step out of its path, however often it decodes it: dot segments, also with parameters, and
- * encoded dots, slashes, backslashes and control characters, also in overlong and other forms. A fragment is not part of a request.
+ * What a service could take for a step out of its path: dot segments, also with parameters, and encoded dots, slashes, backslashes
+ * and control characters, also in overlong and other forms. A fragment is not part of a request.
  */
-const leavingPath = /\/\.{1,2}(?=[/;]|$)|%(25)*([01][\da-f]|2[ef]|5c|7f|c[01]|u)|[\\#]/i;
+const leavingPath = /\/\.{1,2}(?=[/;]|$)|%([01][\da-f]|2[ef]|5c|7f|c[01]|e0%[89]|f[08c]%8|u)|[\\#]/i;
+/** Encoded `%`, hexadecimal digits, `u` and `;`, of which the next decoding makes another encoding or a parameter. */
+const encodedTwice = /%(?:25)*(25|3[\db]|[46][1-6]|[57]5)/gi;
+
+const maxDecodings = 10;
+
+/** Whether a service could leave its path, however often it decodes the one of the request. */
+function isLeaving(path: string, decodings = 0): boolean {
+  const decoded = path.replace(encodedTwice, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  if (decoded === path) return leavingPath.test(path);
+  return decodings === maxDecodings || isLeaving(decoded, decodings + 1);
+}
 
 /** @see RFC 9110 section 7.6.1 */
 const hopByHop = 'connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade';
@@ -70,7 +81,7 @@ export function createForwarder(
   ): Promise<void> => {
     const [, name = '', path = '', query = ''] = /^\/([^/?]*)([^?]*)(.*)$/.exec(target) ?? [];
     const service = services.get(name);
-    if (!service || leavingPath.test(path)) return refuse(404, 'not_found', 'The agent has no such path.');
+    if (!service || isLeaving(path)) return refuse(404, 'not_found', 'The agent has no such path.');
     const { upgrade, 'transfer-encoding': coding = 'chunked' } = request.headers;
     // TRACE would repeat the token.
     if (upgrade !== undefined || coding.toLowerCase() !== 'chunked' || request.method === 'TRACE')
