@@ -75,6 +75,7 @@ export async function openForwarding() {
       headers: ['Host', 'agent.example', ...headers],
       agent: false,
     });
+    sent.maxHeadersCount = 0;
     sent.end(body);
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     return response;

@@ -143,6 +143,14 @@ describe('of the headers of a response', () => {
   });
 });
 
+test('a response with many headers loses none, and still its cookies', async () => {
+  const many = Array.from({ length: 1500 }, () => ['a', '']).flat();
+  scene.respond = (_, response) =>
+    response.writeHead(200, [...many, 'Set-Cookie', 'a=b', 'X-Last', '1']).end();
+  const { headers } = await scene.send('tickets');
+  expect([valuesOf(headers, 'X-Last'), valuesOf(headers, 'Set-Cookie')]).toEqual([['1'], []]);
+});
+
 describe('404 for', () => {
   test.each([
     'other/list',

@@ -153,6 +153,7 @@ function openService(resource: string, makeRun: () => Promise<IssuedToken>, endR
           agent,
           signal: gone.signal,
         });
+        sent.maxHeadersCount = 0;
         sent.on('response', resolve).on('error', reject);
         sent.on('close', () => reject(new Error('The service closed the connection.')));
         // The service may answer before the body begins.

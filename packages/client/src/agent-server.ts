@@ -156,6 +156,8 @@ function createAgentServer(handle: (request: IncomingMessage, response: ServerRe
     socket.on('error', () => {});
     socket.end('HTTP/1.1 501 Not Implemented\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
   });
+  // Beyond a count, Node reads a request without the rest of its headers, such as the length of its body.
+  server.maxHeadersCount = 0;
   server.headersTimeout = requestTimeoutMs;
   // What is forwarded may take longer.
   server.requestTimeout = 0;
