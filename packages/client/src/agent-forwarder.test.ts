@@ -357,6 +357,8 @@ describe('a response', () => {
     });
     scene.respond = (_, response) => response.socket?.end('SSH-2.0-server\r\n');
     expect((await scene.send('tickets', { method: 'POST', body: 'x' })).status).toBe(502);
+    scene.respond = (_, response) => response.socket?.end('HTTP/1.1 200 O\x01K\r\nContent-Length: 0\r\n\r\n');
+    expect((await scene.send('tickets')).status).toBe(502);
   });
 
   test('that comes before the end of the request leaves the connection usable', async () => {

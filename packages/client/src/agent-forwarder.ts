@@ -96,6 +96,8 @@ export function createForwarder(
         await relay(answer, response);
       });
     } catch (error) {
+      // The service's may be what could not be sent.
+      response.statusMessage = '';
       // After the headers, the program has seen the response break off.
       if (!response.headersSent) refuse(...refusalOf(error, service.origin));
     } finally {
