@@ -170,7 +170,6 @@ export const authenticationResponse = model('AuthenticationResponseJSON', 'WebAu
 });
 export type AuthenticationResponse = z.infer<typeof authenticationResponse>;
 
-/** What a passkey confirms. */
 export const touchOptions = requestOptions
   .nullable()
   .meta({ description: 'The options to confirm this with a passkey. Null if a recent sign-in is enough.' });
