@@ -131,17 +131,22 @@ const ready = (page: Page, name: string) =>
 const says = (page: Page, text: string) => page.getByText(text).waitFor();
 
 for (const [name, prepare] of Object.entries(acts)) {
-  test(`${name} is approved by a touch, with the keyboard and by a finger`, async () => {
-    for (const options of [{}, phone]) {
+  test(`${name} is approved by a touch, with the keyboard and a pointer, in both sizes`, async () => {
+    for (const [options, usesKeyboard] of [
+      [{}, true],
+      [{}, false],
+      [phone, true],
+      [phone, false],
+    ] as const) {
       const act = await prepare();
       const { page, token } = await person(options);
       await act.open(page);
       const button = ready(page, act.button);
-      if (options === phone) await button.tap();
-      else {
+      if (usesKeyboard) {
         await button.focus();
         await page.keyboard.press('Enter');
-      }
+      } else if (options === phone) await button.tap();
+      else await button.click();
       await act.done(page);
       expect(await act.isDone(token)).toBe(true);
       await page.context().close();
