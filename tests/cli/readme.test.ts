@@ -17,6 +17,7 @@ beforeAll(async () => {
   home = newHome({ ...service.env, LATCHKEY_SERVER: service.url });
   addNpx(home);
   const text = await Bun.file(join(root, 'README.md')).text();
+  expect((await loginAs(home, service.url, email)).code).toBe(0);
   blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
 });
 
@@ -35,7 +36,6 @@ test('the README starts with starting the service, signing in and running the te
 });
 
 test('after the sign-in, the README shows the account and its sessions', async () => {
-  expect((await loginAs(home, service.url, email)).code).toBe(0);
   const { code, stdout, stderr } = await run(blocks[1] ?? '');
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(new RegExp(`^readme <${email}> at `));

@@ -46,14 +46,14 @@ const otherServer = Bun.serve({
 });
 afterAll(() => otherServer.stop(true));
 
-const otherApi = (timeoutMs = 200) => createApi({ server: otherServer.url.origin, timeoutMs });
+const otherApi = (timeoutMs = 40_000) => createApi({ server: otherServer.url.origin, timeoutMs });
 
 const failing = (api: Api, path: string, signal: AbortSignal | null = null) =>
   api.send(path, { signal }).catch((error: LatchkeyError) => error) as Promise<LatchkeyError>;
 
 test('a server that never responds, stops after its headers or streams forever ends in a timeout', async () => {
   for (const path of ['/never', '/headers-only', '/endless']) {
-    const error = await failing(otherApi(), path);
+    const error = await failing(otherApi(200), path);
     expect([path, error.code, error.retryable]).toEqual([path, 'timeout', true]);
   }
 });

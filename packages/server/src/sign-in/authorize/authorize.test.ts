@@ -63,8 +63,9 @@ onBothDatabases('authorization requests', (open) => {
   const refusal = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
 
   test('verify describes a service and what it asks for, and changes nothing', async () => {
-    expect(await verified(requestOf(service.id))).toEqual({
-      client: { id: service.id, name: 'Charts', kind: 'service', host: null },
+    const { id } = await declareService(app.ctx, { name: 'Charts', redirectUris: [redirectUri] });
+    expect(await verified(requestOf(id))).toEqual({
+      client: { id, name: 'Charts', kind: 'service', host: null },
       redirect_host: 'app.example',
       loopback_warning: false,
       passkey: null,
