@@ -48,6 +48,7 @@ const getBySocket = (socketPath: string, path: string): Promise<number | undefin
 
 test('with --listen it prints a URL for each name, and hands out no token', async () => {
   const names = ['--forward', forward, '--forward', `b=${tickets.url}/ tickets:read tickets:read`];
+  authorizations.length = 0;
   const agent = await startAgent(home, '--listen', '127.0.0.1:0', ...names);
   const [base, secret] = agent.address.split('#');
   expect(agent.forwards).toEqual({
