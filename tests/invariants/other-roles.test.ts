@@ -41,6 +41,7 @@ async function takeLocks(): Promise<void> {
   const written = Promise.withResolvers<void>();
   const writer = app.ctx.db.transaction(async (tx) => {
     await writeFeedEvent(app.ctx, tx, { type: 'account-enabled', userId: 'usr_0000000000000000000000' });
+    await tx.run('SELECT 1', []);
     written.resolve();
     await finish.promise;
   });
@@ -86,6 +87,7 @@ test('doctor learns whether every role may connect', async () => {
   expect(await inspectDatabase(app.databaseUrl)).toMatchObject({ openToPublic: name });
   await app.ctx.db.single.run(`REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC`, []);
   expect(await inspectDatabase(app.databaseUrl)).toMatchObject({ openToPublic: null });
+  await app.ctx.db.single.run(`GRANT CONNECT ON DATABASE ${name} TO PUBLIC`, []);
 });
 
 test('a role that may only connect cannot lock what a sign-in locks', async () => {

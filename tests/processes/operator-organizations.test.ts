@@ -142,6 +142,7 @@ for (const dialect of processDialects) {
         'name: must be',
       );
       expect((await operator('organizations', 'show')).code).toBe(2);
+      await done('organizations', 'delete', '--slug', 'team');
     });
 
     test('accounts are found by a part of their address or name, and their sessions are listed', async () => {

@@ -308,8 +308,9 @@ onBothDatabases('authorization requests', (open) => {
   });
 
   test('only a recent sign-in in a browser approves what needs approval; any may look and deny', async () => {
+    const { id } = await declareService(app.ctx, { name: 'Charts', redirectUris: [redirectUri] });
     app.pass(901);
-    const request = requestOf(service.id);
+    const request = requestOf(id);
     expect((await verified(request)).sign_in_needed).toBe(true);
     const old = await asBrowser(app, tokens, 'approve', request);
     expect(refusal(old)).toEqual([401, 'insufficient_user_authentication']);

@@ -21,6 +21,8 @@ async function openWriter(t: TestApp, n: number | string, { fails = false } = {}
   const done = t.ctx.db
     .transaction(async (tx) => {
       await writeFeedEvent(t.ctx, tx, { type: 'account-enabled', userId: user(n) });
+      // The event itself is not waited for before the commit, but it comes before this.
+      await tx.run('SELECT 1', []);
       written.resolve();
       await finish.promise;
       if (fails) throw new Error('rolled back');
