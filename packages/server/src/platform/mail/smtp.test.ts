@@ -29,9 +29,12 @@ function kept(t: TestApp): TestApp {
   return t;
 }
 
+/** Longer than a test: a mail server that hangs ends no attempt by itself, however busy the machine is. */
+const forever = { connectionTimeout: 600_000, greetingTimeout: 600_000, socketTimeout: 600_000 };
+
 /** Starts a worker, which tests wake as the service does. */
 function work(t: TestApp, url: string): MailWorker {
-  const worker = new MailWorker(t.ctx, templates, smtpTransport(t.ctx.config, url));
+  const worker = new MailWorker(t.ctx, templates, smtpTransport(t.ctx.config, url, forever));
   cleanups.push(() => worker.stop());
   return worker;
 }

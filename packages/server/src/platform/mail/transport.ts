@@ -4,9 +4,9 @@ import { isLoopbackHost } from '../values/loopback.ts';
 import { logoContentId, mailLogo } from './layout.ts';
 import type { Message } from './message.ts';
 
-const connectionTimeoutMs = 5_000;
-const greetingTimeoutMs = 5_000;
-const socketTimeoutMs = 20_000;
+/** How long the mail server may take to accept a connection, to greet, and to send anything after that, in milliseconds. */
+const patience = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 20_000 };
+
 /** How many mails are sent at the same time, each over its own connection. */
 export const maxConnections = 12;
 
@@ -23,15 +23,14 @@ export interface Transport {
 const connectionOptions = (smtpUrl: string) => ({
   url: smtpUrl,
   requireTLS: !isLoopbackHost(new URL(smtpUrl).hostname),
-  connectionTimeout: connectionTimeoutMs,
-  greetingTimeout: greetingTimeoutMs,
-  socketTimeout: socketTimeoutMs,
+  ...patience,
 });
 
 /** Sends by SMTP. The message id is the outbox id, so that mail programs can recognize a mail sent twice after a crash. */
-export function smtpTransport(config: Config, smtpUrl: string): Transport {
+export function smtpTransport(config: Config, smtpUrl: string, limits = patience): Transport {
   const smtp = nodemailer.createTransport({
     ...connectionOptions(smtpUrl),
+    ...limits,
     pool: true,
     maxConnections,
     disableFileAccess: true,
