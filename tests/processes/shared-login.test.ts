@@ -8,6 +8,7 @@ import { type CredentialStore, credentialStore, tokenMembers } from '@latchkey/c
 import { fileStorage } from '@latchkey/client/file-storage';
 import { storedSession } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { refreshesDuring } from '../support/refreshes.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { startWorker, type Worker } from '../support/worker.ts';
 
@@ -32,24 +33,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => service.stop());
-
-/** The refreshes that the service has answered so far, by outcome. */
-async function refreshes(): Promise<Record<string, number>> {
-  const text = await (await fetch(`${service.url}/metrics`)).text();
-  const counts = text.matchAll(/^latchkey_refreshes_total\{outcome="(\w+)"\} (\d+)$/gm);
-  return Object.fromEntries([...counts].map(([, outcome, count]) => [outcome!, Number(count)]));
-}
-
-async function refreshesDuring(work: () => Promise<void>): Promise<Record<string, number>> {
-  const before = await refreshes();
-  await work();
-  const counts = Object.entries(await refreshes()).map(
-    ([outcome, count]) => [outcome, count - (before[outcome] ?? 0)] as const,
-  );
-  const seen = Object.fromEntries(counts.filter(([, count]) => count > 0));
-  const { rotated = 0, retry = 0, ...others } = seen;
-  return { rotated, retry, ...others };
-}
 
 interface Shared {
   readonly store: CredentialStore;
@@ -97,7 +80,7 @@ describe('programs that share one stored login', () => {
     for (const [failpoint, retry] of failpoints) {
       const stored = await storedSession(login.store);
       await login.store.replace(stored, { ...stored, access_token_expires_at: 0 });
-      const seen = await refreshesDuring(async () => {
+      const seen = await refreshesDuring(service.url, async () => {
         const killed = await login.start('real', failpoint);
         expect(await killed.ask('go')).toBe(failpoint);
         const outcomes = use(others);
@@ -117,7 +100,7 @@ describe('programs that share one stored login', () => {
       const login = await shared(`lost-${lock}@example.com`);
       const start = () => login.start(lock, 'the loss of a response');
       const workers = await Promise.all(Array.from({ length: sharers }, start));
-      const { rotated, retry, ...others } = await refreshesDuring(async () =>
+      const { rotated, retry, ...others } = await refreshesDuring(service.url, async () =>
         expect(await use(workers)).toEqual(workers.map(() => 'ok')),
       );
       expect([rotated, others]).toEqual([1, {}]);
