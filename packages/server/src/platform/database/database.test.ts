@@ -432,6 +432,8 @@ test('statements that were prepared before a migration are prepared anew, on eve
     );
   await transactions(poolSize);
   await db.single.run('ALTER TABLE organizations ADD COLUMN later TEXT', []);
+  const pipelined = db.transaction((tx) => Promise.all([byId(tx), tx.run('SELECT 1 AS one', [])]));
+  expect(await pipelined).toEqual([[], [{ one: 1 }]]);
   expect(await db.transaction(byId)).toEqual([]);
   await db.close();
 });

@@ -149,8 +149,11 @@ export const withoutTimeouts = {
   idle_in_transaction_session_timeout: 0,
 } as const;
 
-/** Another program created the tables of migrations first, or (25P02) what happened before could not be looked at. */
-const migratedMeanwhile = new Set([...retryable, '42P07', '25P02']);
+/** SQLSTATE of a statement behind one that failed in its transaction. */
+const behindFailure = '25P02';
+
+/** Another program created the tables of migrations first, or what happened before could not be looked at. */
+const migratedMeanwhile = new Set([...retryable, '42P07', behindFailure]);
 
 /**
  * Uses a connection without the pool's timeouts, because a migration may take long. It locks whole tables, so while nodes of the
@@ -202,23 +205,29 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
   /**
    * Runs a transaction. Once its connection is lost, nothing more is sent, not even the rollback: the driver would write it to a socket
    * that is gone, and never connect again in its place (`database.test.ts`). The driver itself then rejects the transaction.
+   *
+   * Rejects with what failed first. The driver may learn of the statements behind it before: one that is outdated it sends again.
    */
   const beginOn = <T>(sql: postgres.Sql, work: (tx: Executor) => Promise<T>) => {
     let lost: unknown;
-    const noteLoss = (error: unknown): never => {
+    let first: unknown;
+    const note = (error: unknown): never => {
       if (isConnectionLost(error)) lost = error;
+      if (codeOf(error) !== behindFailure) first ??= error;
       throw error;
     };
     const begun = sql.begin((tx) => {
       const { run } = executor(tx);
       const runUnlessLost: Executor['run'] = (text, values) =>
-        lost === undefined ? run<never>(text, values).catch(noteLoss) : Promise.reject(lost);
+        lost === undefined ? run<never>(text, values).catch(note) : Promise.reject(lost);
       return work({ dialect: 'postgres', run: runUnlessLost }).catch((error) =>
         lost === undefined ? Promise.reject(error) : new Promise<never>(() => {}),
       );
     });
-    begun.catch(noteLoss).catch(() => undefined);
-    return begun;
+    return begun.catch((error) => {
+      if (isConnectionLost(error)) lost = error;
+      throw codeOf(error) === behindFailure ? (first ?? error) : error;
+    });
   };
   const single: Executor = {
     dialect: 'postgres',
