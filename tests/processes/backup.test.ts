@@ -10,7 +10,13 @@ import { mountDisk } from '../support/disk.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { hasPgDump, runPostgresProgram, startDebianPostgres } from '../support/pg-dump.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import {
+  runOperator,
+  runOperatorProcess,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from '../support/service.ts';
 import { basic } from '../support/services.ts';
 import { until } from '../support/until.ts';
 
@@ -30,7 +36,7 @@ interface Tools {
 const onSqlite: Tools = {
   newDatabase: async () => `sqlite:${join(temporaryDirectory(), 'latchkey.db')}`,
   backUp: async (databaseUrl, file) => {
-    const { code, stderr } = await runOperator(envOf(databaseUrl), 'backup', file);
+    const { code, stderr } = await runOperatorProcess(envOf(databaseUrl), 'backup', file);
     if (code !== 0) throw new Error(stderr);
   },
   restore: (file, databaseUrl) => copyFileSync(file, fileOf(databaseUrl)),
@@ -113,7 +119,7 @@ for (const [dialect, open] of [
     test('a restored database is refused until finish-restore has run, by everything that would use it', async () => {
       const databaseUrl = await restored();
       for (const command of [['serve'], ['users', 'list'], ['copy', '--to', await onSqlite.newDatabase()]]) {
-        const { code, stderr } = await runOperator({ ...envOf(databaseUrl), PORT: '0' }, ...command);
+        const { code, stderr } = await runOperatorProcess({ ...envOf(databaseUrl), PORT: '0' }, ...command);
         expect([command, code, stderr]).toEqual([
           command,
           1,
@@ -125,14 +131,14 @@ for (const [dialect, open] of [
       const { stdout } = await runOperator(envOf(databaseUrl), 'doctor');
       expect(stdout).toContain('failed   ');
       expect(stdout).toContain('finish-restore`; until then the service does not start');
-      expect((await runOperator(envOf(databaseUrl), 'finish-restore')).code).toBe(0);
+      expect((await runOperatorProcess(envOf(databaseUrl), 'finish-restore')).code).toBe(0);
       expect((await runOperator(envOf(databaseUrl), 'users', 'list')).code).toBe(0);
     });
 
     test('after a restore every session and what was pending has ended, and the rest is as it was at one moment', async () => {
       const databaseUrl = await restored();
       const before = await request(service.url, 'GET', '/me', { token: ada.access_token });
-      const { code, stdout } = await runOperator(envOf(databaseUrl), 'finish-restore');
+      const { code, stdout } = await runOperatorProcess(envOf(databaseUrl), 'finish-restore');
       expect([code, stdout]).toEqual([0, expect.stringContaining('All sessions and keys have ended')]);
       await serving(databaseUrl, keys, async (at) => {
         expect((await request(at.url, 'GET', '/me', { token: ada.access_token })).status).toBe(401);
@@ -161,7 +167,11 @@ for (const [dialect, open] of [
 
     test('--keep-sessions keeps the sessions of the backup and warns about them', async () => {
       const databaseUrl = await restored();
-      const { code, stdout } = await runOperator(envOf(databaseUrl), 'finish-restore', '--keep-sessions');
+      const { code, stdout } = await runOperatorProcess(
+        envOf(databaseUrl),
+        'finish-restore',
+        '--keep-sessions',
+      );
       expect([code, stdout]).toEqual([0, expect.stringContaining('WARNING: the sessions and keys')]);
       await serving(databaseUrl, keys, async (at) => {
         expect((await request(at.url, 'GET', '/me', { token: ada.access_token })).status).toBe(200);
@@ -174,10 +184,12 @@ for (const [dialect, open] of [
     test('under other keys finish-restore changes nothing, unless they are said to be lost', async () => {
       const databaseUrl = await restored();
       const ring = generateKey();
-      const refused = await runOperator(envOf(databaseUrl, ring), 'finish-restore');
+      const refused = await runOperatorProcess(envOf(databaseUrl, ring), 'finish-restore');
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('use --any-keys')]);
       expect((await runOperator(envOf(databaseUrl), 'users', 'list')).stderr).toContain('finish-restore');
-      expect((await runOperator(envOf(databaseUrl, ring), 'finish-restore', '--any-keys')).code).toBe(0);
+      expect((await runOperatorProcess(envOf(databaseUrl, ring), 'finish-restore', '--any-keys')).code).toBe(
+        0,
+      );
       await serving(databaseUrl, ring, async (at) => void (await loginByMail(at.url, 'ada@example.com')));
     });
   });
@@ -208,7 +220,7 @@ test('backup writes one file, for its owner only, and replaces nothing', async (
       expect.stringMatching(/^latchkey-server: .*: (EEXIST|ENOENT)/),
     ]);
   }
-  expect((await runOperator(envOf(databaseUrl), 'backup', fresh)).code).toBe(0);
+  expect((await runOperatorProcess(envOf(databaseUrl), 'backup', fresh)).code).toBe(0);
   expect(statSync(fresh).mode & 0o777).toBe(0o600);
   expect(readFileSync(file, 'utf8')).toBe('precious');
   expect(readdirSync(directory).toSorted()).toEqual(['file', 'link', 'new']);
@@ -232,7 +244,7 @@ test('copy says where the keys belong, and needs the service to be stopped', asy
   const service = await startService();
   const { access_token: token } = await loginByMail(service.url, 'ada@example.com');
   const to = `sqlite:${join(temporaryDirectory(), 'copy.db')}`;
-  const copy = () => runOperator({ DATABASE_URL: service.env['DATABASE_URL']! }, 'copy', '--to', to);
+  const copy = () => runOperatorProcess({ DATABASE_URL: service.env['DATABASE_URL']! }, 'copy', '--to', to);
   const refused = await copy();
   expect([refused.code, refused.stderr]).toEqual([
     1,
@@ -240,7 +252,8 @@ test('copy says where the keys belong, and needs the service to be stopped', asy
   ]);
   await service.stop();
   expect(
-    (await runOperator({ DATABASE_URL: service.env['DATABASE_URL']! }, 'copy', '--to', 'mysql:')).stderr,
+    (await runOperatorProcess({ DATABASE_URL: service.env['DATABASE_URL']! }, 'copy', '--to', 'mysql:'))
+      .stderr,
   ).toContain('latchkey-server: --to must be sqlite:');
   const { code, stdout } = await copy();
   const [, from = '', keyFile = ''] = /copy (\S+\.keys) to (\S+\.keys)\./.exec(stdout) ?? [];
@@ -254,7 +267,7 @@ test('copy says where the keys belong, and needs the service to be stopped', asy
 test('a PostgreSQL database is neither copied nor made ready by finish-restore while a service uses it', async () => {
   const service = await startService({ databaseUrl: await (await startPostgres()).createDatabase() });
   const isRefused = async (...command: string[]) => {
-    const { code, stderr } = await runOperator(service.env, ...command);
+    const { code, stderr } = await runOperatorProcess(service.env, ...command);
     return code === 1 && stderr.includes('a service uses the database: stop it on every node first');
   };
   await until(

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { latchkeyProcess, listener, newHome, runIn, storeLogin } from '../support/cli.ts';
 import { findNode } from '../support/node.ts';
-import { runOperator, startService } from '../support/service.ts';
+import { runOperatorProcess, startService } from '../support/service.ts';
 import { runtimes, startWorker } from '../support/worker.ts';
 
 const refusal = { error: 'invalid_token', error_description: 'No.', request_id: 'r' };
@@ -37,7 +37,7 @@ test('neither do the command line and the program of the operator', async () => 
   expect((await latchkeyProcess(home, 'whoami')).stdout).toContain('ada@example.com');
   expect((await latchkeyProcess(home, 'doctor')).stdout).toContain('; not used for a server on this machine');
   for (const command of ['health', 'doctor'])
-    expect((await runOperator({ ...service.env, ...proxy.env }, command)).code).toBe(0);
+    expect((await runOperatorProcess({ ...service.env, ...proxy.env }, command)).code).toBe(0);
   expect(proxy.received).toEqual([]);
   await Promise.all([proxy.stop(), service.stop()]);
 });

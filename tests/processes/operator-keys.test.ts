@@ -9,7 +9,13 @@ import { generateKey, parseKeyRing } from '../../packages/server/src/platform/cr
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runOperator, runOperatorInto, startService, temporaryDirectory } from '../support/service.ts';
+import {
+  runOperator,
+  runOperatorInto,
+  runOperatorProcess,
+  startService,
+  temporaryDirectory,
+} from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 type Env = Readonly<Record<string, string>>;
@@ -211,7 +217,7 @@ test.each(['-', '-V', '-h'])('an id that begins with %s is taken as an id', asyn
 test('commands that change the key file at the same time lose no key', async () => {
   const { directory, env, file } = await store();
   const [first] = idsOf(readFileSync(file, 'utf8'));
-  await Promise.all(Array.from({ length: 5 }, () => done(env, 'keys', 'add')));
+  await Promise.all(Array.from({ length: 5 }, () => runOperatorProcess(env, 'keys', 'add')));
   const ids = idsOf(readFileSync(file, 'utf8'));
   expect([ids[0], ids.length]).toEqual([first, 6]);
   expect(readdirSync(directory).filter((name) => name.includes('.keys'))).toEqual(['latchkey.keys']);

@@ -13,7 +13,7 @@ import { isLong } from '../support/long.ts';
 import { newDatabase } from '../support/new-database.ts';
 import { databaseWithoutMigrations } from '../support/old-database.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+import { runOperator, runOperatorProcess, startService, temporaryDirectory } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const program = join(import.meta.dir, '../../packages/server/bin/latchkey-server');
@@ -105,7 +105,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     const sqlite = join(directory, 'deep/latchkey.db');
     const url = dialect === 'sqlite' ? `sqlite:${sqlite}` : await (await startPostgres()).createDatabase();
     const env: Record<string, string> = { DATABASE_URL: url };
-    const made = await runOperator(env, 'migrate');
+    const made = await runOperatorProcess(env, 'migrate');
     expect(made).toMatchObject({ code: 0, stderr: '' });
     expect(made.stdout).toMatch(/^(sqlite|postgres):\S+ is up to date\.\n$/);
     if (dialect === 'sqlite') {
@@ -134,7 +134,7 @@ test.each([
   const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const settings = { PORT: '0', HOST: '127.0.0.1', ...settingsOf(taken.port ?? 0) };
   const env = { DATABASE_URL: `sqlite:${join(directory, 'latchkey.db')}`, ...settings };
-  const { code, stderr } = await runOperator(env, 'serve');
+  const { code, stderr } = await runOperatorProcess(env, 'serve');
   expect(code).toBe(1);
   expect(stderr).toStartWith(`latchkey-server: ${name} `);
   expect(readdirSync(directory)).toEqual([]);

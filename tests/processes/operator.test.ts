@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import { loginByMail, request } from '../support/http.ts';
 import { isLong, processDialects } from '../support/long.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import {
+  runOperator,
+  runOperatorProcess,
+  startService,
+  type TestService,
+  temporaryDirectory,
+} from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** Standard error of a command that succeeds. */
@@ -264,7 +270,7 @@ test('wrong usage exits with 2 and an explanation; help exits with 0', async () 
 
 test('an invalid setting prevents the start with a message that names it', async () => {
   const wrong = { LATCHKEY_SIGNUP: 'sometimes, maybe', DATABASE_URL: 'sqlite:unused.db' };
-  const { code, stderr } = await runOperator(wrong, 'serve');
+  const { code, stderr } = await runOperatorProcess(wrong, 'serve');
   expect(code).toBe(1);
   expect(stderr).toContain('LATCHKEY_SIGNUP must be open, closed or');
 });

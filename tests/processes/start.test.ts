@@ -7,7 +7,7 @@ import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { loginByMail } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startOperator, startService } from '../support/service.ts';
+import { runOperator, runOperatorProcess, startOperator, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 test('no keys are made beside a store that had others, and none but its own are used with it', async () => {
@@ -29,7 +29,7 @@ test('no keys are made beside a store that had others, and none but its own are 
     // It would seal with them.
     [{ LATCHKEY_KEYS: other }, 'users', 'disable', 'ada@example.com'],
   ] as const) {
-    expect(await runOperator({ ...service.env, PORT: '0', ...settings }, ...command)).toEqual(refused);
+    expect(await runOperatorProcess({ ...service.env, PORT: '0', ...settings }, ...command)).toEqual(refused);
     expect(existsSync(keyFile)).toBe(false);
   }
   const doctor = await runOperator(service.env, 'doctor');
@@ -45,7 +45,7 @@ test('no keys are made beside a store that had others, and none but its own are 
 test('a second process does not serve the same SQLite file, until the first has ended, however it ended', async () => {
   const service = await startService();
   const second = { ...service.env, PORT: '0' };
-  const { code, stderr } = await runOperator(second, 'serve');
+  const { code, stderr } = await runOperatorProcess(second, 'serve');
   expect([code, stderr]).toEqual([1, expect.stringContaining(join(service.directory, 'latchkey.db'))]);
   expect((await runOperator(second, 'services', 'list')).code).toBe(0);
   await service.kill();
@@ -72,7 +72,7 @@ test('a database out of reach is waited for, and the reason is said once', async
 test('a database that does not exist stops the start', async () => {
   const url = (await startPostgres()).url('nowhere');
   const env = { DATABASE_URL: url, LATCHKEY_KEYS: generateKey(), PORT: '0' };
-  const { code, stderr } = await runOperator(env, 'serve');
+  const { code, stderr } = await runOperatorProcess(env, 'serve');
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(/^latchkey-server: DATABASE_URL [^\n]*nowhere[^\n]*\n$/),

@@ -4,6 +4,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawn } from 'bun';
+import type { TextStream } from '../../packages/server/src/operator/output.ts';
+import { run } from '../../packages/server/src/operator/run.ts';
 import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
 import { serverProgram } from './server-program.ts';
 import { until } from './until.ts';
@@ -117,8 +119,26 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   };
 }
 
-/** Runs one `latchkey-server` command with no other environment than these settings. */
+/** Runs one `latchkey-server` command in this process, with no other environment than these settings. */
 export async function runOperator(
+  env: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<OperatorResult> {
+  const [stdout, stderr] = [new Collected(), new Collected()];
+  const code = await run({ args, env, readEnvFile: () => undefined, stdout, stderr });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+class Collected implements TextStream {
+  text = '';
+  write(text: string, done?: () => void): void {
+    this.text += text;
+    done?.();
+  }
+}
+
+/** Runs one `latchkey-server` command as a process: for those that lock a store for as long as they live, or start together. */
+export async function runOperatorProcess(
   env: Readonly<Record<string, string>>,
   ...args: string[]
 ): Promise<OperatorResult> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createOutput } from '../../packages/cli/src/output.ts';
 import { createProgram as createCommandLine } from '../../packages/cli/src/program.ts';
+import { createOutput as createServerOutput } from '../../packages/server/src/operator/output.ts';
 import { createProgram as createServer } from '../../packages/server/src/operator/program.ts';
 import { keySettings } from '../../packages/server/src/platform/config/settings.ts';
 import { allSettings } from '../../packages/server/src/settings.ts';
@@ -31,7 +32,7 @@ export interface Program {
   readonly files: readonly Entry[];
 }
 
-const discard = { write: (_: string, done: () => void) => done() };
+const discard = { write: (_: string, done?: () => void) => done?.() };
 const output = createOutput({
   stdout: discard,
   stderr: discard,
@@ -88,12 +89,14 @@ export const server: Program = {
   section: 8,
   commands: () =>
     createServer({
+      env: {},
+      output: createServerOutput(discard, discard),
+      fail: () => {},
       readEnvFile: () => {},
       serve: runNothing,
       migrate: runNothing,
       runOnStore: () => runNothing,
       runOnRestored: () => runNothing,
-      print: runNothing,
     }),
   exitStatus: [
     { term: '0', text: 'Done.' },

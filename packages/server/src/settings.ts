@@ -3,7 +3,7 @@ import { emailChangeLimits } from './identity/email-change/settings.ts';
 import { requestedMailLimits } from './identity/known-browsers/settings.ts';
 import { type Config, readConfigOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
-import { type Environment, processEnvironment } from './platform/config/environment.ts';
+import type { Environment } from './platform/config/environment.ts';
 import {
   type ConfigOf,
   keySettings,
@@ -82,7 +82,7 @@ export const settingNames: ReadonlySet<string> = new Set([
  * Reads and checks the settings. An empty variable counts as not set.
  * @throws {ConfigError} naming the first setting that is not valid
  */
-export function readConfig(env: Environment = processEnvironment): Config {
+export function readConfig(env: Environment): Config {
   const config = readConfigOf(env, declaredSettings, rateLimitRules);
   const lifetimes = lifetimesOf(config, env);
   checkIssuersAndAudiences(config);
@@ -124,5 +124,5 @@ function checkIssuersAndAudiences({ trustedIssuers, identityAudiences, baseUrl, 
 }
 
 /** Variables that start with `LATCHKEY_` but are not settings: probably misspelled. */
-export const unknownSettings = (env: Environment = processEnvironment): string[] =>
+export const unknownSettings = (env: Environment): string[] =>
   Object.keys(env).filter((name) => name.startsWith('LATCHKEY_') && !settingNames.has(name));

@@ -1,13 +1,13 @@
 import type { Config } from '../platform/config/config.ts';
-import type { Context } from '../platform/context.ts';
 import { isLoopbackHost } from '../platform/values/loopback.ts';
 import { unknownSettings } from '../settings.ts';
+import type { CommandContext } from './commands.ts';
 
 /** Announces the service in the log, and on standard error for the person who started it. */
-export function announce({ config, log }: Pick<Context, 'config' | 'log'>): void {
+export function announce({ config, log, env, output }: CommandContext): void {
   log.info({ url: config.baseUrl, host: config.host, port: config.port }, 'Latchkey is ready');
-  for (const warning of settingsWarnings(config, unknownSettings())) log.warn(warning);
-  process.stderr.write(nextSteps(config));
+  for (const warning of settingsWarnings(config, unknownSettings(env))) log.warn(warning);
+  output.say(nextSteps(config));
 }
 
 /** How to run the command line: from source, in the checkout. Elsewhere `npx latchkey` would ask the npm registry. */
@@ -21,7 +21,6 @@ Latchkey is ready at ${baseUrl}
   Sign in:  ${baseUrl}/login
 ${mails}  Terminal: ${commandLine} login --server ${baseUrl}
   API:      ${baseUrl}/docs
-
 `;
 }
 

@@ -1,12 +1,25 @@
 // What the commands of latchkey-server have in common.
 
 import type { Command } from 'commander';
+import type { Environment } from '../platform/config/environment.ts';
 import type { Context } from '../platform/context.ts';
 import type { PageRequest } from '../platform/database/pagination.ts';
-import { type Table, writeList } from './output.ts';
+import type { Output, Table } from './output.ts';
+
+/** What a command uses of the process that runs it. */
+export interface CommandIo {
+  /** The settings. */
+  readonly env: Environment;
+  readonly output: Output;
+  /** Makes the exit status 1 without an error message. */
+  readonly fail: () => void;
+}
+
+/** What a command works with. */
+export type CommandContext = Context & CommandIo;
 
 export type Work<Received extends unknown[]> = (
-  ctx: Context,
+  ctx: CommandContext,
   ...received: Received
 ) => Promise<string | undefined>;
 
@@ -16,14 +29,13 @@ export type Run = <Received extends unknown[]>(
 ) => (...received: Received) => Promise<void>;
 
 /** What the commands do with their environment. */
-export interface Runners {
+export interface Runners extends CommandIo {
   readonly readEnvFile: (file: string | undefined) => void;
   readonly serve: () => Promise<void>;
   readonly migrate: () => Promise<void>;
   readonly runOnStore: Run;
   /** As `runOnStore`, on a restored database, too, and under any keys. */
   readonly runOnRestored: Run;
-  readonly print: (text: string) => Promise<void>;
 }
 
 /** Returns what adds a command with one argument, whose work returns the text to print. */
@@ -37,11 +49,11 @@ export const printsList = <Entry>(
   command: Command,
   run: Run,
   table: Table<Entry>,
-  list: (ctx: Context) => AsyncIterable<Entry> | Iterable<Entry>,
+  list: (ctx: CommandContext) => AsyncIterable<Entry> | Iterable<Entry>,
 ): Command =>
   command
     .option('--json', 'print JSON lines instead of a table')
-    .action(run((ctx) => writeList(list(ctx), table, command.opts<{ json?: true }>())));
+    .action(run((ctx) => ctx.output.writeList(list(ctx), table, command.opts<{ json?: true }>())));
 
 /** How many rows are read from the database at once. */
 const pageSize = 500;

@@ -16,7 +16,7 @@ import { reachSmtp } from '../platform/mail/transport.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { readConfig, unknownSettings } from '../settings.ts';
 import { settingsWarnings } from './announcement.ts';
-import { counted } from './commands.ts';
+import { type CommandIo, counted } from './commands.ts';
 import { loadKeys, missingKeyText, unfinishedRestoreText } from './open-store.ts';
 
 /** One thing that `doctor` looked at, with its result. */
@@ -36,7 +36,6 @@ const serviceTimeoutMs = 2_000;
 const reason = (error: unknown): string => redact(error instanceof Error ? error.message : String(error));
 
 async function checkStore(config: Config, nodes: number): Promise<Check[]> {
-  process.stderr.write(`Store: ${storeNameOf(config)}\n`);
   try {
     const inspection = await inspectDatabase(config.databaseUrl);
     const { clockAheadMs, maxConnections, openToPublic } = inspection;
@@ -101,10 +100,10 @@ function checkClock(aheadMs: number): Check {
   return differenceMs > maxClockDifferenceMs ? failed(text) : ok(text);
 }
 
-async function checkKeys(config: Config): Promise<Check> {
+async function checkKeys(config: Config, env: CommandIo['env']): Promise<Check> {
   try {
-    const isNew = lacksKeys(config);
-    const keys = isNew ? undefined : loadKeys(config);
+    const isNew = lacksKeys(config, env);
+    const keys = isNew ? undefined : loadKeys(config, env);
     const missing = await withReader(config.databaseUrl, (read) => missingKeyText(config, read, keys)).catch(
       // Without a database, which has a check of its own, nothing is sealed.
       () => undefined,
@@ -112,14 +111,14 @@ async function checkKeys(config: Config): Promise<Check> {
     if (missing !== undefined) return failed(`${missing}; until then the service does not start`);
     return isNew
       ? warning(`the key file ${keyFilePath(config)} does not exist; the next start creates it`)
-      : checkKeyFile(config);
+      : checkKeyFile(config, env);
   } catch (error) {
     return failed(reason(error));
   }
 }
 
-function checkKeyFile(config: Config): Check {
-  if (hasConfiguredKeys()) return ok('LATCHKEY_KEYS is set');
+function checkKeyFile(config: Config, env: CommandIo['env']): Check {
+  if (hasConfiguredKeys(env)) return ok('LATCHKEY_KEYS is set');
   const path = keyFilePath(config);
   const mode = statSync(path).mode & 0o777;
   return (mode & 0o077) === 0
@@ -177,19 +176,20 @@ async function checkMetrics({ metricsToken }: Config, url: string): Promise<Chec
   ];
 }
 
-async function runChecks(nodes: number): Promise<Check[]> {
+async function runChecks({ env, output }: CommandIo, nodes: number): Promise<Check[]> {
   let config: Config;
   try {
-    config = readConfig();
+    config = readConfig(env);
   } catch (error) {
     if (error instanceof ConfigError) return [failed(error.message)];
     throw error;
   }
+  output.say(`Store: ${storeNameOf(config)}`);
   return [
     ok('the settings are valid'),
-    ...settingsWarnings(config, unknownSettings()).map(warning),
+    ...settingsWarnings(config, unknownSettings(env)).map(warning),
     ...(await checkStore(config, nodes)),
-    await checkKeys(config),
+    await checkKeys(config, env),
     ...(await checkMail(config)),
     ...(await checkService(config)),
   ];
@@ -201,7 +201,7 @@ function nodesIn(text: string): number {
 }
 
 /** `doctor`: checks the settings and everything the service depends on. Changes nothing. */
-export function doctorCommand(program: Command, print: (text: string) => Promise<void>): void {
+export function doctorCommand(program: Command, io: CommandIo): void {
   program
     .command('doctor')
     .description('check settings, database, keys, email, proxies and clock; changes nothing')
@@ -213,10 +213,10 @@ export function doctorCommand(program: Command, print: (text: string) => Promise
       1,
     )
     .action(async ({ json = false, nodes }: { json?: boolean; nodes: number }) => {
-      const checks = await runChecks(nodes);
+      const checks = await runChecks(io, nodes);
       const failures = checks.filter(({ state }) => state === 'failed').length;
-      if (json) await print(JSON.stringify({ failed: failures, findings: checks }, null, 2));
-      else for (const { state, text } of checks) await print(`${state.padEnd(7)}  ${text}`);
+      if (json) await io.output.write(JSON.stringify({ failed: failures, findings: checks }, null, 2));
+      else for (const { state, text } of checks) await io.output.write(`${state.padEnd(7)}  ${text}`);
       if (failures > 0) throw new ConfigError(`${counted(failures, 'check')} failed.`);
     });
 }
@@ -231,12 +231,12 @@ function ownServiceUrl({ host, port }: Config): string {
 const healthTimeoutMs = 3_000;
 
 /** `health`: asks the running service whether it is ready, for container images, which have no other HTTP client. */
-export function healthCommand(program: Command): void {
+export function healthCommand(program: Command, { env }: CommandIo): void {
   program
     .command('health')
     .description('ask the service on this machine whether it is ready; fails if it is not')
     .action(async () => {
-      const url = `${ownServiceUrl(readConfig())}/readyz`;
+      const url = `${ownServiceUrl(readConfig(env))}/readyz`;
       const response = await askService(url, {}, healthTimeoutMs).catch(() => undefined);
       if (!response) throw new ConfigError(`no response from ${url}.`);
       if (!response.ok) throw new ConfigError(`${url} answers ${response.status}.`);

@@ -1,12 +1,10 @@
 import { terminalJson } from '@latchkey/contract/untrusted-text';
 import { type Command, InvalidArgumentError } from 'commander';
 import { findAccountByEmail } from '../identity/account/account.ts';
-import type { Context } from '../platform/context.ts';
 import { AuthError } from '../platform/errors.ts';
 import { auditLogs, auditTotals } from '../security-log/events/auditing.ts';
 import { listEventsAfterPosition, type PositionedEvent } from '../security-log/events/reading.ts';
-import { counted, type Run } from './commands.ts';
-import { write } from './output.ts';
+import { type CommandContext, counted, type Run } from './commands.ts';
 
 /** How many findings are printed for each account. */
 const maxFindings = 20;
@@ -51,7 +49,7 @@ function parsePosition(text: string): number {
 }
 
 /** Prints the findings of each account, and returns the summary. */
-async function verify(ctx: Context, options: { user?: string; lenient?: true }): Promise<string> {
+async function verify(ctx: CommandContext, options: { user?: string; lenient?: true }): Promise<string> {
   const total = { accounts: 0, damaged: 0, events: 0, retired: 0 };
   const retiredKeys = new Set<string>();
   const only = options.user === undefined ? undefined : await findAccountByEmail(ctx, options.user);
@@ -65,16 +63,16 @@ async function verify(ctx: Context, options: { user?: string; lenient?: true }):
     const shown = audit.findings.slice(0, maxFindings);
     const lines = shown.map(({ problem, where }) => `${userId}: ${problem}: ${where}`);
     const more = audit.findings.length - shown.length;
-    await write([...lines, ...(more > 0 ? [`${userId}: and ${more} more`] : [])].join('\n'));
+    await ctx.output.write([...lines, ...(more > 0 ? [`${userId}: and ${more} more`] : [])].join('\n'));
   }
   const totals = await auditTotals(ctx);
   total.retired += totals.retired;
   if (!totals.isComplete)
-    await write(
+    await ctx.output.write(
       'removed: a log has fewer events than were counted: it was set back, or its account was removed',
     );
   const { accounts, damaged, events, retired } = total;
-  if (!totals.isComplete || damaged > 0 || (retired > 0 && !options.lenient)) process.exitCode = 1;
+  if (!totals.isComplete || damaged > 0 || (retired > 0 && !options.lenient)) ctx.fail();
   const scope = retired > 0 ? ' in the events that can be checked' : '';
   const found = damaged > 0 ? `${counted(damaged, 'log')} not intact` : 'events are missing';
   const outcome = damaged > 0 || !totals.isComplete ? found : `no changes found${scope}`;
@@ -105,20 +103,20 @@ const lineOf = ({ position, ...event }: PositionedEvent): string => terminalJson
  * Prints each event of the security log as a JSON line, in the order of their positions, until SIGTERM, SIGINT or the first
  * write after its reader has ended. While the database is unavailable it waits, unless it was called with `--once`.
  */
-async function followEvents(ctx: Context, options: FollowOptions): Promise<undefined> {
+async function followEvents(ctx: CommandContext, options: FollowOptions): Promise<undefined> {
   const stopped = Promise.withResolvers<void>();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopped.resolve());
   await Promise.race([printEvents(ctx, options), stopped.promise]);
 }
 
-async function printEvents(ctx: Context, { after, once }: FollowOptions): Promise<void> {
+async function printEvents(ctx: CommandContext, { after, once }: FollowOptions): Promise<void> {
   for (let position = after; ; ) {
     const events = once
       ? await listEventsAfterPosition(ctx, position)
       : await untilReadable(ctx, () => listEventsAfterPosition(ctx, position));
     const last = events.at(-1);
     if (last) {
-      if (!(await write(events.map(lineOf).join('\n')))) return;
+      if (!(await ctx.output.write(events.map(lineOf).join('\n')))) return;
       position = last.position;
     } else if (once) return;
     else await ctx.timers.sleep(pollMs);
@@ -126,15 +124,18 @@ async function printEvents(ctx: Context, { after, once }: FollowOptions): Promis
 }
 
 /** Repeats a read while the database is away, and says on standard error when that begins and ends. */
-async function untilReadable<Result>({ timers }: Context, read: () => Promise<Result>): Promise<Result> {
+async function untilReadable<Result>(
+  { timers, output }: CommandContext,
+  read: () => Promise<Result>,
+): Promise<Result> {
   for (let failures = 0; ; failures++) {
     try {
       const result = await read();
-      if (failures > 0) process.stderr.write('The database can be read again.\n');
+      if (failures > 0) output.say('The database can be read again.');
       return result;
     } catch (error) {
       if (!(error instanceof AuthError) || error.code !== 'temporarily_unavailable') throw error;
-      if (failures === 0) process.stderr.write('The database cannot be read. Trying again until it can.\n');
+      if (failures === 0) output.say('The database cannot be read. Trying again until it can.');
       await timers.sleep(retryMs);
     }
   }

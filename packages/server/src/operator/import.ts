@@ -17,8 +17,7 @@ import { emailKeyOf } from '../platform/values/email-key.ts';
 import { duplicateMember } from '../platform/values/json.ts';
 import { linesOf } from '../platform/values/lines.ts';
 import { importPasskey } from '../sign-in/passkeys/passkeys.ts';
-import type { Run } from './commands.ts';
-import { write } from './output.ts';
+import type { CommandContext, Run } from './commands.ts';
 
 const maxLineBytes = 64 * 1024;
 const maxOrganizations = 100;
@@ -115,10 +114,11 @@ export function importCommand(users: Command, run: Run): void {
 }
 
 async function importFile(
-  ctx: Context,
+  ctx: CommandContext,
   file: string,
   { dryRun = false }: { dryRun?: boolean },
 ): Promise<string> {
+  const { write } = ctx.output;
   const counts = { created: 0, completed: 0, unchanged: 0, refused: 0 };
   const earlier = dryRun ? new EarlierLines() : undefined;
   let number = 0;

@@ -3,6 +3,7 @@
 import { dirname } from 'node:path';
 import { type Config, sqliteFileOf, storeNameOf } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
+import type { Environment } from '../platform/config/environment.ts';
 import { keyFilePath, lacksKeys, readKeys, readLogKeys } from '../platform/config/server-keys.ts';
 import type { Context } from '../platform/context.ts';
 import { openDatabase, openExistingDatabase } from '../platform/database/database.ts';
@@ -15,6 +16,7 @@ import type { Log } from '../platform/telemetry/log.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { systemTimers } from '../platform/timers.ts';
 import { findMissingSealKey } from '../security-log/events/auditing.ts';
+import type { CommandIo } from './commands.ts';
 
 type Keys = Pick<Context, 'keys' | 'logKeys'>;
 
@@ -31,23 +33,23 @@ const operatorStatementTimeoutMs = 10 * 60_000;
  * that had others. Holds the lock of a SQLite file; on PostgreSQL commands notice by a connection that this process serves.
  * @throws {ConfigError}
  */
-export async function openForService(config: Config, log: Log): Promise<Store> {
-  const existing = lacksKeys(config) ? undefined : loadKeys(config);
+export async function openForService(config: Config, log: Log, io: CommandIo): Promise<Store> {
+  const existing = lacksKeys(config, io.env) ? undefined : loadKeys(config, io.env);
   claimFile(config);
-  const db = await openMigrated(config, log);
+  const db = await openMigrated(config, log, io);
   showServing(db);
-  return withKeys(config, db, existing);
+  return withKeys(config, io, db, existing);
 }
 
 /**
  * For `migrate`: creates the database or brings it up to date. On SQLite the key file belongs to it.
  * @throws {ConfigError}
  */
-export async function migrateStore(config: Config, log: Log): Promise<void> {
+export async function migrateStore(config: Config, log: Log, io: CommandIo): Promise<void> {
   const isSqlite = sqliteFileOf(config) !== undefined;
-  const existing = isSqlite && !lacksKeys(config) ? loadKeys(config) : undefined;
-  const db = await openMigrated(config, log);
-  if (isSqlite) await withKeys(config, db, existing);
+  const existing = isSqlite && !lacksKeys(config, io.env) ? loadKeys(config, io.env) : undefined;
+  const db = await openMigrated(config, log, io);
+  if (isSqlite) await withKeys(config, io, db, existing);
   await db.close();
 }
 
@@ -59,6 +61,7 @@ export async function migrateStore(config: Config, log: Log): Promise<void> {
 export async function openForCommand(
   config: Config,
   log: Log,
+  { env }: CommandIo,
   { finishesRestore = false } = {},
 ): Promise<Store> {
   const options = { ...optionsOf(config, log), statementTimeoutMs: operatorStatementTimeoutMs };
@@ -66,7 +69,7 @@ export async function openForCommand(
     throw unopened(config, error);
   });
   try {
-    const keys = loadKeys(config);
+    const keys = loadKeys(config, env);
     if (!finishesRestore) await requireUsable(config, db.read, keys);
     return { db, keys };
   } catch (error) {
@@ -76,15 +79,20 @@ export async function openForCommand(
 }
 
 /** @throws {ConfigError} when there are no keys or they are not valid */
-export function loadKeys(config: Config, { create = false }: { create?: boolean } = {}): Keys {
-  const keys = readKeys(config, { create });
-  return { keys, logKeys: readLogKeys(keys) };
+export function loadKeys(config: Config, env: Environment, { create = false } = {}): Keys {
+  const keys = readKeys(config, { create, env });
+  return { keys, logKeys: readLogKeys(keys, env) };
 }
 
-async function withKeys(config: Config, db: Database, existing: Keys | undefined): Promise<Store> {
+async function withKeys(
+  config: Config,
+  { env }: CommandIo,
+  db: Database,
+  existing: Keys | undefined,
+): Promise<Store> {
   try {
     await requireUsable(config, db.read, existing);
-    return { db, keys: existing ?? loadKeys(config, { create: true }) };
+    return { db, keys: existing ?? loadKeys(config, env, { create: true }) };
   } catch (error) {
     await db.close();
     throw error;
@@ -92,14 +100,14 @@ async function withKeys(config: Config, db: Database, existing: Keys | undefined
 }
 
 /** Waits for a database that is out of reach, for example because it is starting as well, and says once why. */
-const openMigrated = (config: Config, log: Log): Promise<Database> =>
+const openMigrated = (config: Config, log: Log, { output }: CommandIo): Promise<Database> =>
   whenReachable(
     systemTimers,
     () => openDatabase(config.databaseUrl, optionsOf(config, log)),
     isOutOfReach,
     (error) =>
-      process.stderr.write(
-        `latchkey-server: The database cannot be reached yet: ${reasonOf(error)}. Trying for ${reachDeadlineMs / 1000} s.\n`,
+      output.say(
+        `latchkey-server: The database cannot be reached yet: ${reasonOf(error)}. Trying for ${reachDeadlineMs / 1000} s.`,
       ),
   ).catch((error: Error) => {
     throw unopened(config, error);

@@ -12,9 +12,8 @@ import {
   removeMember,
   setMember,
 } from '../identity/organizations/organizations.ts';
-import type { Context } from '../platform/context.ts';
-import { allPages, printsList, type Run } from './commands.ts';
-import { shortTime, type Table, write, writeList } from './output.ts';
+import { allPages, type CommandContext, printsList, type Run } from './commands.ts';
+import { shortTime, type Table } from './output.ts';
 
 const byOperator = { by: 'operator' } as const;
 
@@ -108,7 +107,7 @@ const memberTable: Table<MemberWithEmail> = {
 };
 
 async function show(
-  ctx: Context,
+  ctx: CommandContext,
   { slug, json }: { readonly slug: string; readonly json?: true },
 ): Promise<string | undefined> {
   const organization = await findOrganization(ctx, slug);
@@ -116,6 +115,6 @@ async function show(
   if (json) return terminalJson({ ...organization, members: await Array.fromAsync(members) }, 2);
   const { id, name, personal, created_at } = organization;
   const kind = personal ? 'personal organization' : 'organization';
-  await write(`${name}: ${kind} ${slug} (${id}), created ${shortTime(created_at)} UTC\n`);
-  return writeList(members, memberTable);
+  await ctx.output.write(`${name}: ${kind} ${slug} (${id}), created ${shortTime(created_at)} UTC\n`);
+  return ctx.output.writeList(members, memberTable);
 }

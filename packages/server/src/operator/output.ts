@@ -8,56 +8,67 @@ import { chunksOf } from '../platform/values/lines.ts';
 /** The columns of a table fit this many rows. Longer cells further down widen the rest of the table. */
 const rowsPerPart = 200;
 
-/**
- * Resolves when standard output can take more, with false if its reader has closed the pipe, as `head` does.
- * @throws {ConfigError} when it cannot be written
- */
-export const write = (text: string): Promise<boolean> => writeChunk(`${text}\n`);
+/** The part of a standard stream that is used. */
+export interface TextStream {
+  readonly fd?: number;
+  write(text: string, done?: (error?: Error | null) => void): unknown;
+}
 
-const writeChunk = (chunk: string): Promise<boolean> =>
-  new Promise((resolve, reject) => {
-    // The callback gets the same error.
-    if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined);
-    process.stdout.write(chunk, (error) => {
-      if (!error) resolve(true);
-      else if ('code' in error && error.code === 'EPIPE') resolve(false);
-      else reject(new ConfigError(`Standard output cannot be written: ${error.message}.`));
+export type Output = ReturnType<typeof createOutput>;
+
+export function createOutput(stdout: TextStream, stderr: TextStream) {
+  const writeChunk = (chunk: string): Promise<boolean> =>
+    new Promise((resolve, reject) => {
+      stdout.write(chunk, (error) => {
+        if (!error) resolve(true);
+        else if ('code' in error && error.code === 'EPIPE') resolve(false);
+        else reject(new ConfigError(`Standard output cannot be written: ${error.message}.`));
+      });
     });
-  });
-
-/**
- * Writes a secret that is shown only once. Call it before the transaction that makes the secret valid commits: a secret that cannot be written must not exist.
- * @throws {ConfigError} if it cannot be written, or nobody would read it
- */
-export async function writeSecret(text: string): Promise<void> {
-  if (isDiscarded()) throw unwritten('it is closed or /dev/null, so the secret would be lost');
-  const isWritten = await write(text).catch((error: Error) => {
-    throw new ConfigError(`${error.message} Nothing was changed.`);
-  });
-  if (!isWritten) throw unwritten('its reader has ended');
+  /**
+   * Resolves when standard output can take more, with false if its reader has closed the pipe, as `head` does.
+   * @throws {ConfigError} when it cannot be written
+   */
+  const write = (text: string): Promise<boolean> => writeChunk(`${text}\n`);
+  return {
+    write,
+    /**
+     * Writes a secret that is shown only once. Call it before the transaction that makes the secret valid commits: a secret that cannot be written must not exist.
+     * @throws {ConfigError} if it cannot be written, or nobody would read it
+     */
+    async writeSecret(text: string): Promise<void> {
+      if (isDiscarded(stdout)) throw unwritten('it is closed or /dev/null, so the secret would be lost');
+      const isWritten = await write(text).catch((error: Error) => {
+        throw new ConfigError(`${error.message} Nothing was changed.`);
+      });
+      if (!isWritten) throw unwritten('its reader has ended');
+    },
+    /** Prints a list as a table or, with `json`, as JSON lines. */
+    async writeList<Entry>(
+      entries: AsyncIterable<Entry> | Iterable<Entry>,
+      table: Table<Entry>,
+      { json }: { readonly json?: true } = {},
+    ): Promise<undefined> {
+      const lines = json ? jsonLines(entries) : tableLines(entries, table);
+      for await (const chunk of chunksOf(lines)) if (!(await writeChunk(chunk))) return;
+    },
+    /** Writes a line to standard error. */
+    say: (text: string): undefined => void stderr.write(`${text}\n`),
+  };
 }
 
 const unwritten = (reason: string): ConfigError =>
   new ConfigError(`Standard output cannot be written: ${reason}. Nothing was changed.`);
 
 /** A standard output that was closed is /dev/null in this process. */
-const isDiscarded = (): boolean => fstatSync(process.stdout.fd).rdev === statSync('/dev/null').rdev;
+const isDiscarded = ({ fd }: TextStream): boolean =>
+  fd !== undefined && fstatSync(fd).rdev === statSync('/dev/null').rdev;
 
 export interface Table<Entry> {
   readonly heading: readonly string[];
   readonly cells: (entry: Entry) => readonly string[];
   /** What people read instead of an empty table. */
   readonly empty: string;
-}
-
-/** Prints a list as a table or, with `json`, as JSON lines. */
-export async function writeList<Entry>(
-  entries: AsyncIterable<Entry> | Iterable<Entry>,
-  table: Table<Entry>,
-  { json }: { readonly json?: true } = {},
-): Promise<undefined> {
-  const lines = json ? jsonLines(entries) : tableLines(entries, table);
-  for await (const chunk of chunksOf(lines)) if (!(await writeChunk(chunk))) return;
 }
 
 async function* jsonLines(entries: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {

@@ -12,8 +12,14 @@ import { userCommands } from './users.ts';
 
 /** All commands of `latchkey-server`. The man page and the shell completions are generated from them. */
 export function createProgram(runners: Runners): Command {
-  const { readEnvFile, runOnStore, print } = runners;
+  const { readEnvFile, runOnStore, output } = runners;
   const program = new Command('latchkey-server')
+    // Subcommands copy these settings when they are added.
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void output.write(text.trimEnd()).catch(() => undefined),
+      writeErr: (text) => output.say(text.trimEnd()),
+    })
     .description(
       'Runs the Latchkey service and manages it. Settings come from the environment and from .env.',
     )
@@ -35,8 +41,8 @@ export function createProgram(runners: Runners): Command {
   organizationCommands(program, runOnStore);
   outboxCommand(program, runOnStore);
   eventCommands(program, runOnStore);
-  doctorCommand(program, print);
-  healthCommand(program);
+  doctorCommand(program, runners);
+  healthCommand(program, runners);
   serviceCommands(program, runOnStore);
   keyCommands(program, runOnStore);
   return program;

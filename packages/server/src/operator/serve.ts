@@ -1,12 +1,12 @@
 import type { Server } from 'bun';
 import { createApp, startUpkeep, templates } from '../app.ts';
 import type { Config } from '../platform/config/config.ts';
-import type { Context } from '../platform/context.ts';
 import type { App, Lifecycle } from '../platform/http/server.ts';
 import { mailboxTransport, smtpTransport, type Transport } from '../platform/mail/transport.ts';
 import { MailWorker } from '../platform/mail/worker.ts';
 import { observeProcess } from '../platform/telemetry/metrics.ts';
 import { announce } from './announcement.ts';
+import type { CommandContext } from './commands.ts';
 import { listen } from './listener.ts';
 import { nextSignal } from './stop-signal.ts';
 
@@ -21,10 +21,7 @@ const closeGraceMs = 500;
  * Runs the service until SIGTERM or SIGINT. Resolves when the requests in flight are answered and stored; new ones get a 503 until
  * then. `atPort` completes the settings with the port, which the system chooses where `PORT` is 0.
  */
-export async function serve(
-  base: Omit<Context, 'wakeMailWorker' | 'stopping'>,
-  atPort: (port: number) => Config,
-): Promise<void> {
+export async function serve(base: CommandContext, atPort: (port: number) => Config): Promise<void> {
   const { log } = base;
   let app: App;
   let mailWorker: MailWorker | undefined;
@@ -37,7 +34,7 @@ export async function serve(
     app.fetch(withAbsoluteUrl(request, config), connection),
   );
   const config = atPort(server.port ?? base.config.port);
-  const ctx: Context = {
+  const ctx: CommandContext = {
     ...base,
     config,
     wakeMailWorker: () => mailWorker?.wake(),

@@ -18,8 +18,8 @@ import {
   listSigningKeys,
   rotateSigningKey,
 } from '../trust/signing-keys/signing-keys.ts';
-import { counted, printsList, type Run, withArgument } from './commands.ts';
-import { shortTime, type Table, timeOf, writeSecret } from './output.ts';
+import { type CommandContext, counted, printsList, type Run, withArgument } from './commands.ts';
+import { shortTime, type Table, timeOf } from './output.ts';
 
 const restart = 'A running service does not notice: restart every node';
 
@@ -57,8 +57,8 @@ export function keyCommands(program: Command, run: Run): void {
       run(async (ctx, { atOnce = false }: { atOnce?: boolean }) => {
         const signsFrom = await rotateSigningKey(ctx, { atOnce });
         if (atOnce) {
-          process.stderr.write(
-            `Waiting ${(3 * everyNodeFollowsMs) / 1000} s until all nodes publish only the new key.\n`,
+          ctx.output.say(
+            `Waiting ${(3 * everyNodeFollowsMs) / 1000} s until all nodes publish only the new key.`,
           );
           await ctx.timers.sleep(2 * everyNodeFollowsMs);
           await deleteReplacedKeys(ctx);
@@ -107,9 +107,9 @@ const listed = (
   last_sealed_at: timeOf(times.lastSealed),
 });
 
-async function* allKeys(ctx: Context) {
+async function* allKeys(ctx: CommandContext) {
   const seals = await lastSeals(ctx);
-  const retired = readRetiredKeyList();
+  const retired = readRetiredKeyList(ctx.env);
   const serverKey = (id: string, state: 'signing' | 'next' | 'accepted' | 'retired') =>
     listed(id, 'server key', 'HMAC-SHA-256', state, { lastSealed: seals.get(id) });
   for (const key of ctx.keys.all) {
@@ -121,8 +121,6 @@ async function* allKeys(ctx: Context) {
     yield listed(kid, 'signing key', algorithm, state, { signsFrom });
 }
 
-const say = (text: string): undefined => void process.stderr.write(`${text}\n`);
-
 /**
  * Changes the ring in the key file, under the write lock of its database, which ends with the process: of two commands at
  * once, one sees what the other did. A ring in `LATCHKEY_KEYS` is not changed: the value to set is printed. What is printed are
@@ -130,40 +128,42 @@ const say = (text: string): undefined => void process.stderr.write(`${text}\n`);
  * @param more further settings to set
  */
 async function changeRing<Changed extends { readonly list: string }>(
-  ctx: Context,
+  ctx: CommandContext,
   change: (list: string) => Changed,
   more: (changed: Changed) => readonly string[] = () => [],
 ): Promise<Changed> {
-  if (hasConfiguredKeys()) {
-    const changed = change(readKeyList(ctx.config));
+  const { config, env, output } = ctx;
+  const writeSettings = async (settings: readonly string[]): Promise<void> => {
+    if (settings.length > 0) await output.writeSecret(settings.join('\n'));
+  };
+  if (hasConfiguredKeys(env)) {
+    const changed = change(readKeyList(config, env));
     await writeSettings([`LATCHKEY_KEYS=${changed.list}`, ...more(changed)]);
-    say(
+    output.say(
       'LATCHKEY_KEYS is set, so nothing was changed. Set it to the value on standard output, on every node.',
     );
     return changed;
   }
   // SQLite, on which a transaction runs once.
   const changed = await ctx.db.transaction(async () => {
-    const ring = change(readKeyList(ctx.config));
+    const ring = change(readKeyList(config, env));
     await writeSettings(more(ring));
-    writeKeyFile(ctx.config, ring.list);
+    writeKeyFile(config, ring.list);
     return ring;
   });
-  say(`Changed the key file ${keyFilePath(ctx.config)}.`);
+  output.say(`Changed the key file ${keyFilePath(config)}.`);
   return changed;
 }
 
-const writeSettings = async (settings: readonly string[]): Promise<void> => {
-  if (settings.length > 0) await writeSecret(settings.join('\n'));
-};
-
-async function add(ctx: Context): Promise<undefined> {
+async function add(ctx: CommandContext): Promise<undefined> {
+  const { say } = ctx.output;
   const { id } = await changeRing(ctx, withNewKey);
   say(`The new server key ${id} verifies and does not sign yet.`);
   say(`${restart}, then run: latchkey-server keys promote ${id}`);
 }
 
-async function promote(ctx: Context, id: string): Promise<undefined> {
+async function promote(ctx: CommandContext, id: string): Promise<undefined> {
+  const { say } = ctx.output;
   if (keyIdOf(ctx.keys.signing) === id)
     return say(`The server key ${id} already signs. Nothing was changed.`);
   await changeRing(ctx, (list) => {
@@ -176,9 +176,10 @@ async function promote(ctx: Context, id: string): Promise<undefined> {
   say(`${restart}.`);
 }
 
-async function retire(ctx: Context, id: string): Promise<undefined> {
+async function retire(ctx: CommandContext, id: string): Promise<undefined> {
+  const { say } = ctx.output;
   const warnings = ctx.keys.all.some((key) => keyIdOf(key) === id) ? await dependents(ctx, id) : [];
-  const others = readRetiredKeyList();
+  const others = readRetiredKeyList(ctx.env);
   await changeRing(
     ctx,
     (list) => {

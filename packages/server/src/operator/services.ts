@@ -14,8 +14,8 @@ import {
   setService,
 } from '../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../sessions/ending.ts';
-import { printsList, type Run, withArgument } from './commands.ts';
-import { shortTime, type Table, timeOf, write, writeSecret } from './output.ts';
+import { type CommandContext, printsList, type Run, withArgument } from './commands.ts';
+import { shortTime, type Table, timeOf } from './output.ts';
 
 /** `services create`, `set`, `list`, `rotate`, `retire` and `revoke`. */
 export function serviceCommands(program: Command, run: Run): void {
@@ -120,7 +120,7 @@ function addRegistrationCommands(services: Command, run: Run): void {
         const registration = { ...emptyRegistration, ...namedBy(options) };
         const others = namesakes.map(({ id }) => ` ${id} has the same name.`).join('');
         await createService(ctx, name, registration, (created) =>
-          showKey(`Created the service ${name}.${others}`, created),
+          showKey(ctx, `Created the service ${name}.${others}`, created),
         );
         return undefined;
       }),
@@ -146,10 +146,14 @@ function addRegistrationCommands(services: Command, run: Run): void {
     });
 }
 
-const showKey = async (sentence: string, { id, secret }: CreatedService): Promise<void> => {
+const showKey = async (
+  { output }: CommandContext,
+  sentence: string,
+  { id, secret }: CreatedService,
+): Promise<void> => {
   if (secret !== undefined)
-    await writeSecret(`${sentence} Save its key now: it is not shown again.\n${id}:${secret}`);
-  else await write(`${sentence} It is public: it has an id and no key.\n${id}`);
+    await output.writeSecret(`${sentence} Save its key now: it is not shown again.\n${id}:${secret}`);
+  else await output.write(`${sentence} It is public: it has an id and no key.\n${id}`);
 };
 
 const entryOf = ({ createdAt, lastUsedAt, revokedAt, scopes, ...service }: ListedService) => ({
@@ -201,7 +205,7 @@ function addServiceKeyCommands(services: Command, run: Run): void {
     'rotate',
     'add a second secret, which works beside the first; the last line is id:secret and is shown only once',
     async (ctx, id) => {
-      await rotateServiceKey(ctx, id, (rotated) => showKey(`Added a secret to ${id}.`, rotated));
+      await rotateServiceKey(ctx, id, (rotated) => showKey(ctx, `Added a secret to ${id}.`, rotated));
       return undefined;
     },
   );

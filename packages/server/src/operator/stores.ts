@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { endAllSessions, revokeAllSessions } from '../identity/account/account.ts';
 import { type Config, sqliteFileOf, storeNameOf } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
-import { processEnvironment } from '../platform/config/environment.ts';
 import { hasConfiguredKeys, keyFilePath } from '../platform/config/server-keys.ts';
 import type { Context } from '../platform/context.ts';
 import { backUpSqlite } from '../platform/database/backup.ts';
@@ -17,7 +16,7 @@ import { accounts } from '../security-log/events/reading.ts';
 import { restartFeeds } from '../services/service-keys/service-keys.ts';
 import { hasSessions } from '../sessions/sessions.ts';
 import { readConfig } from '../settings.ts';
-import { counted, type Runners } from './commands.ts';
+import { type CommandContext, type CommandIo, counted, type Runners } from './commands.ts';
 import { claimFile, missingKeyText } from './open-store.ts';
 
 /** `backup`, `finish-restore` and `copy`. */
@@ -75,7 +74,7 @@ interface RestoreOptions {
  * in one transaction.
  */
 async function finishRestore(
-  ctx: Context,
+  ctx: CommandContext,
   { keepSessions = false, anyKeys = false }: RestoreOptions,
 ): Promise<string> {
   const { config } = ctx;
@@ -113,31 +112,31 @@ async function endAll(ctx: Context): Promise<void> {
   }
 }
 
-async function copy({ config }: Context, { to }: { to: string }): Promise<string> {
-  const target = targetOf(to);
+async function copy({ config, env }: CommandContext, { to }: { to: string }): Promise<string> {
+  const target = targetOf(env, to);
   claimFile(config);
   const counts = await copyStore(config.databaseDirectUrl ?? config.databaseUrl, target.databaseUrl).catch(
     refuse('Nothing was copied'),
   );
   return [
     `Copied ${counted(counts['users'] ?? 0, 'account')} and everything else to ${storeNameOf(target)}.`,
-    `Set DATABASE_URL to it, and ${keysFor(target, config)}. No token is good under other keys.`,
+    `Set DATABASE_URL to it, and ${keysFor(env, target, config)}. No token is good under other keys.`,
     'Do not start the service on the former database again: tokens would be used twice.',
   ].join('\n');
 }
 
 /** The settings of a service on the copy. @throws {ConfigError} if the URL is not one of a database */
-function targetOf(to: string): Config {
+function targetOf(env: CommandIo['env'], to: string): Config {
   try {
-    return readConfig({ ...processEnvironment, DATABASE_URL: to });
+    return readConfig({ ...env, DATABASE_URL: to });
   } catch (error) {
     throw new ConfigError((error as ConfigError).message.replace('DATABASE_URL', '--to'));
   }
 }
 
 /** How the service on the copy gets the keys of the original. */
-function keysFor(target: Config, source: Config): string {
-  if (hasConfiguredKeys()) return 'keep LATCHKEY_KEYS';
+function keysFor(env: CommandIo['env'], target: Config, source: Config): string {
+  if (hasConfiguredKeys(env)) return 'keep LATCHKEY_KEYS';
   return sqliteFileOf(target) === undefined
     ? `LATCHKEY_KEYS to the content of ${keyFilePath(source)}`
     : `copy ${keyFilePath(source)} to ${keyFilePath(target)}`;

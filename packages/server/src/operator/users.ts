@@ -19,9 +19,9 @@ import { accounts, listEvents } from '../security-log/events/reading.ts';
 import { issueSignInLink } from '../sign-in/magic-links/issuing.ts';
 import { listUserEmails, listUserSessions, reportOnAddress } from '../whole-account/operators/operators.ts';
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
-import { allPages, counted, printsList, type Run, withArgument } from './commands.ts';
+import { allPages, type CommandContext, counted, printsList, type Run, withArgument } from './commands.ts';
 import { importCommand } from './import.ts';
-import { shortTime, type Table, write, writeList, writeSecret } from './output.ts';
+import { shortTime, type Table } from './output.ts';
 
 /** `users list`, `show`, `sessions`, `disable`, `enable`, `sign-out`, `delete`, `export` and `import`. */
 export function userCommands(program: Command, run: Run): void {
@@ -86,7 +86,7 @@ export function userCommands(program: Command, run: Run): void {
     .option('--create', 'create the account if the address has none, also where sign-up is closed')
     .action(
       run(async (ctx, address: string, { create = false }: { create?: boolean }) => {
-        await issueSignInLink(ctx, { email: requireAddress(address), create }, writeSecret);
+        await issueSignInLink(ctx, { email: requireAddress(address), create }, ctx.output.writeSecret);
         return undefined;
       }),
     );
@@ -104,7 +104,12 @@ function requireAddress(text: string): string {
  * Prints what support needs about an address: its account, and what was emailed to it.
  * @throws {AuthError} `not_found`, after printing, for an address without an account
  */
-async function show(ctx: Context, address: string, { json }: { json?: true }): Promise<string | undefined> {
+async function show(
+  ctx: CommandContext,
+  address: string,
+  { json }: { json?: true },
+): Promise<string | undefined> {
+  const { write, writeList } = ctx.output;
   const { user, sign_up_allowed, ...report } = await reportOnAddress(ctx, address);
   const { emails, passkeys, keys, organizations } = report;
   const userId = user?.id;

@@ -14,7 +14,7 @@ import type { ClientInfo } from './values/client-info.ts';
 /** Milliseconds since 1970. */
 export type Clock = () => number;
 
-/** Everything that a use case depends on besides its arguments. Built once in `main.ts` and passed explicitly. */
+/** Everything that a use case depends on besides its arguments. Built once, in `operator/run.ts`, and passed explicitly. */
 export interface Context {
   readonly config: Config;
   readonly db: Database;

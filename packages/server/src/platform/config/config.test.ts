@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from 'bun';
-import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { runOperator, runOperatorProcess, temporaryDirectory } from '../../../../../tests/support/service.ts';
 import { settingsWarnings } from '../../operator/announcement.ts';
 import { rateLimitNames, readConfig, unknownSettings } from '../../settings.ts';
 import { generateKey, parseKeyRing } from '../crypto/key-ring.ts';
@@ -360,7 +360,7 @@ describe('keys', () => {
     const importOf = (name: string, file: string) =>
       `import { ${name} } from ${JSON.stringify(join(import.meta.dir, file))};`;
     const program = `${importOf('readConfig', '../../settings.ts')} ${importOf('readKeys', 'server-keys.ts')}
-      process.stdout.write(readKeys(readConfig(), { create: true }).signing.id.toString('hex'));`;
+      process.stdout.write(readKeys(readConfig(process.env), { create: true, env: process.env }).signing.id.toString('hex'));`;
     const started = Array.from({ length: 6 }, () =>
       spawn([process.execPath, '-e', program], { env: { PATH: '', ...env }, cwd: directory, stdout: 'pipe' }),
     );
@@ -456,7 +456,7 @@ test.each([
 
 test('a port in use stops the start with one line that names PORT', async () => {
   const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
-  const { code, stderr } = await runOperator({ PORT: String(taken.port) }, 'serve');
+  const { code, stderr } = await runOperatorProcess({ PORT: String(taken.port) }, 'serve');
   taken.stop(true);
   expect(code).toBe(1);
   expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(/^latchkey-server: PORT .+\.$/)]);

@@ -23,10 +23,10 @@ import {
 } from '../crypto/key-ring.ts';
 import { type Config, sqliteFileOf } from './config.ts';
 import { ConfigError } from './config-error.ts';
-import { type Environment, processEnvironment } from './environment.ts';
+import type { Environment } from './environment.ts';
 
 /** Whether `LATCHKEY_KEYS` is set. Otherwise the keys are in a file. */
-export const hasConfiguredKeys = (): boolean => !!processEnvironment['LATCHKEY_KEYS']?.trim();
+export const hasConfiguredKeys = (env: Environment): boolean => !!env['LATCHKEY_KEYS']?.trim();
 
 /** The key file of a service on SQLite that does not set `LATCHKEY_KEYS`: next to the database. */
 export function keyFilePath(config: Config): string {
@@ -37,10 +37,10 @@ export function keyFilePath(config: Config): string {
  * Whether there are no keys yet, as before the first start on SQLite. With PostgreSQL they must be set.
  * @throws {ConfigError} when retired keys are not valid, which must leave no new files behind
  */
-export function lacksKeys(config: Config): boolean {
-  if (hasConfiguredKeys() || sqliteFileOf(config) === undefined || existsSync(keyFilePath(config)))
+export function lacksKeys(config: Config, env: Environment): boolean {
+  if (hasConfiguredKeys(env) || sqliteFileOf(config) === undefined || existsSync(keyFilePath(config)))
     return false;
-  const retired = readRetiredKeyList();
+  const retired = readRetiredKeyList(env);
   if (retired) checkedKeys('LATCHKEY_RETIRED_KEYS', () => parseKeyRing(retired));
   return true;
 }
@@ -50,10 +50,7 @@ export function lacksKeys(config: Config): boolean {
  * mode 0600, as on the first start.
  * @throws {ConfigError} when there are no keys or they are not valid
  */
-export function readKeys(
-  config: Config,
-  { create, env = processEnvironment }: { create: boolean; env?: Environment },
-): KeyRing {
+export function readKeys(config: Config, { create, env }: { create: boolean; env: Environment }): KeyRing {
   const list = env['LATCHKEY_KEYS']?.trim();
   if (list) return checkedKeys('LATCHKEY_KEYS', () => parseKeyRing(list));
   if (sqliteFileOf(config) !== undefined) return readKeyFile(keyFilePath(config), create);
@@ -66,7 +63,7 @@ export function readKeys(
  * The keys that verify the security log: the ring, and the keys in `LATCHKEY_RETIRED_KEYS`, which verify nothing else.
  * @throws {ConfigError} when a retired key is not valid
  */
-export function readLogKeys(ring: KeyRing, env: Environment = processEnvironment): LogKeys {
+export function readLogKeys(ring: KeyRing, env: Environment): LogKeys {
   const retired = readRetiredKeyList(env);
   return retired ? checkedKeys('LATCHKEY_RETIRED_KEYS', () => withRetiredKeys(ring, retired)) : ring;
 }
@@ -105,14 +102,13 @@ function createKeyFile(path: string): void {
  * The key ring as text, a secret: the value of `LATCHKEY_KEYS`, or on SQLite the content of the key file.
  * @throws {ConfigError} when there are no keys or they are not valid
  */
-export function readKeyList(config: Config): string {
-  readKeys(config, { create: false });
-  return processEnvironment['LATCHKEY_KEYS']?.trim() || readFileSync(keyFilePath(config), 'utf8').trim();
+export function readKeyList(config: Config, env: Environment): string {
+  readKeys(config, { create: false, env });
+  return env['LATCHKEY_KEYS']?.trim() || readFileSync(keyFilePath(config), 'utf8').trim();
 }
 
 /** The keys that verify only the security log, as text: a secret. Empty without any. */
-export const readRetiredKeyList = (env: Environment = processEnvironment): string =>
-  env['LATCHKEY_RETIRED_KEYS']?.trim() ?? '';
+export const readRetiredKeyList = (env: Environment): string => env['LATCHKEY_RETIRED_KEYS']?.trim() ?? '';
 
 /**
  * Replaces the content of the key file atomically: readers find the old ring or the new one, even after a crash. The caller holds a

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import postgres from 'postgres';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
-import { runOperator, temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { runOperator, runOperatorProcess, temporaryDirectory } from '../../../../../tests/support/service.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { generateKey } from '../crypto/key-ring.ts';
 import { openDatabase } from './database.ts';
@@ -31,7 +31,7 @@ onBothDatabases('migrations', (open, dialect) => {
         ? `sqlite:${temporaryDirectory()}/latchkey.db`
         : await (await startPostgres()).createDatabase();
     const env = { DATABASE_URL: url, LATCHKEY_KEYS: generateKey() };
-    const results = await Promise.all(Array.from({ length: 4 }, () => runOperator(env, 'migrate')));
+    const results = await Promise.all(Array.from({ length: 4 }, () => runOperatorProcess(env, 'migrate')));
     expect(results.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
       results.map(() => ({ code: 0, stderr: '' })),
     );
