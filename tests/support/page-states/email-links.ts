@@ -68,8 +68,8 @@ export const emailLinkStates = (url: string): PageState[] => [
         token,
         json: { name: 'build', scope: 'profile', expires_in: 86_400 },
       });
-      await page.goto(await linkTo(url, email, 'A key was created'));
-      await page.locator('#about').getByText('A key was created for your Latchkey account').waitFor();
+      await page.goto(await linkTo(url, email, 'An API key was created'));
+      await page.locator('#about').getByText('An API key was created for your Latchkey account').waitFor();
     },
   },
   {

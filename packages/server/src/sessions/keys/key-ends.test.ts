@@ -10,7 +10,7 @@ import { announceKeyEnds } from './key-ends.ts';
 
 const ada = 'ada@example.com';
 const day = 86_400;
-const subject = 'A key of your Latchkey account is about to expire';
+const subject = 'An API key of your Latchkey account is about to expire';
 
 onBothDatabases('the end of a key', (open, dialect) => {
   const announcements = async (app: TestApp) => {
@@ -30,7 +30,7 @@ onBothDatabases('the end of a key', (open, dialect) => {
     const [mail, ...more] = await announcements(app);
     expect(more).toEqual([]);
     expect(mail?.to).toBe(ada);
-    expect(mail?.text).toContain('Key: "Nightly"\nExpires: 20 Dec 2026, 12:34 UTC');
+    expect(mail?.text).toContain('API key: "Nightly"\nExpires: 20 Dec 2026, 12:34 UTC');
     expect(`${mail?.text}${mail?.html}`).not.toMatch(/href|http/);
     app.pass(3 * day);
     expect(await announcements(app)).toHaveLength(1);
@@ -47,7 +47,7 @@ onBothDatabases('the end of a key', (open, dialect) => {
     expect(await announcements(app)).toEqual([]);
     app.pass(11 * day);
     const mails = await announcements(app);
-    expect(mails.map(({ text }) => /^Key: "(.*)"$/m.exec(text)?.[1])).toEqual(['late']);
+    expect(mails.map(({ text }) => /^API key: "(.*)"$/m.exec(text)?.[1])).toEqual(['late']);
     await app.close();
   });
 
@@ -82,7 +82,7 @@ onBothDatabases('the end of a key', (open, dialect) => {
     const upkeep = startUpkeep(app.ctx);
     await app.untilWaiting(1, 300);
     app.pass(3_600);
-    const german = 'Ein Schlüssel Ihres Kontos bei Latchkey läuft bald ab';
+    const german = 'Ein API-Schlüssel Ihres Kontos bei Latchkey läuft bald ab';
     const sent = async () => (await app.mails()).filter((mail) => [subject, german].includes(mail.subject));
     await until(async () => (await sent()).length === 2, 'the announcement in both languages');
     expect((await sent()).find((mail) => mail.subject === german)?.text).toContain('„Nachts“');
@@ -108,7 +108,7 @@ onBothDatabases('the end of a key', (open, dialect) => {
     });
     const app = await openApp(dialect, { databaseUrl });
     const mails = await announcements(app);
-    expect(mails.map(({ text }) => /^Key: "(.*)"$/m.exec(text)?.[1])).toEqual(['old']);
+    expect(mails.map(({ text }) => /^API key: "(.*)"$/m.exec(text)?.[1])).toEqual(['old']);
     await app.close();
   });
 });

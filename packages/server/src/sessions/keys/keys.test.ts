@@ -288,8 +288,8 @@ onBothDatabases('keys', (open, dialect) => {
       ]);
       const mails = await keyMails(email);
       expect(mails.map(({ subject }) => subject).toSorted()).toEqual([
-        'A key of your Latchkey account was removed',
-        'A key was created for your Latchkey account',
+        'An API key of your Latchkey account was removed',
+        'An API key was created for your Latchkey account',
       ]);
       for (const { text } of mails) {
         expect(text).toContain('night build');

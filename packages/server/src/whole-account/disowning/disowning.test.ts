@@ -81,7 +81,7 @@ onBothDatabases('"this was not me"', (open) => {
       'Browser sessions ended: 2',
       'Devices signed out: 26',
       'Device: "waits"',
-      'Key removed: "build"',
+      'API key removed: "build"',
       'Runs ended: 1',
       'Open links canceled: 3',
     ])
