@@ -7,7 +7,7 @@ import type { Page, Route } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { signIn as signInAt } from '../support/people.ts';
+import { confirmed, deleteAccount, signIn as signInAt } from '../support/people.ts';
 import { runOperator } from '../support/service.ts';
 
 const signIn = (page: Page, email: string) => signInAt(page, service.url, email);
@@ -34,13 +34,25 @@ const profileOf = async (token: string) => (await request(service.url, 'GET', '/
 const rows = (page: Page) => page.locator('#events > li');
 
 test('editing the profile shows errors at their field and keeps what was typed', async () => {
-  const page = await newPage();
+  // Chromium calls it Asia/Calcutta.
+  const page = await newPage({ timezoneId: 'Asia/Kolkata' });
   await signIn(page, 'profile@example.com');
   await page.getByRole('button', { name: 'Edit profile' }).click();
   const name = page.getByLabel('Name', { exact: true });
   await name.fill('\u2060');
   await page.getByLabel('Language').selectOption('English (United States)');
-  await page.getByLabel('Time zone').selectOption('America/New York');
+  const timeZone = page.getByLabel('Time zone');
+  const [first, ...others] = await page
+    .locator('#time-zones option')
+    .evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
+  const current = Intl.supportedValuesOf('timeZone').filter((zone) => !zone.startsWith('Etc/'));
+  expect(first).toBe('Asia/Kolkata');
+  expect(others.concat(first!).sort()).toEqual(current.map((zone) => zone.replaceAll('_', ' ')).sort());
+  await timeZone.fill('Atlantis');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').getByText('Choose a time zone from the list').waitFor();
+  expect(await timeZone.evaluate((input) => input === document.activeElement)).toBe(true);
+  await timeZone.fill('new york');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText("That name can't be used").waitFor();
   expect(await name.evaluate((input) => input === document.activeElement)).toBe(true);
@@ -172,7 +184,7 @@ test('the activity list describes events newest first, loads more on request, an
   expect(texts.at(-2)).toContain('This session');
   expect(await page.locator('#more-events').count()).toBe(0);
   // New events appear at the top, and those already shown stay.
-  await page.locator('#sessions > li').filter({ hasNotText: 'This session' }).getByRole('button').click();
+  await confirmed(page.locator('#sessions'), 'End session');
   await page.getByText('Session ended.').waitFor();
   await rows(page).getByText('Session ended from another session').waitFor();
   expect(await rows(page).count()).toBe(16);
@@ -187,7 +199,7 @@ test('signing out all other sessions includes those started after the page loade
   await page.reload();
   await page.locator('#sessions > li').nth(1).waitFor();
   const later = await loginByMail(service.url, email);
-  await page.getByRole('button', { name: 'End other sessions' }).dblclick();
+  await confirmed(page, 'End other sessions');
   await page.getByText('All other sessions ended').waitFor();
   expect(await page.locator('#sessions > li').count()).toBe(1);
   expect(await page.getByRole('button', { name: 'End other sessions' }).count()).toBe(0);
@@ -233,8 +245,7 @@ test('opening the emailed link in another tab of the same browser confirms the p
   const page = await newPage();
   await signIn(page, email);
   ageSessions();
-  await page.getByRole('button', { name: 'Delete account' }).click();
-  await page.getByRole('button', { name: 'Permanently delete account' }).click();
+  await deleteAccount(page, email);
   await confirmation(page).getByRole('button', { name: 'Email me a code' }).click();
   const link = linkIn(await mailTo(service.url, email, 1));
   const tab = await page.context().newPage();
@@ -260,8 +271,7 @@ test('confirming as another user carries out nothing in their account', async ()
   await signIn(page, 'shown@example.com');
   ageSessions();
   const other = await loginByMail(service.url, 'theirs@example.com');
-  await page.getByRole('button', { name: 'Delete account' }).click();
-  await page.getByRole('button', { name: 'Permanently delete account' }).click();
+  await deleteAccount(page, 'Shown@example.com');
   await confirmation(page).getByRole('button', { name: 'Email me a code' }).click();
   const { body } = await request(service.url, 'POST', '/magic_link', {
     json: { email: 'theirs@example.com' },

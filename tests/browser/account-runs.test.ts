@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
 import { request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { signedIn, startDevice, startRun } from '../support/people.ts';
+import { confirmed, signedIn, startDevice, startRun } from '../support/people.ts';
 
 test('runs are shown below their login, and one or all of a login can be stopped', async () => {
   const page = await newPage();
@@ -29,12 +29,12 @@ test('runs are shown below their login, and one or all of a login can be stopped
   const summary = page.locator('#runs-summary');
   expect(await summary.innerText()).toBe('3 runs act as you.');
 
-  await items.filter({ hasText: 'See your email address' }).getByRole('button', { name: 'Stop' }).click();
+  await confirmed(items.filter({ hasText: 'See your email address' }), 'Stop');
   await page.getByText('Run stopped.').waitFor();
   expect(await items.count()).toBe(2);
   expect(await statuses()).toEqual([false, true, false]);
   expect(await summary.innerText()).toBe('2 runs act as you.');
-  await login.getByRole('button', { name: 'Stop all runs' }).click();
+  await confirmed(login, 'Stop all runs');
   await page.getByText('All runs stopped.').waitFor();
   expect(await items.count()).toBe(0);
   expect(await summary.count()).toBe(0);

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { signIn } from '../support/people.ts';
+import { confirmed, signIn } from '../support/people.ts';
 
 const email = 'many@example.com';
 
@@ -36,7 +36,7 @@ test('the account page shows ten sessions with the current one first, all of the
   expect(await rows.count()).toBe(14);
   expect(await rows.nth(10).locator('button:focus').count()).toBe(1);
   await page.reload();
-  await page.getByRole('button', { name: 'End other sessions' }).click();
+  await confirmed(page, 'End other sessions');
   await page.getByText('All other sessions ended.').waitFor();
   expect(await rows.count()).toBe(1);
   const { status } = await request(service.url, 'GET', '/me', { token: access_token });

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf, verifier } from '../support/authorize.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, mailTo } from '../support/http.ts';
-import { button, changesBy, headed, newAddress, phone, signedIn } from '../support/people.ts';
+import { button, changesBy, confirmed, headed, newAddress, phone, signedIn } from '../support/people.ts';
 import { authorizePath, startProgram, type TestProgram } from '../support/program.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
@@ -244,7 +244,7 @@ test('the account page names the session of a registered application as the admi
   const item = page.locator('#sessions > li', { hasText: 'Whiteboard' });
   await item.waitFor();
   expect(await item.locator('.title q').count()).toBe(0);
-  await item.getByRole('button', { name: 'End session' }).click();
+  await confirmed(item, 'End session');
   await page.locator('#sessions-done').getByText('Session ended').waitFor();
   expect(await item.count()).toBe(0);
   await page.context().close();

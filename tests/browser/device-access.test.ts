@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { apiAt, request } from '../support/http.ts';
 import { declareTickets } from '../support/keys.ts';
-import { headed, signedIn, startDevice } from '../support/people.ts';
+import { confirmed, headed, signedIn, startDevice } from '../support/people.ts';
 import { runOperator, startService, type TestService } from '../support/service.ts';
 
 const tickets = 'https://tickets.example/api';
@@ -108,7 +108,7 @@ test('a list of scopes that cannot be loaded does not keep a user from ending a 
   await page.route('**/auth/scopes', (route) => route.abort());
   await page.goto(`${service.url}/account`);
   const session = page.locator('#sessions > li').filter({ hasText: 'tickets:read' });
-  await session.getByRole('button', { name: 'End session' }).click();
+  await confirmed(session, 'End session');
   await page.getByText('Session ended.').waitFor();
   await page.context().close();
 });

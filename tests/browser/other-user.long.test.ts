@@ -7,7 +7,7 @@ import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage, untilIdle } from '../support/browser.ts';
 import { codeIn, denyDevice, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { giveSession, signIn, signInByCode } from '../support/people.ts';
+import { confirmed, deleteAccount, giveSession, signIn, signInByCode } from '../support/people.ts';
 import { runOperator } from '../support/service.ts';
 
 let people = 0;
@@ -91,9 +91,9 @@ test('no action or list on the account page reaches another user who has signed 
   await expectAndDismissDialog(page, newer);
   await press(page, 'Add a passkey');
   await expectAndDismissDialog(page, newer);
-  await page.locator('#sessions').getByRole('button', { name: 'End session' }).first().click();
+  await confirmed(page.locator('#sessions'), 'End session');
   await expectAndDismissDialog(page, newer);
-  await press(page, 'End other sessions');
+  await confirmed(page, 'End other sessions');
   await expectAndDismissDialog(page, newer);
   await press(page, 'Sign out');
   await expectAndDismissDialog(page, newer);
@@ -103,8 +103,7 @@ test('no action or list on the account page reaches another user who has signed 
   await page.keyboard.press('Escape');
   await page.locator('#more-events').click();
   await expectAndDismissDialog(page, newer);
-  await press(page, 'Delete account');
-  await press(page, 'Permanently delete account');
+  await deleteAccount(page, shown);
   await expectAndDismissDialog(page, newer);
   await page.keyboard.press('Escape');
 
@@ -165,8 +164,7 @@ test('a user who signs in between the click and the request loses nothing', asyn
     }
     await route.continue();
   });
-  await press(page, 'Delete account');
-  await press(page, 'Permanently delete account');
+  await deleteAccount(page, shown);
   await expectAndDismissDialog(page, newer);
   // The action is sent at once. Only after a refusal does the page ask who is signed in.
   expect(requests).toEqual(['DELETE /api/v1/auth/me', 'GET /api/v1/auth/me']);
@@ -191,8 +189,7 @@ test('a confirmed action is not carried out as another user who signs in after t
     const json = { error: 'insufficient_user_authentication', error_description: '.', request_id: 'r' };
     return route.fulfill({ status: 401, headers: { 'X-Request-Id': 'r' }, json });
   });
-  await press(page, 'Delete account');
-  await press(page, 'Permanently delete account');
+  await deleteAccount(page, shown);
   const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
   await dialog.getByRole('button', { name: 'Email me a code' }).click();
   const { text } = await mailTo(service.url, shown, 1);

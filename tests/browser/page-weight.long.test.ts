@@ -8,7 +8,7 @@ import { newPage, untilIdle } from '../support/browser.ts';
 import { service } from '../support/page-service.ts';
 import { signIn } from '../support/people.ts';
 
-const budgetBytes = { script: 46_000, stylesheet: 10_000 };
+const budgetBytes = { script: 47_000, stylesheet: 10_000 };
 const pages = ['login', 'magic-link', 'device', 'account', 'verify-email', 'not-me', 'docs'];
 const dashboardPages = pages.filter((name) => !name.startsWith('docs'));
 const hashedName = /^\/assets\/[a-z-]+-[0-9a-z]{8}\.(js|css)$/;

@@ -100,7 +100,7 @@ const actions: Action[] = [
   },
   {
     name: 'ending one session',
-    begin: async () => undefined,
+    begin: (page) => button(page, 'End session').dblclick(),
     button: 'End session',
     call: 'DELETE /sessions/',
     done: (page) => page.getByText('Session ended.').waitFor(),
@@ -108,7 +108,7 @@ const actions: Action[] = [
   },
   {
     name: 'ending all other sessions',
-    begin: async () => undefined,
+    begin: (page) => button(page, 'End other sessions').dblclick(),
     button: 'End other sessions',
     call: 'DELETE /sessions/',
     done: (page) => page.getByText('All other sessions ended').waitFor(),
@@ -130,7 +130,11 @@ const actions: Action[] = [
   },
   {
     name: 'deleting the account',
-    begin: (page) => button(page, 'Delete account').dblclick(),
+    begin: async (page) => {
+      await button(page, 'Delete account').dblclick();
+      const email = await page.locator('#profile-email').innerText();
+      await page.getByLabel('Enter your email address to confirm').fill(email);
+    },
     button: 'Permanently delete account',
     call: 'DELETE /me',
     done: atLogin,
@@ -225,26 +229,17 @@ test('after the session has ended, every action opens a dialog to sign in again 
   await page.context().close();
 });
 
-test('the second click of a slow double click does not sign out the session that moved under the pointer', async () => {
-  const { page } = await openAccount({}, 3);
-  await sessions(page).nth(4).waitFor();
-  await button(page, 'End session').first().click();
-  await sessions(page).nth(4).waitFor({ state: 'detached' });
+test('the second click of a double click does nothing, whatever the first one put under the pointer', async () => {
+  const { page } = await openAccount();
+  await button(page, 'End session').click();
   const changes = changesBy(page.context());
-  const [x, y] = await middleOf(page, 'End session');
-  await page.mouse.click(x, y);
-  await sessions(page).nth(3).waitFor({ state: 'detached' });
-  const under = await page.evaluate(([x, y]) => document.elementFromPoint(x, y)?.textContent, [
-    x,
-    y,
-  ] as const);
-  expect(under).toBe('End session');
+  await page.mouse.move(...(await middleOf(page, 'End session')));
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
   // Anything the second click started would finish before this.
   await button(page, 'Sign out').click();
   await atLogin(page);
-  expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toHaveLength(1);
+  expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toEqual([]);
   await page.context().close();
 });
 

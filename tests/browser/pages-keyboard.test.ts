@@ -37,13 +37,14 @@ async function typeAndEnter(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-async function openAccount(): Promise<{ page: Page; token: string }> {
+async function openAccount(): Promise<{ page: Page; email: string; token: string }> {
   const page = await newPage();
+  const email = newAddress();
   await giveAuthenticator(page);
-  const token = await signedIn(page, service.url, newAddress());
+  const token = await signedIn(page, service.url, email);
   await page.goto(`${service.url}/account`);
   await page.locator('#sessions > li').nth(1).waitFor();
-  return { page, token };
+  return { page, email, token };
 }
 
 async function deviceLogin(token: string): Promise<void> {
@@ -161,8 +162,16 @@ test('a keyboard user signs out one session, then all others, and reads the acti
   for (let count = 0; count < 3; count++) await deviceLogin(token);
   await page.reload();
   await page.locator('#sessions > li').nth(4).waitFor();
-  await press(page, 'End session', 'heading "Sessions"');
-  await press(page, 'End other sessions', 'heading "Sessions"');
+  for (const [name, question] of [
+    ['End session', 'End the session of Device? It has to sign in again.'],
+    ['End other sessions', 'End all sessions but this one? They have to sign in again.'],
+  ] as const) {
+    await press(page, name, `paragraph "${question}"`);
+    await press(page, 'Cancel', `button "${name}"`);
+    await page.keyboard.press('Enter');
+    await focusGoesTo(page, `paragraph "${question}"`);
+    await press(page, name, 'heading "Sessions"');
+  }
   const detail = page.locator('#events > li details').first();
   while (!(await detail.locator('summary').evaluate((one) => one === document.activeElement)))
     await page.keyboard.press('Tab');
@@ -217,13 +226,22 @@ test('a signed-in keyboard user continues from the sign-in page or switches acco
 });
 
 test('a keyboard user cancels deleting the account, then deletes it', async () => {
-  const { page, token } = await openAccount();
+  const { page, email, token } = await openAccount();
   await tabTo(page, 'Delete account');
   await page.keyboard.press('Enter');
   await focusGoesTo(page, 'heading "Delete account?"');
   await press(page, 'Cancel', 'button "Delete account"');
   await page.keyboard.press('Enter');
   await focusGoesTo(page, 'heading "Delete account?"');
+  const label = 'Enter your email address to confirm';
+  await tabTo(page, label);
+  await page.keyboard.type(newAddress());
+  await tabTo(page, 'Permanently delete account');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').getByText("isn't the email address of this account").waitFor();
+  await focusGoesTo(page, `textbox "${label}"`);
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type(email.toUpperCase());
   await tabTo(page, 'Permanently delete account');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login$/);

@@ -1,7 +1,7 @@
 // Helpers for page tests: signing a browser in, watching its requests, and acting as its user.
 
 import { expect } from 'bun:test';
-import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
 import { apiAt, codeIn, linkTokenIn, loginByMail, mailTo, request } from './http.ts';
 import { until } from './until.ts';
 
@@ -53,6 +53,18 @@ export const button = (page: Page, name: string) => page.getByRole('button', { n
 
 /** Clicks the button with exactly this name. */
 export const pressed = (page: Page, name: string) => button(page, name).click();
+
+/** Clicks the first button with this name, and then the one of the question that it opens. */
+export async function confirmed(within: Page | Locator, name: string): Promise<void> {
+  await within.getByRole('button', { name }).first().click();
+  await within.locator('.question').getByRole('button', { name }).click();
+}
+
+export async function deleteAccount(page: Page, email: string): Promise<void> {
+  await pressed(page, 'Delete account');
+  await page.getByLabel('Enter your email address to confirm').fill(email);
+  await pressed(page, 'Permanently delete account');
+}
 
 export const headed = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor();
 

@@ -245,11 +245,11 @@ const Gallery = () => (
         }}
       >
         <Warning>Your profile, passkeys, sessions, and activity will be permanently deleted.</Warning>
-        <div class="row actions">
-          <button type="button">Cancel</button>
+        <div class="row">
           <button type="button" class="danger">
             Permanently delete account
           </button>
+          <button type="button">Cancel</button>
         </div>
       </Dialog>
     ) : null}

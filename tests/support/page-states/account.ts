@@ -4,7 +4,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../authenticator.ts';
 import { apiAt, loginByMail } from '../http.ts';
-import { headed, pressed, signIn, signInByCode, startDevice, startRun } from '../people.ts';
+import { deleteAccount, headed, pressed, signIn, signInByCode, startDevice, startRun } from '../people.ts';
 import { longName, type PageState, rightToLeft } from './page-state.ts';
 
 const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
@@ -89,8 +89,9 @@ export const accountStates = (url: string): PageState[] => [
     open: async (page) => {
       await seeAccount(page, url, 'new@example.com');
       await pressed(page, 'Change email');
-      await pressed(page, 'Delete account');
-      await page.getByRole('dialog', { name: 'Delete account?' }).waitFor();
+      await pressed(page, 'End session');
+      await deleteAccount(page, 'somebody.else@example.com');
+      await page.getByText("That isn't the email address of this account").waitFor();
     },
   },
   {

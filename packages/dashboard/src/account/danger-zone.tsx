@@ -1,9 +1,13 @@
 import { signal } from '@preact/signals';
 import { texts } from '../texts.ts';
+import { typedAddress } from '../typed-address.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { EmailField } from '../ui/field.tsx';
 import { focusAgain } from '../ui/focus.ts';
+import { Choice } from '../ui/form.tsx';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
+import { shownProfile } from './profile.tsx';
 import { Card } from './section.tsx';
 import { signingOut, signOut } from './sign-out.ts';
 
@@ -11,6 +15,8 @@ const { danger } = texts.account;
 
 /** The id of the button whose dialog is open. */
 const asked = signal<string | undefined>(undefined);
+const address = signal('');
+const isWrong = signal(false);
 
 interface DangerProps {
   readonly id: string;
@@ -23,11 +29,19 @@ function DangerRow({ id, words, how }: DangerProps) {
   const busy = signingOut[how];
   const open = () => {
     busy.error.value = '';
+    address.value = '';
+    isWrong.value = false;
     asked.value = id;
   };
   const cancel = () => {
     asked.value = undefined;
     focusAgain(id);
+  };
+  const email = shownProfile()?.email ?? '';
+  const asksForAddress = how === 'deleted';
+  const confirm = async () => {
+    isWrong.value = asksForAddress && typedAddress(address.value).toLowerCase() !== email.toLowerCase();
+    if (!isWrong.value) await signOut(how);
   };
   return (
     <li class="danger-row">
@@ -44,19 +58,24 @@ function DangerRow({ id, words, how }: DangerProps) {
         <Dialog id={`${id}-dialog`} title={words.question} onClose={cancel}>
           <Warning>{words.warning}</Warning>
           <ErrorMessage id={`${id}-error`} text={busy.error.value} />
-          <div class="row actions">
-            <Button onClick={cancel}>{texts.common.cancel}</Button>
-            <Button id={`confirm-${id}`} class="danger" busy={busy} onClick={() => signOut(how)}>
-              {busy.label(words.confirm)}
-            </Button>
-          </div>
+          {asksForAddress ? (
+            <EmailField
+              id="deleted-email"
+              label={danger.address}
+              hint={email}
+              value={address}
+              error={isWrong.value ? danger.wrongAddress : ''}
+              autoComplete="off"
+            />
+          ) : null}
+          <Choice busy={busy} label={words.confirm} onConfirm={confirm} onCancel={cancel} />
         </Dialog>
       ) : null}
     </li>
   );
 }
 
-/** What ends every session or the account itself. Each is asked twice. */
+/** What ends every session or the account itself. Each asks again, and deleting asks for the email address. */
 export const DangerZone = () => (
   <Card id="danger" title={danger.heading} class="card danger-zone">
     <ul class="plain-list">

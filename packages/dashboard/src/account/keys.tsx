@@ -6,10 +6,9 @@ import { explain } from '../error-messages.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
-import { focusAgain } from '../ui/focus.ts';
 import { keyIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { RemoveQuestion } from '../ui/question.tsx';
+import { AskingButton } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
@@ -20,8 +19,6 @@ import { finish, Section, sectionData } from './section.tsx';
 const words = texts.account.keys;
 
 const keys = signal<readonly Key[]>([]);
-/** The id of the key whose removal has to be confirmed. */
-const removing = signal<string | undefined>(undefined);
 const busy = busyState();
 const { error } = busy;
 
@@ -48,7 +45,6 @@ const remove = (removed: Key) =>
     // A key that is already gone counts as removed.
     if (!result.ok && result.problem.code !== 'not_found') return explain(result.problem);
     keys.value = keys.value.filter(({ id }) => id !== removed.id);
-    removing.value = undefined;
     return finish('keys', fill(words.removed, { name: removed.name }));
   });
 
@@ -75,38 +71,26 @@ const Trust = ({ id, trust: { issuer, claims } }: { id: string; trust: KeyTrust 
 
 function KeyRow({ item }: { item: Key }) {
   const titleId = `key-${item.id}`;
-  const buttonId = `remove-${item.id}`;
-  const isRemoving = removing.value === item.id;
-  const ask = (isAsked: boolean) => {
-    removing.value = isAsked ? item.id : undefined;
-    if (!isAsked) focusAgain(buttonId);
-  };
+  const name = <bdi>{escapeInvisible(item.name)}</bdi>;
   return (
     <Row
       titleId={titleId}
       icon={keyIcon}
       title={
         <>
-          <bdi>{escapeInvisible(item.name)}</bdi> <OnlyService resource={item.resource} />
+          {name} <OnlyService resource={item.resource} />
         </>
       }
       action={
-        isRemoving ? null : (
-          <Button id={buttonId} busy={busy} aria-describedby={titleId} onClick={() => ask(true)}>
-            {texts.account.remove}
-          </Button>
-        )
-      }
-      below={
-        isRemoving ? (
-          <RemoveQuestion
-            words={words}
-            name={item.name}
-            busy={busy}
-            onConfirm={() => remove(item)}
-            onCancel={() => ask(false)}
-          />
-        ) : null
+        <AskingButton
+          id={`remove-${item.id}`}
+          titleId={titleId}
+          label={texts.account.remove}
+          question={fillParts(words.question, { name })}
+          confirm={words.remove}
+          busy={busy}
+          onConfirm={() => remove(item)}
+        />
       }
     >
       <p>{accessText(item.scope) || words.nothing}</p>

@@ -17,14 +17,11 @@ import { Choice, Form } from '../ui/form.tsx';
 import { IconBox } from '../ui/icon.tsx';
 import { passkeyIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
-import { RemoveQuestion } from '../ui/question.tsx';
+import { AskingButton, isAsking } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
 import { detectSignOut, runAction } from './actions.tsx';
 import { Use } from './parts.tsx';
 import { finish, focusHeading, Section, sectionData } from './section.tsx';
-
-/** The passkey whose rename form or removal confirmation is open. */
-type Open = { readonly id: string; readonly to: 'rename' | 'remove' };
 
 const words = texts.account.passkeys;
 
@@ -32,7 +29,8 @@ const passkeys = signal<readonly Passkey[]>([]);
 
 /** Whether the account has a passkey, as far as the page knows. */
 export const hasPasskeys = () => passkeys.value.length > 0;
-const open = signal<Open | undefined>(undefined);
+/** The id of the passkey whose rename form is open. */
+const renaming = signal<string | undefined>(undefined);
 const newName = signal('');
 /** Error about the new name. */
 const nameError = signal('');
@@ -108,7 +106,7 @@ const rename = ({ id }: Passkey) =>
       return undefined;
     }
     passkeys.value = passkeys.value.map((passkey) => (passkey.id === id ? renamed.value : passkey));
-    open.value = undefined;
+    renaming.value = undefined;
     return finish('passkeys', fill(words.renamed, { name: renamed.value.name }));
   });
 
@@ -118,25 +116,24 @@ const remove = (removed: Passkey) =>
     // A passkey that is already gone counts as removed.
     if (!result.ok && result.problem.code !== 'not_found') return explain(result.problem, messages);
     passkeys.value = passkeys.value.filter(({ id }) => id !== removed.id);
-    open.value = undefined;
     finish('passkeys', fill(words.removed, { name: removed.name }));
     await inTurn(() => signalAccount(api));
     return undefined;
   });
 
-function show(passkey: Passkey, to: Open['to']): void {
-  newName.value = passkey.name;
+function openRename({ id, name }: Passkey): void {
+  newName.value = name;
   nameError.value = '';
-  open.value = { id: passkey.id, to };
+  renaming.value = id;
 }
 
 /** Shows the buttons again and returns the focus to the one that was used. */
-function close({ id, to }: Open): void {
-  open.value = undefined;
-  focusAgain(`${to}-${id}`);
+function closeRename({ id }: Passkey): void {
+  renaming.value = undefined;
+  focusAgain(`rename-${id}`);
 }
 
-const RenameForm = ({ passkey, now }: { passkey: Passkey; now: Open }) => (
+const RenameForm = ({ passkey }: { passkey: Passkey }) => (
   <Form onSubmit={() => rename(passkey)}>
     <TextField
       id={`name-${passkey.id}`}
@@ -146,26 +143,41 @@ const RenameForm = ({ passkey, now }: { passkey: Passkey; now: Open }) => (
       takesFocus
       maxLength={fieldLimits.passkeyName}
     />
-    <Choice busy={busy} label={texts.account.save} onCancel={() => close(now)} />
+    <Choice busy={busy} label={texts.account.save} onCancel={() => closeRename(passkey)} />
   </Form>
 );
 
-const Actions = ({ passkey, titleId }: { passkey: Passkey; titleId: string }) => (
-  <div class="row">
-    {(['rename', 'remove'] as const).map((to) => (
+const nameOf = ({ name }: Passkey) => <bdi>{escapeInvisible(name)}</bdi>;
+
+function Actions({ passkey, titleId }: { passkey: Passkey; titleId: string }) {
+  const id = `remove-${passkey.id}`;
+  const removal = (
+    <AskingButton
+      id={id}
+      titleId={titleId}
+      label={texts.account.remove}
+      question={fillParts(words.question, { name: nameOf(passkey) })}
+      confirm={words.remove}
+      busy={busy}
+      onConfirm={() => remove(passkey)}
+    />
+  );
+  if (isAsking(id)) return removal;
+  return (
+    <div class="row">
       <Button
-        key={to}
-        id={`${to}-${passkey.id}`}
-        class={to === 'rename' ? 'plain' : ''}
+        id={`rename-${passkey.id}`}
+        class="plain"
         busy={busy}
         aria-describedby={titleId}
-        onClick={() => show(passkey, to)}
+        onClick={() => openRename(passkey)}
       >
-        {to === 'rename' ? words.rename : texts.account.remove}
+        {words.rename}
       </Button>
-    ))}
-  </div>
-);
+      {removal}
+    </div>
+  );
+}
 
 /** Where a passkey is stored, and so whether losing a device means losing it. */
 function storageOf({ device_type, backed_up }: Passkey): readonly [badge: string, text: string] {
@@ -174,24 +186,9 @@ function storageOf({ device_type, backed_up }: Passkey): readonly [badge: string
   return [words.oneDevice, words.oneDeviceText];
 }
 
-function Below({ passkey, now }: { passkey: Passkey; now: Open | undefined }) {
-  if (now === undefined) return null;
-  return now.to === 'rename' ? (
-    <RenameForm passkey={passkey} now={now} />
-  ) : (
-    <RemoveQuestion
-      words={words}
-      name={passkey.name}
-      busy={busy}
-      onConfirm={() => remove(passkey)}
-      onCancel={() => close(now)}
-    />
-  );
-}
-
 function PasskeyRow({ passkey }: { passkey: Passkey }) {
   const titleId = `passkey-${passkey.id}`;
-  const now = open.value?.id === passkey.id ? open.value : undefined;
+  const isRenaming = renaming.value === passkey.id;
   const [storage, storageText] = storageOf(passkey);
   return (
     <Row
@@ -199,11 +196,11 @@ function PasskeyRow({ passkey }: { passkey: Passkey }) {
       icon={passkeyIcon}
       title={
         <>
-          <bdi>{escapeInvisible(passkey.name)}</bdi> <span class="badge">{storage}</span>
+          {nameOf(passkey)} <span class="badge">{storage}</span>
         </>
       }
-      action={now === undefined ? <Actions passkey={passkey} titleId={titleId} /> : null}
-      below={<Below passkey={passkey} now={now} />}
+      action={isRenaming ? null : <Actions passkey={passkey} titleId={titleId} />}
+      below={isRenaming ? <RenameForm passkey={passkey} /> : null}
     >
       <p>
         <Use item={passkey} />

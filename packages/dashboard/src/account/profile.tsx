@@ -21,6 +21,7 @@ import { Done, hideDone, runAction, showDone } from './actions.tsx';
 import { ChangeEmail } from './change-email.tsx';
 import { fields, mergeEdits, patchOf, type Texts, textsOf } from './profile-edits.ts';
 import { Card } from './section.tsx';
+import { offeredTimeZones, timeZoneText, typedTimeZone } from './time-zones.ts';
 
 const profile = signal<Profile | undefined>(undefined);
 let tag = '';
@@ -34,7 +35,8 @@ const typed = Object.fromEntries(fields.map((field) => [field, signal('')])) as 
 let base: Texts;
 /** Stored values that conflict with what was typed. */
 const conflicts = signal<Partial<Texts>>({});
-const isNameWrong = signal(false);
+/** The field that the error is about, if it is one. */
+const wrongField = signal<keyof Texts | undefined>(undefined);
 const busy = busyState();
 const { error } = busy;
 
@@ -65,15 +67,26 @@ function show(stored: { readonly profile: Profile; readonly tag: string }): void
   setPageUser(stored.profile);
 }
 
-const currentTexts = () =>
-  Object.fromEntries(fields.map((field) => [field, typed[field].value.trim()])) as Texts;
+/** The typed values; undefined if no time zone has the typed name. */
+function currentTexts(): Texts | undefined {
+  const [name, locale, zone] = fields.map((field) => typed[field].value.trim()) as [string, string, string];
+  // This browser may not know the stored one.
+  const isKept = zone === '' || zone === timeZoneText(base.time_zone);
+  const time_zone = isKept ? zone && base.time_zone : typedTimeZone(zone);
+  return time_zone === undefined ? undefined : { name, locale, time_zone };
+}
+
+function fillForm(values: Texts): void {
+  for (const field of fields) typed[field].value = values[field];
+  typed.time_zone.value = timeZoneText(values.time_zone);
+}
 
 function open(stored: Profile): void {
   base = textsOf(stored);
-  for (const field of fields) typed[field].value = base[field];
+  fillForm(base);
   conflicts.value = {};
   error.value = '';
-  isNameWrong.value = false;
+  wrongField.value = undefined;
   hideDone();
   isOpen.value = true;
 }
@@ -86,12 +99,10 @@ function close(message = ''): undefined {
 
 const save = () =>
   busy.run(async () => {
-    isNameWrong.value = false;
     const edited = currentTexts();
-    if (edited.name === '') {
-      isNameWrong.value = true;
-      return texts.account.enterName;
-    }
+    wrongField.value = edited === undefined ? 'time_zone' : edited.name === '' ? 'name' : undefined;
+    if (edited === undefined) return words.unknownZone;
+    if (edited.name === '') return texts.account.enterName;
     const patch = patchOf(edited, base);
     if (Object.keys(patch).length === 0) return close();
     const saved = await runAction(() => updateProfile(patch, tag));
@@ -103,8 +114,9 @@ const save = () =>
     }
     const { code, message } = saved.problem;
     if (code === 'precondition_failed') return mergeStored(edited);
-    isNameWrong.value = code === 'invalid_request' && message?.startsWith('name:') === true;
-    return isNameWrong.value ? texts.account.badName : explain(saved.problem);
+    if (code !== 'invalid_request' || !message?.startsWith('name:')) return explain(saved.problem);
+    wrongField.value = 'name';
+    return texts.account.badName;
   });
 
 /** Merges a concurrent change into the form. Asks about fields changed on both sides. */
@@ -114,7 +126,7 @@ async function mergeStored(edited: Texts): Promise<string | undefined> {
   const stored = textsOf(profile.value);
   const merged = mergeEdits(edited, base, stored);
   base = stored;
-  for (const field of fields) typed[field].value = merged.texts[field];
+  fillForm(merged.texts);
   conflicts.value = merged.conflicts;
   // Nothing left to save: an earlier save succeeded but its response was lost.
   return Object.keys(patchOf(merged.texts, stored)).length === 0 ? close(words.saved) : words.changed;
@@ -123,7 +135,7 @@ async function mergeStored(edited: Texts): Promise<string | undefined> {
 /** A value as people know it: the language `de-CH` as "Deutsch (Schweiz)", the time zone as its cities. */
 function shownText(field: keyof Texts, value: string): string {
   const text = field === 'locale' ? languageName(value) : value;
-  return escapeInvisible(field === 'time_zone' ? text.replaceAll('_', ' ') : text);
+  return escapeInvisible(field === 'time_zone' ? timeZoneText(text) : text);
 }
 
 function StoredValue({ field }: { field: keyof Texts }) {
@@ -138,55 +150,68 @@ function StoredValue({ field }: { field: keyof Texts }) {
   );
 }
 
-interface MenuProps {
-  readonly field: 'locale' | 'time_zone';
-  readonly offered: readonly string[];
-  /** What this browser uses. */
-  readonly first: string;
-}
-
-/** A menu of all values of a field, with the stored one, which this browser may not know, and the one to clear it. */
-function Menu({ field, offered, first }: MenuProps) {
-  const named = [...new Set([...offered, base[field], conflicts.value[field] ?? ''])]
+/** A menu of the languages, with the stored one, which this browser may not know, and the one to clear it. */
+function LanguageField() {
+  const offered = [...languages, ...navigator.languages, base.locale, conflicts.value.locale ?? ''];
+  const options = [...new Set(offered)]
     .filter((value) => value !== '')
-    .map((value) => ({ value, text: shownText(field, value) }))
+    .map((value) => ({ value, text: shownText('locale', value) }))
     .sort(
       (one, other) =>
-        Number(other.value === first) - Number(one.value === first) || one.text.localeCompare(other.text),
+        Number(other.value === language) - Number(one.value === language) ||
+        one.text.localeCompare(other.text),
     );
   return (
     <SelectField
-      id={`edit-${field}`}
-      label={words[field]}
-      hint={words.hints[field]}
-      value={typed[field]}
-      options={[{ value: '', text: words.notSet }, ...named]}
+      id="edit-locale"
+      label={words.locale}
+      hint={words.hints.locale}
+      value={typed.locale}
+      options={[{ value: '', text: words.notSet }, ...options]}
     />
   );
 }
 
-const browserTimeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** The error, if it concerns this field. */
+const errorOf = (field: keyof Texts) => (wrongField.value === field ? error.value : '');
+
+/** Any part of a name finds the time zone. */
+const TimeZoneField = () => (
+  <>
+    <TextField
+      id="edit-time_zone"
+      label={words.time_zone}
+      hint={words.hints.time_zone}
+      value={typed.time_zone}
+      error={errorOf('time_zone')}
+      list="time-zones"
+      required={false}
+      maxLength={fieldLimits.timeZone}
+    />
+    <datalist id="time-zones">
+      {offeredTimeZones().map((zone) => (
+        <option key={zone} value={timeZoneText(zone)} />
+      ))}
+    </datalist>
+  </>
+);
 
 function EditForm() {
   return (
     <Form onSubmit={save}>
-      <ErrorMessage id="profile-error" text={isNameWrong.value ? '' : error.value} />
+      <ErrorMessage id="profile-error" text={wrongField.value ? '' : error.value} />
       <TextField
         id="edit-name"
         label={words.name}
         value={typed.name}
-        error={isNameWrong.value ? error.value : ''}
+        error={errorOf('name')}
         takesFocus
         maxLength={fieldLimits.profileName}
       />
       <StoredValue field="name" />
-      <Menu field="locale" offered={[...languages, ...navigator.languages]} first={language} />
+      <LanguageField />
       <StoredValue field="locale" />
-      <Menu
-        field="time_zone"
-        offered={['UTC', browserTimeZone, ...Intl.supportedValuesOf('timeZone')]}
-        first={browserTimeZone}
-      />
+      <TimeZoneField />
       <StoredValue field="time_zone" />
       <Choice busy={busy} label={texts.account.save} onCancel={() => close()} />
     </Form>

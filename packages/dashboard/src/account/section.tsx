@@ -7,6 +7,7 @@ import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Placeholder } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
+import { stopAsking } from '../ui/question.tsx';
 import { Done, detectSignOut, showDone } from './actions.tsx';
 
 /**
@@ -80,6 +81,7 @@ export const focusHeading = (id: string): void => document.getElementById(`${id}
 
 /** Says what was done in a section, and continues at its start, since the button that did it is gone. */
 export function finish(section: string, done: string): undefined {
+  stopAsking();
   showDone(section, done);
   focusHeading(section);
 }

@@ -1,6 +1,7 @@
 import type { Session } from '@latchkey/contract/sessions';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { effect, signal } from '@preact/signals';
+import type { ComponentProps } from 'preact';
 import { call, listSessions, type Problem } from '../api.ts';
 import { browserText } from '../browser-text.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
@@ -11,6 +12,7 @@ import { Button } from '../ui/button.tsx';
 import { Details } from '../ui/details.tsx';
 import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
+import { AskingButton } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
@@ -118,18 +120,14 @@ const Title = ({ session }: { session: Session }) => (
   </>
 );
 
-interface EndButtonProps {
+interface EndButtonProps extends Omit<ComponentProps<typeof AskingButton>, 'busy' | 'onConfirm'> {
   readonly ended: readonly Session[];
-  readonly titleId: string;
-  readonly label: string;
   /** What is said afterwards. */
   readonly done: string;
 }
 
-const EndButton = ({ ended, titleId, label, done }: EndButtonProps) => (
-  <Button busy={busy} aria-describedby={titleId} onClick={() => endEach(ended, done)}>
-    {label}
-  </Button>
+const EndButton = ({ ended, done, ...props }: EndButtonProps) => (
+  <AskingButton {...props} busy={busy} onConfirm={() => endEach(ended, done)} />
 );
 
 function RunRow({ session }: { session: Session }) {
@@ -139,7 +137,16 @@ function RunRow({ session }: { session: Session }) {
       titleId={titleId}
       icon={runIcon}
       title={<Title session={session} />}
-      action={<EndButton ended={[session]} titleId={titleId} label={words.stop} done={words.stopped} />}
+      action={
+        <EndButton
+          id={`end-${session.id}`}
+          ended={[session]}
+          titleId={titleId}
+          label={words.stop}
+          question={fillParts(words.stopQuestion, { name: <Name session={session} /> })}
+          done={words.stopped}
+        />
+      }
     >
       <p>{accessOf(session)}</p>
       <p>
@@ -161,7 +168,14 @@ function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) 
         ))}
       </ul>
       {runs.length < 2 ? null : (
-        <EndButton ended={runs} titleId={titleId} label={words.stopAll} done={words.allStopped} />
+        <EndButton
+          id={`end-runs-${titleId}`}
+          ended={runs}
+          titleId={titleId}
+          label={words.stopAll}
+          question={words.stopAllQuestion}
+          done={words.allStopped}
+        />
       )}
     </div>
   );
@@ -178,7 +192,14 @@ function SessionRow({ session, runs }: { session: Session; runs: readonly Sessio
       below={runs.length === 0 ? null : <Runs runs={runs} titleId={titleId} />}
       action={
         session.current ? null : (
-          <EndButton ended={[session]} titleId={titleId} label={words.end} done={words.ended} />
+          <EndButton
+            id={`end-${session.id}`}
+            ended={[session]}
+            titleId={titleId}
+            label={words.end}
+            question={fillParts(words.question, { name: <Name session={session} /> })}
+            done={words.ended}
+          />
         )
       }
     >
@@ -253,9 +274,13 @@ export const Sessions = () => (
     data={sessionsData}
     action={
       sessions.value?.some(isOther) ? (
-        <Button id="sign-out-others" busy={busy} onClick={endOtherSessions}>
-          {words.endOthers}
-        </Button>
+        <AskingButton
+          id="sign-out-others"
+          label={words.endOthers}
+          question={words.endOthersQuestion}
+          busy={busy}
+          onConfirm={endOtherSessions}
+        />
       ) : null
     }
     above={<ErrorMessage id="sessions-error" text={error.value} />}

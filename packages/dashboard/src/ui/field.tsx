@@ -25,7 +25,7 @@ interface FieldProps {
  * it into someone else's.
  */
 export const EmailField = (
-  props: Omit<FieldProps, 'maxLength'> & { autoComplete: 'email' | 'username webauthn' },
+  props: Omit<FieldProps, 'maxLength'> & { autoComplete: 'email' | 'off' | 'username webauthn' },
 ) => <TextField {...props} inputMode="email" maxLength={4 * fieldLimits.emailAddress} />;
 
 interface LabelledProps extends Pick<FieldProps, 'id' | 'label' | 'hint'> {
@@ -91,6 +91,9 @@ export const EmailCodeField = (props: Omit<FieldProps, 'label' | 'maxLength'> & 
 interface Kind {
   readonly inputMode?: 'email' | 'numeric' | 'text';
   readonly autoComplete?: string;
+  /** The id of a `datalist` to choose from. */
+  readonly list?: string;
+  readonly required?: boolean;
   /** A code in two groups of four. */
   readonly isCode?: boolean;
   /** Whether a pasted text is all that the form waits for. */

@@ -1,7 +1,7 @@
-import { escapeInvisible } from '@latchkey/contract/untrusted-text';
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { fillParts } from '../texts.ts';
-import { useFocus } from './focus.ts';
+import { Button } from './button.tsx';
+import { focusAgain, useFocus } from './focus.ts';
 import { Choice, type ChoiceProps } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { cautionIcon } from './icons.ts';
@@ -14,15 +14,49 @@ export const Question = ({ children }: { children: ComponentChildren }) => (
   </p>
 );
 
-interface RemoveQuestionProps extends Omit<ChoiceProps, 'label'> {
-  readonly words: { readonly question: string; readonly remove: string };
-  readonly name: string;
+/** The id of the button whose question is open: one at a time. */
+const asking = signal<string | undefined>(undefined);
+
+export const isAsking = (id: string): boolean => asking.value === id;
+
+export function stopAsking(): void {
+  asking.value = undefined;
 }
 
-/** Asks whether to remove what has this name. */
-export const RemoveQuestion = ({ words, name, ...choice }: RemoveQuestionProps) => (
-  <div class="question">
-    <Question>{fillParts(words.question, { name: <bdi>{escapeInvisible(name)}</bdi> })}</Question>
-    <Choice {...choice} label={words.remove} />
-  </div>
-);
+interface AskingButtonProps extends Pick<ChoiceProps, 'busy' | 'label'> {
+  readonly id: string;
+  /** The id of the name of what the button is about. */
+  readonly titleId?: string;
+  readonly question: ComponentChildren;
+  /** The label of the button below the question, if it says more. */
+  readonly confirm?: string;
+  readonly onConfirm: () => Promise<void>;
+}
+
+/** A button that removes or ends something. The question takes its place until it is answered. */
+export function AskingButton(props: AskingButtonProps) {
+  const { id, busy, label, titleId, question, confirm = label, onConfirm } = props;
+  if (!isAsking(id))
+    return (
+      <Button
+        id={id}
+        busy={busy}
+        aria-describedby={titleId}
+        onClick={() => {
+          asking.value = id;
+        }}
+      >
+        {label}
+      </Button>
+    );
+  const cancel = () => {
+    stopAsking();
+    focusAgain(id);
+  };
+  return (
+    <div class="question">
+      <Question>{question}</Question>
+      <Choice busy={busy} label={confirm} onConfirm={onConfirm} onCancel={cancel} />
+    </div>
+  );
+}
