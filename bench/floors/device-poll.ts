@@ -3,8 +3,10 @@
 
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { authorizationIdOf } from '../../packages/server/src/sign-in/device/device-code.ts';
-import { earlyPollToleranceMs } from '../../packages/server/src/sign-in/device/polling.ts';
+import {
+  authorizationIdOf,
+  earlyPollToleranceMs,
+} from '../../packages/server/src/sign-in/device/redeeming.ts';
 import { acceptPoll } from '../../packages/server/src/sign-in/device/store.ts';
 import { openDatabase } from './database.ts';
 import { type FloorAnswer, json, serve } from './server.ts';

@@ -8,7 +8,7 @@ import { mintHandle, subjectBytes } from '../../packages/server/src/platform/cry
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
-import { authorizationIdOf, sessionSecretOf } from '../../packages/server/src/sign-in/device/device-code.ts';
+import { authorizationIdOf, sessionSecretOf } from '../../packages/server/src/sign-in/device/redeeming.ts';
 import { insertAuthorization } from '../../packages/server/src/sign-in/device/store.ts';
 import { openDatabase } from './database.ts';
 import { json, serve } from './server.ts';

@@ -4,7 +4,7 @@
 
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { lookup } from '../../packages/server/src/platform/database/lookup.ts';
+import { lookup } from '../../packages/server/src/platform/database/gather.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { openDatabase } from './database.ts';
 import { serve } from './server.ts';

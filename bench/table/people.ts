@@ -7,7 +7,7 @@ import { sha256 } from '../../packages/server/src/platform/crypto/hash.ts';
 import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
-import { authorizationIdOf } from '../../packages/server/src/sign-in/device/device-code.ts';
+import { authorizationIdOf } from '../../packages/server/src/sign-in/device/redeeming.ts';
 import { insertAuthorization } from '../../packages/server/src/sign-in/device/store.ts';
 import { insertMagicLink } from '../../packages/server/src/sign-in/magic-links/store.ts';
 import { insertPasskey } from '../../packages/server/src/sign-in/passkeys/store.ts';

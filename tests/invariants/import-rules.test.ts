@@ -90,7 +90,6 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
   accounts: ['locks.ts', 'profile.ts'],
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
   'identity/account': ['account.ts', 'users.ts'],
-  'sign-in/magic-links': ['magic-links.ts', 'issuing.ts'],
   'sign-in/passkeys': ['passkeys.ts', 'touch.ts'],
   sessions: [
     'sessions.ts',

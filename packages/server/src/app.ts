@@ -75,7 +75,7 @@ import { cancelDeviceAuthorization, withdrawApproval } from './sign-in/device/de
 import { openHeldPolls } from './sign-in/device/held-polls.ts';
 import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
 import { sweepAuthorizations } from './sign-in/device/store.ts';
-import { writeFailedSignIns } from './sign-in/failures/failure-queue.ts';
+import { writeFailedSignIns } from './sign-in/failures/failures.ts';
 import { signInMail, signInTemplate } from './sign-in/magic-links/mail.ts';
 import { magicLinkRoutes } from './sign-in/magic-links/routes.ts';
 import { sweepMagicLinks } from './sign-in/magic-links/store.ts';

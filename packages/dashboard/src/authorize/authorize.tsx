@@ -4,6 +4,7 @@ import type {
   PendingAuthorization,
 } from '@latchkey/contract/authorize';
 import type { AuthorizationPage } from '@latchkey/contract/page-data';
+import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { call, getProfile, type Problem } from '../api.ts';
 import { Review } from '../approval/review.tsx';
@@ -17,13 +18,13 @@ import { setPageUser } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave as leavePage } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
+import { Fact } from '../ui/details.tsx';
 import { approvedIcon, cautionIcon, deniedIcon } from '../ui/icons.ts';
 import { LoadingPage, UnavailablePage } from '../ui/loading.tsx';
 import { Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { HomeLink, Outcome, Reason } from '../ui/outcome.tsx';
-import { Program, ProgramDetails } from './program.tsx';
-import { goBack, responseIn } from './way-back.ts';
+import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 
 type Decision = 'approve' | 'deny';
 
@@ -227,3 +228,67 @@ function CurrentStep() {
 
 mount(CurrentStep, () => ['loading', 'leaving'].includes(step.value.at));
 void start();
+
+/** Takes the browser to the client with a response. The service chose the address; a form keeps it out of the history. */
+function goBack(response: AuthorizationResponse): void {
+  if ('redirect' in response) {
+    location.replace(response.redirect);
+    return;
+  }
+  const form = document.createElement('form');
+  form.method = 'post';
+  form.action = response.form_post.action;
+  form.hidden = true;
+  for (const [name, value] of Object.entries(response.form_post.fields)) {
+    const field = document.createElement('input');
+    field.type = 'hidden';
+    field.name = name;
+    field.value = value;
+    form.append(field);
+  }
+  document.body.append(form);
+  form.submit();
+}
+
+/** The response that a refusal of the service has for the client, if the error belongs to the client. */
+function responseIn({ body = {} }: Problem): AuthorizationResponse | undefined {
+  const { redirect, form_post } = body as Partial<Record<string, never>>;
+  if (redirect !== undefined) return { redirect };
+  return form_post === undefined ? undefined : { form_post };
+}
+
+/** How a sentence refers to a client. An external client is called by its host, because it chose its name itself. */
+const Program = ({ client: { name, host } }: Pick<AuthorizationSource, 'client'>) => (
+  <bdi class="program-name">{escapeInvisible(host ?? name)}</bdi>
+);
+
+/** Who asks, and where the answer goes. */
+function ProgramDetails({ client, redirect_host, device_name }: PendingAuthorization) {
+  const isExternal = client.kind === 'external';
+  return (
+    <>
+      <dl id="program-details" class="facts">
+        <Fact label={texts.common.program} id="client-name">
+          {isExternal ? <Untrusted text={client.name} /> : <bdi>{escapeInvisible(client.name)}</bdi>}
+        </Fact>
+        <Fact label={texts.authorize.kind} id="client-kind">
+          {fill(texts.authorize.kinds[client.kind])}
+        </Fact>
+        {client.host === null ? null : (
+          <Fact label={texts.authorize.host} id="client-host">
+            <strong>{client.host}</strong>
+          </Fact>
+        )}
+        <Fact label={texts.authorize.goesBackTo} id="redirect-host">
+          {redirect_host === null ? texts.authorize.thisComputer : <strong>{redirect_host}</strong>}
+        </Fact>
+        {client.kind === 'command_line' ? (
+          <Fact label={texts.common.device} id="device-name">
+            <Untrusted text={device_name} />
+          </Fact>
+        ) : null}
+      </dl>
+      {isExternal || device_name !== null ? <UntrustedHint /> : null}
+    </>
+  );
+}

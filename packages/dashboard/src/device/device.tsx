@@ -14,15 +14,18 @@ import { fillParts, sentences, texts } from '../texts.ts';
 import { busyState, leave } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Countdown } from '../ui/countdown.tsx';
+import { Details, Fact } from '../ui/details.tsx';
 import { UserCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { cautionIcon } from '../ui/icons.ts';
 import { LoadingPage, UnavailablePage } from '../ui/loading.tsx';
 import { Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { type ApprovalStatus, watchApproval } from './approval-status.ts';
-import { type Decision, recallDecision, saveDecision } from './decision.ts';
-import { DeviceDetails } from './device-details.tsx';
+import { Timestamp } from '../ui/timestamp.tsx';
+import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
+import { type Approval, type ApprovalStatus, watchApproval } from './approval-status.ts';
 import { Approved, Denied } from './outcome.tsx';
 
 type Step =
@@ -291,3 +294,67 @@ function CurrentStep() {
 
 mount(CurrentStep, () => step.value.at === 'loading');
 void start();
+
+/** A decision made on this page, and the user who made it. */
+export type Decision =
+  | ({ readonly decision: 'approve' } & Approval)
+  | { readonly decision: 'deny'; readonly userId: string };
+
+/**
+ * Stores a decision in the page's history entry, so that reloading or coming back shows its outcome again. It holds
+ * only ids, no secrets. `path` must include the code: `/device` without one is the page for entering any code.
+ */
+const saveDecision = (decision: Decision, path: string): void => history.replaceState(decision, '', path);
+
+/** The decision in the state of a history entry, if this user made it. */
+export function recallDecision(state: unknown, userId: string): Decision | undefined {
+  if (typeof state !== 'object' || state === null) return undefined;
+  const stored = state as Partial<Record<keyof Approval | 'decision', unknown>>;
+  if (stored.userId !== userId) return undefined;
+  if (stored.decision === 'deny') return { decision: 'deny', userId };
+  const { decision, sessionId, requestedAt, until } = stored;
+  if (decision !== 'approve' || typeof sessionId !== 'string') return undefined;
+  if (typeof requestedAt !== 'string' || Number.isNaN(Date.parse(requestedAt))) return undefined;
+  if (typeof until !== 'number') return undefined;
+  return { decision, userId, sessionId, requestedAt, until };
+}
+
+/** What is known about the device, for the user to compare with their own: a line each. The rest is folded. */
+const DeviceDetails = ({ device }: { device: PendingDevice }) => (
+  <>
+    <dl id="device-details" class="facts">
+      <Fact label={texts.device.network} id="network">
+        {device.same_network ? (
+          texts.device.sameNetwork
+        ) : (
+          <strong class="caution">
+            <Icon path={cautionIcon} /> {texts.device.differentNetwork}
+          </strong>
+        )}
+      </Fact>
+      <Fact label={texts.common.ipAddress} id="ip-address">
+        {device.ip_address ?? <span class="missing">{texts.common.unknown}</span>}
+      </Fact>
+      <Fact label={texts.common.program} id="client-name">
+        <Untrusted text={device.client_name} />
+      </Fact>
+      <Fact label={texts.common.device} id="device-name">
+        <Untrusted text={device.device_name} />
+      </Fact>
+    </dl>
+    {device.client_name === null && device.device_name === null ? null : <UntrustedHint />}
+    <Details summary={texts.device.details}>
+      <dl>
+        <Fact label={texts.device.requested} id="requested-at">
+          <Timestamp at={device.requested_at} />
+        </Fact>
+        <Fact label={texts.common.userAgent} id="user-agent">
+          <Untrusted text={device.user_agent} />
+        </Fact>
+      </dl>
+      {device.user_agent === null || device.client_name !== null || device.device_name !== null ? null : (
+        <UntrustedHint />
+      )}
+    </Details>
+  </>
+);

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { webmailOf } from './webmail.ts';
+import { webmailOf } from './login.tsx';
 
 test.each([
   ['ada@gmail.com', 'Gmail'],

@@ -1,11 +1,11 @@
-import type { DisownedNotice, NoticePreview } from '@latchkey/contract/notices';
+import type { DisownedNotice, NoticeKind, NoticePreview } from '@latchkey/contract/notices';
 import { signal } from '@preact/signals';
 import { call } from '../api.ts';
 import { browserText } from '../browser-text.ts';
-import { explain } from '../error-messages.ts';
+import { type ErrorMessages, explain } from '../error-messages.ts';
 import { partsOfList } from '../format.ts';
 import { home } from '../next.ts';
-import { counted, fillParts, texts } from '../texts.ts';
+import { counted, fillParts, sentences, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Details, Fact } from '../ui/details.tsx';
@@ -15,7 +15,6 @@ import { Heading } from '../ui/heading.tsx';
 import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
 import { Timestamp } from '../ui/timestamp.tsx';
 import { Address, Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
-import { doneText, errorMessages } from './messages.ts';
 
 const { notMe } = texts;
 
@@ -186,3 +185,28 @@ mountEmailLinkPage({
   errorMessages: () => errorMessages,
   Done,
 });
+
+const errorMessages: ErrorMessages = {
+  invalid_grant: texts.notMe.refused,
+  conflict: texts.notMe.conflict,
+};
+
+const { ended, othersEnded } = texts.notMe;
+
+/** What reporting "This wasn't me" did. */
+const endings: Readonly<Record<NoticeKind, readonly string[]>> = {
+  new_device: [ended.new_device],
+  new_app: [ended.new_app],
+  new_browser: [ended.session],
+  passkey_added: [ended.session],
+  passkey_removed: [ended.session, ended.passkey_removed],
+  key_added: [ended.session],
+  key_removed: [ended.session, ended.key_removed],
+  email_changed: [ended.session],
+  theft_stopped: [ended.theft_stopped],
+  refresh_repeated_elsewhere: [ended.session],
+  sign_in_link_issued: [ended.sign_in_link_issued],
+};
+
+const doneText = ({ kind, email }: DisownedNotice): string =>
+  sentences(...endings[kind], ...(email === null ? [] : [othersEnded]));

@@ -10,8 +10,7 @@
 import { type Expression, type Kysely, sql } from 'kysely';
 import type { Dialect } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { statement } from '../platform/database/statement.ts';
-import { textsOf } from '../platform/database/texts.ts';
+import { statement, textsOf } from '../platform/database/statement.ts';
 
 /**
  * Locks an address until the transaction ends, with the others of its bucket. Use it in a select list and never in a

@@ -16,7 +16,7 @@ import { listUsers } from '../identity/account/users.ts';
 import type { Context } from '../platform/context.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import { accounts, listEvents } from '../security-log/events/reading.ts';
-import { issueSignInLink } from '../sign-in/magic-links/issuing.ts';
+import { issueSignInLink } from '../sign-in/magic-links/magic-links.ts';
 import { listUserEmails, listUserSessions, reportOnAddress } from '../whole-account/operators/operators.ts';
 import { deleteAccount, exportPersonalData } from '../whole-account/personal-data/personal-data.ts';
 import { allPages, type CommandContext, counted, printsList, type Run, withArgument } from './commands.ts';

@@ -9,7 +9,7 @@ import type { RateLimiter } from './rate-limits/limiter.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import type { Timers } from './timers.ts';
-import type { ClientInfo } from './values/client-info.ts';
+import type { ClientInfo } from './values/client-address.ts';
 
 /** Milliseconds since 1970. */
 export type Clock = () => number;

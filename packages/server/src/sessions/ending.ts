@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { resourceNotFound } from '../platform/errors.ts';
-import { type ClientInfo, noClient } from '../platform/values/client-info.ts';
+import { type ClientInfo, noClient } from '../platform/values/client-address.ts';
 import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
 import {
   type CredentialChange,

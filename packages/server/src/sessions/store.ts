@@ -8,13 +8,11 @@ import {
 } from 'kysely';
 import { profileColumns } from '../accounts/profile.ts';
 import type { Dialect } from '../platform/database/executor.ts';
-import { lookup } from '../platform/database/lookup.ts';
+import { lookup, update } from '../platform/database/gather.ts';
 import type { PlaceInList } from '../platform/database/pagination.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { named, type Slots, statement } from '../platform/database/statement.ts';
+import { named, type Slots, statement, textsOf } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
-import { textsOf } from '../platform/database/texts.ts';
-import { update } from '../platform/database/update.ts';
 import { endedColumns } from './runs/store.ts';
 import { enabledEpoch, isActive, isUnrevoked, mayStart, pathEndsAt, statusColumns } from './status.ts';
 

@@ -6,7 +6,7 @@ import { Raced } from '../../platform/database/races.ts';
 import { accountDisabled, conflict, invalidGrant, orThrow } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
-import { lookup } from '../../platform/database/lookup.ts';
+import { lookup } from '../../platform/database/gather.ts';
 import type { PlaceInList } from '../../platform/database/pagination.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement } from '../../platform/database/statement.ts';
-import { textsOf } from '../../platform/database/texts.ts';
+import { named, statement, textsOf } from '../../platform/database/statement.ts';
 
 /** Creates an organization; no row if its slug is taken. */
 export const insertOrganization = statement<Omit<Tables['organizations'], 'created_at'> & { now: number }>()(

@@ -1,7 +1,8 @@
 import type { Database as Connection } from 'bun:sqlite';
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Executor } from './executor.ts';
+import type { Database, Executor } from './executor.ts';
+import { LocalNotifications } from './notifications.ts';
 import {
   asStoreError as asPostgresError,
   executorOn as executorOnPostgres,
@@ -65,3 +66,16 @@ async function onPostgres<T>(url: string, work: (tx: Executor) => Promise<T>): P
     throw asPostgresError(error);
   }
 }
+
+/**
+ * A database whose work all joins one open transaction, so that several use cases take effect together or not at all.
+ * The caller that opened the transaction ends it.
+ */
+export const databaseWithin = (tx: Executor): Database => ({
+  dialect: tx.dialect,
+  read: tx,
+  single: tx,
+  transaction: (work) => work(tx),
+  notifications: new LocalNotifications(),
+  close: async () => undefined,
+});

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { maxTogether } from './gather.ts';
-import { lookup } from './lookup.ts';
+import { lookup, maxTogether } from './gather.ts';
 
 const organization = lookup((db, p) =>
   db.selectFrom('organizations').select(['id', 'name']).where('id', '=', p.id).where('personal', '=', 0),

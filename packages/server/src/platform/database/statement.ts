@@ -2,6 +2,7 @@ import {
   type Compilable,
   type CompiledQuery,
   DummyDriver,
+  type Expression,
   Kysely,
   type Dialect as KyselyDialect,
   PostgresAdapter,
@@ -88,3 +89,9 @@ export function statement<P extends Record<string, Value> = Record<never, never>
     };
   };
 }
+
+/** The strings of a JSON array, for `in`: passes a list of any length as a single value of a statement. */
+export const textsOf = (json: Expression<string>, dialect: Dialect) =>
+  dialect === 'postgres'
+    ? sql<string>`(select jsonb_array_elements_text(cast(cast(${json} as text) as jsonb)))`
+    : sql<string>`(select value from json_each(${json}))`;

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { until } from '../../../../../tests/support/until.ts';
-import { update } from './update.ts';
+import { update } from './gather.ts';
 
 /** Takes only a later time, so that of several updates of one row not every order has the same effect. */
 const rename = update('organizations', { id: 'text', name: 'text null', now: 'bigint' })((db, p) =>

@@ -6,12 +6,11 @@ import type { Config } from '../config/config.ts';
 import type { Caller, CallingService } from '../context.ts';
 import { invalidRequest } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
-import type { ClientInfo } from '../values/client-info.ts';
+import type { ClientInfo } from '../values/client-address.ts';
 import { type WaitPreference, waitSecondsOf } from '../values/wait-preference.ts';
 import { readKnownBrowserCookie, readRequestsCookie, readSessionCookie } from './cookie.ts';
-import { type PresentedCredential, readPresentedCredential } from './credential.ts';
+import { type PresentedCredential, readPresentedCredential, requireExpectedUser } from './credential.ts';
 import { isFromForeignPage } from './origin.ts';
-import { requireExpectedUser } from './user.ts';
 
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : Record<string, never>;
 type CallerOf<Access> = Access extends 'anyone' | 'service'

@@ -1,4 +1,6 @@
+import { userHeader } from '@latchkey/contract/endpoint';
 import type { Config } from '../config/config.ts';
+import { AuthError, invalidRequest } from '../errors.ts';
 import { readSessionCookie } from './cookie.ts';
 import { requireAllowedOrigin } from './origin.ts';
 
@@ -25,3 +27,23 @@ export function readPresentedCredential(config: Config, headers: Headers): Prese
 /** Whether the `Authorization` header names the Bearer scheme, even if what follows is not well-formed. */
 export const namesBearer = (headers: Headers): boolean =>
   /^bearer\b/i.test(headers.get('Authorization') ?? '');
+
+const userIdPattern = /^usr_[\w-]{22}$/;
+
+/**
+ * Requires that the caller is the user in the `Latchkey-User` header, if there is one. An open page shows one user,
+ * but its cookie belongs to the last user who signed in with that browser.
+ * @throws {AuthError} `invalid_request` for a malformed id; `precondition_failed` for another user's
+ */
+export function requireExpectedUser(headers: Headers, userId: string): void {
+  const expected = headers.get(userHeader);
+  if (expected === null || expected === userId) return;
+  if (!userIdPattern.test(expected)) throw invalidRequest(`${userHeader}: must be one user id`);
+  throw new AuthError(
+    'precondition_failed',
+    `The credential belongs to another user than the one in ${userHeader}.`,
+    {
+      detail: 'another_user',
+    },
+  );
+}

@@ -3,8 +3,8 @@ import { organizationSlug } from '@latchkey/contract/organizations';
 import { everything } from '@latchkey/contract/scopes';
 import type { ServiceRight } from '@latchkey/contract/services';
 import type { Caller, CallingService, Context } from '../context.ts';
-import { AuthError, insufficientScope, invalidSlug, resourceNotFound } from '../errors.ts';
-import { type ClientInfo, readClientInfo } from '../values/client-info.ts';
+import { AuthError, insufficientScope, invalidSlug, orThrow, resourceNotFound } from '../errors.ts';
+import { type ClientInfo, readClientInfo } from '../values/client-address.ts';
 import { includesAny } from '../values/scope.ts';
 import { type BodyDialect, check, dialectOf, parseBody, readQuery, receiveBody } from './body.ts';
 import {
@@ -16,12 +16,16 @@ import {
   type Reply,
 } from './call.ts';
 import { knownBrowserCookieHeader, sessionCookieHeader } from './cookie.ts';
-import { namesBearer, type PresentedCredential, readPresentedCredential } from './credential.ts';
+import {
+  namesBearer,
+  type PresentedCredential,
+  readPresentedCredential,
+  requireExpectedUser,
+} from './credential.ts';
 import type { Exchange } from './exchange.ts';
 import { describeEndpoint, patternOf, takesUser } from './operations.ts';
 import { requireAllowedOrigin, requireOwnOrigin } from './origin.ts';
 import type { Routes } from './routing.ts';
-import { requireExpectedUser } from './user.ts';
 
 /** How the pipeline identifies callers. `app.ts` connects it to the capabilities that own sessions and service keys. */
 export interface Access {
@@ -42,24 +46,24 @@ export interface Access {
 export interface Api {
   readonly routes: Routes;
   /**
-   * Serves and describes an endpoint. One with a form dialect takes the handler of its form third. `around` learns of every
-   * request whose body is complete, however it ends, before it is answered.
+   * Serves and describes an endpoint. One with a form dialect takes the handler of its form third. `afterwards` learns of every
+   * request whose body is complete, however it ended, before it is answered.
    */
   on<const E extends Endpoint>(
     endpoint: E,
     handler: CallHandler<E>,
     formHandler?: CallHandler<FormOf<E>, FormResponseOf<E>>,
-    around?: Around,
+    afterwards?: Afterwards,
   ): void;
 }
 
-/** @param answer checks the request and handles it */
-export type Around = <R extends Reply<unknown>>(
+/** @param ended what the handler returned, or the error that refuses the request */
+export type Afterwards = (
   request: Request,
   received: Uint8Array,
   client: ClientInfo,
-  answer: () => Promise<R>,
-) => Promise<R>;
+  ended: Reply<unknown> | Error,
+) => Promise<void>;
 
 /** One dialect of an endpoint, JSON or form, with its handler. */
 interface Dialect {
@@ -68,10 +72,10 @@ interface Dialect {
   readonly handle: (call: Call<Endpoint>) => Promise<Reply<unknown>>;
 }
 
-const emptyBody = Promise.resolve(new Uint8Array());
+const emptyBody = new Uint8Array();
 
 export function createApi(ctx: Context, routes: Routes, access: Access): Api {
-  const on: Api['on'] = (endpoint, handler, formHandler, around) => {
+  const on: Api['on'] = (endpoint, handler, formHandler, afterwards) => {
     const asJson = dialectWith(endpoint, handler);
     const asForm = formHandler && dialectWith(formOf(endpoint), formHandler);
     const dialects: BodyDialect[] = [];
@@ -86,17 +90,16 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
       const { request, params } = exchange;
       // Before the first wait: the client may disconnect meanwhile.
       const client = isRecorded ? readClientInfo(ctx.config.trustedProxies, exchange) : undefined;
-      const body = dialects.length > 0 ? receiveBody(request) : emptyBody;
-      const isEmpty = await body.then(
-        ({ length }) => length === 0,
-        () => false,
-      );
+      // What is wrong with the body is said only to a caller whose credential is good.
+      const body =
+        dialects.length > 0 ? await receiveBody(request).catch((error: AuthError) => error) : emptyBody;
       const service =
         endpoint.access === 'service' ? await identifyService(access, endpoint, request) : undefined;
-      const dialect = asForm && isFormCall(endpoint, request, isEmpty) ? asForm : asJson;
+      const dialect = asForm && isFormCall(endpoint, request, body) ? asForm : asJson;
       const caller = dialect.takesUser ? await identifyCaller(ctx, access, dialect, request) : undefined;
-      const received = await body;
-      const answer = (): Promise<Reply<unknown>> => {
+      const received = orThrow(body);
+      let reply: Reply<unknown>;
+      try {
         const query = checkQuery(ctx, dialect, request);
         const body = checkBody(dialect, request, received, dialects);
         if (caller && dialect.endpoint.endsOwnSession && !endsOwnSession(caller, params, query, body))
@@ -104,9 +107,12 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
         requireNames(endpoint, params);
         const { arrivedAt } = exchange;
         const checked = { caller, service, client, params, query, body, arrivedAt };
-        return dialect.handle(completeCall(ctx.config, dialect.endpoint, request, checked));
-      };
-      const reply = await (around && client ? around(request, received, client, answer) : answer());
+        reply = await dialect.handle(completeCall(ctx.config, dialect.endpoint, request, checked));
+      } catch (error) {
+        if (afterwards && client) await afterwards(request, received, client, error as Error);
+        throw error;
+      }
+      if (afterwards && client) await afterwards(request, received, client, reply);
       return respond(ctx, exchange, dialect, reply, caller);
     };
 
@@ -134,8 +140,9 @@ const dialectWith = <E extends Endpoint, Body>(
  * Without a credential it is a form that lacks its token.
  * @see RFC 7009 section 2.2.1
  */
-function isFormCall({ access }: Endpoint, request: Request, isEmpty: boolean): boolean {
+function isFormCall({ access }: Endpoint, request: Request, body: Uint8Array | AuthError): boolean {
   if (dialectOf(request) !== 'form') return false;
+  const isEmpty = !(body instanceof AuthError) && body.length === 0;
   const { headers } = request;
   return !(access === 'bearer' && isEmpty && (namesBearer(headers) || headers.has('Cookie')));
 }

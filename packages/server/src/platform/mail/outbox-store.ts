@@ -1,10 +1,9 @@
 import type { ExpressionBuilder, Kysely } from 'kysely';
+import { update } from '../database/gather.ts';
 import type { PlaceInList } from '../database/pagination.ts';
 import type { Tables } from '../database/schema.ts';
-import { named, type Slots, statement } from '../database/statement.ts';
+import { named, type Slots, statement, textsOf } from '../database/statement.ts';
 import { sweepStatement } from '../database/sweep.ts';
-import { textsOf } from '../database/texts.ts';
-import { update } from '../database/update.ts';
 
 type Mail = Tables['outbox'];
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { openApp } from '../../../../../tests/support/app.ts';
-import { maxKeysInMemory, memoryCounter, sharedCounter } from './counter.ts';
+import { maxKeysInMemory, memoryCounter, sharedCounter } from './limiter.ts';
 
 test('a window has never more than its length left, also by the clock of a node that is behind', async () => {
   const t = await openApp('postgres');

@@ -12,9 +12,9 @@ import {
 import type { Context } from '../context.ts';
 import { AuthError, invalidRequest } from '../errors.ts';
 import type { CallHeaders, Reply } from '../http/call.ts';
-import type { Api, Around } from '../http/pipeline.ts';
+import type { Afterwards, Api } from '../http/pipeline.ts';
 import { readBasic, writeBasic } from '../values/basic.ts';
-import type { ClientInfo } from '../values/client-info.ts';
+import type { ClientInfo } from '../values/client-address.ts';
 import { duplicateMember } from '../values/json.ts';
 
 export interface GrantCall
@@ -104,20 +104,20 @@ export function tokenRoutes(
   ctx: Context,
   grants: Grants,
   identify: IdentifyClient,
-  around: Around,
+  afterwards: Afterwards,
 ): void {
   const { [deviceCodeGrantType]: deviceCode, [refreshGrantType]: refresh } = grants;
   api.on(
     endpoints.issueToken,
     (call) => deviceCode.redeem(ctx, call),
     redeemForm(ctx, grants, identify),
-    around,
+    afterwards,
   );
   api.on(
     endpoints.refresh,
     async (call) => refresh.redeem(ctx, await identify(call)),
     redeemForm(ctx, { [refreshGrantType]: refresh }, identify),
-    around,
+    afterwards,
   );
 }
 

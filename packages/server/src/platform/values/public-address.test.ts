@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { isPublicAddress } from './public-address.ts';
+import { isPublicAddress } from '../outgoing/fetch-document.ts';
 
 test.each([
   '8.8.8.8',

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-import { maxUserAgentLength } from '../../platform/values/client-info.ts';
+import { maxUserAgentLength } from '../../platform/values/client-address.ts';
 import { auditLogs } from './auditing.ts';
 import { recordEvent, recordRateLimitReached } from './events.ts';
 

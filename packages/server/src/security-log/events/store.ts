@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement } from '../../platform/database/statement.ts';
-import { textsOf } from '../../platform/database/texts.ts';
+import { named, statement, textsOf } from '../../platform/database/statement.ts';
 import { lowestWriterOf } from '../../platform/database/writer-locks.ts';
 import type { EventRow } from './chain.ts';
 

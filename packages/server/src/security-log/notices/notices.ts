@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import type { Mail } from '../../platform/mail/outbox.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { enqueueForOwner, languageOfOwner, referenceOf, writerForOwner } from './languages.ts';
 import { digestIdOf, digestTemplate, noticeTemplate } from './mail.ts';

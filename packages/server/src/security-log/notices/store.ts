@@ -1,6 +1,6 @@
 import type { NoticeKind } from '@latchkey/contract/notices';
 import { type Expression, type Kysely, sql } from 'kysely';
-import { lookup } from '../../platform/database/lookup.ts';
+import { lookup } from '../../platform/database/gather.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';

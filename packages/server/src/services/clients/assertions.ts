@@ -6,7 +6,7 @@ import { AuthError, invalidRequest, temporarilyUnavailable } from '../../platfor
 import type { VerifySignature } from '../../platform/outgoing/key-set.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { assertionError, type Claims, readClaims } from '../../platform/values/assertion.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { type DescribedClient, parseClientUrl } from './document.ts';
 
 /** The type of a `client_assertion`. @see RFC 7523 section 2.2 */

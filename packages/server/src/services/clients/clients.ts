@@ -6,7 +6,7 @@ import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { FetchError, fetchDocument } from '../../platform/outgoing/fetch-document.ts';
 import { type FetchedKeys, openKeySet, type VerifySignature } from '../../platform/outgoing/key-set.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { allowsRedirect, isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
 import { authenticateService, findServiceClient } from '../service-keys/service-keys.ts';
 import { type ClientRequest, identifyClient, type KnownClient } from './assertions.ts';

@@ -1,6 +1,6 @@
-// What an operator does with services, and what other capabilities learn about what services declare. The rest is in
-// the file named after its topic: authentication.ts (who calls), registration.ts (what is valid), declarations.ts (scopes
-// and resources).
+// What an operator does with services, and what other capabilities learn about what services declare. A scope or resource
+// belongs to one service for ever: people approved it for that service. Beside it: authentication.ts (who calls),
+// registration.ts (what is valid).
 
 import type { ServiceRight } from '@latchkey/contract/services';
 import type { CallingService, Context } from '../../platform/context.ts';
@@ -10,7 +10,6 @@ import { AuthError, conflict } from '../../platform/errors.ts';
 import { spellingsOf } from '../../platform/values/resource.ts';
 import { feedStart } from '../../security-log/feed-events/feed-events.ts';
 import { authenticateService, newSecret, requireRight, type ServiceCredentials } from './authentication.ts';
-import { declareNames, withdrawAll } from './declarations.ts';
 import {
   type DeclaredScope,
   emptyRegistration,
@@ -276,3 +275,55 @@ const maxDeclarations = 1_000;
 
 /** The scopes and resources that services declare, each with the name of its service. */
 export const listDeclarations = (on: Executor) => store.listDeclarations(on, { limit: maxDeclarations });
+
+type Declared = Pick<Partial<Registration>, 'resource' | 'scopes'>;
+
+/** The names as the statements take them. */
+const namesOf = ({ scopes = [], resource }: Declared) => ({
+  scopes: JSON.stringify(scopes.map(({ name }) => name)),
+  resource: resource ? spellingsOf(resource)[0] : '',
+});
+
+/**
+ * Declares these names for a service, after the service is stored or locked. A part that is undefined stays unchanged; names missing
+ * from the other parts are withdrawn, and the service can declare them again.
+ * @throws {AuthError} `conflict` if one of the names belongs to another service, active or revoked
+ */
+async function declareNames(
+  ctx: Context,
+  tx: Executor,
+  serviceId: string,
+  declared: Declared,
+): Promise<void> {
+  const { resource, scopes } = declared;
+  await store.lockDeclarations(tx, { ...namesOf(declared), service_id: serviceId });
+  const resources = resource ? [spellingsOf(resource)[0]] : [];
+  const withdrawn = { service_id: serviceId, now: ctx.clock() };
+  if (resource !== undefined)
+    await store.withdrawDeclarations(tx, {
+      ...withdrawn,
+      kind: 'resource',
+      except: JSON.stringify(resources),
+    });
+  if (scopes)
+    await store.withdrawDeclarations(tx, { ...withdrawn, kind: 'scope', except: namesOf({ scopes }).scopes });
+  const wanted = [
+    ...resources.map((name) => ({ kind: 'resource' as const, name, sentence: null })),
+    // In one order everywhere, so that two services that declare the same new names do not wait for each other.
+    ...(scopes ?? [])
+      .map((scope) => ({ kind: 'scope' as const, ...scope }))
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+  ];
+  for (const declaration of wanted) {
+    const [isDeclared] = await store.declare(tx, { ...declaration, service_id: serviceId });
+    if (isDeclared) continue;
+    const { kind, name } = declaration;
+    const [owner] = await store.findOwner(tx, { kind, name });
+    const state = owner?.revoked_at == null ? '' : ', which is revoked';
+    throw conflict(`The ${kind} ${name} belongs to ${owner?.name} (${owner?.id})${state}.`);
+  }
+}
+
+/** Withdraws all declarations of a service. */
+const withdrawAll = (ctx: Context, tx: Executor, serviceId: string): Promise<void> =>
+  declareNames(ctx, tx, serviceId, { resource: null, scopes: [] });

@@ -1,9 +1,8 @@
 import type { Expression, ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import type { Dialect } from '../../platform/database/executor.ts';
-import { lookup } from '../../platform/database/lookup.ts';
+import { lookup } from '../../platform/database/gather.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, type Slots, statement } from '../../platform/database/statement.ts';
-import { textsOf } from '../../platform/database/texts.ts';
+import { named, type Slots, statement, textsOf } from '../../platform/database/statement.ts';
 
 /** The columns of what a service declares and may do. */
 const registered = [

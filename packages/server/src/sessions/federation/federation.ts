@@ -1,16 +1,16 @@
 // Programs that show a token of an issuer instead of a secret.
 
+import { githubIssuer } from '@latchkey/contract/key-trust';
 import type { KeyTrust } from '@latchkey/contract/keys';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { AuthError, type ErrorDetail, invalidGrant } from '../../platform/errors.ts';
 import { assertionError, readClaims } from '../../platform/values/assertion.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { recordRefusedKey } from '../keys/keys.ts';
 import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
 import { findTrustingKey, type RunSubject } from '../runs/subject.ts';
 import type { Issuers } from './issuers.ts';
-import { untrustedClaim } from './trust.ts';
 
 /** The longest time for which an issuer may issue a token. */
 const maxLifetimeSeconds = 86_400;
@@ -75,4 +75,20 @@ export async function startFederatedRun(
   } catch (error) {
     throw error instanceof AuthError && error.detail === 'ended' ? refused('ended') : error;
   }
+}
+
+/** GitHub runs these with the rights of the repository, although a stranger can cause them. */
+const privilegedEvents: readonly string[] = ['pull_request_target', 'workflow_run'];
+
+/** The name of a claim for which a key does not trust a token; undefined if it trusts the token. */
+export function untrustedClaim(
+  { issuer, claims }: KeyTrust,
+  token: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const different = Object.entries(claims).find(([name, value]) => token[name] !== value);
+  if (different) return different[0];
+  if (issuer !== githubIssuer || Object.hasOwn(claims, 'event_name')) return undefined;
+  const event = token['event_name'];
+  // Without a readable event, the job may be one that a stranger caused.
+  return typeof event !== 'string' || privilegedEvents.includes(event) ? 'event_name' : undefined;
 }

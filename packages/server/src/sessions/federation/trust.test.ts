@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { githubClaims } from '../../../../../tests/support/issuer.ts';
-import { untrustedClaim } from './trust.ts';
+import { untrustedClaim } from './federation.ts';
 
 const github = 'https://token.actions.githubusercontent.com';
 const ids = { repository_id: '784120233', repository_owner_id: '1099001' };

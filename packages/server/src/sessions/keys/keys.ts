@@ -12,7 +12,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { conflict, invalidRequest } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { recordEvent, recordOncePerHour, recordOncePerHourIn } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { notify } from '../../security-log/notices/notices.ts';

@@ -12,7 +12,7 @@ import type { Context, Requester } from '../../platform/context.ts';
 import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidRequest, invalidScope } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { withoutEmpty } from '../../platform/values/parameters.ts';
 import { isLoopbackRedirect } from '../../platform/values/redirect-uri.ts';
 import { holdsEverything } from '../../platform/values/scope.ts';
@@ -33,8 +33,8 @@ import {
 } from '../../sessions/sessions.ts';
 import type { Act, ConfirmedAct, Touch } from '../../sessions/touches.ts';
 import { touches } from '../passkeys/touch.ts';
-import { codeIdOf, sessionSecretOf } from './code.ts';
 import { firstSeen } from './first-seen.ts';
+import { codeIdOf, sessionSecretOf } from './redeeming.ts';
 import {
   type AuthorizationRequest,
   errorResponseTo,

@@ -1,16 +1,15 @@
 import type { GrantParameters, TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
-import { readHandle } from '../../platform/crypto/handle.ts';
-import { idempotencyHash } from '../../platform/crypto/hash.ts';
+import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
+import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
 import { AuthError, invalidGrant, invalidRequest } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { commandLineId, proveClient } from '../../services/clients/clients.ts';
 import { holdAccess, requireOwnAccess } from '../../services/scopes/scopes.ts';
 import { holdService } from '../../services/service-keys/service-keys.ts';
 import { endStolenSession } from '../../sessions/ending.ts';
 import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/starting.ts';
-import { codeIdOf, matchesChallenge, sessionSecretOf } from './code.ts';
 import * as store from './store.ts';
 
 /** How long a second use of a code is noticed. */
@@ -186,3 +185,16 @@ export async function revokeCode(ctx: Context, text: string): Promise<void> {
   const handle = readHandle(ctx.keys, 'authorizationCode', text);
   if (handle) await store.spend(ctx.db.single, { id: codeIdOf(handle.subject), now: ctx.clock() });
 }
+
+/** The id of the row of an authorization code. */
+export const codeIdOf = (secret: Uint8Array): string =>
+  sha256('authorization code', secret).subarray(0, subjectBytes).toString('base64url');
+
+/** Derives the session's secret from the code, so that the response to a redemption can be repeated. */
+export const sessionSecretOf = (secret: Uint8Array): Buffer =>
+  sha256('code session', secret).subarray(0, subjectBytes);
+
+/** Whether a code verifier is the one that a challenge was made of. @see RFC 7636 section 4.6 */
+const matchesChallenge = (verifier: string, challenge: string): boolean =>
+  /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) &&
+  new Bun.CryptoHasher('sha256').update(verifier).digest('base64url') === challenge;

@@ -9,14 +9,14 @@ import type { Call } from '../../platform/http/call.ts';
 import { readRequestsCookie, requestsCookieHeader } from '../../platform/http/cookie.ts';
 import type { Exchange } from '../../platform/http/exchange.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
-import type { Api, Around } from '../../platform/http/pipeline.ts';
+import type { Afterwards, Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
 import {
   type Grant,
   refuseAuthorizationDetails,
   requireParameter,
 } from '../../platform/token-endpoint/grants.ts';
-import { readClientInfo } from '../../platform/values/client-info.ts';
+import { readClientInfo } from '../../platform/values/client-address.ts';
 import type { AddIdentityToken } from '../../sessions/sessions.ts';
 import {
   type AuthorizeOptions,
@@ -44,19 +44,10 @@ export const authorizationCodeGrant = (addIdentityToken: AddIdentityToken): Gran
 
 /** Notices a second use of each code in a token request, whatever else the request holds and whatever is wrong with it. */
 export const noticingReplays =
-  (ctx: Context): Around =>
-  async (request, received, client, answer) => {
-    let isOwnCode = false;
-    try {
-      const reply = await answer();
-      isOwnCode = reply.isOwnCode === true;
-      return reply;
-    } catch (error) {
-      isOwnCode = isLateRepetition(error);
-      throw error;
-    } finally {
-      if (!isOwnCode) for (const code of codesIn(request, received)) await noticeReplay(ctx, code, client);
-    }
+  (ctx: Context): Afterwards =>
+  async (request, received, client, ended) => {
+    if (ended instanceof Error ? isLateRepetition(ended) : ended.isOwnCode) return;
+    for (const code of codesIn(request, received)) await noticeReplay(ctx, code, client);
   };
 
 /** Each `code` of a body, even of one that is refused for its form. */

@@ -12,8 +12,8 @@ import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/hand
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidGrant } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
 import { expiresIn } from '../../platform/values/in-seconds.ts';
 import { type NewEvent, recordEvent, takeForUser } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
@@ -21,9 +21,8 @@ import { lockAccountAs, sessionIdOf } from '../../sessions/sessions.ts';
 import type { Act } from '../../sessions/touches.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import { touches } from '../passkeys/touch.ts';
-import { confirmationHashes, newConfirmationCode } from './confirmation.ts';
-import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls } from './held-polls.ts';
+import { authorizationIdOf, confirmationHashes, newConfirmationCode, sessionSecretOf } from './redeeming.ts';
 import * as store from './store.ts';
 
 const maxUserCodeAttempts = 5;

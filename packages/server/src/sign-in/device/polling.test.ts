@@ -3,8 +3,12 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { authorizationIdOf } from './device-code.ts';
-import { decidePoll, earlyPollToleranceMs, type PolledAuthorization } from './polling.ts';
+import {
+  authorizationIdOf,
+  decidePoll,
+  earlyPollToleranceMs,
+  type PolledAuthorization,
+} from './redeeming.ts';
 import * as store from './store.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };

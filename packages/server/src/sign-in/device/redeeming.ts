@@ -1,10 +1,12 @@
+import { randomInt } from 'node:crypto';
+import { plainCode } from '@latchkey/contract/codes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
-import { readHandle } from '../../platform/crypto/handle.ts';
-import { idempotencyHash } from '../../platform/crypto/hash.ts';
+import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
+import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, orThrow } from '../../platform/errors.ts';
+import { AuthError, type ErrorDetail, orThrow } from '../../platform/errors.ts';
 import type { WaitPreference } from '../../platform/values/wait-preference.ts';
 import {
   holdAccess,
@@ -13,21 +15,7 @@ import {
   withRequestedScope,
 } from '../../services/scopes/scopes.ts';
 import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/starting.ts';
-import { confirmationHashes, maxConfirmationTries } from './confirmation.ts';
-import { authorizationIdOf, sessionSecretOf } from './device-code.ts';
 import type { HeldPolls } from './held-polls.ts';
-import {
-  confirmationRequired,
-  decidePoll,
-  denied,
-  earlyPollToleranceMs,
-  expired,
-  pendingAuthorization,
-  requestHash,
-  slowDown,
-  slowDownSeconds,
-  unknownDeviceCode,
-} from './polling.ts';
 import * as store from './store.ts';
 
 /** How often one poll starts over because a concurrent poll changed the authorization between its read and its write. */
@@ -54,12 +42,16 @@ interface Poll {
   readonly authorizationId: string;
   readonly secret: Uint8Array;
   readonly expiresAt: number;
+  /** In milliseconds since 1970. */
   readonly now: number;
+  /** It was accepted before, so it is neither early nor accepted again. */
   readonly isHeld: boolean;
   /** When the interval begins, if the user has not decided by now: at the end of the wait. */
   readonly answeredAt: number;
+  /** Identifies a repeated request. */
   readonly idempotencyHash: string | null;
   readonly confirmationCode: string | undefined;
+  /** Of the idempotency key and the confirmation code. */
   readonly triedHash: string | null;
   readonly clientGone: AbortSignal | undefined;
 }
@@ -289,3 +281,109 @@ function countLogin<Result extends RedeemedCode | 'lost_race'>(ctx: Context, res
   if (result !== 'lost_race') ctx.metrics.logins.inc({ method: 'device_code' });
   return result;
 }
+
+/** The columns of a device authorization that decide a poll. */
+export interface PolledAuthorization {
+  readonly status: 'pending' | 'approved' | 'denied' | 'redeemed' | 'cancelled';
+  readonly expires_at: number;
+  readonly interval_seconds: number;
+  readonly last_poll_at: number;
+  readonly redeemed_at: number | null;
+  readonly idempotency_hash: string | null;
+  /** The approval needs a confirmation code. */
+  readonly confirmation_hash: string | null;
+  /** The hashes of the polls that brought a wrong one, separated by spaces. */
+  readonly confirmation_tried: string | null;
+}
+
+/** Identifies the request that redeems an authorization. With another confirmation code it is another request. */
+const requestHash = (
+  { confirmation_hash }: Pick<PolledAuthorization, 'confirmation_hash'>,
+  { idempotencyHash, triedHash }: Pick<Poll, 'idempotencyHash' | 'triedHash'>,
+): string | null => (confirmation_hash === null ? idempotencyHash : triedHash);
+
+/** How much earlier than the interval a poll may come: clocks in virtual machines run fast. */
+export const earlyPollToleranceMs = 1_000;
+
+/** How much an early poll adds to the interval. @see RFC 8628 section 3.5 */
+const slowDownSeconds = 5;
+
+/** How long a repeated request gets the same tokens again. */
+const redeemRetryWindowMs = 60_000;
+
+/**
+ * The next step of a poll, from the state of its authorization. All but `wait` and `repeat` are a write, which a concurrent poll
+ * may win. Only an authorization that is pending or has to be confirmed enforces the interval, so that the client learns any
+ * other decision with its next poll, however early.
+ * @throws {AuthError} `access_denied`, `expired_token`, `invalid_grant`; `confirmation_required` for a repeated wrong code
+ */
+export function decidePoll(
+  authorization: PolledAuthorization,
+  poll: Pick<Poll, 'now' | 'isHeld' | 'idempotencyHash' | 'triedHash'>,
+): 'accept' | 'wait' | 'slow_down' | 'confirm' | 'redeem' | 'repeat' {
+  const { status, confirmation_hash } = authorization;
+  if (status === 'denied') throw denied();
+  if (status === 'cancelled') throw unknownDeviceCode('spent');
+  if (status === 'redeemed') {
+    const hash = requestHash(authorization, poll);
+    const isSameRequest = hash !== null && hash === authorization.idempotency_hash;
+    if (isSameRequest && poll.now - authorization.redeemed_at! <= redeemRetryWindowMs) return 'repeat';
+    throw unknownDeviceCode('spent');
+  }
+  if (authorization.expires_at <= poll.now) throw expired();
+  if (status === 'approved' && confirmation_hash === null) return 'redeem';
+  if (poll.isHeld) return status === 'pending' ? 'wait' : 'confirm';
+  const tried = authorization.confirmation_tried?.split(' ');
+  if (poll.triedHash !== null && tried?.includes(poll.triedHash)) throw confirmationRequired();
+  const earliest = authorization.last_poll_at + authorization.interval_seconds * 1000 - earlyPollToleranceMs;
+  if (poll.now < earliest) return 'slow_down';
+  return status === 'pending' ? 'accept' : 'confirm';
+}
+
+const pendingAuthorization = (detail?: ErrorDetail) =>
+  new AuthError('authorization_pending', 'The user has not approved this device yet. Keep polling.', {
+    detail,
+  });
+
+const slowDown = (intervalSeconds: number) =>
+  new AuthError('slow_down', `Wait ${intervalSeconds} seconds between polls.`, {
+    members: { interval: intervalSeconds },
+  });
+
+const confirmationRequired = () =>
+  new AuthError(
+    'confirmation_required',
+    'Ask the user for the code that the page shows, and poll again with it as confirmation_code.',
+  );
+
+const denied = () => new AuthError('access_denied', 'The request was denied.');
+
+const expired = () => new AuthError('expired_token', 'The device code has expired. Request a new one.');
+
+const unknownDeviceCode = (detail: ErrorDetail) =>
+  new AuthError('invalid_grant', 'The device code is unknown, was cancelled, or has already been redeemed.', {
+    detail,
+  });
+
+/** The id of the authorization with this device code. */
+export const authorizationIdOf = (secret: Uint8Array): string =>
+  sha256('device authorization', secret).subarray(0, subjectBytes).toString('base64url');
+
+/** Derives the session's secret from the device code, so that the response to a poll can be repeated. */
+export const sessionSecretOf = (secret: Uint8Array): Buffer =>
+  sha256('device session', secret).subarray(0, subjectBytes);
+
+/** The third wrong code ends the authorization. */
+const maxConfirmationTries = 3;
+
+const digits = 6;
+
+export const newConfirmationCode = (): string => String(randomInt(10 ** digits)).padStart(digits, '0');
+
+/** The hashes a confirmation code may be stored under, the newest key's first, for a code as it was typed. */
+export const confirmationHashes = (ctx: Context, authorizationId: string, code: string): string[] =>
+  ctx.keys.all.map((key) =>
+    key
+      .mac('device confirmation', Buffer.from(`${authorizationId} ${plainCode(code)}`))
+      .toString('base64url'),
+  );

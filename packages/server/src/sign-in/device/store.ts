@@ -1,11 +1,9 @@
 import { type Expression, type Kysely, sql } from 'kysely';
 import { lockedAccountId } from '../../accounts/locks.ts';
-import { lookup } from '../../platform/database/lookup.ts';
+import { lookup, update } from '../../platform/database/gather.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement } from '../../platform/database/statement.ts';
+import { named, statement, textsOf } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { textsOf } from '../../platform/database/texts.ts';
-import { update } from '../../platform/database/update.ts';
 
 /** The columns that polls, approving and redeeming fill. */
 type Polled = 'last_poll_at' | 'redeemed_at' | 'idempotency_hash';

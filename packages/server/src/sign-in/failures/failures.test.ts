@@ -10,8 +10,8 @@ import {
 } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
 import { auditLogs } from '../../security-log/events/auditing.ts';
-import { maxFailureEventsPerDay, maxFailuresCounted } from '../../security-log/events/failures.ts';
-import { writeFailedSignIns } from './failure-queue.ts';
+import { maxFailureEventsPerDay, maxFailuresCounted } from '../../security-log/events/events.ts';
+import { writeFailedSignIns } from './failures.ts';
 
 interface Listed {
   readonly type: string;

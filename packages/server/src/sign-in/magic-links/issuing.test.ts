@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { disown, outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { issueSignInLink } from './issuing.ts';
+import { issueSignInLink } from './magic-links.ts';
 
 async function issued(app: TestApp, email: string, create = false): Promise<string> {
   let link = '';

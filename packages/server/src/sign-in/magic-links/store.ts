@@ -1,7 +1,7 @@
 import type { Expression, Kysely } from 'kysely';
 import { lockOnAddress } from '../../accounts/locks.ts';
 import type { Dialect } from '../../platform/database/executor.ts';
-import { lookup } from '../../platform/database/lookup.ts';
+import { lookup } from '../../platform/database/gather.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';

@@ -19,7 +19,6 @@ import {
   spendingOnRefusal,
   verifyChallenge,
 } from './challenge.ts';
-import { parseClientData, verifyClientData } from './client-data.ts';
 import {
   announcePasskey,
   descriptorOf,
@@ -29,7 +28,7 @@ import {
   tooManyPasskeys,
 } from './passkeys.ts';
 import * as store from './store.ts';
-import { type NewCredential, verifyRegistration } from './verification.ts';
+import { type NewCredential, parseClientData, verifyClientData, verifyRegistration } from './verification.ts';
 
 /**
  * Options for creating a passkey in this session. An account that has the maximum number of passkeys is refused only

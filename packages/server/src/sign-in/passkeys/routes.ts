@@ -6,10 +6,10 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { serveStaticPath } from '../../platform/http/static-path.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { limitingChanges } from '../../sessions/sessions.ts';
-import { expectedOrigins } from './client-data.ts';
 import { listPasskeys, removePasskey, renamePasskey } from './passkeys.ts';
 import { registerPasskey, startRegistration } from './registration.ts';
 import { signInWithPasskey, startSignIn } from './sign-in.ts';
+import { expectedOrigins } from './verification.ts';
 
 export function passkeyRoutes(api: Api, ctx: Context): void {
   api.on(endpoints.startPasskeyRegistration, async ({ caller, client }) => {

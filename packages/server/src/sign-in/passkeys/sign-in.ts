@@ -2,7 +2,7 @@ import type { AuthenticationResponse, RequestOptions } from '@latchkey/contract/
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, orThrow } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import {
@@ -14,10 +14,9 @@ import {
   spendingOnRefusal,
   verifyChallenge,
 } from './challenge.ts';
-import { parseClientData, verifyClientData } from './client-data.ts';
 import * as store from './store.ts';
 import { recordUse } from './use.ts';
-import { verifyAuthentication } from './verification.ts';
+import { parseClientData, verifyAuthentication, verifyClientData } from './verification.ts';
 
 /** Options for a sign-in with any passkey the user picks. Neither reads nor writes the database. */
 export const startSignIn = (ctx: Context): RequestOptions => ({

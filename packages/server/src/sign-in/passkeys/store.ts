@@ -1,11 +1,10 @@
 import type { Kysely } from 'kysely';
 import { lockedAccountId } from '../../accounts/locks.ts';
 import type { Dialect } from '../../platform/database/executor.ts';
-import { lookup } from '../../platform/database/lookup.ts';
+import { lookup } from '../../platform/database/gather.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, type Slots, statement } from '../../platform/database/statement.ts';
+import { named, type Slots, statement, textsOf } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { textsOf } from '../../platform/database/texts.ts';
 
 /** The members of `user` in the creation options. */
 export const findAccount = statement<{ user_id: string }>()((db, p) =>

@@ -17,11 +17,10 @@ import {
   spendChallenge,
   verifyChallenge,
 } from './challenge.ts';
-import { parseClientData, verifyClientData } from './client-data.ts';
 import { descriptorOf } from './passkeys.ts';
 import * as store from './store.ts';
 import { recordUse } from './use.ts';
-import { verifyAuthentication } from './verification.ts';
+import { parseClientData, verifyAuthentication, verifyClientData } from './verification.ts';
 
 /** The passkeys of the account, one of which has to be touched; none if a recent sign-in counts instead. */
 const touchable = async (ctx: Context, on: Executor, userId: string) =>

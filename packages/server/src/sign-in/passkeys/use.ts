@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import * as store from './store.ts';
 

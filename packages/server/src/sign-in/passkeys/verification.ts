@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { AuthenticationResponse, RegistrationResponse } from '@latchkey/contract/passkeys';
+import { type CBORType, decodePartialCBOR } from '@levischuck/tiny-cbor';
+import { z } from 'zod';
 import type { Config } from '../../platform/config/config.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { AuthError } from '../../platform/errors.ts';
-import { parseAuthenticatorData, readMap } from './authenticator-data.ts';
 import { ceremonyRefused } from './challenge.ts';
-import { readBase64url } from './client-data.ts';
 import { type CoseKey, coseAlgorithm, importPublicKey } from './public-key.ts';
 
 const maxCredentialIdBytes = 1023;
@@ -124,3 +124,123 @@ const signedBytes = (
 ): Buffer => Buffer.concat([authenticatorData, digest(readBase64url(clientDataJSON))]);
 
 const digest = (data: Uint8Array | string): Buffer => createHash('sha256').update(data).digest();
+
+const collectedClientData = z.object({
+  type: z.string(),
+  challenge: z.string(),
+  origin: z.string(),
+  crossOrigin: z.boolean().optional(),
+  topOrigin: z.string().optional(),
+});
+
+const challengeOnly = collectedClientData.pick({ challenge: true });
+
+/** Decoded client data of which only the challenge has been checked, and only its type. */
+type UnverifiedClientData = ReturnType<typeof parseClientData>;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The origins whose pages may take part in ceremonies. */
+export const expectedOrigins = (config: Config): string[] => [config.baseUrl, ...config.allowedOrigins];
+
+/**
+ * Decodes base64url and accepts only its canonical encoding.
+ * @throws {AuthError} `invalid_grant`
+ */
+function readBase64url(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = Buffer.from(text, 'base64url');
+  if (bytes.toString('base64url') !== text) throw ceremonyRefused('base64url');
+  return new Uint8Array(bytes);
+}
+
+/**
+ * Decodes client data and finds its challenge, before anything else about it can be refused: a refused ceremony has to
+ * spend its challenge.
+ * @throws {AuthError} `invalid_grant` when it has no challenge
+ */
+export function parseClientData(encoded: string) {
+  try {
+    const members: unknown = JSON.parse(utf8.decode(new Uint8Array(Buffer.from(encoded, 'base64url'))));
+    return { challenge: challengeOnly.parse(members).challenge, members, encoded };
+  } catch (error) {
+    throw ceremonyRefused('client_data', error);
+  }
+}
+
+/**
+ * Refuses client data that is malformed, of the other ceremony, from a foreign origin, or from a page framed by another
+ * site: there, the user cannot see what they agree to.
+ * @throws {AuthError} `invalid_grant`
+ * @see WebAuthn Level 3 sections 7.1 and 7.2
+ */
+export function verifyClientData(
+  config: Config,
+  { members, encoded }: UnverifiedClientData,
+  type: 'webauthn.create' | 'webauthn.get',
+): void {
+  readBase64url(encoded);
+  const { data, error } = collectedClientData.safeParse(members);
+  if (!data) throw ceremonyRefused('client_data', error);
+  if (data.type !== type) throw ceremonyRefused('type');
+  if (!expectedOrigins(config).includes(data.origin)) throw ceremonyRefused('origin');
+  if (data.crossOrigin === true || data.topOrigin !== undefined) throw ceremonyRefused('cross_origin');
+}
+
+const flag = { up: 0x01, uv: 0x04, be: 0x08, bs: 0x10, at: 0x40, ed: 0x80 } as const;
+
+/** Where the parts of authenticator data and of a credential in it begin. */
+const offset = { flags: 32, counter: 33, aaguid: 37, idLength: 53, id: 55 } as const;
+
+const hasKeys = (value: CBORType): value is Map<string | number, CBORType> => value instanceof Map;
+
+/**
+ * The CBOR map at an offset, and where it ends.
+ * @throws {Error} if there is none
+ */
+export function readMap(bytes: Uint8Array, start: number) {
+  // The library reads the whole buffer of a view.
+  const [map, length] = decodePartialCBOR(new Uint8Array(bytes), start);
+  if (!hasKeys(map)) throw new Error('not a map');
+  return { map, end: start + length };
+}
+
+/**
+ * Parses authenticator data, all of it.
+ * @throws {Error} if it is malformed
+ * @see WebAuthn Level 3 sections 6.1 and 6.5.1
+ */
+export function parseAuthenticatorData(bytes: Uint8Array) {
+  const data = Buffer.from(bytes);
+  const flags = data.readUInt8(offset.flags);
+  const counter = data.readUInt32BE(offset.counter);
+  let end: number = offset.aaguid;
+  let credential: ReturnType<typeof readCredential> | undefined;
+  if (flags & flag.at) {
+    credential = readCredential(data);
+    end = credential.end;
+  }
+  if (flags & flag.ed) end = readMap(data, end).end;
+  if (end !== data.length) throw new Error('leftover bytes');
+  return {
+    rpIdHash: data.subarray(0, offset.flags),
+    isUserPresent: (flags & flag.up) !== 0,
+    isUserVerified: (flags & flag.uv) !== 0,
+    isBackupEligible: (flags & flag.be) !== 0,
+    isBackedUp: (flags & flag.bs) !== 0,
+    counter,
+    credential,
+  };
+}
+
+function readCredential(data: Buffer) {
+  const keyAt = offset.id + data.readUInt16BE(offset.idLength);
+  const { map, end } = readMap(data, keyAt);
+  const aaguid = data.toString('hex', offset.aaguid, offset.idLength);
+  return {
+    aaguid: aaguid.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+    id: data.subarray(offset.id, keyAt),
+    publicKey: data.subarray(keyAt, end),
+    coseKey: map as CoseKey,
+    end,
+  };
+}

@@ -10,9 +10,13 @@ import { base64url, flag } from '../../../../../tests/support/authenticator.ts';
 import { deriveVector, type Vector, type VectorKind } from '../../../../../tests/support/w3c-vectors.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { readConfig } from '../../settings.ts';
-import { parseClientData, verifyClientData } from './client-data.ts';
 import { type CoseKey, importPublicKey } from './public-key.ts';
-import { verifyAuthentication, verifyRegistration } from './verification.ts';
+import {
+  parseClientData,
+  verifyAuthentication,
+  verifyClientData,
+  verifyRegistration,
+} from './verification.ts';
 
 interface Published extends VectorKind {
   /** Of both client data, the attestation object, the authenticator data and the signature, concatenated. */

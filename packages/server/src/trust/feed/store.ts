@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement } from '../../platform/database/statement.ts';
+import { named, statement, textsOf } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
-import { textsOf } from '../../platform/database/texts.ts';
 
 /** Where a service begins to read, with one of its readers if that exists. */
 export const findReader = statement<{ id: string; service_id: string }>()((db, p) =>

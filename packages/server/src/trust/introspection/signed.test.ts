@@ -4,11 +4,11 @@ import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { declareService, untilServiceUsed } from '../../../../../tests/support/services.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
-import { overlapSeconds } from '../signing-keys/rotation.ts';
 import {
   deleteReplacedKeys,
   everyNodeFollowsMs,
   leadSeconds,
+  overlapSeconds,
   rotateSigningKey,
 } from '../signing-keys/signing-keys.ts';
 

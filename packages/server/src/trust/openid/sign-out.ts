@@ -1,7 +1,7 @@
 import type { SignedOut, SignOutParameters } from '@latchkey/contract/openid';
 import type { Caller, Context } from '../../platform/context.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { allowsRedirect } from '../../platform/values/redirect-uri.ts';
 import { findServiceClient } from '../../services/service-keys/service-keys.ts';
 import { endSession } from '../../sessions/ending.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { overlapSeconds, publishedKeys, signingCandidates } from './rotation.ts';
+import { overlapSeconds, publishedKeys, signingCandidates } from './signing-keys.ts';
 
 const overlap = overlapSeconds * 1000;
 const key = (sequence: number, signs_from: number) => ({ sequence, signs_from });

@@ -11,7 +11,7 @@ import { readHandle } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { untilDone } from '../../platform/database/races.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-info.ts';
+import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { findOpenNotice, mailOwner, useNotices, writerForOwner } from '../../security-log/notices/notices.ts';

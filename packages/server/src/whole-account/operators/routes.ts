@@ -3,7 +3,7 @@ import { changeDisabled, revokeAllSessions } from '../../identity/account/accoun
 import { getUser } from '../../identity/account/users.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { noClient } from '../../platform/values/client-info.ts';
+import { noClient } from '../../platform/values/client-address.ts';
 import { revokeSession } from '../../sessions/ending.ts';
 import { withdrawApproval } from '../../sign-in/device/device.ts';
 import { listUserEmails, listUserEvents, listUserSessions, reportOnAddress } from './operators.ts';
