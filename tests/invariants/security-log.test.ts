@@ -133,7 +133,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     });
 
     test('verification, also with retired keys, finds a changed or removed event', async () => {
-      await loginByMail(service.url, 'changed@example.com');
+      for (const name of ['late', 'changed']) await loginByMail(service.url, `${name}@example.com`);
       const first = (await printed()).findLast(({ type }) => type === 'account_created');
       const whole = await operator('events', 'verify');
       expect(whole).toMatchObject({ code: 0, stderr: expect.stringMatching(storeLine) });
@@ -166,6 +166,11 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       await tamper(`DELETE FROM events WHERE user_id = '${first.user_id}' AND seq = 2`);
       expect((await operator('events', 'verify', '--user', 'changed@example.com')).stdout).toContain(
         'removed: event 2',
+      );
+      // A count that was continued without its key stays unchecked.
+      expect((await runOperator(rotated, 'users', 'disable', 'late@example.com')).code).toBe(0);
+      expect((await operator('events', 'verify', '--user', 'late@example.com')).stdout).toMatch(
+        /seals? cannot be checked because a key was not set at the time of writing\.\n$/,
       );
     });
   });

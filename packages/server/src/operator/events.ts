@@ -78,9 +78,12 @@ async function verify(ctx: CommandContext, options: { user?: string; lenient?: t
   const outcome = damaged > 0 || !totals.isComplete ? found : `no changes found${scope}`;
   const lines = [`Checked ${counted(events, 'event')} of ${counted(accounts, 'account')}: ${outcome}.`];
   if (retired > 0) {
-    lines.push(
-      `${counted(retired, 'seal')} cannot be checked because these keys are not set: ${[...retiredKeys].join(', ')}. Add them to LATCHKEY_RETIRED_KEYS.`,
-    );
+    // A count that was continued without a key stays unchecked, also once the key is set.
+    const why =
+      retiredKeys.size > 0
+        ? `because these keys are not set: ${[...retiredKeys].join(', ')}. Add them to LATCHKEY_RETIRED_KEYS.`
+        : 'because a key was not set at the time of writing.';
+    lines.push(`${counted(retired, 'seal')} cannot be checked ${why}`);
   }
   return lines.join('\n');
 }
