@@ -113,7 +113,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     expect(refused.stderr).toContain('Promote another one first');
 
     const warning = await step('retire', older);
-    expect(warning).toContain('0 active sessions and 0 keys of users got their newest token before then');
+    expect(warning).not.toContain('Warning');
     expect(settings).toHaveProperty('LATCHKEY_RETIRED_KEYS');
     expect(await listed(service.env)).toEqual([
       [newer, 'signing'],

@@ -178,7 +178,10 @@ async function promote(ctx: CommandContext, id: string): Promise<undefined> {
 
 async function retire(ctx: CommandContext, id: string): Promise<undefined> {
   const { say } = ctx.output;
-  const warnings = ctx.keys.all.some((key) => keyIdOf(key) === id) ? await dependents(ctx, id) : [];
+  const isInRing = ctx.keys.all.some((key) => keyIdOf(key) === id);
+  const lastSeal = isInRing ? (await lastSeals(ctx)).get(id) : undefined;
+  const warnings = isInRing ? await dependents(ctx, id, lastSeal) : [];
+  const isNeeded = lastSeal !== undefined || warnings.length > 0;
   const others = readRetiredKeyList(ctx.env);
   await changeRing(
     ctx,
@@ -191,13 +194,11 @@ async function retire(ctx: CommandContext, id: string): Promise<undefined> {
       return shorter;
     },
     ({ retired }) =>
-      warnings.length === 0
-        ? []
-        : [`LATCHKEY_RETIRED_KEYS=${others === '' ? retired : `${retired},${others}`}`],
+      isNeeded ? [`LATCHKEY_RETIRED_KEYS=${others === '' ? retired : `${retired},${others}`}`] : [],
   );
   say(`The server key ${id} was taken out of the ring.`);
   for (const warning of warnings) say(`Warning: ${warning}`);
-  if (warnings.length > 0) {
+  if (isNeeded) {
     say('Set LATCHKEY_RETIRED_KEYS to the value on standard output, unless the key leaked: it verifies the');
     say(
       'security log and nothing else. With the key back at the end of the ring, what it signed works again.',
@@ -213,12 +214,12 @@ const unknownKey = (id: string): AuthError =>
   );
 
 /** What may stop working without a server key. */
-async function dependents(ctx: Context, id: string): Promise<string[]> {
+async function dependents(ctx: Context, id: string, lastSeal: number | undefined): Promise<string[]> {
   const encrypted = (await listSigningKeys(ctx)).filter(
     ({ serverKey, state }) => serverKey && keyIdOf(serverKey) === id && state !== 'accepted',
   );
   return [
-    ...(await tokensUnder(ctx, id)),
+    ...(await tokensUnder(ctx, id, lastSeal)),
     ...encrypted.map(
       ({ kid }) =>
         `the signing key ${kid} is encrypted under it; without it, another signing key takes over.`,
@@ -227,15 +228,14 @@ async function dependents(ctx: Context, id: string): Promise<string[]> {
 }
 
 /** What is known of the tokens that a server key signed. A refresh leaves no trace, so the counts are upper limits. */
-async function tokensUnder(ctx: Context, id: string): Promise<string[]> {
-  const lastSeal = (await lastSeals(ctx)).get(id);
+async function tokensUnder(ctx: Context, id: string, lastSeal: number | undefined): Promise<string[]> {
   const now = ctx.clock();
   const signedUntil =
     lastSeal === undefined ? now : ((await sealedByAnotherAt(ctx, { keyId: id, lastSeal })) ?? now);
   const { sessions, keys } = await countUnchangedSince(ctx, signedUntil);
+  if (sessions + keys === 0) return [];
   const affected = `${counted(sessions, 'active session')} and ${counted(keys, 'key')} of users`;
   if (lastSeal === undefined) {
-    if (sessions + keys === 0) return [];
     return [
       `it sealed no event that is kept, which does not tell whether it signed tokens. If it ever signed, up to ${affected} may depend on it. They end when the nodes restart.`,
     ];
