@@ -68,7 +68,7 @@ test('a terminal on a machine with a browser opens it, and takes the approval th
   const { home, login, opened } = machine();
   const terminal = login('--device-name', 'workshop');
   const link = await linkOf(terminal);
-  await terminal.shows(/Waiting for your browser; 4:5\d left/);
+  await terminal.shows(/Waiting for your browser \(4:5\d\)/);
   expect(link.searchParams.get('device_name')).toBe('workshop');
   expect(Bun.stripANSI(terminal.screen()).split('\r\n')).toContain(link.href);
   const page = await comeBack(link, 'approve', 'ada@example.com');

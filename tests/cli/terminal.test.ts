@@ -15,6 +15,7 @@ import {
   storeLogin,
 } from '../support/cli.ts';
 import { mailTo } from '../support/http.ts';
+import { serverProgram } from '../support/server-program.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { openTerminal, type Terminal, terminalColumns } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
@@ -31,15 +32,20 @@ afterAll(async () => {
 
 const interrupt = '\u0003';
 
-const inTerminal = (home: Home, args: readonly string[], env: Record<string, string> = {}): Terminal =>
-  openTerminal(home, [program, ...args], { LATCHKEY_SERVER: service.url, ...env });
+const inTerminal = (
+  home: Home,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  columns?: number,
+): Terminal => openTerminal(home, [program, ...args], { LATCHKEY_SERVER: service.url, ...env }, columns);
 
 test('a login in a terminal is approved in a browser that shows the same code', async () => {
   const home = newHome();
-  const terminal = inTerminal(home, ['login', '--device-name', 'workshop']);
+  // A phone has as few columns.
+  const terminal = inTerminal(home, ['login', '--device-name', 'workshop'], {}, 34);
   const [, link = ''] = await terminal.shows(/^\S*?(http\S+user_code=[A-Z-]+)/m);
   const [, code = ''] = await terminal.shows(/^\S*?([A-Z]{4}-[A-Z]{4})\S*\r$/m);
-  await terminal.shows(/Waiting for your approval; 9:5\d left/);
+  await terminal.shows(/Waiting for your approval \(9:5\d\)/);
 
   const page = await newPage();
   await page.goto(link);
@@ -245,9 +251,28 @@ test('a key is pasted into a terminal as one line', async () => {
   expect(waiting.screen()).toEndWith('latchkey: Login cancelled. Nothing was changed.\r\n');
 });
 
+test('doctor of both programs marks what is right in green and what is wrong in red, without NO_COLOR', async () => {
+  const home = newHome();
+  const server = { ...service.env, LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1' };
+  const screens = async (env: Record<string, string>) => {
+    const ofPerson = inTerminal(home, ['doctor'], env);
+    const refused = inTerminal(home, ['doctor'], { LATCHKEY_SERVER: 'http://127.0.0.1:1', ...env });
+    const ofOperator = openTerminal(home, [...serverProgram, 'doctor'], { ...server, ...env });
+    const all = [ofPerson, refused, ofOperator];
+    expect(await Promise.all(all.map(({ exited }) => exited))).toEqual([0, 4, 1]);
+    return all.map((terminal) => terminal.screen());
+  };
+  const [right, wrong, operator] = await screens({});
+  expect(right).toContain('\u001b[32mok\u001b[39m  Server ');
+  expect(wrong).toContain('\u001b[31mX\u001b[39m   Server ');
+  expect(operator).toContain('\u001b[32mok     \u001b[39m  the settings are valid');
+  expect(operator).toContain('\u001b[31mfailed \u001b[39m  LATCHKEY_SMTP_URL: ');
+  expect((await screens({ NO_COLOR: '1' })).join()).not.toContain('\u001b');
+});
+
 test('NO_COLOR turns off colour, a dumb terminal also progress and the QR code', async () => {
   const plain = inTerminal(newHome(), ['login'], { NO_COLOR: '1' });
-  await plain.shows(/9:5\d left/);
+  await plain.shows(/9:5\d/);
   plain.type(interrupt);
   await plain.exited;
   expect(plain.screen()).not.toContain('\u001b[1m');

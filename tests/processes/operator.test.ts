@@ -81,7 +81,7 @@ for (const dialect of processDialects) {
           '--role',
         ],
         [['users', 'disable', 'nobody@example.com'], 'no account'],
-        [['users', 'explode', 'nobody@example.com'], 'unknown command'],
+        [['users', 'explode', 'nobody@example.com'], 'Unknown command'],
         [['services', 'create', ' '], 'The name must be'],
         [['services', 'revoke', 'svc_unknown'], 'no active service'],
       ];
@@ -243,12 +243,15 @@ test('only the user who runs the service can read or write its files', async () 
 test('wrong usage exits with 2 and an explanation; help exits with 0', async () => {
   const env = { DATABASE_URL: `sqlite:${join(temporaryDirectory(), 'latchkey.db')}` };
   const wrong: [string[], string][] = [
-    [['frobnicate'], "unknown command 'frobnicate'"],
-    [['serv'], '(Did you mean serve?)\nAdd --help for usage.\n'],
-    [['users', 'explode'], "unknown command 'explode'"],
-    [['serve', '--forever'], "unknown option '--forever'"],
-    [['users', 'disable'], "missing required argument 'address'"],
-    [['organizations', 'create', '--slug', 'acme'], "required option '--name <name>' not specified"],
+    [['frobnicate'], "latchkey-server: Unknown command 'frobnicate'.\n"],
+    [['serv'], '(Did you mean serve?)\nRun `latchkey-server --help` for usage.\n'],
+    [['users', 'explode'], "Unknown command 'explode'"],
+    [['serve', '--forever'], "Unknown option '--forever'"],
+    [
+      ['users', 'disable'],
+      "Missing required argument 'address'.\nRun `latchkey-server users disable --help` for usage.\n",
+    ],
+    [['organizations', 'create', '--slug', 'acme'], "Required option '--name <name>' not specified"],
     [['users', 'sign-out'], 'either an address or --everybody'],
     [['users'], 'Usage: latchkey-server users'],
   ];

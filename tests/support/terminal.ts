@@ -21,6 +21,7 @@ export function openTerminal(
   home: Home,
   command: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  columns = terminalColumns,
 ): Terminal {
   let text = '';
   const decoder = new TextDecoder();
@@ -28,7 +29,7 @@ export function openTerminal(
     cwd: home.path,
     env: { ...home.env, TERM: 'xterm-256color', ...env },
     terminal: {
-      cols: terminalColumns,
+      cols: columns,
       rows: 60,
       data: (_, bytes) => {
         text += decoder.decode(bytes, { stream: true });

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { followsProxySettings } from '@latchkey/client/internal/loopback';
 import type { SessionBus } from '@latchkey/client/internal/storage/session-bus';
+import { showsStyles } from '@latchkey/contract/terminal';
 
 export interface ProxySetting {
   readonly name: string;
@@ -62,7 +63,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     /** Where credentials are stored, unless in the keychain. */
     credentialsFile: join(configHome, 'latchkey', 'credentials.json'),
     sessionBus,
-    noColor: isSet('NO_COLOR'),
+    noColor: !showsStyles(environment),
     /** The terminal cannot rewrite a line. */
     dumbTerminal: value('TERM') === 'dumb',
     /** The program that opens links, with its arguments. */

@@ -1,5 +1,6 @@
 import type { CredentialStore } from '@latchkey/client/credentials';
 import { hasCode, LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
+import { optionSentence } from '@latchkey/contract/terminal';
 
 /** The exit statuses, which `packages/cli/README.md` documents. */
 export const exitStatus = {
@@ -172,7 +173,7 @@ function messageOf(
         ? message
         : `${server} says that its address is ${namedServer}. If that is where you want to sign in, give --server ${namedServer}.`;
     default:
-      return message;
+      return optionSentence(message);
   }
 }
 

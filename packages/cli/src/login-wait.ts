@@ -14,24 +14,23 @@ const progressMs = 1_000;
 const cancelMs = 2_000;
 
 /**
- * Says what the work waits for; on a terminal with the time that is left, except while the note is undefined.
- * @param note what else to say
+ * Says what the work waits for; on a terminal in one line with the time that is left, which fits 34 columns.
+ * @param note what to say instead; null for no line
  */
 export async function showTimeLeft<T>(
   { output }: Context,
   waiting: 'approval' | 'browser',
   { expiresInSeconds }: Started,
   work: () => Promise<T>,
-  note: () => string | undefined = () => '',
+  note: () => string | null | undefined = () => undefined,
 ): Promise<T> {
   if (!output.interactive) output.message({ waiting }, () => [`Waiting for your ${waiting}.`]);
   const beganAt = performance.now();
   const show = () => {
     const left = Math.max(0, expiresInSeconds - (performance.now() - beganAt) / 1000);
     const noted = note();
-    output.progress(
-      noted === undefined ? noted : `Waiting for your ${waiting}; ${countdown(left)} left.${noted}`,
-    );
+    const text = noted === undefined ? `Waiting for your ${waiting}` : noted;
+    output.progress(text === null ? undefined : `${text} (${countdown(left)})`);
   };
   show();
   const timer = setInterval(show, progressMs);

@@ -57,7 +57,7 @@ function showLink({ output }: Context, started: BrowserLogin, port: number | und
       ? 'Continue in your browser. If it does not open, open this link on this machine:'
       : `To sign in, open this link in a browser that reaches port ${port} of this machine as its own:`,
     '',
-    { bold: authorizationUrl },
+    { style: 'bold', text: authorizationUrl },
     '',
     'On a machine without a browser, use `latchkey login --device`.',
   ]);

@@ -79,11 +79,11 @@ async function showCode(ctx: Context, started: DeviceLogin, opensBrowser: boolea
   output.message(message, () => [
     'To sign in, open this link in any browser, on this or another machine:',
     '',
-    { bold: verificationUriComplete },
+    { style: 'bold', text: verificationUriComplete },
     '',
     'Check that it shows this code:',
     '',
-    { bold: userCode },
+    { style: 'bold', text: userCode },
     '',
   ]);
   // A phone cannot open an address of this machine.
@@ -97,12 +97,12 @@ async function showCode(ctx: Context, started: DeviceLogin, opensBrowser: boolea
 
 /** Polls until the person has decided, and shows the time left on a terminal. */
 function waitForApproval(ctx: Context, started: DeviceLogin, question: Question): Promise<TokenSet> {
-  let note = '';
+  let note: string | undefined;
   const onWait = ({ because }: Wait) => {
-    note = isWithoutResponse(because) ? ' The server does not respond; still trying.' : '';
+    note = isWithoutResponse(because) ? 'Server not responding' : undefined;
   };
   const poll = () => started.tokens({ signal: ctx.signal, onWait });
-  return showTimeLeft(ctx, 'approval', started, poll, () => (question.isOpen ? undefined : note));
+  return showTimeLeft(ctx, 'approval', started, poll, () => (question.isOpen ? null : note));
 }
 
 const isWithoutResponse = (because: Wait['because']): boolean =>

@@ -5,6 +5,7 @@
 // - Colour and progress are for terminals. NO_COLOR turns colour off, TERM=dumb also progress.
 // - All text passes through `visible` before it reaches a terminal; control sequences are written only here.
 
+import { type Style, styled } from '@latchkey/contract/terminal';
 import { terminalJson } from '@latchkey/contract/untrusted-text';
 import { plainText, visible } from './text.ts';
 
@@ -15,7 +16,8 @@ export interface TextStream {
   write(text: string | Uint8Array, done: (error?: Error | null) => void): unknown;
 }
 
-type Line = string | { readonly bold: string };
+/** Text, or text that begins in a style. */
+export type Line = string | { readonly style: Style; readonly text: string; readonly rest?: string };
 
 export type Output = ReturnType<typeof createOutput>;
 
@@ -34,7 +36,7 @@ export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: Ou
   // A stream is asked only when it matters, since that may load it, and every time, since its window may be resized.
   const { write, flush } = createWriter(stdout);
   const render = (stream: TextStream, lines: readonly Line[]): string =>
-    renderLines(lines, stream.isTTY === true && !noColor && !dumbTerminal);
+    renderLines(lines, stream.isTTY === true && !noColor);
   let shown: string | undefined;
   /** Another program has left the cursor in the middle of a line. */
   let isLineOpen = false;
@@ -131,10 +133,11 @@ function createWriter(stdout: TextStream) {
   };
 }
 
-const renderLines = (lines: readonly Line[], isBoldShown: boolean): string =>
+const renderLines = (lines: readonly Line[], areStylesShown: boolean): string =>
   lines
     .map((line) => {
       if (typeof line === 'string') return `${visible(line)}\n`;
-      return isBoldShown ? `\u001b[1m${visible(line.bold)}\u001b[22m\n` : `${visible(line.bold)}\n`;
+      const { style, text, rest = '' } = line;
+      return `${areStylesShown ? styled(style, visible(text)) : visible(text)}${visible(rest)}\n`;
     })
     .join('');

@@ -1,4 +1,5 @@
 import { systemReason } from '@latchkey/client/internal/storage/store-failure';
+import { usageSentence } from '@latchkey/contract/terminal';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import type { Shell } from './commands/completion.ts';
@@ -298,9 +299,7 @@ function asUsageError(error: unknown, command: Command | undefined): unknown {
     const names = command.commands.map((child) => `${command.name()} ${child.name()}`);
     return new UsageError(`Unknown command '${command.name()} ${word}'. Available: ${names.join(', ')}.`);
   }
-  const [first = '', suggestion] = error.message.split('\n');
-  const sentence = first.replace(/^error: (.)/, (_, letter: string) => letter.toUpperCase());
-  return new UsageError(`${sentence.replace(/\.$/, '')}.${suggestion ? ` ${suggestion}` : ''}`);
+  return new UsageError(usageSentence(error.message));
 }
 
 function report(output: Output, failure: Failure): void {

@@ -2,6 +2,7 @@ import { createApi } from '@latchkey/client/api';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import type { FileCheck } from '@latchkey/client/file-storage';
 import { isLoopbackHost } from '@latchkey/client/internal/loopback';
+import type { Style } from '@latchkey/contract/terminal';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ProxySetting } from '../config.ts';
 import {
@@ -14,6 +15,7 @@ import {
 } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { type Failure, failureOf, ReportedError } from '../exit.ts';
+import type { Line } from '../output.ts';
 import { openStorage } from '../storage.ts';
 import { duration, localTime, shortened, table } from '../text.ts';
 
@@ -30,7 +32,12 @@ interface Check {
 type Findings<Report> = readonly [Report, ...Check[]];
 const findings = <Report>(report: Report, ...checks: Check[]): Findings<Report> => [report, ...checks];
 
-const marks: Record<State, string> = { ok: 'ok', note: '-', warning: '!', problem: 'X' };
+const marks: Record<State, readonly [string, Style?]> = {
+  ok: ['ok', 'green'],
+  note: ['-'],
+  warning: ['!', 'yellow'],
+  problem: ['X', 'red'],
+};
 
 /** The `Date` header has whole seconds, and its transfer takes a moment. */
 const clockToleranceSeconds = 2;
@@ -97,7 +104,10 @@ export async function doctor(ctx: Context): Promise<void> {
   ctx.output.result(report, () => [
     `latchkey ${manifest.version}, ${bun === undefined ? `Node.js ${node}` : `Bun ${bun}`}, ${report.versions.platform}`,
     '',
-    ...table(checks.map(({ name, state, text }) => [marks[state], name, text])),
+    ...table(checks.map(({ name, state, text }) => [marks[state][0], name, text])).map((line, at): Line => {
+      const [text = '', style] = marks[checks[at]!.state];
+      return style ? { style, text, rest: line.slice(text.length) } : line;
+    }),
     ...checks.flatMap(({ hint }) => (hint === undefined ? [] : ['', hint])),
   ]);
   const [first] = failures;

@@ -40,7 +40,7 @@ export async function listKeys(ctx: Context): Promise<void> {
       localTime(expires_at),
       last_used_at === null ? 'never' : localTime(last_used_at),
     ]),
-    none: 'You have no keys. Create one with `latchkey keys create`.',
+    none: 'You have no API keys. Create one with `latchkey keys create`.',
   });
 }
 

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { type Style, showsStyles, styled } from '@latchkey/contract/terminal';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, storeNameOf } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
@@ -24,6 +25,8 @@ interface Check {
   readonly state: 'ok' | 'warning' | 'failed';
   readonly text: string;
 }
+
+const styles: Readonly<Record<Check['state'], Style>> = { ok: 'green', warning: 'yellow', failed: 'red' };
 
 const ok = (text: string): Check => ({ state: 'ok', text });
 const warning = (text: string): Check => ({ state: 'warning', text });
@@ -215,8 +218,12 @@ export function doctorCommand(program: Command, io: CommandIo): void {
     .action(async ({ json = false, nodes }: { json?: boolean; nodes: number }) => {
       const checks = await runChecks(io, nodes);
       const failures = checks.filter(({ state }) => state === 'failed').length;
+      const isStyled = io.output.isTerminal && showsStyles(io.env);
       if (json) await io.output.write(JSON.stringify({ failed: failures, findings: checks }, null, 2));
-      else for (const { state, text } of checks) await io.output.write(`${state.padEnd(7)}  ${text}`);
+      for (const { state, text } of json ? [] : checks) {
+        const label = state.padEnd(7);
+        await io.output.write(`${isStyled ? styled(styles[state], label) : label}  ${text}`);
+      }
       if (failures > 0) throw new ConfigError(`${counted(failures, 'check')} failed.`);
     });
 }
@@ -238,7 +245,7 @@ export function healthCommand(program: Command, { env }: CommandIo): void {
     .action(async () => {
       const url = `${ownServiceUrl(readConfig(env))}/readyz`;
       const response = await askService(url, {}, healthTimeoutMs).catch(() => undefined);
-      if (!response) throw new ConfigError(`no response from ${url}.`);
+      if (!response) throw new ConfigError(`No response from ${url}.`);
       if (!response.ok) throw new ConfigError(`${url} answers ${response.status}.`);
     });
 }

@@ -11,6 +11,7 @@ const rowsPerPart = 200;
 /** The part of a standard stream that is used. */
 export interface TextStream {
   readonly fd?: number;
+  readonly isTTY?: boolean;
   write(text: string, done?: (error?: Error | null) => void): unknown;
 }
 
@@ -31,6 +32,8 @@ export function createOutput(stdout: TextStream, stderr: TextStream) {
    */
   const write = (text: string): Promise<boolean> => writeChunk(`${text}\n`);
   return {
+    /** Standard output is a terminal. */
+    isTerminal: stdout.isTTY === true,
     write,
     /**
      * Writes a secret that is shown only once. Call it before the transaction that makes the secret valid commits: a secret that cannot be written must not exist.

@@ -1,3 +1,4 @@
+import { usageSentence } from '@latchkey/contract/terminal';
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Runners } from './commands.ts';
@@ -19,6 +20,7 @@ export function createProgram(runners: Runners): Command {
     .configureOutput({
       writeOut: (text) => void output.write(text.trimEnd()).catch(() => undefined),
       writeErr: (text) => output.say(text.trimEnd()),
+      outputError: (message) => output.say(`latchkey-server: ${usageSentence(message)}`),
     })
     .description(
       'Runs the Latchkey service and manages it. Settings come from the environment and from .env.',
@@ -28,8 +30,7 @@ export function createProgram(runners: Runners): Command {
       '--env-file <file>',
       'read settings from this file instead of .env; environment variables take precedence',
     )
-    .hook('preAction', (options) => readEnvFile(options.opts<{ envFile?: string }>().envFile))
-    .showHelpAfterError('Add --help for usage.');
+    .hook('preAction', (options) => readEnvFile(options.opts<{ envFile?: string }>().envFile));
 
   program.command('serve').description('run the service').action(runners.serve);
   program
@@ -45,5 +46,11 @@ export function createProgram(runners: Runners): Command {
   healthCommand(program, runners);
   serviceCommands(program, runOnStore);
   keyCommands(program, runOnStore);
-  return program;
+  return withHelpHint(program);
+}
+
+/** After a usage error, says how to get the help of the command that failed. */
+function withHelpHint(command: Command, path = command.name()): Command {
+  for (const child of command.commands) withHelpHint(child, `${path} ${child.name()}`);
+  return command.showHelpAfterError(`Run \`${path} --help\` for usage.`);
 }

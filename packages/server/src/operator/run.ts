@@ -1,3 +1,4 @@
+import { optionSentence } from '@latchkey/contract/terminal';
 import { CommanderError } from 'commander';
 import { createContext } from '../create-context.ts';
 import { type Config, storeNameOf } from '../platform/config/config.ts';
@@ -114,6 +115,6 @@ async function openContext(
 function messageOf(error: unknown): string {
   if (error instanceof AuthError && error.code === 'temporarily_unavailable' && error.cause instanceof Error)
     return `The database cannot be used: ${redact(error.cause.message)}.`;
-  if (error instanceof ConfigError || error instanceof AuthError) return error.message;
+  if (error instanceof ConfigError || error instanceof AuthError) return optionSentence(error.message);
   return redact(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }
