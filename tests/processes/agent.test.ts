@@ -133,23 +133,21 @@ test('ending the login ends what its agent handed out, at services that read the
     stdout.trim().split('\n').at(-1)!,
   );
   expect(await worker.hear()).toBe('ready');
-  for (let round = 0; round < 3; round++) {
-    const home = newHome({ LATCHKEY_SERVER: service.url });
-    await storeLogin(home, service.url, `ended-${round}@agent.example`);
-    const agent = await startAgent(home, '--scope', 'profile');
-    const { access_token } = await (await connectAgent(agent.address)).token();
-    worker.say(access_token);
-    expect(await worker.hear()).toEqual({ active: true, isKept: true });
-    const person = await loginByMail(service.url, `ended-${round}@agent.example`);
-    const { body } = await request(service.url, 'GET', '/sessions', { token: person.access_token });
-    const { id } = body.sessions.find(({ kind }: { kind: string }) => kind === 'device');
-    const ended = await request(service.url, 'DELETE', `/sessions/${id}`, { token: person.access_token });
-    expect(ended.status).toBe(204);
-    expect(await worker.hear()).toEqual({ active: false });
-    expect((await request(service.url, 'GET', '/me', { token: access_token })).status).toBe(401);
-    expect((await latchkey(newHome({ LATCHKEY_AGENT: agent.address }), 'token')).code).toBe(3);
-    await agent.stop();
-  }
+  const home = newHome({ LATCHKEY_SERVER: service.url });
+  await storeLogin(home, service.url, 'ended@agent.example');
+  const agent = await startAgent(home, '--scope', 'profile');
+  const { access_token } = await (await connectAgent(agent.address)).token();
+  worker.say(access_token);
+  expect(await worker.hear()).toEqual({ active: true });
+  const person = await loginByMail(service.url, 'ended@agent.example');
+  const { body } = await request(service.url, 'GET', '/sessions', { token: person.access_token });
+  const { id } = body.sessions.find(({ kind }: { kind: string }) => kind === 'device');
+  const ended = await request(service.url, 'DELETE', `/sessions/${id}`, { token: person.access_token });
+  expect(ended.status).toBe(204);
+  expect(await worker.hear()).toEqual({ active: false });
+  expect((await request(service.url, 'GET', '/me', { token: access_token })).status).toBe(401);
+  expect((await latchkey(newHome({ LATCHKEY_AGENT: agent.address }), 'token')).code).toBe(3);
+  await agent.stop();
   await worker.finish();
 });
 

@@ -39,7 +39,7 @@ test('a revoked token is refused by every process of a service that keeps it, wh
     const [at, other] = [nodes[round % 2]!, nodes[(round + 1) % 2]!];
     const { access_token: token } = await loginByMail(other.url, 'ada@example.com');
     for (const worker of workers) worker.say(token);
-    for (const worker of workers) expect(await worker.hear()).toEqual({ active: true, isKept: true });
+    for (const worker of workers) expect(await worker.hear()).toEqual({ active: true });
     const { status } = await request(at.url, 'POST', '/revoke', { token, json: { scope: 'session' } });
     expect(status).toBe(204);
     for (const worker of workers) expect(await worker.hear()).toEqual({ active: false });

@@ -1,5 +1,6 @@
 // A process of a service that verifies tokens with the feed. Arguments: the server and the service key. For each token on its
-// standard input, as JSON, it prints `active`, verifies until the token is no longer accepted, and prints that.
+// standard input, as JSON, it prints `active` once a response is kept, verifies until the token is no longer accepted, and
+// prints that.
 
 import { createInterface } from 'node:readline';
 import { createVerifier } from '../../packages/client/src/verify.ts';
@@ -14,12 +15,12 @@ const isActive = async (token: string): Promise<boolean> => (await verifier.veri
 answer('ready');
 for await (const line of createInterface({ input: process.stdin })) {
   const token: string = JSON.parse(line);
-  await isActive(token);
-  while (verifier.metrics().feed !== 'following') await pause(pauseMs);
-  await isActive(token);
-  const asked = verifier.metrics().asked;
-  if (!(await isActive(token))) throw new Error('the token is not active');
-  answer({ active: true, isKept: verifier.metrics().asked === asked });
+  // It asks each time while it does not follow the feed, or is late to read it.
+  for (let asked = -1; asked !== verifier.metrics().asked; await pause(pauseMs)) {
+    asked = verifier.metrics().asked;
+    if (!(await isActive(token))) throw new Error('the token is not active');
+  }
+  answer({ active: true });
   while (await isActive(token)) await pause(pauseMs);
   answer({ active: false });
 }
