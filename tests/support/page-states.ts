@@ -11,6 +11,7 @@ import { emailLinkStates } from './page-states/email-links.ts';
 import { keyStates } from './page-states/keys.ts';
 import { loginStates } from './page-states/login.ts';
 import type { PageState } from './page-states/page-state.ts';
+import { touchStates } from './page-states/touch.ts';
 import { headed } from './people.ts';
 import { startProgram } from './program.ts';
 import { startService, type TestService } from './service.ts';
@@ -34,7 +35,15 @@ export async function openPageStates(): Promise<PageStates> {
   const { url } = service;
   await declareTickets(service);
   await fillAccount(url);
-  const groups = [loginStates, deviceStates, accountStates, keyStates, emailLinkStates, otherStates];
+  const groups = [
+    loginStates,
+    deviceStates,
+    accountStates,
+    keyStates,
+    touchStates,
+    emailLinkStates,
+    otherStates,
+  ];
   return {
     service: {
       ...service,

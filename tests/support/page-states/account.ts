@@ -89,11 +89,19 @@ export const accountStates = (url: string): PageState[] => [
     open: async (page) => {
       await seeAccount(page, url, 'new@example.com');
       await pressed(page, 'Change email');
-      await pressed(page, 'End session');
       await deleteAccount(page, 'somebody.else@example.com');
       await page.getByText("That isn't the email address of this account").waitFor();
     },
   },
+  ...['End session', 'End other sessions'].map((name) => ({
+    name: `account-${name.toLowerCase().replaceAll(' ', '-')}`,
+    open: async (page: Page) => {
+      await loginByMail(url, 'ending@example.com');
+      await seeAccount(page, url, 'ending@example.com');
+      await page.getByRole('button', { name }).first().click();
+      await page.locator('.question').waitFor();
+    },
+  })),
   {
     name: 'account-sign-out-everywhere',
     open: async (page) => {

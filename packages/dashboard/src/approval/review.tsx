@@ -65,8 +65,10 @@ export const Review = ({ question, children, access, accessHeading, here, ...cho
     </Heading>
     {children}
     <RequestedAccess access={access} heading={accessHeading} />
-    <ErrorMessage text={choice.busy.error.value} />
-    <Choice {...choice} />
+    <div class="always-seen">
+      <ErrorMessage text={choice.busy.error.value} />
+      <Choice {...choice} />
+    </div>
     <SignedInAs here={here} />
     <ConfirmDialog />
   </>
@@ -80,7 +82,7 @@ function Choice({ busy, canApprove = true, isTouched, decide }: ChoiceProps) {
   const approve = ({ detail: clicks }: MouseEvent) =>
     isReady.value || clicks === 0 ? decide('approve') : start();
   return (
-    <div class="choice always-seen">
+    <div class="choice">
       {canApprove ? (
         <Button id="approve" class="primary" busy={busy} aria-disabled={!isReady.value} onClick={approve}>
           {isTouched ? texts.device.approveByTouch : texts.device.approve}
