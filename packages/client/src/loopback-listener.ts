@@ -55,6 +55,8 @@ export async function listenOnLoopback(
       });
     })().catch(() => response.destroy());
   });
+  // Beyond a count, Node reads a request without the rest of its headers, such as a second Host.
+  server.maxHeadersCount = 0;
   server.requestTimeout = requestTimeoutMs;
   server.headersTimeout = requestTimeoutMs;
   const boundPort = await startListening(server, { host, port, exclusive: true });
