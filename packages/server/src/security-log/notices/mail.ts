@@ -40,12 +40,13 @@ const claimed = (label: string, text: string | null): Fact[] =>
 
 const isAboutKey = ({ kind }: NoticeRow): boolean => kind === 'key_added' || kind === 'key_removed';
 
-function factsOf({ texts: { notice: texts, signIn, unknown }, when }: Writer, notice: NoticeRow): Fact[] {
+function factsOf({ texts: { notice: texts, signIn }, when }: Writer, notice: NoticeRow): Fact[] {
   const browser = browserName(notice.user_agent ?? '', signIn.browserOn);
   return [
     ...(notice.new_email === null ? [] : [{ label: texts.newAddress, address: notice.new_email }]),
     { label: texts.when, value: when(notice.created_at) },
-    { label: texts.ipAddress, value: notice.ip_address ?? unknown },
+    // A command has no address.
+    ...(notice.ip_address === null ? [] : [{ label: texts.ipAddress, value: notice.ip_address }]),
     ...(browser === undefined ? [] : [{ label: signIn.browser, value: browser }]),
     ...claimed(texts.device, notice.device_name),
     ...claimed(isAboutKey(notice) ? texts.key : texts.program, notice.client_name),
