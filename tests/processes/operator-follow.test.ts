@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { spawn } from 'bun';
 import { loginByMail } from '../support/http.ts';
+import { processDialects } from '../support/long.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { serverProgram } from '../support/server-program.ts';
@@ -27,7 +28,7 @@ async function printed(follow: RunningOperator, count: number): Promise<Followed
   return parsed(follow.lines());
 }
 
-for (const dialect of ['sqlite', 'postgres'] as const) {
+for (const dialect of processDialects) {
   const start = async () =>
     startService(
       dialect === 'postgres' ? { databaseUrl: await (await startPostgres()).createDatabase() } : {},

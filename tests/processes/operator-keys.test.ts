@@ -8,6 +8,7 @@ import { keyIdOf } from '../../packages/server/src/platform/crypto/key-list.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { endAtExit, hasEnded } from '../support/cleanup.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { processDialects } from '../support/long.ts';
 import { startPostgres } from '../support/postgres.ts';
 import {
   runOperator,
@@ -64,7 +65,7 @@ async function store() {
   return { directory, env, file: join(directory, 'latchkey.keys') };
 }
 
-for (const dialect of ['sqlite', 'postgres'] as const) {
+for (const dialect of processDialects) {
   test(`a rotation by commands ends no session that is in use, and the log stays verifiable (${dialect})`, async () => {
     const inFile = dialect === 'sqlite';
     const databaseUrl = inFile ? {} : { databaseUrl: await (await startPostgres()).createDatabase() };

@@ -79,13 +79,6 @@ const verbs: Record<string, (...args: any[]) => Promise<unknown>> = {
     new (keyring('@napi-rs/keyring').Entry)('latchkey', 'credentials').setPassword(text),
   lockKeychain: (bus: SessionBus, locks: string, timeoutMs?: number) =>
     keychain(bus, locks).lock('document', async () => 'had', { timeoutMs }),
-  /** Writes documents with growing counters until it is killed. */
-  writeForever: async (path: string, document) => {
-    const storage = fileStorage(path);
-    await storage.write({ ...document, counter: 0 });
-    answer('writing');
-    for (let counter = 1; ; counter++) await storage.write({ ...document, counter });
-  },
 };
 
 for (;;) {

@@ -16,7 +16,6 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { removeAtExit } from '../../../../tests/support/cleanup.ts';
-import { until } from '../../../../tests/support/until.ts';
 import { runtimes, startWorker, withoutRootsPowers } from '../../../../tests/support/worker.ts';
 import { documentLimitBytes } from './document.ts';
 import { fileStorage, staleTemporarySeconds } from './file-storage.ts';
@@ -107,19 +106,6 @@ describe.each(runtimes)('credentials in a file, on $name', ({ command }) => {
       expect(readFileSync(path, 'utf8')).toBe(text);
     }
     expect(readdirSync(directory)).toEqual(['credentials.json']);
-  });
-
-  test('are never partly written when the writer is killed', async () => {
-    for (let round = 0; round < 5; round++) {
-      const writer = startWorker(command, 'store-worker.ts');
-      await writer.ask(['writeForever', path, document]);
-      const isWriting = () => readdirSync(directory).some((name) => name.endsWith('.tmp'));
-      await until(isWriting, 'a document that is being written');
-      writer.signal('SIGKILL');
-      await writer.exited;
-      const { counter, ...rest } = JSON.parse(readFileSync(path, 'utf8'));
-      expect([rest, typeof counter]).toEqual([document, 'number']);
-    }
   });
 
   test('that are accessible to others are protected again, and a check reports it', async () => {

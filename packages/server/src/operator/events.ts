@@ -88,6 +88,8 @@ async function verify(ctx: CommandContext, options: { user?: string; lenient?: t
   return lines.join('\n');
 }
 
+const signals = ['SIGTERM', 'SIGINT'] as const;
+
 const pollMs = 500;
 
 /** How long to wait before the next look at a database that is away. */
@@ -107,9 +109,13 @@ const lineOf = ({ position, ...event }: PositionedEvent): string => terminalJson
  * write after its reader has ended. While the database is unavailable it waits, unless it was called with `--once`.
  */
 async function followEvents(ctx: CommandContext, options: FollowOptions): Promise<undefined> {
-  const stopped = Promise.withResolvers<void>();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopped.resolve());
-  await Promise.race([printEvents(ctx, options), stopped.promise]);
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  for (const signal of signals) process.once(signal, stop);
+  try {
+    await Promise.race([printEvents(ctx, options), stopped]);
+  } finally {
+    for (const signal of signals) process.off(signal, stop);
+  }
 }
 
 async function printEvents(ctx: CommandContext, { after, once }: FollowOptions): Promise<void> {

@@ -55,7 +55,120 @@ const decoded = (raw: string): string =>
     .replace(/=\r?\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-onBothDatabases('mail by SMTP', (open) => {
+onBothDatabases('mail by SMTP', (open, dialect) => {
+  test('a mail is given up after three 550 responses, and a 451 does not count', async () => {
+    const smtp = await smtpServer();
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
+    await request(t);
+    const answers = [451, 550, 451, 550, 550] as const;
+    smtp.failFor('ada@example.com', answers[0]);
+    const worker = work(t, smtp.url);
+    for (const [index, code] of answers.entries()) {
+      expect((await unsent(t))[0]?.dead_at).toBeNull();
+      await until(async () => (await unsent(t))[0]?.attempts === index + 1, `attempt ${index + 1}`);
+      await until(failedWith(t, `no ${code}`), `the refusal with ${code}`);
+      const next = answers[index + 1];
+      if (next !== undefined) smtp.failFor('ada@example.com', next);
+      if (index < answers.length - 1) {
+        await until(
+          async () => Number((await unsent(t))[0]?.next_attempt_at) > t.ctx.clock(),
+          'a pause before the next attempt',
+        );
+        t.pass(60);
+        worker.wake();
+      }
+    }
+    await until(async () => (await unsent(t))[0]?.dead_at !== null, 'a dead letter');
+    t.pass(600);
+    await request(t, 'bob@example.com');
+    worker.wake();
+    await smtp.received(1);
+    expect(smtp.attempts('ada@example.com')).toBe(answers.length);
+    await until(async () => (await unsent(t)).length === 1, 'one mail left in the outbox');
+    expect((await unsent(t))[0]).toMatchObject({ attempts: answers.length });
+    expect(await t.ctx.metrics.registry.metrics()).toContain('latchkey_mails_total{outcome="given_up"} 1');
+  });
+
+  test('eight recipients that hang, again and again, do not delay other sign-in mails', async () => {
+    const smtp = await smtpServer();
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
+    const slow = Array.from({ length: 8 }, (_, n) => `slow${n}@example.com`);
+    for (const email of slow) {
+      smtp.failFor(email, 'hang');
+      await request(t, email);
+    }
+    const attempts = () => slow.reduce((sum, email) => sum + smtp.attempts(email), 0);
+    const worker = work(t, smtp.url);
+    await until(() => attempts() === slow.length, 'an attempt for each slow mail');
+    await request(t, 'first@example.com');
+    worker.wake();
+    expect((await smtp.received(1))[0]!.to).toEqual(['first@example.com']);
+    // Now they are slow, for the first time.
+    t.pass(3);
+    for (const email of slow) smtp.failFor(email, 451);
+    await until(
+      async () => (await unsent(t)).every((mail) => mail.last_error !== null),
+      'a failure of each slow mail',
+    );
+    for (const email of slow) smtp.failFor(email, 'hang');
+    t.pass(6);
+    worker.wake();
+    await until(() => attempts() >= slow.length + slowSlots, 'second attempts in the slots for slow mails');
+    await request(t, 'second@example.com');
+    worker.wake();
+    expect((await smtp.received(2))[1]!.to).toEqual(['second@example.com']);
+    expect(attempts()).toBe(slow.length + slowSlots);
+    for (const email of slow) smtp.failFor(email, 451);
+  });
+
+  test('a sign-in mail is sent before any number of notices, even if their recipients hang', async () => {
+    const smtp = await smtpServer();
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
+    const expiresAt = t.ctx.clock() + 600_000;
+    smtp.failFor('slow@example.com', 'hang');
+    await t.ctx.db.transaction(async (tx) => {
+      for (let n = 0; n < 40; n++)
+        await enqueueMail(t.ctx, tx, {
+          template: accountDeletedTemplate,
+          recipient: n < 20 ? 'slow@example.com' : `person${n}@example.com`,
+          reference: '',
+          expiresAt,
+        });
+    });
+    const worker = work(t, smtp.url);
+    await until(() => smtp.attempts('slow@example.com') === ordinarySlots, 'attempts in all ordinary slots');
+    await request(t);
+    worker.wake();
+    const [first] = await smtp.received(1);
+    expect(first!.to).toEqual(['ada@example.com']);
+    expect(smtp.attempts('slow@example.com')).toBe(ordinarySlots);
+    smtp.failFor('slow@example.com', 451);
+  });
+
+  test('an unsent mail becomes a dead letter when its link expires, and stays in the list', async () => {
+    const smtp = await smtpServer();
+    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
+    smtp.failNext(1, 451, 'no room for ada@example.com here');
+    await request(t);
+    const worker = work(t, smtp.url);
+    await until(failedWith(t, 'no room'), 'a refused mail');
+    t.pass(901);
+    worker.wake();
+    await until(async () => (await unsent(t))[0]?.dead_at !== null, 'a dead letter');
+    const [dead] = await unsent(t);
+    expect(dead).toMatchObject({ template: 'sign_in', attempts: 2 });
+    expect(dead!.last_error).toContain('no room for');
+    expect(dead!.last_error).not.toContain('ada@example.com');
+    t.pass(3600);
+    worker.wake();
+    await t.sweep();
+    expect(await unsent(t)).toHaveLength(1);
+    expect(smtp.messages).toHaveLength(0);
+  });
+
+  // The others are about the conversation with the mail server.
+  if (dialect === 'postgres') return;
+
   test('a sign-in mail has text and HTML and goes from the configured sender to the address as typed', async () => {
     const smtp = await smtpServer();
     const from = 'Latchkey Login <login@id.example.com>';
@@ -107,39 +220,6 @@ onBothDatabases('mail by SMTP', (open) => {
     expect(smtp.messages).toHaveLength(1);
   });
 
-  test('a mail is given up after three 550 responses, and a 451 does not count', async () => {
-    const smtp = await smtpServer();
-    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
-    await request(t);
-    const answers = [451, 550, 451, 550, 550] as const;
-    smtp.failFor('ada@example.com', answers[0]);
-    const worker = work(t, smtp.url);
-    for (const [index, code] of answers.entries()) {
-      expect((await unsent(t))[0]?.dead_at).toBeNull();
-      await until(async () => (await unsent(t))[0]?.attempts === index + 1, `attempt ${index + 1}`);
-      await until(failedWith(t, `no ${code}`), `the refusal with ${code}`);
-      const next = answers[index + 1];
-      if (next !== undefined) smtp.failFor('ada@example.com', next);
-      if (index < answers.length - 1) {
-        await until(
-          async () => Number((await unsent(t))[0]?.next_attempt_at) > t.ctx.clock(),
-          'a pause before the next attempt',
-        );
-        t.pass(60);
-        worker.wake();
-      }
-    }
-    await until(async () => (await unsent(t))[0]?.dead_at !== null, 'a dead letter');
-    t.pass(600);
-    await request(t, 'bob@example.com');
-    worker.wake();
-    await smtp.received(1);
-    expect(smtp.attempts('ada@example.com')).toBe(answers.length);
-    await until(async () => (await unsent(t)).length === 1, 'one mail left in the outbox');
-    expect((await unsent(t))[0]).toMatchObject({ attempts: answers.length });
-    expect(await t.ctx.metrics.registry.metrics()).toContain('latchkey_mails_total{outcome="given_up"} 1');
-  });
-
   test('a hanging recipient does not delay others', async () => {
     const smtp = await smtpServer();
     const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
@@ -151,38 +231,6 @@ onBothDatabases('mail by SMTP', (open) => {
     worker.wake();
     expect(await smtp.received(20)).toHaveLength(20);
     smtp.failFor('slow@example.com', 451);
-  });
-
-  test('eight recipients that hang, again and again, do not delay other sign-in mails', async () => {
-    const smtp = await smtpServer();
-    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
-    const slow = Array.from({ length: 8 }, (_, n) => `slow${n}@example.com`);
-    for (const email of slow) {
-      smtp.failFor(email, 'hang');
-      await request(t, email);
-    }
-    const attempts = () => slow.reduce((sum, email) => sum + smtp.attempts(email), 0);
-    const worker = work(t, smtp.url);
-    await until(() => attempts() === slow.length, 'an attempt for each slow mail');
-    await request(t, 'first@example.com');
-    worker.wake();
-    expect((await smtp.received(1))[0]!.to).toEqual(['first@example.com']);
-    // Now they are slow, for the first time.
-    t.pass(3);
-    for (const email of slow) smtp.failFor(email, 451);
-    await until(
-      async () => (await unsent(t)).every((mail) => mail.last_error !== null),
-      'a failure of each slow mail',
-    );
-    for (const email of slow) smtp.failFor(email, 'hang');
-    t.pass(6);
-    worker.wake();
-    await until(() => attempts() >= slow.length + slowSlots, 'second attempts in the slots for slow mails');
-    await request(t, 'second@example.com');
-    worker.wake();
-    expect((await smtp.received(2))[1]!.to).toEqual(['second@example.com']);
-    expect(attempts()).toBe(slow.length + slowSlots);
-    for (const email of slow) smtp.failFor(email, 451);
   });
 
   test('an attempt that fails slowly is counted, one that fails at once is not', async () => {
@@ -208,30 +256,6 @@ onBothDatabases('mail by SMTP', (open) => {
     expect((await counted()).map((row) => Number(row.slow_attempts))).toEqual([0, 1]);
   });
 
-  test('a sign-in mail is sent before any number of notices, even if their recipients hang', async () => {
-    const smtp = await smtpServer();
-    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
-    const expiresAt = t.ctx.clock() + 600_000;
-    smtp.failFor('slow@example.com', 'hang');
-    await t.ctx.db.transaction(async (tx) => {
-      for (let n = 0; n < 40; n++)
-        await enqueueMail(t.ctx, tx, {
-          template: accountDeletedTemplate,
-          recipient: n < 20 ? 'slow@example.com' : `person${n}@example.com`,
-          reference: '',
-          expiresAt,
-        });
-    });
-    const worker = work(t, smtp.url);
-    await until(() => smtp.attempts('slow@example.com') === ordinarySlots, 'attempts in all ordinary slots');
-    await request(t);
-    worker.wake();
-    const [first] = await smtp.received(1);
-    expect(first!.to).toEqual(['ada@example.com']);
-    expect(smtp.attempts('slow@example.com')).toBe(ordinarySlots);
-    smtp.failFor('slow@example.com', 451);
-  });
-
   test('a refused connection and a 451 after DATA are both tried again', async () => {
     const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1' } }));
     await request(t);
@@ -246,27 +270,6 @@ onBothDatabases('mail by SMTP', (open) => {
     t.pass(30);
     worker.wake();
     await smtp.received(1);
-  });
-
-  test('an unsent mail becomes a dead letter when its link expires, and stays in the list', async () => {
-    const smtp = await smtpServer();
-    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
-    smtp.failNext(1, 451, 'no room for ada@example.com here');
-    await request(t);
-    const worker = work(t, smtp.url);
-    await until(failedWith(t, 'no room'), 'a refused mail');
-    t.pass(901);
-    worker.wake();
-    await until(async () => (await unsent(t))[0]?.dead_at !== null, 'a dead letter');
-    const [dead] = await unsent(t);
-    expect(dead).toMatchObject({ template: 'sign_in', attempts: 2 });
-    expect(dead!.last_error).toContain('no room for');
-    expect(dead!.last_error).not.toContain('ada@example.com');
-    t.pass(3600);
-    worker.wake();
-    await t.sweep();
-    expect(await unsent(t)).toHaveLength(1);
-    expect(smtp.messages).toHaveLength(0);
   });
 
   test('the outbox never contains a link or code', async () => {

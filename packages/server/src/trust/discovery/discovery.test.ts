@@ -1,9 +1,9 @@
-import { expect, test } from 'bun:test';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import { describe, expect, test } from 'bun:test';
+import { openApp } from '../../../../../tests/support/app.ts';
 
-onBothDatabases('discovery', (open) => {
+describe('discovery', () => {
   test('the metadata document lists every OAuth endpoint below its issuer, and each of them exists', async () => {
-    const app = await open();
+    const app = await openApp('sqlite');
     const answer = await app.ask('GET', '.well-known/oauth-authorization-server');
     const base = app.ctx.config.baseUrl;
     expect(answer.headers.get('Cache-Control')).toBe('public, max-age=300');
@@ -55,7 +55,7 @@ onBothDatabases('discovery', (open) => {
   });
 
   test('the key set has public keys only and may be cached for five minutes', async () => {
-    const app = await open();
+    const app = await openApp('sqlite');
     const answer = await app.ask('GET', '.well-known/jwks.json');
     expect(answer.headers.get('Cache-Control')).toBe('public, max-age=300');
     expect(answer.body.keys.map((key: object) => Object.keys(key).toSorted())).toEqual([

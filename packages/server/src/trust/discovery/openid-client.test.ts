@@ -1,21 +1,21 @@
 // The two standard clients of JavaScript with scopes and resources, configured by nothing but the issuer.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 
 const tickets = 'https://tickets.example/api';
 const builds = 'https://builds.example/api';
 
-onBothDatabases('a standard client that asks for a scope', (open) => {
+describe('a standard client that asks for a scope', () => {
   let app: TestApp;
   let config: openid.Configuration;
   let service: openid.Configuration;
   let approver: string;
   beforeAll(async () => {
-    app = await open({ settings: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
+    app = await openApp('sqlite', { settings: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
     const { authorization } = await declareService(app.ctx, {
       scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
       resource: tickets,

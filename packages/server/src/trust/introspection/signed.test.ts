@@ -16,7 +16,7 @@ const keySet = '.well-known/jwks.json';
 /** Longer than a node uses the keys it has read. */
 const rereadSeconds = 11;
 
-onBothDatabases('signed introspection', (open) => {
+onBothDatabases('signed introspection', (open, dialect) => {
   const apps: TestApp[] = [];
   afterEach(async () => {
     for (const app of apps.splice(0)) await app.close();
@@ -65,46 +65,6 @@ onBothDatabases('signed introspection', (open) => {
     );
   const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid!;
 
-  test('a signed introspection is the plain one in a JWT for this service, and verifies with the published keys', async () => {
-    const { app, id, ask, signed, verify } = await start();
-    const { access_token } = await app.login();
-    const plain = (await ask(app, access_token, 'application/json')).body;
-    const jwt = await signed(app, access_token);
-    const { payload, protectedHeader } = await verify(app, jwt, await keysOf(app));
-    expect(payload).toEqual({
-      iss: app.ctx.config.baseUrl,
-      aud: id,
-      iat: expect.any(Number),
-      token_introspection: plain,
-    });
-    expect(plain.active).toBe(true);
-    expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'token-introspection+jwt', kid: kidOf(jwt) });
-    const inactive = await verify(app, await signed(app, 'garbage'), await keysOf(app));
-    expect(inactive.payload['token_introspection']).toEqual({ active: false });
-  });
-
-  test('an introspection is signed only when Accept names the JWT type and does not prefer JSON', async () => {
-    const { app, ask } = await start();
-    const jwt = [
-      introspectionJwtType,
-      introspectionJwtType.toUpperCase(),
-      `application/json;q=0.5, ${introspectionJwtType}; q=0.9`,
-    ];
-    const json = [
-      '',
-      '*/*',
-      'application/*',
-      'application/jwt',
-      `${introspectionJwtType};q=0`,
-      `${introspectionJwtType};q=0.1, application/json`,
-      `${introspectionJwtType}x`,
-    ];
-    for (const accept of jwt)
-      expect((await ask(app, 'x', accept)).headers.get('Content-Type')).toBe(introspectionJwtType);
-    for (const accept of json)
-      expect([accept, (await ask(app, 'x', accept)).body]).toEqual([accept, { active: false }]);
-  });
-
   test('nodes that concurrently need the first signing key create one', async () => {
     const { app, beside, signed } = await start();
     const nodes = [app, await beside(), await beside(), await beside()];
@@ -121,25 +81,6 @@ onBothDatabases('signed introspection', (open) => {
     const before = app.statements.length;
     await signed(app, access_token);
     expect(app.statements.slice(before)).toHaveLength(3);
-  });
-
-  test('during a rotation every signature verifies with a key set cached before it', async () => {
-    const { app, beside, signed, verify } = await start();
-    const other = await beside();
-    const first = kidOf(await signed(app));
-    await rotateSigningKey(app.ctx, { atOnce: false });
-    for (let passed = 0; passed <= leadSeconds + 100; passed += 50) {
-      const cached = await keysOf(other);
-      app.pass(50);
-      const jwt = await signed(app);
-      await verify(app, jwt, cached);
-      if (passed > leadSeconds) expect(kidOf(jwt)).not.toBe(first);
-      else if (passed < leadSeconds - 100) expect(kidOf(jwt)).toBe(first);
-    }
-    const afterwards = await keysOf(app);
-    expect(afterwards.keys.map(({ kid }) => kid)).toContain(first);
-    app.pass(overlapSeconds);
-    expect((await keysOf(app)).keys.map(({ kid }) => kid)).not.toContain(first);
   });
 
   test('rotating at once, every signature verifies with the keys that any node publishes when it arrives', async () => {
@@ -192,6 +133,68 @@ onBothDatabases('signed introspection', (open) => {
     expect((await storedKeys(app)).length).toBe(1 + created);
     for (const result of results)
       if (result.status === 'rejected') expect(String(result.reason)).toContain('just rotated');
+  });
+
+  // The others are about the form and the encryption of what the same statements store.
+  if (dialect === 'postgres') return;
+
+  test('a signed introspection is the plain one in a JWT for this service, and verifies with the published keys', async () => {
+    const { app, id, ask, signed, verify } = await start();
+    const { access_token } = await app.login();
+    const plain = (await ask(app, access_token, 'application/json')).body;
+    const jwt = await signed(app, access_token);
+    const { payload, protectedHeader } = await verify(app, jwt, await keysOf(app));
+    expect(payload).toEqual({
+      iss: app.ctx.config.baseUrl,
+      aud: id,
+      iat: expect.any(Number),
+      token_introspection: plain,
+    });
+    expect(plain.active).toBe(true);
+    expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'token-introspection+jwt', kid: kidOf(jwt) });
+    const inactive = await verify(app, await signed(app, 'garbage'), await keysOf(app));
+    expect(inactive.payload['token_introspection']).toEqual({ active: false });
+  });
+
+  test('an introspection is signed only when Accept names the JWT type and does not prefer JSON', async () => {
+    const { app, ask } = await start();
+    const jwt = [
+      introspectionJwtType,
+      introspectionJwtType.toUpperCase(),
+      `application/json;q=0.5, ${introspectionJwtType}; q=0.9`,
+    ];
+    const json = [
+      '',
+      '*/*',
+      'application/*',
+      'application/jwt',
+      `${introspectionJwtType};q=0`,
+      `${introspectionJwtType};q=0.1, application/json`,
+      `${introspectionJwtType}x`,
+    ];
+    for (const accept of jwt)
+      expect((await ask(app, 'x', accept)).headers.get('Content-Type')).toBe(introspectionJwtType);
+    for (const accept of json)
+      expect([accept, (await ask(app, 'x', accept)).body]).toEqual([accept, { active: false }]);
+  });
+
+  test('during a rotation every signature verifies with a key set cached before it', async () => {
+    const { app, beside, signed, verify } = await start();
+    const other = await beside();
+    const first = kidOf(await signed(app));
+    await rotateSigningKey(app.ctx, { atOnce: false });
+    for (let passed = 0; passed <= leadSeconds + 100; passed += 50) {
+      const cached = await keysOf(other);
+      app.pass(50);
+      const jwt = await signed(app);
+      await verify(app, jwt, cached);
+      if (passed > leadSeconds) expect(kidOf(jwt)).not.toBe(first);
+      else if (passed < leadSeconds - 100) expect(kidOf(jwt)).toBe(first);
+    }
+    const afterwards = await keysOf(app);
+    expect(afterwards.keys.map(({ kid }) => kid)).toContain(first);
+    app.pass(overlapSeconds);
+    expect((await keysOf(app)).keys.map(({ kid }) => kid)).not.toContain(first);
   });
 
   test('the signing key survives a rotation of the server keys and the removal of the old one', async () => {
