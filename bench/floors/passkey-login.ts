@@ -5,13 +5,17 @@
 import { createHash } from 'node:crypto';
 import { readChallenge } from '../../packages/server/src/platform/crypto/handle.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { type CoseKey, importPublicKey } from '../../packages/server/src/sign-in/passkeys/public-key.ts';
 import {
   advanceCounter,
   findCredential,
   spendChallenge,
 } from '../../packages/server/src/sign-in/passkeys/store.ts';
-import { parseAuthenticatorData, readMap } from '../../packages/server/src/sign-in/passkeys/verification.ts';
+import {
+  type CoseKey,
+  importPublicKey,
+  parseAuthenticatorData,
+  readMap,
+} from '../../packages/server/src/sign-in/passkeys/verification.ts';
 import type { Assertion } from '../../tests/support/authenticator.ts';
 import { openDatabase } from './database.ts';
 import { serve } from './server.ts';

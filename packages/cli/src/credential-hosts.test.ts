@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { destinationOf, isNamed, requireHosts } from './credential-hosts.ts';
+import { destinationOf, isNamed, requireHosts } from './commands/credential-git.ts';
 import { UsageError } from './exit.ts';
 
 describe('a host gets a token only if it is named with its port', () => {

@@ -1,7 +1,8 @@
 // A hostile server could name an honest one as the place to sign in: the person approves there, and the hostile server gets the
 // tokens. So nothing that a server says of itself counts unless it agrees with the address that was asked.
 
-import { serverOrigin } from './api.ts';
+import { checkedAnswer, isText, objectWith } from './answers.ts';
+import { type Api, serverOrigin } from './api.ts';
 import { LatchkeyError } from './errors.ts';
 
 /** Longer than any address that the service sends. */
@@ -51,4 +52,18 @@ function originOf(address: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** What the service says of itself. Compare it with the address that was asked before you rely on it. */
+interface Metadata {
+  readonly issuer: string;
+  readonly authorization_endpoint?: unknown;
+  readonly token_endpoint?: unknown;
+}
+
+/** @throws {LatchkeyError} `not_latchkey` @see RFC 8414 */
+export async function readMetadata(api: Api, signal?: AbortSignal): Promise<Metadata> {
+  const path = '/.well-known/oauth-authorization-server';
+  const { body } = await api.send(path, { method: 'GET', signal: signal ?? null });
+  return checkedAnswer(body, objectWith({ issuer: isText }), 'The metadata names no issuer.');
 }

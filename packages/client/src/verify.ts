@@ -2,9 +2,8 @@ import { inactive, parseVerification, type Verification } from './active-token.t
 import { type Api, createApi, serverOrigin } from './api.ts';
 import { type Clock, systemClock, unlessAborted } from './clock.ts';
 import type { LatchkeyError } from './errors.ts';
-import { readMetadata } from './metadata.ts';
 import { operations } from './operations.ts';
-import { requireOwnIssuer } from './own-address.ts';
+import { readMetadata, requireOwnIssuer } from './own-address.ts';
 import { authorizationOf } from './service-key.ts';
 import type { Fetch } from './transport.ts';
 import { Feed } from './verify/feed-reader.ts';

@@ -1,6 +1,5 @@
 import { signal } from '@preact/signals';
 import { call, type Problem, verifyMagicLink } from '../api.ts';
-import { closeLink, linkOutcome, tokenFromLink } from '../email-link.ts';
 import { emailErrors, explain } from '../error-messages.ts';
 import { home, loginPath } from '../next.ts';
 import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
@@ -9,6 +8,7 @@ import { fill, fillParts, texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
+import { closeLink, linkOutcome, tokenFromLink } from '../ui/email-link-page.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';

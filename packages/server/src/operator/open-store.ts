@@ -10,8 +10,8 @@ import { openDatabase, openExistingDatabase } from '../platform/database/databas
 import type { Database, DatabaseOptions, Executor } from '../platform/database/executor.ts';
 import { isOutOfReach } from '../platform/database/postgres.ts';
 import { reachDeadlineMs, whenReachable } from '../platform/database/reachable.ts';
-import { isUnfinishedRestore } from '../platform/database/restore-guard.ts';
 import { lockStore, showServing } from '../platform/database/store-lock.ts';
+import { isUnfinishedRestore } from '../platform/database/stored-rows.ts';
 import type { Log } from '../platform/telemetry/log.ts';
 import { redact } from '../platform/telemetry/redact.ts';
 import { systemTimers } from '../platform/timers.ts';

@@ -4,12 +4,14 @@ import { type Config, sqliteFileOf, storeNameOf } from '../platform/config/confi
 import { ConfigError } from '../platform/config/config-error.ts';
 import { hasConfiguredKeys, keyFilePath } from '../platform/config/server-keys.ts';
 import type { Context } from '../platform/context.ts';
-import { backUpSqlite } from '../platform/database/backup.ts';
-import { copyStore } from '../platform/database/copy.ts';
+import { backUpSqlite, copyStore } from '../platform/database/copy.ts';
 import { databaseWithin, inLongTransaction } from '../platform/database/long-transaction.ts';
-import { markRestoreFinished } from '../platform/database/restore-guard.ts';
 import { requireUnserved, StoreRefusal } from '../platform/database/store-lock.ts';
-import { deleteOverAfterRestore, skipNumbers } from '../platform/database/stored-rows.ts';
+import {
+  deleteOverAfterRestore,
+  markRestoreFinished,
+  skipNumbers,
+} from '../platform/database/stored-rows.ts';
 import { findMissingSealKey } from '../security-log/events/auditing.ts';
 import { accounts } from '../security-log/events/reading.ts';
 import { restartFeeds } from '../services/service-keys/service-keys.ts';

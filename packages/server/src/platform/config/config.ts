@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { postgresServers } from '../database/postgres-primary.ts';
 import type { Quota, RateLimitName, RateLimitRules } from '../rate-limits/rules.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
-import { postgresServers } from '../values/postgres-url.ts';
 import { ConfigError } from './config-error.ts';
 import type { Environment } from './environment.ts';
 import { defaultSender, readProduct } from './product.ts';

@@ -1,12 +1,15 @@
 import { Database as Connection } from 'bun:sqlite';
+import { randomUUID } from 'node:crypto';
+import { link, open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Executor, Value } from './executor.ts';
 import { inLongTransaction } from './long-transaction.ts';
 import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
 import { executorOn as postgresExecutor, withoutTimeouts } from './postgres.ts';
 import { onlyPrimary, withConnection } from './postgres-primary.ts';
-import { executorOn as sqliteExecutor, whenFree } from './sqlite.ts';
+import { asStoreError, executorOn as sqliteExecutor, whenFree } from './sqlite.ts';
 import { requireUnserved, StoreRefusal } from './store-lock.ts';
-import { tableNames, takeOverNumbers } from './stored-rows.ts';
+import { removeRestoreGuard, tableNames, takeOverNumbers } from './stored-rows.ts';
 
 type Row = Readonly<Record<string, Value>>;
 
@@ -121,5 +124,43 @@ async function requireEmpty(tx: Executor): Promise<void> {
   for (const table of tableNames) {
     const rows = await tx.run(`SELECT 1 AS found FROM "${table}" LIMIT 1`, []);
     if (rows.length > 0) throw new StoreRefusal('the database to fill is not empty');
+  }
+}
+
+/**
+ * Writes a copy of a SQLite database at one moment, while others read and write it. The copy appears under its name when it is complete
+ * and on the disk, readable by its owner only, and is marked as one that `finish-restore` must run on.
+ * @throws {Error} of the file system: `EEXIST` if the file exists
+ */
+export async function backUpSqlite(path: string, file: string): Promise<void> {
+  const temporary = `${file}.${randomUUID()}.tmp`;
+  await (await open(temporary, 'wx', 0o600)).close();
+  try {
+    const source = await whenFree(busyDeadlineMs, () => new Connection(path, { readonly: true }));
+    try {
+      await whenFree(busyDeadlineMs, () => source.query('VACUUM INTO ?').run(temporary));
+    } finally {
+      source.close();
+    }
+    const copy = new Connection(temporary, { readwrite: true, create: false });
+    copy.run(removeRestoreGuard);
+    copy.close();
+    await sync(temporary);
+    // Unlike a rename, this replaces no file.
+    await link(temporary, file);
+  } catch (error) {
+    throw asStoreError(error);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+  await sync(dirname(file));
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }

@@ -1,5 +1,13 @@
 import postgres from 'postgres';
-import { postgresServers } from '../values/postgres-url.ts';
+
+/** `postgres://user:password@`, the hosts with their ports, and the database with its options. */
+const parts = /^(postgres(?:ql)?:\/\/(?:[^/?@]*@)?)([^/?]*)(.*)$/;
+
+/** The addresses of the servers that a URL names, as `postgres://…@one:5432,two:5432/database` does. */
+export function postgresServers(url: string): readonly string[] {
+  const [, start = '', hosts = '', rest = ''] = parts.exec(url) ?? [];
+  return hosts.includes(',') ? hosts.split(',').map((host) => start + host + rest) : [url];
+}
 
 const connectTimeoutSeconds = 2;
 const closeTimeoutSeconds = 1;

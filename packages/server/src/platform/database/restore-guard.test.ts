@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { databaseUpTo } from '../../../../../tests/support/old-database.ts';
-import { isUnfinishedRestore, markRestoreFinished, removeRestoreGuard } from './restore-guard.ts';
+import { isUnfinishedRestore, markRestoreFinished, removeRestoreGuard } from './stored-rows.ts';
 
 onBothDatabases('a restored database', (open, dialect) => {
   test('is not what an earlier release wrote, and is none any more once it is finished', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { postgresServers } from './postgres-url.ts';
+import { postgresServers } from '../database/postgres-primary.ts';
 
 test('a URL with several hosts is that of several servers', () => {
   expect(postgresServers('postgres://u:a%2Cb@one:5432,[::1]:5433,three/db?sslmode=require')).toEqual([

@@ -9,13 +9,14 @@ import type { ClientInfo } from '../../platform/values/client-address.ts';
 import {
   amendEvent,
   type ChainRow,
+  detailOf,
+  type EventDetail,
   type EventRow,
   macBeforeNext,
   noMac,
   sealChain,
   sealEvent,
 } from './chain.ts';
-import { detailOf, type EventDetail } from './detail.ts';
 import * as store from './store.ts';
 import { addToTotal, nextCount } from './totals.ts';
 

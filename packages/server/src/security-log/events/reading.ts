@@ -4,7 +4,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { EventRow } from './chain.ts';
-import { detailOf } from './detail.ts';
+import { detailOf } from './chain.ts';
 import type { EventType } from './events.ts';
 import * as store from './store.ts';
 

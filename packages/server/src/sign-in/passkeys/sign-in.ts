@@ -15,8 +15,7 @@ import {
   verifyChallenge,
 } from './challenge.ts';
 import * as store from './store.ts';
-import { recordUse } from './use.ts';
-import { parseClientData, verifyAuthentication, verifyClientData } from './verification.ts';
+import { parseClientData, recordUse, verifyAuthentication, verifyClientData } from './verification.ts';
 
 /** Options for a sign-in with any passkey the user picks. Neither reads nor writes the database. */
 export const startSignIn = (ctx: Context): RequestOptions => ({

@@ -6,7 +6,7 @@ import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
-import { canonicalJson } from '../../platform/values/canonical-json.ts';
+import { canonicalJson } from '../../platform/values/json.ts';
 import { insufficientAuthentication, lockAccountAs, requireRecentSignIn } from '../../sessions/sessions.ts';
 import type { Act, ConfirmedAct, Touch, Touches } from '../../sessions/touches.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
@@ -19,8 +19,7 @@ import {
 } from './challenge.ts';
 import { descriptorOf } from './passkeys.ts';
 import * as store from './store.ts';
-import { recordUse } from './use.ts';
-import { parseClientData, verifyAuthentication, verifyClientData } from './verification.ts';
+import { parseClientData, recordUse, verifyAuthentication, verifyClientData } from './verification.ts';
 
 /** The passkeys of the account, one of which has to be touched; none if a recent sign-in counts instead. */
 const touchable = async (ctx: Context, on: Executor, userId: string) =>

@@ -10,8 +10,9 @@ import { base64url, flag } from '../../../../../tests/support/authenticator.ts';
 import { deriveVector, type Vector, type VectorKind } from '../../../../../tests/support/w3c-vectors.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { readConfig } from '../../settings.ts';
-import { type CoseKey, importPublicKey } from './public-key.ts';
 import {
+  type CoseKey,
+  importPublicKey,
   parseClientData,
   verifyAuthentication,
   verifyClientData,

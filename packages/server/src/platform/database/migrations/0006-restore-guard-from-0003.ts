@@ -1,7 +1,7 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 
 /**
- * Tells a restored copy from the database that was in use (`restore-guard.ts`). `written_by` is the transaction that wrote the row, on
+ * Tells a restored copy from the database that was in use (`stored-rows.ts`). `written_by` is the transaction that wrote the row, on
  * PostgreSQL only: `pg_restore` writes it in another one.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
