@@ -1,6 +1,5 @@
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
-import { keepTrace } from '../telemetry/trace.ts';
 import { systemTimers, type Timers } from '../timers.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { gathered } from './gather.ts';
@@ -244,9 +243,8 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     dialect: 'postgres',
     read: single,
     single,
-    transaction: <T>(work: (tx: Executor) => Promise<T>) => {
-      const traced = keepTrace(work);
-      return withRetries(retried, async (sql) => {
+    transaction: <T>(work: (tx: Executor) => Promise<T>) =>
+      withRetries(retried, async (sql) => {
         const writes: Promise<unknown>[] = [];
         const result = await beginOn(sql, (tx) => {
           const { run } = tx;
@@ -256,13 +254,12 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
             writes.push(written);
             return [];
           };
-          return traced({ dialect: 'postgres', run, write });
+          return work({ dialect: 'postgres', run, write });
         });
         // If one fails, PostgreSQL answers the commit behind it with a rollback.
         await Promise.all(writes);
         return result as T;
-      });
-    },
+      }),
     notifications,
     close: async () => {
       await notifications.close();

@@ -19,8 +19,6 @@ declare module '../database/schema.ts' {
       priority: number;
       refusals: number;
       slow_attempts: number;
-      trace_id: string | null;
-      span_id: string | null;
     };
   }
 }

@@ -29,9 +29,6 @@ export interface RequestLogEntry {
   readonly outcome: string;
   readonly detail: string | undefined;
   readonly duration_ms: number;
-  /** Of a traced request. */
-  readonly trace_id?: string | undefined;
-  readonly span_id?: string | undefined;
 }
 
 /** Logs to standard output. */
