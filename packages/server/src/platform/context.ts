@@ -74,3 +74,10 @@ export interface CallingService {
   /** The resources of other services that it may ask tokens for. */
   readonly reach: readonly string[];
 }
+
+/** How long a client is willing to wait for its response. @see RFC 7240 section 4.3 */
+export interface WaitPreference {
+  readonly seconds: number;
+  /** Aborted when the client closes its connection. */
+  readonly clientGone: AbortSignal;
+}

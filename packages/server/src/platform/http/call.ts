@@ -3,11 +3,10 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Language } from '@latchkey/contract/languages';
 import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
-import type { Caller, CallingService } from '../context.ts';
+import type { Caller, CallingService, WaitPreference } from '../context.ts';
 import { invalidRequest } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
 import type { ClientInfo } from '../values/client-address.ts';
-import { type WaitPreference, waitSecondsOf } from '../values/wait-preference.ts';
 import { readKnownBrowserCookie, readRequestsCookie, readSessionCookie } from './cookie.ts';
 import { type PresentedCredential, readPresentedCredential, requireExpectedUser } from './credential.ts';
 import { isFromForeignPage } from './origin.ts';
@@ -166,4 +165,26 @@ function readIdempotencyKey(headers: Headers): string | undefined {
     throw invalidRequest(`Idempotency-Key: must be 1-${fieldLimits.idempotencyKey} printable characters`);
   }
   return key;
+}
+
+/** Shorter than the read timeouts of common proxies. A longer preference counts as this one. */
+const maxWaitSeconds = 25;
+
+/** A longer header is ignored: splitting one with unbalanced quotes takes time quadratic in its length. */
+const maxHeaderLength = 1_000;
+
+/** A preference with its parameters: commas separate preferences, except in quotes. */
+const preference = /(?:"(?:[^"\\]|\\.)*"|[^",])+/g;
+const waitPreference = /^\s*wait\s*(?:=\s*("?)(\d*)\1\s*)?(;|$)/i;
+
+/**
+ * The seconds of the `wait` preference of a `Prefer` header; undefined if there is none or it is not a positive whole
+ * number. Of several only the first counts, and every other preference is ignored.
+ * @see RFC 7240 section 2
+ */
+export function waitSecondsOf(prefer: string | null): number | undefined {
+  if (prefer === null || prefer.length > maxHeaderLength) return undefined;
+  const wait = prefer.match(preference)?.find((text) => /^\s*wait\s*(?:[=;]|$)/i.test(text));
+  const seconds = Math.min(Number(wait && waitPreference.exec(wait)?.[2]), maxWaitSeconds);
+  return seconds > 0 ? seconds : undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { waitSecondsOf } from './wait-preference.ts';
+import { waitSecondsOf } from '../http/call.ts';
 
 test.each([
   ['wait=1', 1],

@@ -2,12 +2,11 @@ import { randomInt } from 'node:crypto';
 import { plainCode } from '@latchkey/contract/codes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
-import type { Context } from '../../platform/context.ts';
+import type { Context, WaitPreference } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, type ErrorDetail, orThrow } from '../../platform/errors.ts';
-import type { WaitPreference } from '../../platform/values/wait-preference.ts';
 import {
   holdAccess,
   type RepeatedAccess,
