@@ -247,6 +247,7 @@ test('the account page names the session of a registered application as the admi
   await confirmed(item, 'End session');
   await page.locator('#sessions-done').getByText('Session ended').waitFor();
   expect(await item.count()).toBe(0);
+  await page.locator('#events > li', { hasText: 'Ended session: Whiteboard' }).first().waitFor();
   await page.context().close();
 });
 

@@ -2,7 +2,7 @@ import type { Event } from '@latchkey/contract/events';
 import { effect, untracked } from '@preact/signals';
 import { listEvents } from '../api.ts';
 import { browserText } from '../browser-text.ts';
-import { fill, texts } from '../texts.ts';
+import { fillParts, texts } from '../texts.ts';
 import { Details } from '../ui/details.tsx';
 import {
   browserIcon,
@@ -71,15 +71,23 @@ function eventIcon(event: Event): string {
   return icons.find(([start]) => event.type.startsWith(start))?.[1] ?? securityIcon;
 }
 
-/** The session an event belongs to, as far as this page can tell. An ended one is called as its browser was. */
+/** The name that a device or application gave as it signed in, as far as the list goes back. */
+function nameAtSignIn(id: string): string | undefined {
+  const detail = events.value.find(({ type, session_id }) => type === 'login' && session_id === id)?.detail;
+  const name = detail?.['device_name'] ?? detail?.['client_name'];
+  return name === undefined ? undefined : String(name);
+}
+
+/** The session an event belongs to, as far as this page can tell. An ended one keeps its name, or that of its browser. */
 function InSession({ event: { session_id: id, user_agent } }: { event: Event }) {
   const { activity, labelled } = texts.account;
   if (id === null || sessions.value === undefined) return null;
   const session = sessions.value.find((one) => one.id === id);
   if (session === undefined) {
-    const name = browserText(user_agent ?? '');
+    const ownName = nameAtSignIn(id);
+    const name = ownName === undefined ? browserText(user_agent ?? '') : <Untrusted text={ownName} />;
     const label = activity.endedSession;
-    return <> · {name === undefined ? label : fill(labelled, { label, value: name })}</>;
+    return <> · {name === undefined ? label : fillParts(labelled, { label, value: name })}</>;
   }
   if (session.current) return <> · {texts.account.thisSession}</>;
   if (session.device_name === null) return <> · {activity.anotherSession}</>;

@@ -6,7 +6,7 @@ import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { type AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
 import { type ClientInfo, programOf, sameNetwork } from '../platform/values/client-address.ts';
-import { type NewEvent, recordEvent } from '../security-log/events/events.ts';
+import { type NewEvent, recordEvent, withoutNulls } from '../security-log/events/events.ts';
 import { type Notice, notify } from '../security-log/notices/notices.ts';
 import { recordEnd } from './ending.ts';
 import { moveRuns } from './runs/store.ts';
@@ -178,14 +178,20 @@ const noticeOf = (session: NewSession, sessionId: string): Notice => ({
 });
 
 const signInEvent = (
-  { method, kind, userId, client, touchedPasskeyId }: NewSession,
+  { method, kind, userId, client, clientName, deviceName, touchedPasskeyId }: NewSession,
   sessionId: string,
 ): NewEvent => ({
   type: 'login',
   userId,
   sessionId,
   client,
-  detail: { method, kind, ...(touchedPasskeyId ? { passkey_id: touchedPasskeyId } : {}) },
+  detail: withoutNulls({
+    method,
+    kind,
+    client_name: clientName ?? null,
+    device_name: deviceName ?? null,
+    passkey_id: touchedPasskeyId ?? null,
+  }),
 });
 
 type Place = Pick<Tables['sessions'], 'ip_address' | 'user_agent'>;

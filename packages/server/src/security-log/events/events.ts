@@ -32,6 +32,10 @@ export interface NewEvent {
   readonly detail?: EventDetail;
 }
 
+/** A detail of what there is. */
+export const withoutNulls = (values: Readonly<Record<string, string | null>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== null));
+
 /** How long after its first change a session's further changes of the same type go into the same event. */
 const changeWindowMs = 60_000;
 

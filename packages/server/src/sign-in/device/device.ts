@@ -15,7 +15,7 @@ import { byClient } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import { expiresIn } from '../../platform/values/in-seconds.ts';
-import { type NewEvent, recordEvent, takeForUser } from '../../security-log/events/events.ts';
+import { type NewEvent, recordEvent, takeForUser, withoutNulls } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
 import { lockAccountAs, sessionIdOf } from '../../sessions/sessions.ts';
 import type { Act } from '../../sessions/touches.ts';
@@ -298,9 +298,6 @@ const cancelApproved = (ctx: Context, id: string, client: ClientInfo): Promise<b
     });
     return true;
   });
-
-const withoutNulls = (device: Readonly<Record<string, string | null>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(device).filter((entry): entry is [string, string] => entry[1] !== null));
 
 /**
  * Denies a device authorization that the user approved and no device has redeemed, by the id of the session it would
