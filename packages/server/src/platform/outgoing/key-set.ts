@@ -1,5 +1,6 @@
 // The public keys of somebody else, fetched when they are needed. Each node keeps its own.
 
+import { createPublicKey } from 'node:crypto';
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader, errors, type JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 
@@ -45,7 +46,7 @@ export type VerifySignature = (
 ) => Promise<'valid' | 'invalid' | 'unavailable'>;
 
 export function openKeySet(clock: () => number, source: KeySource): VerifySignature {
-  let keys = source.known?.keys;
+  let keys = source.known && withoutBrokenKeys(source.known.keys);
   let keptMs = source.known?.keptMs ?? 0;
   let fetching: Promise<boolean> | undefined;
   // In milliseconds since 1970.
@@ -58,7 +59,7 @@ export function openKeySet(clock: () => number, source: KeySource): VerifySignat
   const fetchKeys = (): Promise<boolean> => {
     fetching ??= source.fetch().then((fetched) => {
       fetching = undefined;
-      if (fetched) [keys, keptMs, fetchedAt] = [fetched.keys, fetched.keptMs, clock()];
+      if (fetched) [keys, keptMs, fetchedAt] = [withoutBrokenKeys(fetched.keys), fetched.keptMs, clock()];
       else failedAt = clock();
       return fetched !== undefined;
     });
@@ -99,6 +100,20 @@ export function openKeySet(clock: () => number, source: KeySource): VerifySignat
       : 'invalid';
   };
 }
+
+/**
+ * Without the keys that cannot be imported, such as a point that is not on its curve: WebCrypto leaves the error of such an import
+ * behind, and the next HMAC of any request throws it. `createPublicKey` leaves none.
+ */
+const withoutBrokenKeys = ({ keys }: JSONWebKeySet): JSONWebKeySet => ({
+  keys: keys.filter((key) => {
+    try {
+      return createPublicKey({ key, format: 'jwk' });
+    } catch {
+      return false;
+    }
+  }),
+});
 
 /** Verifies the signature of a JWT in compact form with one of these keys: the one it names, or any that fits. */
 async function verifySignature(
