@@ -246,8 +246,8 @@ test('the address of a client is recorded although it disconnects with the last 
   const head = `POST /api/v1/auth/device HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
   const socket = await Bun.connect({ ...address(), socket: { data: () => undefined } });
   socket.write(head + body.slice(0, -1));
-  // The server has read this much once it has answered another connection.
-  expect(await isAlive()).toBe(true);
+  // The server has accepted the connection once it has answered another one, and read this much when it does so again.
+  for (let answered = 0; answered < 2; answered++) expect(await isAlive()).toBe(true);
   socket.write(body.slice(-1));
   socket.terminate();
   const store = new Database(new URL(service.env['DATABASE_URL']!).pathname, { readonly: true });
