@@ -52,6 +52,7 @@ onBothDatabases('waiting for events', (open, dialect) => {
     const service = await feedService(t);
     await t.login('ada@example.com');
     const waiting = service.ask();
+    await t.untilWaiting(1, 15);
     const env = { DATABASE_URL: t.databaseUrl, LATCHKEY_KEYS: t.keys };
     expect((await runOperator(env, 'users', 'disable', 'ada@example.com')).code).toBe(0);
     if (dialect === 'sqlite') await poll(t);
