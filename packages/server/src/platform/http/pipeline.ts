@@ -3,7 +3,7 @@ import { organizationSlug } from '@latchkey/contract/organizations';
 import { everything } from '@latchkey/contract/scopes';
 import type { ServiceRight } from '@latchkey/contract/services';
 import type { Caller, CallingService, Context } from '../context.ts';
-import { AuthError, insufficientScope, invalidSlug, orThrow, resourceNotFound } from '../errors.ts';
+import { AuthError, insufficientScope, invalidSlug, resourceNotFound } from '../errors.ts';
 import { type ClientInfo, readClientInfo } from '../values/client-address.ts';
 import { includesAny } from '../values/scope.ts';
 import { type BodyDialect, check, dialectOf, parseBody, readQuery, receiveBody } from './body.ts';
@@ -91,13 +91,13 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
       // Before the first wait: the client may disconnect meanwhile.
       const client = isRecorded ? readClientInfo(ctx.config.trustedProxies, exchange) : undefined;
       // What is wrong with the body is said only to a caller whose credential is good.
-      const body =
+      const received =
         dialects.length > 0 ? await receiveBody(request).catch((error: AuthError) => error) : emptyBody;
       const service =
         endpoint.access === 'service' ? await identifyService(access, endpoint, request) : undefined;
-      const dialect = asForm && isFormCall(endpoint, request, body) ? asForm : asJson;
+      const dialect = asForm && isFormCall(endpoint, request, received) ? asForm : asJson;
       const caller = dialect.takesUser ? await identifyCaller(ctx, access, dialect, request) : undefined;
-      const received = orThrow(body);
+      if (received instanceof AuthError) throw received;
       let reply: Reply<unknown>;
       try {
         const query = checkQuery(ctx, dialect, request);
@@ -140,9 +140,9 @@ const dialectWith = <E extends Endpoint, Body>(
  * Without a credential it is a form that lacks its token.
  * @see RFC 7009 section 2.2.1
  */
-function isFormCall({ access }: Endpoint, request: Request, body: Uint8Array | AuthError): boolean {
+function isFormCall({ access }: Endpoint, request: Request, received: Uint8Array | AuthError): boolean {
   if (dialectOf(request) !== 'form') return false;
-  const isEmpty = !(body instanceof AuthError) && body.length === 0;
+  const isEmpty = !(received instanceof AuthError) && received.length === 0;
   const { headers } = request;
   return !(access === 'bearer' && isEmpty && (namesBearer(headers) || headers.has('Cookie')));
 }
