@@ -423,6 +423,24 @@ test('at the passkey limit adding one says so, and the browser keeps no orphaned
   await tooMany.waitFor();
 });
 
+test('a passkey whose authenticator does not say what it is has the name of the browser and system', async () => {
+  const device = await newDevice();
+  const { page } = device;
+  await page.addInitScript(() => {
+    const create = navigator.credentials.create.bind(navigator.credentials);
+    navigator.credentials.create = async (options) => {
+      const credential = (await create(options)) as PublicKeyCredential;
+      const response = credential.response as AuthenticatorAttestationResponse;
+      // The authenticator data begins at byte 30 where there is no attestation, the AAGUID in it at byte 37.
+      const value = new Uint8Array(response.attestationObject.slice(0)).fill(0, 67, 83).buffer;
+      Object.defineProperty(response, 'attestationObject', { value });
+      return credential;
+    };
+  });
+  await signUpWithPasskey(device, 'unnamed@example.com');
+  expect(await items(page).locator('.title').innerText()).toMatch(/^Chrome on Linux /);
+});
+
 test('after an email sign-in no passkey is created until the user asks for one', async () => {
   const device = await newDevice();
   const { page } = device;

@@ -4,18 +4,25 @@ import { hasCode, LatchkeyError } from '../errors.ts';
 import { makeCredential } from './ceremony.ts';
 import { inTurn, rememberIdentity, signalAccount, signalUnknown } from './signal.ts';
 
+interface AddOptions {
+  /** The name of a passkey whose authenticator does not say what it is. Default: `Passkey`. */
+  readonly fallbackName?: string | undefined;
+}
+
 /**
  * Creates a passkey in the browser and registers it. Requires a recent sign-in.
  * @throws {LatchkeyError} a `PasskeyErrorCode`, or the service's error code
  * @example
  * const { name } = await addPasskey(api);
  */
-export const addPasskey = (api: Api): Promise<Passkey> => inTurn(() => create(api));
+export const addPasskey = (api: Api, options: AddOptions = {}): Promise<Passkey> =>
+  inTurn(() => create(api, options));
 
-async function create(api: Api): Promise<Passkey> {
+async function create(api: Api, { fallbackName: name }: AddOptions): Promise<Passkey> {
   const options = await api.call('startPasskeyRegistration');
   rememberIdentity(options);
-  const body = await makeCredential(options);
+  const made = await makeCredential(options);
+  const body = name !== undefined && isAnonymous(made.response.attestationObject) ? { ...made, name } : made;
   try {
     const added = await api.call('registerPasskey', { body });
     await signalAccount(api);
@@ -26,6 +33,13 @@ async function create(api: Api): Promise<Passkey> {
     else if (!hasCode(error, 'unreachable', 'timeout', 'not_latchkey')) await signalAccount(api, body.id);
     throw error;
   }
+}
+
+/** Whether the AAGUID is zero: 16 bytes behind the first 37 of the authenticator data. @see WebAuthn Level 3 section 6.5.1 */
+function isAnonymous(attestationObject: string): boolean {
+  const bytes = atob(attestationObject.replaceAll('-', '+').replaceAll('_', '/'));
+  const [, aaguid] = /authData(?:X.|Y..).{37}(.{16})/s.exec(bytes) ?? [];
+  return aaguid === '\0'.repeat(16);
 }
 
 /** Whether the service certainly did not register the passkey. With `conflict`, an earlier attempt may have. */

@@ -6,6 +6,7 @@ import type { Passkey } from '@latchkey/contract/passkeys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { api, call, type Problem, resultOf } from '../api.ts';
+import { browserText } from '../browser-text.ts';
 import { explain } from '../error-messages.ts';
 import { emailSignInNote, passkeyNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
@@ -75,10 +76,13 @@ async function isFull(): Promise<boolean> {
   return passkeys.value.length >= fieldLimits.passkeys;
 }
 
+/** A security key, for example, does not say what it is. */
+const fallbackName = browserText(navigator.userAgent);
+
 const add = () =>
   busy.run(async () => {
     if (passkeys.value.length >= fieldLimits.passkeys && (await isFull())) return messages.limit;
-    const added = await runAction(() => resultOf(addPasskey(api)));
+    const added = await runAction(() => resultOf(addPasskey(api, { fallbackName })));
     if (!added.ok) {
       if (added.problem.code === 'conflict' && (await isFull())) return messages.limit;
       // The device can already sign in with a passkey, so stop offering one.
