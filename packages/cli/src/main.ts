@@ -19,8 +19,8 @@ const status = await run({
   args: process.argv.slice(2),
   config: readConfig(),
   stdin: () => process.stdin,
-  stdout: isStdoutClosed() ? closedStream : standardStream(1, () => process.stdout),
-  stderr: standardStream(2, () => process.stderr),
+  stdout: isStdoutClosed() ? closedStream : standardStream(process.stdout),
+  stderr: standardStream(process.stderr),
   signal: controller.signal,
   takeSignals: (handler) => {
     handleSignal = handler;

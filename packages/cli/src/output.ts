@@ -33,7 +33,7 @@ const defaultColumns = 80;
 const rewriteLine = '\r\u001b[2K';
 
 export function createOutput({ stdout, stderr, json, noColor, dumbTerminal }: OutputOptions) {
-  // A stream is asked only when it matters, since that may load it, and every time, since its window may be resized.
+  // A stream is asked every time, since its window may be resized.
   const { write, flush } = createWriter(stdout);
   const render = (stream: TextStream, lines: readonly Line[]): string =>
     renderLines(lines, stream.isTTY === true && !noColor);
