@@ -1,4 +1,4 @@
-import { type Argument, type Command, Help, type Option } from 'commander';
+import { type Command, Help, type Option } from 'commander';
 import { exitStatus } from './exit.ts';
 
 const examplesOf = new WeakMap<Command, readonly string[]>();
@@ -35,14 +35,3 @@ export function formatHelp(command: Command, help: Help): string {
     '',
   ].join('\n');
 }
-
-const commandOf = new WeakMap<Argument | Option, string>();
-
-/** Lets shells complete a value with the names that a command of the program lists. */
-export function completedBy<T extends Argument | Option>(value: T, command: string): T {
-  commandOf.set(value, command);
-  return value;
-}
-
-/** The command that lists the possible values. */
-export const listCommandOf = (value: Argument | Option): string | undefined => commandOf.get(value);

@@ -14,7 +14,7 @@ import {
   UsageError,
   withCancellation,
 } from './exit.ts';
-import { completedBy, formatHelp, visibleGlobalOptions, withExamples } from './help.ts';
+import { formatHelp, visibleGlobalOptions, withExamples } from './help.ts';
 import { createOutput, type Output, type TextStream } from './output.ts';
 import { createPrompt } from './prompt.ts';
 import { addAgentCommands, addCredentialCommands, define, type RunCommand } from './token-commands.ts';
@@ -102,12 +102,7 @@ function createRoot(output: Output): Command {
       '--server <url>',
       `the server to use (default: LATCHKEY_SERVER, else the last one signed in to, else ${defaultServer})`,
     )
-    .addOption(
-      completedBy(
-        new Option('--account <name>', 'the login to use (default: LATCHKEY_ACCOUNT, else the one in use)'),
-        'accounts',
-      ),
-    )
+    .option('--account <name>', 'the login to use (default: LATCHKEY_ACCOUNT, else the one in use)')
     .option('--insecure-http', 'allow an unencrypted connection to a server on another machine')
     .option('--json', 'print the result as JSON, and everything else as JSON lines')
     .configureHelp({ showGlobalOptions: true, formatHelp, visibleGlobalOptions })
@@ -191,7 +186,7 @@ function addStoredLoginCommands(program: Command, run: RunCommand): void {
     'latchkey switch work',
     'latchkey switch ada@example.com',
   ])
-    .addArgument(completedBy(new Argument('<name>', 'its name, as shown by `latchkey accounts`'), 'accounts'))
+    .argument('<name>', 'its name, as shown by `latchkey accounts`')
     .action(run(async () => (await import('./commands/accounts.ts')).switchAccount));
 }
 
@@ -225,12 +220,10 @@ function addAccountCommands(program: Command, run: RunCommand): void {
 }
 
 function addKeyCommands(program: Command, run: RunCommand): void {
-  const keys = define(
-    program,
-    'keys',
-    'list your keys, for programs; `keys create` and `keys remove` change them',
-    ['latchkey keys', 'latchkey keys --json'],
-  ).action(run(async () => (await import('./commands/keys.ts')).listKeys));
+  const keys = define(program, 'keys', 'list your API keys; `keys create` and `keys remove` change them', [
+    'latchkey keys',
+    'latchkey keys --json',
+  ]).action(run(async () => (await import('./commands/keys.ts')).listKeys));
   define(keys, 'create', 'open the account page with the key filled in, or create it with LATCHKEY_TOKEN', [
     'latchkey keys create --name build --scope profile --expires 30d',
     "latchkey keys create --name backup --scope '*' --expires 2h --no-browser",
