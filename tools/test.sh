@@ -63,7 +63,7 @@ for argument in "$@"; do
   case $argument in -* | [0-9]*) ;; *) whole= ;; esac
 done
 
-# A keychain is a daemon with its own session bus. These tests run one after the other, after the rest.
+# A keychain is a daemon with its own session bus, for which tests mostly wait. These tests run one after the other, beside the rest.
 lane=$(grep -rl --include='*.test.ts' --exclude-dir=node_modules '/secret-service.ts' ./packages ./tests)
 
 # The whole suite starts both programs many hundred times. The executables start in a fifth and half of the time of the
@@ -106,14 +106,12 @@ limit=60000
 case "$LATCHKEY_TEST_LONG $*" in 1\ * | *.long.*) limit=900000 ;; esac
 
 # Runs a part of the tests, whose name the report gets. The counts come from Bun's summary: its JUnit report omits files that
-# fail to load. Reading to the end of the pipe also waits for every process that the tests started.
+# fail to load. Reading its output to the end of the pipe also waits for every process that the tests started.
 run() {
   report=artifacts/junit$1.xml
   shift
-  {
-    node_modules/.bin/bun test --timeout $limit --reporter=junit --reporter-outfile="$report" "$@" 2>&1
-    echo $? >>artifacts/statuses
-  } | tee -a "$log"
+  node_modules/.bin/bun test --timeout $limit --reporter=junit --reporter-outfile="$report" "$@" 2>&1
+  echo $? >>artifacts/statuses
 }
 
 if [ -n "$whole" ]; then
@@ -121,12 +119,18 @@ if [ -n "$whole" ]; then
   for file in $lane; do ignored="$ignored --path-ignore-patterns=${file#./}"; done
   [ "$LATCHKEY_TEST_LONG" = 1 ] || ignored="$ignored --path-ignore-patterns=**/*.long.test.ts"
   set -f
+  keychain=$(mktemp)
+  # Ctrl-C does not reach what runs in the background.
+  trap 'trap - TERM; kill 0' INT
+  run -keychain "$@" $lane | cat >"$keychain" &
   # Four files at a time, because tests also wait for a browser or a mail.
-  run '' --parallel=4 --no-isolate $ignored "$@" ./packages ./tests
-  run -keychain "$@" $lane
+  run '' --parallel=4 --no-isolate $ignored "$@" ./packages ./tests | tee -a "$log"
   set +f
+  wait
+  tee -a "$log" <"$keychain"
+  rm "$keychain"
 else
-  run '' --parallel=4 --no-isolate "$@"
+  run '' --parallel=4 --no-isolate "$@" | tee -a "$log"
 fi
 
 plain=$(mktemp)

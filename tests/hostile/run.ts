@@ -1,4 +1,4 @@
-// npm run test:hostile [-- REQUESTS [SEED]]: the long form of hostile.test.ts, against a service on SQLite of its own.
+// npm run test:hostile [-- REQUESTS [SEED]]: the long form of hostile.long.test.ts, against a service on SQLite of its own.
 
 import { seed as chosenSeed } from '../support/seed.ts';
 import { startService } from '../support/service.ts';

@@ -13,7 +13,6 @@ import {
   type TestService,
   temporaryDirectory,
 } from '../support/service.ts';
-import { until } from '../support/until.ts';
 
 /** Standard error of a command that succeeds. */
 const storeLine = /^Store: (sqlite:\/|postgres:\/\/[\w.:]+\/)\S+\n$/;
@@ -215,18 +214,6 @@ for (const dialect of processDialects) {
     });
   });
 }
-
-test('a mail that is no longer retried is listed for the operator, without its address', async () => {
-  const env = { LATCHKEY_SMTP_URL: 'smtp://127.0.0.1:1', LATCHKEY_MAGIC_LINK_TTL: '1' };
-  const service = await startService({ env });
-  await request(service.url, 'POST', '/magic_link', { json: { email: 'given-up@example.com' } });
-  const list = async () => (await runOperator(service.env, 'outbox')).stdout;
-  await until(async () => (await list()).includes('"dead"'), 'a dead letter');
-  const line = await list();
-  expect(JSON.parse(line)).toMatchObject({ template: 'sign_in', state: 'dead', attempts: 2 });
-  expect(line).not.toContain('given-up');
-  await service.stop();
-});
 
 test('only the user who runs the service can read or write its files', async () => {
   const service = await startService();

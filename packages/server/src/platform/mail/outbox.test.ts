@@ -2,9 +2,6 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { startPostgres } from '../../../../../tests/support/postgres.ts';
-import { runOperator, startService } from '../../../../../tests/support/service.ts';
-import { startSmtp } from '../../../../../tests/support/smtp.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { templates } from '../../app.ts';
 import { enqueueMail } from './outbox.ts';
@@ -182,32 +179,4 @@ test('a worker renews the lease of a mail that takes long to deliver', async () 
   await until(async () => (await unsent(t)).length === 0, 'an empty outbox');
   await worker.stop();
   await t.close();
-});
-
-test('a mail of a killed service is sent by another service', async () => {
-  const databaseUrl = await (await startPostgres()).createDatabase();
-  const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
-  const first = await startService({
-    databaseUrl,
-    env: { LATCHKEY_SMTP_URL: `smtp://127.0.0.1:${silent.port}` },
-  });
-  await fetch(`${first.url}/api/v1/auth/magic_link`, {
-    method: 'POST',
-    body: JSON.stringify({ email: 'ada@example.com' }),
-    headers: { 'Content-Type': 'application/json' },
-  });
-  const waiting = async () => {
-    const { stdout } = await runOperator(first.env, 'outbox');
-    return stdout.trim() === '' ? undefined : JSON.parse(stdout);
-  };
-  await until(async () => (await waiting())?.attempts === 1, 'the first attempt');
-  await first.kill();
-  silent.stop(true);
-  const smtp = await startSmtp();
-  const second = await startService({ databaseUrl, env: { LATCHKEY_SMTP_URL: smtp.url } });
-  const mails = await smtp.received(1);
-  expect(mails.map((mail) => mail.to)).toEqual([['ada@example.com']]);
-  await until(async () => (await waiting()) === undefined, 'an empty outbox');
-  expect(await second.stop()).toBe(0);
-  await smtp.close();
 });

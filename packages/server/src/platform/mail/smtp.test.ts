@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { startService } from '../../../../../tests/support/service.ts';
+import { runOperator, startService } from '../../../../../tests/support/service.ts';
 import { startSmtp, type TestSmtp } from '../../../../../tests/support/smtp.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { templates } from '../../app.ts';
@@ -162,7 +162,9 @@ onBothDatabases('mail by SMTP', (open, dialect) => {
     t.pass(3600);
     worker.wake();
     await t.sweep();
-    expect(await unsent(t)).toHaveLength(1);
+    const { stdout } = await runOperator({ DATABASE_URL: t.databaseUrl, LATCHKEY_KEYS: t.keys }, 'outbox');
+    expect(JSON.parse(stdout)).toMatchObject({ template: 'sign_in', state: 'dead', attempts: 2 });
+    expect(stdout).not.toContain('ada@example.com');
     expect(smtp.messages).toHaveLength(0);
   });
 
