@@ -82,7 +82,6 @@ test('the command line gets its code in a form, and the address bar never shows 
   await page.goBack();
   await headed(page, 'Approved');
   expect(program.received).toHaveLength(1);
-  await page.context().close();
 });
 
 test('a program that listens on the loopback address of IPv6 gets its code in a form', async () => {
@@ -93,7 +92,6 @@ test('a program that listens on the loopback address of IPv6 gets its code in a 
   const response = onIpv6.next();
   await approve(page);
   expect((await response).fields).toMatchObject({ code: expect.stringMatching(/^lk_ac_/) });
-  await page.context().close();
   await onIpv6.stop();
 });
 
@@ -109,7 +107,6 @@ test('a request that the service could not look at can be tried again on the pag
   await button(page, 'Try again').click();
   await headed(page, 'Let Grafana use your Latchkey account?');
   database.close();
-  await page.context().close();
 });
 
 test('a denied request tells the program', async () => {
@@ -118,7 +115,6 @@ test('a denied request tells the program', async () => {
   const response = program.next();
   await button(page, 'Deny').click();
   expect((await response).fields).toMatchObject({ error: 'access_denied', state: 'a state' });
-  await page.context().close();
 });
 
 test('the request survives signing in, and the address that the program suggests is filled in', async () => {
@@ -139,7 +135,6 @@ test('the request survives signing in, and the address that the program suggests
   const query = new URLSearchParams(search);
   expect([method, query.get('state'), query.get('iss')]).toEqual(['GET', 'ä/?&='.repeat(300), service.url]);
   expect(query.get('code')).toMatch(/^lk_ac_/);
-  await page.context().close();
 });
 
 test('a trusted application gets its code without a question, unless it wants the account to be chosen', async () => {
@@ -154,7 +149,6 @@ test('a trusted application gets its code without a question, unless it wants th
   await headed(page, 'Let Dashboard use your Latchkey account?');
   await page.getByRole('link', { name: 'Use a different account' }).waitFor();
   expect(program.received).toHaveLength(1);
-  await page.context().close();
 });
 
 test('prompt=login shows the sign-in, however recent the last one is, and then continues', async () => {
@@ -168,7 +162,6 @@ test('prompt=login shows the sign-in, however recent the last one is, and then c
   const response = program.next();
   await button(page, 'Sign in').click();
   expect((await response).search).toContain('code=lk_ac_');
-  await page.context().close();
 });
 
 test('an error goes to a service by itself, and to the command line and an external client at a click', async () => {
@@ -190,7 +183,6 @@ test('an error goes to a service by itself, and to the command line and an exter
     const { search, fields } = await clicked;
     expect(fields['error'] ?? new URLSearchParams(search).get('error')).toBe('invalid_scope');
   }
-  await page.context().close();
 });
 
 test('that another person is signed in than the one whom the client expects, the client learns at a click only', async () => {
@@ -213,7 +205,6 @@ test('that another person is signed in than the one whom the client expects, the
   const response = program.next();
   await button(page, 'Go back to the program').click();
   expect((await response).search).toBe('?error=login_required');
-  await page.context().close();
 });
 
 test('an external client is named by its host, and its own name stands in quotes', async () => {
@@ -223,7 +214,6 @@ test('an external client is named by its host, and its own name stands in quotes
   expect(await page.locator('#client-name').innerText()).toBe('Notebook');
   expect(await page.locator('#client-name q').count()).toBe(1);
   await page.getByText('Text in quotes is self-reported').waitFor();
-  await page.context().close();
 });
 
 test('the account page names the session of a registered application as the administrator does, without quotes', async () => {
@@ -248,7 +238,6 @@ test('the account page names the session of a registered application as the admi
   await page.locator('#sessions-done').getByText('Session ended').waitFor();
   expect(await item.count()).toBe(0);
   await page.locator('#events > li', { hasText: 'Ended session: Whiteboard' }).first().waitFor();
-  await page.context().close();
 });
 
 test('an application that sends people to sign out gets them back after they confirmed, and not before', async () => {
@@ -272,5 +261,4 @@ test('an application that sends people to sign out gets them back after they con
   // Nobody is signed in, and no application asked: there is nothing to confirm.
   await page.goto(`${service.url}/sign-out`);
   await headed(page, "You're signed out");
-  await page.context().close();
 });

@@ -83,7 +83,6 @@ describe('a dashboard on another origin of the same site', () => {
     await button(page, 'Email me a code').waitFor();
     await page.goto(`${service.url}/account`);
     await page.waitForURL(/\/login/);
-    await page.context().close();
   });
 
   test('finds a person signed in who has signed in on the pages of Latchkey', async () => {
@@ -91,7 +90,6 @@ describe('a dashboard on another origin of the same site', () => {
     await signInOnOwnPages(page, service.url, 'grace@example.com');
     await page.goto(sameSite);
     await page.locator('#email').getByText('grace@example.com').waitFor();
-    await page.context().close();
   });
 
   test('adds a passkey after a recent sign-in, and signs in with it', async () => {
@@ -117,7 +115,6 @@ describe('a dashboard on another origin of the same site', () => {
     await pressed(page, 'Sign out');
     await pressed(page, 'Sign in with a passkey');
     await page.locator('#email').getByText(email).waitFor();
-    await page.context().close();
   });
 
   test('shows what Latchkey says about a wrong code', async () => {
@@ -130,7 +127,6 @@ describe('a dashboard on another origin of the same site', () => {
     await pressed(page, 'Sign in');
     await page.getByRole('alert').getByText(/\w/).waitFor();
     expect(await page.locator('#email').textContent()).toBe('');
-    await page.context().close();
   });
 
   test('is the program of the guide', async () => {
@@ -147,7 +143,6 @@ describe('a page of another site', () => {
     await signIn(page);
     await page.goto(otherSite);
     await button(page, 'Email me a code').waitFor();
-    await page.context().close();
   });
 
   test('signs in with tokens, without a cookie', async () => {
@@ -163,7 +158,6 @@ describe('a page of another site', () => {
     const user = await page.evaluate(() => tokens.session.call('getProfile'));
     expect(user.email).toBe(email);
     expect(await page.context().cookies()).toEqual([]);
-    await page.context().close();
   });
 });
 

@@ -40,7 +40,6 @@ test.each([
   const { page } = await review(`${what.replaceAll(' ', '-')}@example.com`, access);
   expect(await asked(page).allInnerTexts()).toEqual(['Do everything you can do']);
   expect(await page.locator('#requested-resource').count()).toBe(0);
-  await page.context().close();
 });
 
 test('each scope is shown by its sentence and its service, and the resource by its service and address', async () => {
@@ -51,13 +50,11 @@ test('each scope is shown by its sentence and its service, and the resource by i
     'See your email address',
   ]);
   expect(await page.locator('#requested-resource').innerText()).toBe(`Only with Tickets, at ${tickets}`);
-  await page.context().close();
 });
 
 test('a device that asks only for scopes without a meaning gets nothing, and the page says so', async () => {
   const { page } = await review('nothing-review@example.com', { scope: 'openid offline_access' });
   expect(await asked(page).allInnerTexts()).toEqual(['Access nothing in your account']);
-  await page.context().close();
 });
 
 test('a scope that its service withdraws before the approval is shown as no longer offered', async () => {
@@ -73,7 +70,6 @@ test('a scope that its service withdraws before the approval is shown as no long
   await page.goto(verification_uri_complete);
   await headed(page, 'Let this device sign in as you?');
   expect(await asked(page).allInnerTexts()).toEqual(['boards:read (no longer offered)']);
-  await page.context().close();
 });
 
 test('what the device page showed is what the device gets, and the account page shows it beside the session', async () => {
@@ -95,7 +91,6 @@ test('what the device page showed is what the device gets, and the account page 
   await session.getByText('Only Tickets').waitFor();
   const mine = page.locator('#sessions > li').filter({ hasText: 'This session' });
   expect(await mine.innerText()).not.toContain('Everything');
-  await page.context().close();
 });
 
 test('a list of scopes that cannot be loaded does not keep a user from ending a narrow session', async () => {
@@ -110,5 +105,4 @@ test('a list of scopes that cannot be loaded does not keep a user from ending a 
   const session = page.locator('#sessions > li').filter({ hasText: 'tickets:read' });
   await confirmed(session, 'End session');
   await page.getByText('Session ended.').waitFor();
-  await page.context().close();
 });

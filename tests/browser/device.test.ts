@@ -77,7 +77,6 @@ test('a click on a window without the focus approves nothing, so that a double c
   await page.evaluate(() => window.dispatchEvent(new Event('focus')));
   await page.getByRole('button', { name: 'Approve' }).click();
   await page.getByRole('heading', { name: 'Approved' }).waitFor();
-  await page.context().close();
 });
 
 test('a screen reader announces the code, the warning and both choices of the device page', async () => {
@@ -92,7 +91,6 @@ test('a screen reader announces the code, the warning and both choices of the de
   expect(tree).toContain('Only approve if you started this sign-in yourself');
   expect(tree).toContain('button "Approve"');
   expect(tree).toContain('button "Deny"');
-  await page.context().close();
 });
 
 test.each([
@@ -117,7 +115,6 @@ test.each([
   const warning = (await page.locator('.warning').boundingBox())!;
   const buttons = (await page.locator('.choice').boundingBox())!;
   expect(warning.y + warning.height).toBeLessThanOrEqual(buttons.y);
-  await page.context().close();
 });
 
 test('the code of a device counts down, and the page says when it has expired', async () => {
@@ -137,7 +134,6 @@ test('the code of a device counts down, and the page says when it has expired', 
     .waitFor();
   await page.clock.fastForward('01:01');
   await page.getByRole('alert').getByText('This code has expired. Start again on your device.').waitFor();
-  await page.context().close();
 });
 
 test('an approval that has to be confirmed shows its code once, and says what never to do with it', async () => {
@@ -156,7 +152,6 @@ test('an approval that has to be confirmed shows its code once, and says what ne
   await page.reload();
   await page.getByRole('heading', { name: 'Approved' }).waitFor();
   expect(await page.content()).not.toContain('047159');
-  await page.context().close();
 });
 
 test('a device that cannot ask for the confirmation code cannot be approved from another network', async () => {
@@ -172,7 +167,6 @@ test('a device that cannot ask for the confirmation code cannot be approved from
   expect(await page.locator('#approve').count()).toBe(0);
   await page.locator('#deny').click();
   await page.getByRole('heading', { name: 'Denied' }).waitFor();
-  await page.context().close();
 });
 
 test('a typed device code survives a reload', async () => {
@@ -185,7 +179,6 @@ test('a typed device code survives a reload', async () => {
   await page.locator('#shown-code').getByText(user_code).waitFor();
   await page.reload();
   await page.locator('#shown-code').getByText(user_code).waitFor();
-  await page.context().close();
 });
 
 test('an approval can be withdrawn until the device signs in, and the page still says so after a reload', async () => {
@@ -207,7 +200,6 @@ test('an approval can be withdrawn until the device signs in, and the page still
   await says(page, "Your device isn't signed in.");
   await page.getByRole('link', { name: 'View your sessions' }).click();
   await page.getByText('Device approval withdrawn').waitFor();
-  await page.context().close();
 });
 
 test('signing out everywhere withdraws approvals of devices that have not signed in yet', async () => {
@@ -221,7 +213,6 @@ test('signing out everywhere withdraws approvals of devices that have not signed
     json: { device_code: device.device_code },
   });
   expect(status).toBe(400);
-  await page.context().close();
 });
 
 test('of two devices approved in two tabs, only the tab of the device that signed in says so', async () => {
@@ -236,7 +227,6 @@ test('of two devices approved in two tabs, only the tab of the device that signe
   await says(one, waiting);
   await pickUp(first);
   await says(one, done);
-  await one.context().close();
 });
 
 test('after a decision in one tab, another tab with the same code says that no device is waiting', async () => {
@@ -255,7 +245,6 @@ test('after a decision in one tab, another tab with the same code says that no d
   expect(
     (await request(service.url, 'POST', '/token', { json: { device_code: device.device_code } })).body.error,
   ).toBe('access_denied');
-  await page.context().close();
 });
 
 test('reloading or coming back after an approval shows its current status', async () => {
@@ -275,7 +264,6 @@ test('reloading or coming back after an approval shows its current status', asyn
   await page.reload();
   await says(page, done);
   expect(approvals).toEqual([]);
-  await page.context().close();
 });
 
 test('opening the link again after approving is not an error to worry about, and the page accepts another code', async () => {
@@ -292,7 +280,6 @@ test('opening the link again after approving is not an error to worry about, and
   await says(page, waiting);
   await page.goto(`${service.url}/device`);
   await page.getByLabel('Code from your device').waitFor();
-  await page.context().close();
 });
 
 test('reloading after denying still says so, and opening the link again is not an error to worry about', async () => {
@@ -305,7 +292,6 @@ test('reloading after denying still says so, and opening the link again is not a
   const reopened = await page.context().newPage();
   await reopened.goto(device.verification_uri_complete);
   await reopened.getByRole('alert').getByText('If you just approved or denied it').waitFor();
-  await page.context().close();
 });
 
 test('a decision is not shown to another user who signs in afterwards', async () => {
@@ -317,7 +303,6 @@ test('a decision is not shown to another user who signs in afterwards', async ()
   await page.reload();
   await page.getByRole('alert').getByText('No device is waiting with this code').waitFor();
   expect(page.url()).toBe(url);
-  await page.context().close();
 });
 
 test('a hidden page does not poll, and polls at once when shown, finding sessions many events back or ended at once', async () => {
@@ -350,7 +335,6 @@ test('a hidden page does not poll, and polls at once when shown, finding session
   await says(page, done);
   await setVisibility(quick, 'visible');
   await says(quick, 'Your device signed in, but has since been signed out.');
-  await page.context().close();
 });
 
 test('when the response to an approval is lost, approving again says that the device may already be signed in', async () => {
@@ -368,5 +352,4 @@ test('when the response to an approval is lost, approving again says that the de
   await page.getByRole('button', { name: 'Approve' }).click();
   await page.getByRole('alert').getByText('it may already be signed in').waitFor();
   await pickUp(device);
-  await page.context().close();
 });

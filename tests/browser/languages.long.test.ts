@@ -90,7 +90,6 @@ test.each([...languages])(
     expect(found).toEqual([]);
     expect(errors).toEqual([]);
     expect(opened).toContain('account-deletion');
-    await page.context().close();
   },
 );
 
@@ -105,7 +104,6 @@ test.each(['es', 'fr'] as const)('in %s pages quote text of a program as emails 
     .first()
     .evaluate((element) => getComputedStyle(element).quotes);
   expect(quotes.replaceAll('"', '').split(' ')).toEqual(mailTexts[language].quoted.split('{text}'));
-  await page.context().close();
 });
 
 test('pages follow the language of the profile, also after signing out, and the browser without it', async () => {
@@ -122,7 +120,6 @@ test('pages follow the language of the profile, also after signing out, and the 
   await page.goto(`${service.url}/account`);
   await titled(page, allTexts.en.account.heading);
   expect((await page.context().cookies()).filter(({ name }) => name === 'latchkey_language')).toEqual([]);
-  await page.context().close();
 });
 
 test('saving another language in the profile shows the page in it at once', async () => {
@@ -136,5 +133,4 @@ test('saving another language in the profile shows the page in it at once', asyn
   await page.getByText(allTexts.ja.account.profile.saved).waitFor();
   await page.locator('#sessions time').first().waitFor();
   expect(await page.locator('#sessions time').first().innerText()).toBe(allTexts.ja.common.justNow);
-  await page.context().close();
 });

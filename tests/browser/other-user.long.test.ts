@@ -119,7 +119,6 @@ test('no action or list on the account page reaches another user who has signed 
   await signInBeside(page, shown);
   await page.getByRole('region', { name: 'Profile' }).getByRole('button', { name: 'Save' }).click();
   await page.getByText('Profile saved.').waitFor();
-  await page.context().close();
 });
 
 test('further pages of a list never come from another user', async () => {
@@ -144,7 +143,6 @@ test('further pages of a list never come from another user', async () => {
   await page.locator('#more-organizations').click();
   await expectAndDismissDialog(page, newer);
   expect(await page.locator('#organizations > li').count()).toBe(1);
-  await page.context().close();
 });
 
 test('a user who signs in between the click and the request loses nothing', async () => {
@@ -170,7 +168,6 @@ test('a user who signs in between the click and the request loses nothing', asyn
   expect(requests).toEqual(['DELETE /api/v1/auth/me', 'GET /api/v1/auth/me']);
   expect(after).not.toEqual(before);
   expect(await accountOf(otherToken)).toEqual(after);
-  await page.context().close();
 });
 
 test('a confirmed action is not carried out as another user who signs in after the confirmation', async () => {
@@ -198,7 +195,6 @@ test('a confirmed action is not carried out as another user who signs in after t
   await expectAndDismissDialog(page, newer);
   await accountOf(otherToken);
   await accountOf(await bearer(shown));
-  await page.context().close();
 });
 
 test('a passkey created while another user signs in is not registered, and the browser discards it', async () => {
@@ -231,7 +227,6 @@ test('a passkey created while another user signs in is not registered, and the b
   expect(await kept()).toEqual([]);
   for (const token of [otherToken, await bearer(shown)])
     expect((await request(service.url, 'GET', '/passkeys', { token })).body.passkeys).toEqual([]);
-  await page.context().close();
 });
 
 test('a device that one user reviews is neither looked up, approved nor denied as another user', async () => {
@@ -260,5 +255,4 @@ test('a device that one user reviews is neither looked up, approved nor denied a
   expect(await poll()).toBe('authorization_pending');
   await otherUserDialog(review).getByRole('button', { name: 'Reload page' }).click();
   await review.getByText(`Signed in as ${since}`).waitFor();
-  await page.context().close();
 });

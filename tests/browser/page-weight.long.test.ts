@@ -130,5 +130,4 @@ test('a page whose script fails to load says so after a delay, and a working pag
   await page.reload();
   expect(await notice.isVisible()).toBe(false);
   await notice.waitFor();
-  await page.context().close();
 });

@@ -113,6 +113,5 @@ test.each(shown.map(({ name, open }) => [name, open] as const))(
       }
     }
     expect(complaints).toEqual([]);
-    await page.context().close();
   },
 );

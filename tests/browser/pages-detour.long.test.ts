@@ -78,7 +78,6 @@ test.each(methods.map((method) => [method.name, method] as const))(
     await page.getByRole('heading', { name: 'Approved' }).waitFor();
     const { device_code } = device;
     expect((await request(service.url, 'POST', '/token', { json: { device_code } })).status).toBe(200);
-    await page.context().close();
   },
 );
 

@@ -17,7 +17,6 @@ test('with forced colors, warnings and messages keep a visible border', async ()
   await page.goto(`${service.url}/device?user_code=nonsense`);
   await page.getByRole('alert').getByText("That isn't a valid code").waitFor();
   expect(await edgeOf('#user_code-error')).not.toBe('rgba(0, 0, 0, 0)');
-  await page.context().close();
 });
 
 test('on a phone with doubled text size nothing scrolls sideways', async () => {
@@ -34,5 +33,4 @@ test('on a phone with doubled text size nothing scrolls sideways', async () => {
     });
     expect([address, width]).toEqual([address, 360]);
   }
-  await page.context().close();
 });

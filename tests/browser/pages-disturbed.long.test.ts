@@ -195,7 +195,6 @@ describe.each(actions.map((action) => [action.name, action] as const))('%s', (_,
       await titled(page, 'Your account');
       await action.lasts(page);
     }
-    await page.context().close();
   });
 });
 
@@ -226,7 +225,6 @@ test('after the session has ended, every action opens a dialog to sign in again 
   await button(page, 'Sign out').click();
   await dialog.getByRole('link', { name: 'Sign in again' }).click();
   await page.waitForURL(`${service.url}/login?next=%2Faccount`);
-  await page.context().close();
 });
 
 test('the second click of a double click does nothing, whatever the first one put under the pointer', async () => {
@@ -240,7 +238,6 @@ test('the second click of a double click does nothing, whatever the first one pu
   await button(page, 'Sign out').click();
   await atLogin(page);
   expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toEqual([]);
-  await page.context().close();
 });
 
 const poll = async (device_code: string) =>
@@ -280,7 +277,6 @@ describe.each([
     await page.reload();
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
-    await page.context().close();
   });
 });
 
@@ -297,7 +293,6 @@ test('reloading and going back on the device page changes nothing and keeps show
   expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
   await button(page, 'Approve').click();
   await titled(page, 'Approved');
-  await page.context().close();
 });
 
 test('a session that ends before the code lookup or the decision leads to signing in and back to the code', async () => {
@@ -320,5 +315,4 @@ test('a session that ends before the code lookup or the decision leads to signin
   await page.waitForURL(/\/login\?next=/);
   expect(new URL(page.url()).searchParams.get('next')).toContain(device.user_code);
   expect(await poll(device.device_code)).toBe('authorization_pending');
-  await page.context().close();
 });

@@ -75,7 +75,6 @@ test('a keyboard user signs in with the emailed link, in the same browser and in
   await focusGoesTo(elsewhere, 'textbox "Email address"');
   await typeAndEnter(elsewhere, email);
   await elsewhere.waitForURL(`${service.url}/account`);
-  await elsewhere.context().close();
 });
 
 test('a keyboard user signs in with the emailed code', async () => {
@@ -87,7 +86,6 @@ test('a keyboard user signs in with the emailed code', async () => {
   await focusGoesTo(page, 'textbox "Code from the email"');
   await typeAndEnter(page, codeIn(await mailTo(service.url, email)));
   await page.waitForURL(`${service.url}/account`);
-  await page.context().close();
 });
 
 test('a keyboard user compares the code of a device and approves it', async () => {
@@ -99,7 +97,6 @@ test('a keyboard user compares the code of a device and approves it', async () =
   await focusGoesTo(page, 'heading "Let this device sign in as you?"');
   await press(page, 'Approve', 'heading "Approved"', 'Space');
   expect((await request(service.url, 'POST', '/token', { json: { device_code } })).status).toBe(200);
-  await page.context().close();
 });
 
 test('a keyboard user adds a passkey, signs out, and signs in with it to deny a device', async () => {
@@ -114,7 +111,6 @@ test('a keyboard user adds a passkey, signs out, and signs in with it to deny a 
   await page.keyboard.press('Space');
   await focusGoesTo(page, 'heading "Let this device sign in as you?"');
   await press(page, 'Deny', 'heading "Denied"');
-  await page.context().close();
 });
 
 test('a keyboard user answers the questions behind emailed links', async () => {
@@ -135,7 +131,6 @@ test('a keyboard user answers the questions behind emailed links', async () => {
   await tabTo(page, 'your account');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login/);
-  await page.context().close();
 });
 
 test('a keyboard user edits the profile and requests an email change', async () => {
@@ -154,7 +149,6 @@ test('a keyboard user edits the profile and requests an email change', async () 
   await typeAndEnter(page, newAddress());
   await page.getByText('We sent a link to').waitFor();
   await focusGoesTo(page, 'button "Change email"');
-  await page.context().close();
 });
 
 test('a keyboard user signs out one session, then all others, and reads the activity list', async () => {
@@ -177,7 +171,6 @@ test('a keyboard user signs out one session, then all others, and reads the acti
     await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await detail.locator('q.untrusted').first().waitFor();
-  await page.context().close();
 });
 
 test('a keyboard user cancels signing out everywhere, then does it and gets a confirmation', async () => {
@@ -193,7 +186,6 @@ test('a keyboard user cancels signing out everywhere, then does it and gets a co
   await page.waitForURL(/\/login$/);
   await page.getByRole('status').getByText("You're signed out everywhere").waitFor();
   await focusGoesTo(page, 'textbox "Email address"');
-  await page.context().close();
 });
 
 test('a dialog that is cancelled and opened again at once stays open', async () => {
@@ -211,7 +203,6 @@ test('a dialog that is cancelled and opened again at once stays open', async () 
     () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
   );
   expect(await dialog.isVisible()).toBe(true);
-  await page.context().close();
 });
 
 test('a signed-in keyboard user continues from the sign-in page or switches accounts', async () => {
@@ -222,7 +213,6 @@ test('a signed-in keyboard user continues from the sign-in page or switches acco
   await page.reload();
   await focusGoesTo(page, 'heading "You\'re signed in"');
   await press(page, 'Continue', 'textbox "Code from your device"');
-  await page.context().close();
 });
 
 test('a keyboard user cancels deleting the account, then deletes it', async () => {
@@ -246,5 +236,4 @@ test('a keyboard user cancels deleting the account, then deletes it', async () =
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/login$/);
   expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
-  await page.context().close();
 });

@@ -117,7 +117,6 @@ describe.each(questions.map((question) => [question.path, question] as const))('
     await page.goBack();
     await titled(page, question.done);
     expect(changes.filter((one) => one === question.call)).toHaveLength(1);
-    await page.context().close();
   });
 
   test('drops the token when declined, and the emailed link still works', async () => {
@@ -135,7 +134,6 @@ describe.each(questions.map((question) => [question.path, question] as const))('
     await page.goto(link);
     await confirm(page, question);
     await titled(page, question.done);
-    await page.context().close();
   });
 
   test('confirming in one tab gives the other tab a clear result', async () => {
@@ -148,7 +146,6 @@ describe.each(questions.map((question) => [question.path, question] as const))('
     await titled(other, question.done);
     await confirm(page, question);
     await page.getByText(question.again).waitFor();
-    await page.context().close();
   });
 });
 
@@ -178,7 +175,6 @@ describe('/magic-link', () => {
     await page.unroute('**/device');
     await page.getByRole('link', { name: 'Continue' }).click();
     await titled(page, 'Device sign-in');
-    await page.context().close();
   });
 
   test('a used link says so when opened again and offers a new one, and going back shows no token', async () => {
@@ -198,7 +194,6 @@ describe('/magic-link', () => {
     expect(changes).toEqual([]);
     await page.getByRole('link', { name: 'Request a new link' }).click();
     await page.waitForURL(/\/login\?next=/);
-    await page.context().close();
   });
 
   test('a link that ends while the page is open says so after the click, and asks all the same if it could not be checked', async () => {
@@ -214,7 +209,6 @@ describe('/magic-link', () => {
     expect(access_token).toBeString();
     await button(page, 'Sign in').click();
     await titled(page, 'This link no longer works');
-    await page.context().close();
   });
 
   test('in another browser, a lost connection keeps the typed address, and two clicks sign in once', async () => {
@@ -233,7 +227,6 @@ describe('/magic-link', () => {
     await button(page, 'Sign in').dblclick();
     await page.waitForURL(`${service.url}/account`);
     expect(changes.filter((one) => one === 'POST /magic_link/verify')).toHaveLength(1);
-    await page.context().close();
   });
 
   test('the tab waiting for the email notices that the link signed in another tab, and continues', async () => {
@@ -247,7 +240,6 @@ describe('/magic-link', () => {
     await page.getByText(`You signed in as ${email} in another tab`).waitFor();
     await page.getByRole('link', { name: 'Continue' }).click();
     await titled(page, 'Device sign-in');
-    await page.context().close();
   });
 });
 
@@ -263,7 +255,6 @@ test.each([
     await page.reload();
     await titled(page, 'This link is incomplete');
   }
-  await page.context().close();
 });
 
 test('with cookies disabled, the page says so before spending a link, which works once cookies are allowed', async () => {
@@ -283,5 +274,4 @@ test('with cookies disabled, the page says so before spending a link, which work
   await allowed.getByLabel('Email address').fill(email);
   await button(allowed, 'Sign in').click();
   await allowed.waitForURL(`${service.url}/account`);
-  await page.context().close();
 });

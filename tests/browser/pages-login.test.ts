@@ -35,7 +35,6 @@ describe('/login', () => {
     await button(page, 'Email me a link').click();
     await page.getByRole('alert').getByText("doesn't look like an email address").waitFor();
     expect(await page.getByLabel('Email address').inputValue()).toBe(tooLong);
-    await page.context().close();
   });
 
   test('says that earlier emails still work when no more can be sent, and marks no code as wrong', async () => {
@@ -47,7 +46,6 @@ describe('/login', () => {
     await button(page, 'Send a new email').click();
     await page.getByRole('alert').getByText('Earlier emails still work. Try again in 10 minutes').waitFor();
     expect(await page.getByLabel('Code from the email').getAttribute('aria-invalid')).toBe('false');
-    await page.context().close();
   });
 
   test('accepts the code after a reload or going back, in the tab that requested it, and continues to the right page', async () => {
@@ -68,7 +66,6 @@ describe('/login', () => {
     await page.context().clearCookies();
     await page.goto(`${service.url}/login`);
     expect(await page.getByLabel('Email address').inputValue()).toBe('');
-    await page.context().close();
   });
 
   test("explains a device's code and other slips in the place of the email's code, and sends neither", async () => {
@@ -90,7 +87,6 @@ describe('/login', () => {
     await page.getByLabel('Code from the email').fill(await codeFor(email));
     await button(page, 'Sign in').click();
     await page.waitForURL(`${service.url}/account`);
-    await page.context().close();
   });
 
   test('submits a code that is pasted, but not a part of one', async () => {
@@ -108,7 +104,6 @@ describe('/login', () => {
     await paste(code);
     await page.waitForURL(`${service.url}/account`);
     expect(changes).toEqual(['POST /magic_link/verify']);
-    await page.context().close();
   });
 
   test('after a reload waits for the code of the latest email, with the remaining time', async () => {
@@ -127,7 +122,6 @@ describe('/login', () => {
     await page.getByLabel('Code from the email').fill(await codeFor(email, 1));
     await button(page, 'Sign in').click();
     await page.waitForURL(`${service.url}/account`);
-    await page.context().close();
   });
 
   test('counts down until the email expires, then says so and sends a new one', async () => {
@@ -143,7 +137,6 @@ describe('/login', () => {
     expect(await page.getByLabel('Code from the email').count()).toBe(0);
     await button(page, 'Send a new email').click();
     await page.getByLabel('Code from the email').waitFor();
-    await page.context().close();
   });
 
   test('offers the inbox of a provider that the address tells, and of no other', async () => {
@@ -157,7 +150,6 @@ describe('/login', () => {
     await button(page, 'Email me a link').click();
     await titled(page, 'Check your email');
     expect(await page.getByRole('link', { name: 'Open' }).count()).toBe(0);
-    await page.context().close();
   });
 
   test('stops waiting for a code that has expired or was abandoned, and stores neither', async () => {
@@ -176,7 +168,6 @@ describe('/login', () => {
     expect(await stored(page)).not.toMatch(/lk_[a-z]{2}_/);
     await page.reload();
     await page.getByText(`We already sent an email to ${email}`).waitFor();
-    await page.context().close();
   });
 
   test('another tab of the same browser knows that an email was sent, but cannot use its code', async () => {
@@ -193,7 +184,6 @@ describe('/login', () => {
     await other.waitForURL(`${service.url}/account`);
     await page.getByText(`You signed in as ${email} in another tab`).waitFor();
     expect(await stored(page)).not.toMatch(/lk_[a-z]{2}_/);
-    await page.context().close();
   });
 
   test('a tab that missed the sign-in through the link shows who is signed in after a reload', async () => {
@@ -208,7 +198,6 @@ describe('/login', () => {
     await page.goto(`${service.url}/login`);
     await page.getByText(`You're signed in as ${email}`).waitFor();
     expect(await stored(page)).not.toMatch(/lk_[a-z]{2}_/);
-    await page.context().close();
   });
 
   test('shows who is already signed in, and offers to continue or to use a different account', async () => {
@@ -232,7 +221,6 @@ describe('/login', () => {
     // Looking signed no one out.
     await page.goto(`${service.url}/account`);
     await page.locator('#profile-email').getByText(email).waitFor();
-    await page.context().close();
   });
 
   test('shows the sign-in form even if the service does not answer in time', async () => {
@@ -244,7 +232,6 @@ describe('/login', () => {
     await page.route('**/auth/me', (route) => route.abort());
     await page.reload();
     await page.getByLabel('Email address').waitFor();
-    await page.context().close();
   });
 
   test('shows progress only on the button that was pressed', async () => {
@@ -263,7 +250,6 @@ describe('/login', () => {
       expect(await button(page, pressed).count()).toBe(0);
       expect(await button(page, 'One moment…').count()).toBe(1);
     }
-    await page.context().close();
   });
 
   test('confirms once how the user signed out', async () => {
@@ -283,7 +269,6 @@ describe('/login', () => {
       await page.getByLabel('Email address').waitFor();
       expect(await page.getByText(said).count()).toBe(0);
     }
-    await page.context().close();
   });
 
   test('when two tabs wait for two users, the tab left over says who signed in', async () => {
@@ -293,7 +278,6 @@ describe('/login', () => {
     const other = await page.context().newPage();
     await signInByCode(other, service.url, second);
     await page.getByText(`You signed in as ${second} in another tab`).waitFor();
-    await page.context().close();
   });
 
   test('with cookies disabled, says so before requesting an email or using a passkey', async () => {
@@ -309,7 +293,6 @@ describe('/login', () => {
     await page.getByRole('alert').getByText(cookiesBlocked).waitFor();
     expect(changes).not.toContain('POST /magic_link');
     expect(changes).not.toContain('POST /passkey/login');
-    await page.context().close();
   });
 
   test('two clicks request one email, and two clicks sign in once', async () => {
@@ -327,7 +310,6 @@ describe('/login', () => {
       'POST /magic_link',
       'POST /magic_link/verify',
     ]);
-    await page.context().close();
   });
 
   test('keeps what was typed after a lost connection, and can be submitted again', async () => {
@@ -350,6 +332,5 @@ describe('/login', () => {
     await page.context().setOffline(false);
     await button(page, 'Sign in').click();
     await page.waitForURL(`${service.url}/account`);
-    await page.context().close();
   });
 });

@@ -91,7 +91,6 @@ test('every page shows the name as text, the logo and the links, and runs nothin
   expect(requests.filter((path) => !/^\/(assets\/|api\/|logo$)/.test(path)).sort()).toEqual(
     pages.map(([path]) => `/${path.split('?')[0]}`).sort(),
   );
-  await page.context().close();
 });
 
 test('what a page says about the service uses its name', async () => {
@@ -102,7 +101,6 @@ test('what a page says about the service uses its name', async () => {
   await page.getByLabel('Email address').fill('ada@example.com');
   await page.getByRole('button', { name: 'Email me a link' }).click();
   await page.getByRole('alert').getByText(`Couldn't reach ${name}. Check your connection`).waitFor();
-  await page.context().close();
 });
 
 /** Opens the logo itself, and returns what ran and which other paths were answered. */
@@ -148,5 +146,4 @@ test('a page that embeds the logo as a document gets nothing', async () => {
   );
   expect(inside.length).toBeGreaterThan(0);
   expect(inside).not.toContain(false);
-  await page.context().close();
 });

@@ -27,7 +27,6 @@ test('the button beside an example copies exactly its code', async () => {
   await example.getByText('Copied').waitFor();
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   expect(copied).toBe(`curl '${service.url}/api/v1/auth/me' \\\n  -H "Authorization: Bearer $ACCESS_TOKEN"`);
-  await page.context().close();
 });
 
 test('on a phone the navigation opens from its button and closes when it has led somewhere', async () => {
@@ -39,7 +38,6 @@ test('on a phone the navigation opens from its button and closes when it has led
   await page.waitForURL('**#approveDevice');
   await navigation.waitFor({ state: 'hidden' });
   expect(complaints).toEqual([]);
-  await page.context().close();
 });
 
 test('without a script everything can be read', async () => {
@@ -47,5 +45,4 @@ test('without a script everything can be read', async () => {
   expect(await page.locator('#refresh').getByText('curl -X POST').first().isVisible()).toBe(true);
   await page.getByRole('navigation').getByRole('link', { name: 'Keys', exact: true }).click();
   await page.waitForURL('**/docs#keys');
-  await page.context().close();
 });

@@ -62,7 +62,6 @@ test('the account page follows the profile at once when it is saved, and the bro
   allMatch(await timesOn(page), indian);
   await saveProfile(page, '', '');
   allMatch(await timesOn(page), american);
-  await page.context().close();
 });
 
 test('the account page says how long ago something was, and its date and time on hover', async () => {
@@ -74,7 +73,6 @@ test('the account page says how long ago something was, and its date and time on
   const time = page.locator('#events').getByText('3 hours ago').last();
   await time.waitFor();
   expect(await time.getAttribute('title')).toMatch(american);
-  await page.context().close();
 });
 
 test('a time zone with the time of this browser is not named', async () => {
@@ -82,7 +80,6 @@ test('a time zone with the time of this browser is not named', async () => {
   await signIn(page, service.url, 'grace@example.com');
   await saveProfile(page, 'de', 'America/Toronto');
   allMatch(await timesOn(page), /^\d\d\.\d\d\.\d{4}, \d\d:\d\d$/);
-  await page.context().close();
 });
 
 test('the device page follows the profile, and writes other scripts in isolation', async () => {
@@ -101,7 +98,6 @@ test('the device page follows the profile, and writes other scripts in isolation
   expect((await timesOn(page))[0]).toMatch(/\p{Script=Hebrew}/u);
   const time = page.locator('#requested-at time');
   expect(await time.evaluate((element) => getComputedStyle(element).unicodeBidi)).toBe('isolate');
-  await page.context().close();
 });
 
 test('a stored locale or time zone that the browser does not know breaks nothing', async () => {
@@ -120,5 +116,4 @@ test('a stored locale or time zone that the browser does not know breaks nothing
     allMatch(await timesOn(page), pattern);
   }
   expect(errors).toEqual([]);
-  await page.context().close();
 });

@@ -165,7 +165,6 @@ for (const [name, prepare] of Object.entries(acts)) {
     await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
     await ready(page, act.button).click();
     await act.done(page);
-    await page.context().close();
   });
 
   test(`${name} is not approved by the passkey of another account, nor when nobody touches it in time`, async () => {
@@ -209,6 +208,5 @@ for (const [name, prepare] of Object.entries(acts)) {
     }, 'twenty presses');
     expect(answers.filter((status) => status < 300)).toEqual([]);
     expect(await act.isDone(token)).toBe(false);
-    await page.context().close();
   });
 }

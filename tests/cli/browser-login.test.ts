@@ -127,7 +127,6 @@ test('with one click in a browser that is signed in, which then says that its ta
   await page.getByText('You can close this tab').waitFor();
   expect(page.url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
   await expectSignedIn(home, terminal, 'click@example.com', service.url);
-  await page.context().close();
 });
 
 test('a denial in the browser ends the login with status 1', async () => {

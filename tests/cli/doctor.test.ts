@@ -28,7 +28,6 @@ test('doctor reports a sound service as ok, an untrusted proxy as a warning and 
   expect(wrong.stderr).toBe(`${store}latchkey-server: 1 check failed.\n`);
   expect(wrong.stdout).toMatch(/^warning +1 request had forwarding headers .*LATCHKEY_TRUSTED_PROXIES/m);
   expect(wrong.stdout).toMatch(/^failed +the key file .* is readable by others .*mode 644/m);
-  await service.stop();
 });
 
 test('doctor --json prints one JSON object, even if a setting is invalid', async () => {
@@ -70,7 +69,6 @@ test('doctor compares the clocks of this machine and of PostgreSQL', async () =>
   expect(stdout).toMatch(/^ok +LATCHKEY_KEYS is set$/m);
   expect(stdout).toMatch(/^ok +the service is running and ready$/m);
   expect(code).toBe(0);
-  await service.stop();
 });
 
 test('doctor compares the connections of all processes with those that PostgreSQL allows', async () => {

@@ -157,7 +157,6 @@ for (const [name, proxyOf] of Object.entries({ caddy, nginx })) {
           expect(plain.headers.get('Location')).toMatch(/^https:\/\/localhost.*\/login$/);
         },
       );
-      await service.stop();
     },
   );
 }

@@ -214,7 +214,6 @@ onBothDatabases('secrets', (open, dialect) => {
     expectNoSecretsInStore(await dumpOf((text) => t.ctx.db.read.run(text, []), tablesOf[dialect]), secrets);
     if (dialect === 'sqlite')
       expectNoSecretsInStore(fileBytes(t.databaseUrl.slice('sqlite:'.length)), secrets);
-    await t.close();
   });
 
   test('an unexpected error is logged with its origin, but without secrets of the request', async () => {
@@ -230,7 +229,6 @@ onBothDatabases('secrets', (open, dialect) => {
     const log = t.logs.join('');
     expect(log).toContain('unexpected error');
     expectAbsent('log', log, [...partsOf(access_token), ada]);
-    await t.close();
   });
 
   test('a service process writes no secret to standard output, standard error or its store', async () => {

@@ -136,5 +136,4 @@ test('the SDK keeps its promises in a browser, on a page of another origin', asy
     { source, options: await suiteOptions() },
   );
   expectPromisesKept(findings);
-  await page.context().close();
 });

@@ -215,8 +215,6 @@ test('in a browser, the way back to a computer where nothing listens shows no co
   await page.goBack();
   shown.push(page.url(), await page.locator('html').innerText());
   expect(shown.join('\n')).not.toContain('lk_ac_');
-  await page.context().close();
-  await service.stop();
 });
 
 test('in a browser, a device code from afar shows the code that confirms it, and a warning never to tell it', async () => {
@@ -239,6 +237,4 @@ test('in a browser, a device code from afar shows the code that confirms it, and
     request(service.url, 'POST', '/token', { json: { device_code: body.device_code, ...told }, headers });
   expect((await poll({})).body.error).toBe('confirmation_required');
   await until(async () => (await poll({ confirmation_code })).status === 200, 'the confirmation');
-  await page.context().close();
-  await service.stop();
 });

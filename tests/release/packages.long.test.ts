@@ -212,7 +212,6 @@ test.each(['page', 'worker'])('the installed SDK, bundled for a browser, runs in
   );
   await until(() => watcher.isDone(), 'the end of the watcher');
   watcher.expectDone();
-  await page.context().close();
 });
 
 describe('the package of the service', () => {

@@ -150,7 +150,6 @@ test.skipIf(!apache?.isInstalled)('a person signs in at Apache in a browser, and
   await button(page, 'Sign out').click();
   await page.waitForURL(/\/login/);
   await page.getByText('A program is waiting for you to sign in').waitFor();
-  await page.context().close();
 });
 
 test('one sign-in in a browser opens two applications, of which the account page ends one, and signing out everywhere the other', async () => {
@@ -187,7 +186,6 @@ test('one sign-in in a browser opens two applications, of which the account page
   await page.waitForURL(/\/login/);
   await page.goto(openidClient.address);
   await page.getByText('A program is waiting for you to sign in').waitFor();
-  await page.context().close();
 });
 
 // Waits until each library reads the keys again.

@@ -25,6 +25,7 @@ import { systemTimers } from '../../packages/server/src/platform/timers.ts';
 import { rateLimitNames, readConfig } from '../../packages/server/src/settings.ts';
 import { signInFailureReasons } from '../../packages/server/src/sign-in/failures/failures.ts';
 import { type Borrower, borrowPostgres } from './borrowed-postgres.ts';
+import { closeAtTestEnd } from './cleanup.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
 import { newDatabase } from './new-database.ts';
@@ -108,6 +109,7 @@ export interface TestApp {
   sweep(): Promise<number>;
   /** Ends what waits for something, as SIGTERM does. */
   stopWaiting(): void;
+  /** Called at the end of a test that has opened it. */
   close(): Promise<void>;
 }
 
@@ -317,6 +319,15 @@ export async function openApp(
     return (await declareService(ctx, { name: 'test service', rights })).authorization;
   };
 
+  let isClosed = false;
+  const close = async () => {
+    if (isClosed) return;
+    isClosed = true;
+    await db.close();
+    lockOrder.requireKept();
+    requireNone(deviating);
+  };
+
   const test: TestApp = {
     app,
     fetch,
@@ -353,12 +364,9 @@ export async function openApp(
       if (failed.length > 0) throw new Error(`the sweep failed: ${failed.join(', ')}`);
       return deleted;
     },
-    close: async () => {
-      await db.close();
-      lockOrder.requireKept();
-      requireNone(deviating);
-    },
+    close,
   };
+  closeAtTestEnd(close);
   return test;
 }
 

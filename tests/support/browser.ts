@@ -4,7 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { removeAtExit } from './cleanup.ts';
+import { closeAtTestEnd, removeAtExit } from './cleanup.ts';
 import { until, waitTimeoutMs } from './until.ts';
 
 const flags = [
@@ -14,10 +14,11 @@ const flags = [
 
 let browser: Promise<Browser> | undefined;
 
-/** A page in a new context, without cookies or storage. `page.context().close()` frees it early. */
+/** A page in a new context, without cookies or storage. The context closes at the end of the test that opened it. */
 export async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   browser ??= launch();
   const context = await (await browser).newContext(options);
+  closeAtTestEnd(() => context.close());
   context.setDefaultTimeout(waitTimeoutMs);
   // What no script of a page caught fails the test as an error that no test caught.
   context.on('weberror', (error) => void Promise.reject(error.error()));

@@ -62,11 +62,23 @@ export function startTest(): void {
   running++;
 }
 
-/** Ends the processes that the test has started, when no other one runs. */
-export function endTest(): void {
+/** What closes what was opened while a test was running. */
+const closings: (() => Promise<void>)[] = [];
+
+/** Closes what was opened, the newest first, and ends the processes that the test has started, when no other one runs. */
+export async function endTest(): Promise<void> {
   if (--running > 0) return;
+  const failures: unknown[] = [];
+  for (let close = closings.pop(); close; close = closings.pop())
+    await close().catch((error) => failures.push(error));
   for (const pid of startedInTest) kill(pid);
   startedInTest.clear();
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Closes what a test opens when that test ends, however it ends. What is opened outside of a test stays open. */
+export function closeAtTestEnd(close: () => Promise<void>): void {
+  if (running > 0) closings.push(close);
 }
 
 function kill(pid: number): void {

@@ -1,6 +1,7 @@
 // An OpenID Connect issuer on this machine that speaks the claims of GitHub Actions, and whatever a test makes it say.
 
 import { CompactSign, exportJWK, generateKeyPair, type JWK } from 'jose';
+import { closeAtTestEnd } from './cleanup.ts';
 
 interface SigningKey {
   readonly kid: string;
@@ -84,6 +85,7 @@ export async function startIssuer(clock: () => number = Date.now): Promise<TestI
     },
     stop: () => server.stop(true),
   };
+  closeAtTestEnd(issuer.stop);
   return issuer;
 }
 

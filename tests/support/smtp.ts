@@ -2,6 +2,7 @@
 
 import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
+import { closeAtTestEnd } from './cleanup.ts';
 import { until } from './until.ts';
 
 export interface ReceivedMail {
@@ -114,6 +115,8 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
   });
   const { port } = server.server.address() as AddressInfo;
 
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
+  closeAtTestEnd(close);
   return {
     url: `smtp://127.0.0.1:${port}`,
     messages,
@@ -138,6 +141,6 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
       trouble = how;
     },
     attempts: (recipient) => attempts.get(recipient) ?? 0,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close,
   };
 }

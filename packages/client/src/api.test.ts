@@ -152,7 +152,6 @@ test("the service's errors keep their code, status, request ID and Retry-After",
   const draining = (await api.call('getProfile').catch((error) => error)) as LatchkeyError;
   expect([draining.code, draining.retryable]).toEqual(['temporarily_unavailable', true]);
   expect(draining.retryAfterSeconds).toBeGreaterThan(0);
-  await service.close();
 });
 
 test('an ETag protects a profile against conflicting changes', async () => {
@@ -169,7 +168,6 @@ test('an ETag protects a profile against conflicting changes', async () => {
   expect(await codeOf(api.call('revokeSession', { accessToken, params: { id: '../me?x=1' } }))).toBe(
     'not_found',
   );
-  await service.close();
 });
 
 test("once the user is known, calls with another user's credential are refused", async () => {
@@ -186,7 +184,6 @@ test("once the user is known, calls with another user's credential are refused",
   expect(await codeOf(api.call('deleteAccount', { accessToken: theirs }))).toBe('precondition_failed');
   expect(await codeOf(api.call('getProfile', { accessToken: theirs }))).toBe('precondition_failed');
   expect((await api.call('updateProfile', { accessToken, body: { name: 'Ada L' } })).id).toBe(userId);
-  await service.close();
 });
 
 test('an answer with a missing or mistyped member is not_latchkey, and so are tokens too long to store or send', async () => {

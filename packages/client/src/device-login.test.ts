@@ -37,7 +37,6 @@ onBothDatabases('device login by the SDK', (open) => {
     expect(outcomesOf(service).filter((outcome) => outcome !== 'ok')).toEqual([]);
     expect((await waiting).access_token).toStartWith('lk_at_');
     expect(waits).toEqual([]);
-    await service.close();
   });
 
   test('without holding, each poll comes 1.2 intervals after the previous one', async () => {
@@ -58,7 +57,6 @@ onBothDatabases('device login by the SDK', (open) => {
       ...Array<Wait>(3).fill({ seconds: 6, because: 'authorization_pending' }),
     ]);
     expect((await service.ask('GET', '/me', { token: tokens.access_token })).status).toBe(200);
-    await service.close();
   });
 
   for (const speed of [0.8, 1.3, 2]) {
@@ -74,7 +72,6 @@ onBothDatabases('device login by the SDK', (open) => {
       const slowed = outcomesOf(service).filter((outcome) => outcome === 'slow_down').length;
       expect(slowed).toBeLessThanOrEqual(speed === 2 ? 5 : 0);
       expect(outcomesOf(service).slice(-10)).toEqual([...Array(9).fill('authorization_pending'), 'ok']);
-      await service.close();
     });
   }
 
@@ -95,7 +92,6 @@ onBothDatabases('device login by the SDK', (open) => {
       [12, 'unreachable'],
     ]);
     expect((await service.ask('POST', '/refresh', { json: tokens })).status).toBe(200);
-    await service.close();
   });
 
   test('a cancelled login cannot be approved any more, and a session that it started ends', async () => {
@@ -112,7 +108,6 @@ onBothDatabases('device login by the SDK', (open) => {
     const tokens = await started.tokens();
     await started.cancel();
     expect((await service.ask('GET', '/me', { token: tokens.access_token })).status).toBe(401);
-    await service.close();
   });
 
   test('a start that is aborted while its code is on its way leaves no code that can be approved', async () => {
@@ -131,7 +126,6 @@ onBothDatabases('device login by the SDK', (open) => {
     const decided = await service.ask('POST', '/device/approve', { json: { user_code: code }, token });
     expect([decided.status, decided.body.error]).toEqual([400, 'invalid_grant']);
     expect(await codeOf(startDeviceLogin(api, { signal: AbortSignal.abort() }))).toBe('aborted');
-    await service.close();
   });
 
   test('a denied and an expired login end with their own error codes', async () => {
@@ -141,6 +135,5 @@ onBothDatabases('device login by the SDK', (open) => {
     expect(await codeOf(denied.tokens())).toBe('access_denied');
     const expired = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
     expect(await codeOf(expired.tokens({ holdSeconds: 0 }))).toBe('expired_token');
-    await service.close();
   });
 });

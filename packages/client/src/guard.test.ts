@@ -372,7 +372,6 @@ onBothDatabases('with the service itself', (open) => {
     expect(await errorOf(guard(request, { scopes: ['projects:write'] }))).toBe('accepted');
     await app.api.call('revoke', { accessToken: access_token, body: {} });
     expect(await errorOf(guard(request))).toBe('invalid_token');
-    await app.close();
   });
 
   test('the metadata of a resource name the service by its public address', async () => {
@@ -382,7 +381,6 @@ onBothDatabases('with the service itself', (open) => {
     const response = await guard(new Request(`${resource}/.well-known/oauth-protected-resource`));
     const document = response instanceof Response ? await response.json() : undefined;
     expect(document.authorization_servers).toEqual([app.ctx.config.baseUrl]);
-    await app.close();
   });
 
   test('a device holds the scope that was approved, and its sign-in is never recent', async () => {
@@ -398,6 +396,5 @@ onBothDatabases('with the service itself', (open) => {
     expect(caller).toMatchObject({ kind: 'user', scopes: ['organizations', 'profile'], authTime: undefined });
     expect(await errorOf(guard(request, { scopes: ['organizations', 'email'] }))).toBe('insufficient_scope');
     expect(await errorOf(guard(request, { maxAgeSeconds: 900 }))).toBe('insufficient_user_authentication');
-    await app.close();
   });
 });

@@ -74,7 +74,6 @@ onBothDatabases('a stored login', (open) => {
     expect(wire.sent.some(({ url }) => url.includes('evil'))).toBe(false);
     wire.replace = () => undefined;
     expect(await session.accessToken()).toStartWith('lk_at_');
-    await service.close();
   });
 });
 
@@ -105,7 +104,6 @@ test('no refresh is sent if the store cannot be written, and one that cannot be 
   const token = await session.accessToken();
   expect((await storedSession(store)).access_token).toBe(token);
   expect((await service.ask('GET', '/me', { token })).status).toBe(200);
-  await service.close();
 });
 
 test('a login stored at the moment of removal is not removed', async () => {
@@ -133,7 +131,6 @@ test('a login stored at the moment of removal is not removed', async () => {
   const token = await session.renew(access_token);
   expect((await storedSession(store)).access_token).toBe(token);
   expect((await service.ask('GET', '/me', { token })).status).toBe(200);
-  await service.close();
 });
 
 test('new tokens are stored before they are used', async () => {
@@ -152,7 +149,6 @@ test('new tokens are stored before they are used', async () => {
   events.length = 0;
   await session.accessToken().then(() => events.push('used'));
   expect(events).toEqual(['written', 'written', 'used']);
-  await service.close();
 });
 
 test('a token that still works is returned when its early refresh fails for any reason', async () => {
@@ -169,7 +165,6 @@ test('a token that still works is returned when its early refresh fails for any 
     const session = openSession({ api: apiOf(service), store: broken, clock: clockOf(service) });
     expect(await session.accessToken()).toBe(tokens.access_token);
   }
-  await service.close();
 });
 
 test('an aborted caller does not affect the others, and the refresh is aborted with its last caller', async () => {
@@ -200,7 +195,6 @@ test('an aborted caller does not affect the others, and the refresh is aborted w
   await ended;
   wire.before = async () => {};
   expect(await session.accessToken()).toStartWith('lk_at_');
-  await service.close();
 });
 
 test('an abort while waiting for a lock does not affect the others in its queue', async () => {

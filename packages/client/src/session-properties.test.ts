@@ -145,6 +145,5 @@ onBothDatabases('processes that share a stored login', (open, dialect) => {
       }),
       { numRuns: dialect === 'sqlite' ? 80 : 20 },
     );
-    await service.close();
   });
 });

@@ -47,7 +47,6 @@ onBothDatabases('a session of the SDK', (open) => {
     service.pass(150);
     await session().accessToken();
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
-    await service.close();
   });
 
   test('50 concurrent calls, in two sessions on one store, share one refresh and get the same token', async () => {
@@ -60,7 +59,6 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(tokens.size).toBe(1);
     expect(await works([...tokens][0]!)).toBe(true);
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated']);
-    await service.close();
   });
 
   test('a lost refresh response is requested again with the same key and brings the same tokens', async () => {
@@ -79,7 +77,6 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(after.refresh_token).not.toBe(before.refresh_token);
     expect(after.idempotency_key).not.toBe(before.idempotency_key);
     expect(after.refresh_started_at).toBeUndefined();
-    await service.close();
   });
 
   test('a copy of the credentials can repeat the next refresh, and none after it', async () => {
@@ -97,7 +94,6 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(await codeOf(thief.accessToken())).toBe('login_over');
     expect(await works(next)).toBe(true);
     expect(await session().accessToken()).toBe(next);
-    await service.close();
   });
 
   test('a refused refresh is repeated with the key that another process has stored for the same token', async () => {
@@ -121,7 +117,6 @@ onBothDatabases('a session of the SDK', (open) => {
       'stored last',
     ]);
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'race', 'retry']);
-    await service.close();
   });
 
   test('the next process completes the refresh of one that died before the response', async () => {
@@ -137,7 +132,6 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(token).not.toBe(before.access_token);
     expect(await works(token)).toBe(true);
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'retry']);
-    await service.close();
   });
 
   test('a refresh without a response is completed by the next call, long before the token expires', async () => {
@@ -150,7 +144,6 @@ onBothDatabases('a session of the SDK', (open) => {
     service.pass(31);
     expect(await session().accessToken()).not.toBe(before.access_token);
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', ...Array(4).fill('retry')]);
-    await service.close();
   });
 
   test('a repeated response whose token has expired is followed by another refresh', async () => {
@@ -162,7 +155,6 @@ onBothDatabases('a session of the SDK', (open) => {
     service.pass(120);
     expect(await works(await session().accessToken())).toBe(true);
     expect(outcomesOf(service, 'refresh').slice(-2)).toEqual(['retry', 'rotated']);
-    await service.close();
   });
 
   test('tokens that another process refreshed meanwhile are used, and the login is kept', async () => {
@@ -179,7 +171,6 @@ onBothDatabases('a session of the SDK', (open) => {
     const token = await session().accessToken();
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'race']);
     expect((await storedSession(store)).access_token).toBe(token);
-    await service.close();
   });
 
   test('a login that the service refuses for good is removed, and a newer one is kept', async () => {
@@ -201,7 +192,6 @@ onBothDatabases('a session of the SDK', (open) => {
     };
     expect(await next.open().accessToken()).toBe('fresh');
     expect((await storedSession(next.store)).refresh_token).toBe('another');
-    await service.close();
   });
 
   test('a disabled account is reported as such, and its stored login is kept until logout', async () => {
@@ -213,7 +203,6 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(await store.read()).not.toBeNull();
     await session().logout();
     expect(await store.read()).toBeNull();
-    await service.close();
   });
 
   test('a rejected token is refreshed once, and the call repeated once', async () => {
@@ -233,7 +222,6 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(await codeOf(one.call('getProfile'))).toBe('invalid_token');
     expect(wire.sent.map(({ url }) => url.replace(/.*auth/, ''))).toEqual(['/me', '/refresh', '/me']);
     expect(await store.read()).not.toBeNull();
-    await service.close();
   });
 
   test('fetch sends the token only to the service, and repeats the request once after a 401', async () => {
@@ -265,7 +253,6 @@ onBothDatabases('a session of the SDK', (open) => {
     const stream = new Blob(['x']).stream();
     expect((await one.fetch('/', { method: 'POST', body: stream })).status).toBe(401);
     expect(wire.sent).toHaveLength(2);
-    await service.close();
   });
 
   test('logout ends this session or all of them, and removes the stored login only once the service has confirmed', async () => {
@@ -289,7 +276,6 @@ onBothDatabases('a session of the SDK', (open) => {
     await session().logout({ everywhere: true });
     expect(await store.read()).toBeNull();
     expect((await service.ask('GET', '/me', { token: browser.access_token })).status).toBe(401);
-    await service.close();
   });
 
   test('a clock that is set back or forward costs at most one refresh', async () => {
@@ -304,7 +290,6 @@ onBothDatabases('a session of the SDK', (open) => {
     skew = 0;
     expect(await works(await one.accessToken())).toBe(true);
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'rotated', 'rotated']);
-    await service.close();
   });
 });
 

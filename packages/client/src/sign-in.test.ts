@@ -46,15 +46,13 @@ onBothDatabases('a sign-in by the SDK', (open) => {
       expect(await store.read()).toMatchObject(login);
       expect(await devices(service, browser.access_token)).toBe(1);
     }
-    await service.close();
   });
 
   test('with a scope that does not show the user stores the login all the same', async () => {
-    const { service, store, decide, signInWith } = await setUp();
+    const { store, decide, signInWith } = await setUp();
     const login = await signInWith((login) => decide('approve', login), { scope: 'organizations' });
     expect(login.user).toEqual({ id: '', email: '' });
     expect((await store.read())?.access_token).toBe(login.access_token);
-    await service.close();
   });
 
   test('that is denied, aborted or cannot be stored leaves nothing behind', async () => {
@@ -76,6 +74,5 @@ onBothDatabases('a sign-in by the SDK', (open) => {
     expect(await signInWith((login) => decide('approve', login)).catch((error) => error)).toBe(failing);
     expect(await store.read()).toBeNull();
     expect(await devices(service, browser.access_token)).toBe(0);
-    await service.close();
   });
 });

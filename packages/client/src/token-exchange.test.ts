@@ -42,7 +42,6 @@ onBothDatabases('an exchanged token', (open) => {
     const other = await exchangeToken({ api, session, scope: 'profile' });
     await session.logout();
     expect(await ended(other.access_token)).toBe(true);
-    await service.close();
   });
 
   test('is exchanged for a renewed one where the service does not accept the stored token', async () => {
@@ -51,7 +50,6 @@ onBothDatabases('an exchanged token', (open) => {
     await store.put({ ...(await storedSession(store)), access_token: 'lk_at_unknown' });
     const { access_token } = await exchangeToken({ api, session, scope: 'profile' });
     expect(await ended(access_token)).toBe(false);
-    await service.close();
   });
 
   test('of a login or key that has ended is refused as everything else is', async () => {
@@ -65,7 +63,6 @@ onBothDatabases('an exchanged token', (open) => {
     const { access_token: token } = await storedSession(store);
     await service.ask('DELETE', '/logout?scope=session', { token });
     expect(await codeOf(exchangeToken({ api, session, scope: 'profile' }))).toBe('login_over');
-    await service.close();
   });
 
   test('that is asked for wrongly is an error of the request, and ends nothing', async () => {
@@ -76,6 +73,5 @@ onBothDatabases('an exchanged token', (open) => {
     wire.replace = () => Response.json({ expires_in: 60 }, { headers: { 'X-Request-Id': 'one' } });
     expect(await codeOf(exchangeToken({ api, session, scope: 'profile' }))).toBe('not_latchkey');
     expect(await store.read()).not.toBeNull();
-    await service.close();
   });
 });

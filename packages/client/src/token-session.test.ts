@@ -29,11 +29,10 @@ describe('a session for a given token', () => {
     expect((await session.call('getProfile')).email).toBe(address);
     expect((await sessionFor(key).call('getProfile')).email).toBe(address);
     expect(await sessionFor(key).accessToken()).toBe(key);
-    await service.close();
   });
 
   test('sends the token only to the service and to listed origins', async () => {
-    const { service, tokens, api, wire } = await open();
+    const { tokens, api, wire } = await open();
     const { access_token: token } = tokens;
     wire.replace = () => new Response('elsewhere');
     const session = openTokenSession({ api, token, origins: ['https://tickets.example'] });
@@ -44,7 +43,6 @@ describe('a session for a given token', () => {
       `Bearer ${token}`,
       null,
     ]);
-    await service.close();
   });
 
   test('follows no redirect, not even of the service, with the token', async () => {
@@ -65,7 +63,7 @@ describe('a session for a given token', () => {
   });
 
   test('is never refreshed: a refused token is one request, and its error is that of the service', async () => {
-    const { service, wire, sessionFor } = await open();
+    const { wire, sessionFor } = await open();
     const refused = sessionFor('lk_at_unknown');
     await expect(refused.call('getProfile')).rejects.toMatchObject({
       code: 'invalid_token',
@@ -75,7 +73,6 @@ describe('a session for a given token', () => {
     expect((await refused.fetch('/api/v1/auth/me')).status).toBe(401);
     expect(await codeOf(refused.renew('lk_at_unknown'))).toBe('invalid_token');
     expect(wire.sent).toHaveLength(2);
-    await service.close();
   });
 
   test('can end itself, or every session of the user', async () => {
@@ -87,21 +84,18 @@ describe('a session for a given token', () => {
     expect(await meOf(service, tokens.access_token)).toBe(200);
     await session.logout({ everywhere: true });
     expect(await meOf(service, other)).toBe(401);
-    await service.close();
   });
 
   test('takes a token without the white space around it', async () => {
-    const { service, tokens, sessionFor } = await open();
+    const { tokens, sessionFor } = await open();
     const session = sessionFor(`\t${tokens.access_token}\r\n`);
     expect(await session.accessToken()).toBe(tokens.access_token);
-    await service.close();
   });
 
   test('refuses a token that no header can carry, without repeating it', async () => {
-    const { service, sessionFor } = await open();
+    const { sessionFor } = await open();
     for (const token of ['', 'secret one', 'secret\r\nX-Other: 1', 'secret\u00e9'])
       expect(() => sessionFor(token)).toThrow(/^The token is empty, or contains a space or a character/);
-    await service.close();
   });
 });
 
@@ -123,7 +117,6 @@ describe('a session from the environment', () => {
     const session = sessionFromEnvironment({ fetch: wire.fetch });
     expect((await session?.call('getProfile'))?.email).toBe(address);
     expect(session?.server).toBe(service.ctx.config.baseUrl);
-    await service.close();
   });
 
   test('is undefined without a token, and refused without a server that is named', () => {

@@ -272,6 +272,5 @@ onBothDatabases('the service itself', (open) => {
     expect(await verifier.verify(refresh_token)).toEqual({ active: false });
     await app.ask('POST', '/revoke', { token });
     expect(await verifier.verify(token)).toEqual({ active: false });
-    await app.close();
   });
 });

@@ -109,6 +109,5 @@ describe('authentication', () => {
     const json = { user_code: (await strict.ask('POST', '/device')).body.user_code };
     const late = await strict.ask('POST', '/device/approve', { json, token: tokens.access_token });
     expect(challengeOf(late).parameters['max_age']).toBe('60');
-    await strict.close();
   });
 });

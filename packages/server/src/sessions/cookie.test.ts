@@ -152,7 +152,6 @@ onBothDatabases('a browser session', (open) => {
     }
     short.pass(60);
     expect(outcome(await use())).toBe('401 invalid_token');
-    await short.close();
   });
 
   test('a browser session ends 180 days after the sign-in even if it is in use', async () => {
@@ -257,5 +256,4 @@ test('on HTTPS, the session cookie is Secure and bound to the host', async () =>
   expect(logout.headers.get('Set-Cookie')).toBe(
     '__Host-latchkey_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure',
   );
-  await app.close();
 });

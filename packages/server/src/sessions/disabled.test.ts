@@ -110,7 +110,6 @@ onBothDatabases('a disabled account', (open) => {
     ];
     expect(new Set((await Promise.all(requests)).map(outcome))).toEqual(new Set(['401 invalid_token']));
     expect(outcome(await disown(app, email, subjects.passkeyAdded))).toBe('200');
-    await beside.close();
   });
 
   test('without proof of the address, a disabled account looks like one that does not exist', async () => {

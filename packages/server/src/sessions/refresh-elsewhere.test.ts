@@ -56,7 +56,6 @@ onBothDatabases('a refresh retry', (open) => {
       expect([ask, await noticesTo(app, email)]).toEqual([ask, changed === undefined ? 0 : 1]);
       expect(await eventsOf(app, 'refresh_retry', email)).toHaveLength(changed === undefined ? 1 : 0);
     }
-    await app.close();
   });
 
   test('on IPv6, a refresh retry sends a notice only from outside the /64 of the first request', async () => {
@@ -67,7 +66,6 @@ onBothDatabases('a refresh retry', (open) => {
     expect(await noticesTo(app)).toBe(0);
     await refresh(app, refresh_token, from('2001:db8:0:2::1'));
     expect(await noticesTo(app)).toBe(1);
-    await app.close();
   });
 
   test('a refresh retry is compared with the first request for the same token, not with the sign-in or an earlier refresh', async () => {
@@ -82,7 +80,6 @@ onBothDatabases('a refresh retry', (open) => {
     expect(await noticesTo(app)).toBe(0);
     await refresh(app, second.refresh_token, first);
     expect(await noticesTo(app)).toBe(1);
-    await app.close();
   });
 
   test('repeated refresh retries send one notice per hour and network', async () => {
@@ -106,7 +103,6 @@ onBothDatabases('a refresh retry', (open) => {
     await refresh(app, next.refresh_token, first);
     await refresh(app, next.refresh_token, from('192.0.3.1', 'curl/8'));
     expect(await noticesTo(app)).toBe(3);
-    await app.close();
   });
 
   test('the notice of a refresh retry shows the second request, and its link ends the session', async () => {
@@ -124,7 +120,6 @@ onBothDatabases('a refresh retry', (open) => {
     });
     expect([await isLive(app, copied), await isLive(app, kept)]).toEqual([false, true]);
     expect((await refresh(app, copied.refresh_token, first)).body.error).toBe('invalid_grant');
-    await app.close();
   });
 
   test('the session stores the program of a refresh as a hash, not its user agent', async () => {
@@ -134,6 +129,5 @@ onBothDatabases('a refresh retry', (open) => {
     const rows = await app.ctx.db.read.run('SELECT * FROM sessions', []);
     expect(JSON.stringify(rows)).toContain('192.0.2.0/24');
     expect(JSON.stringify(rows)).not.toContain('very-rare-program');
-    await app.close();
   });
 });

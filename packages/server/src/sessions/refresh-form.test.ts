@@ -116,6 +116,5 @@ onBothDatabases('a form refresh without an Idempotency-Key', (open, dialect) => 
     const { body } = await form()(strict, token);
     expect(outcome(await form()(strict, token))).toBe('400 invalid_grant');
     expect([lastDetail(strict), await isLive(strict, body)]).toEqual(['theft', false]);
-    await strict.close();
   });
 });

@@ -151,7 +151,6 @@ onBothDatabases('refresh', (open, dialect) => {
     expect(await statusOf(strict, winners[0]!.body)).toBe(401);
     expect(outcome(await refresh(strict, winners[0]!.body.refresh_token))).toBe('400 invalid_grant');
     expect(await thefts(strict, id)).toBe(1);
-    await strict.close();
   });
 });
 

@@ -27,6 +27,5 @@ onBothDatabases('a sign-in in a browser', (open) => {
     const linkId = 'no link';
     const plan = await run(`${explain} ${read}`, [linkId]);
     expect(JSON.stringify(plan)).toContain('browser_sessions_by_user');
-    await t.close();
   });
 });

@@ -99,7 +99,6 @@ onBothDatabases('profile', (open) => {
       updated_at: body.created_at,
     });
     expect(headers.get('ETag')).toMatch(/^"[^"]+"$/);
-    await t.close();
   });
 
   test('a patch changes the fields that it names and no others', async () => {
@@ -117,7 +116,6 @@ onBothDatabases('profile', (open) => {
     const read = await ada.get();
     expect(read.body).toEqual(second.body);
     expect(read.headers.get('ETag')).toBe(second.headers.get('ETag'));
-    await t.close();
   });
 
   test('every valid value of a field is returned unchanged', async () => {
@@ -128,7 +126,6 @@ onBothDatabases('profile', (open) => {
       expect({ field, value, status, got: body[field] }).toEqual({ field, value, status: 200, got: value });
       expect((await ada.get()).body[field]).toBe(value);
     }
-    await t.close();
   });
 
   test('a patch that changes nothing keeps updated_at and the entity tag', async () => {
@@ -145,7 +142,6 @@ onBothDatabases('profile', (open) => {
         etag: before.headers.get('ETag'),
       });
     }
-    await t.close();
   });
 
   test('of parallel patches with the same If-Match exactly one is applied', async () => {
@@ -158,7 +154,6 @@ onBothDatabases('profile', (open) => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(15).fill(412)]);
     const winner = answers.find((answer) => answer.status === 200)!;
     expect((await ada.get()).body.name).toBe(winner.body.name);
-    await t.close();
   });
 
   test('of parallel patches to different fields none is lost', async () => {
@@ -173,7 +168,6 @@ onBothDatabases('profile', (open) => {
     const answers = await Promise.all(patches.map((patch) => ada.patch(patch)));
     expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200]);
     expect((await ada.get()).body).toMatchObject(Object.assign({}, ...patches));
-    await t.close();
   });
 
   test('60 parallel patches wait for each other and are all applied', async () => {
@@ -181,7 +175,6 @@ onBothDatabases('profile', (open) => {
     const ada = await person(t);
     const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => ada.patch({ name: `name ${n}` })));
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
-    await t.close();
   });
 
   test("one user's patch does not affect another user's profile", async () => {
@@ -191,7 +184,6 @@ onBothDatabases('profile', (open) => {
     expect((await bob.get()).body.name).toBe('bob');
     expect((await bob.patch({ name: 'B' })).status).toBe(200);
     expect((await ada.get()).body.name).toBe('Ada the first');
-    await t.close();
   });
 
   test('GET /me reads session and account in one statement', async () => {
@@ -200,7 +192,6 @@ onBothDatabases('profile', (open) => {
     const before = t.statements.length;
     expect((await ada.get()).body.email).toBe('ada@example.com');
     expect(t.statements.slice(before)).toHaveLength(1);
-    await t.close();
   });
 });
 
@@ -219,7 +210,6 @@ describe('requests about a profile', () => {
     }
     expect(accepted).toEqual([]);
     expect((await ada.get()).body).toEqual(before.body);
-    await t.close();
   });
 
   test('a read-only member gets a 400 that names it, whatever its value, and nothing changes', async () => {
@@ -234,7 +224,6 @@ describe('requests about a profile', () => {
       }
     }
     expect((await ada.get()).body).toEqual(before);
-    await t.close();
   });
 
   test('unknown members are ignored, even next to known ones or named like prototype properties', async () => {
@@ -245,7 +234,6 @@ describe('requests about a profile', () => {
     const headers = { 'Content-Type': 'application/json' };
     const answer = await t.ask('PATCH', '/me', { raw, token: ada.token, headers });
     expect([answer.status, answer.body.name, answer.body.email]).toEqual([200, 'A', 'ada@example.com']);
-    await t.close();
   });
 
   test('a patch is accepted in both media types, in any letter case', async () => {
@@ -263,7 +251,6 @@ describe('requests about a profile', () => {
     expect((await ada.patch({ name: 'x' }, { 'Content-Type': 'application/json-patch+json' })).status).toBe(
       415,
     );
-    await t.close();
   });
 
   test('If-Match accepts the current tag, a list that contains it, and *; anything else gets a 412 and changes nothing', async () => {
@@ -298,7 +285,6 @@ describe('requests about a profile', () => {
       expect([status, body.name]).toEqual([200, name]);
     }
     expect((await ada.patch({}, { 'If-Match': stale })).status).toBe(412);
-    await t.close();
   });
 
   test('If-None-Match with the current tag gets a 304 without a body until the profile changes', async () => {
@@ -320,7 +306,6 @@ describe('requests about a profile', () => {
     expect(notModified.text).toBe('');
     await ada.patch({ name: 'changed' });
     expect((await read(tag))[0]).toBe(200);
-    await t.close();
   });
 
   test("a profile cannot be changed with another profile's tag, even one of the same age", async () => {
@@ -329,7 +314,6 @@ describe('requests about a profile', () => {
     const bob = await person(t, 'bob-tag@example.com');
     const tag = (await ada.get()).headers.get('ETag')!;
     expect((await bob.patch({ name: 'no' }, { 'If-Match': tag })).status).toBe(412);
-    await t.close();
   });
 });
 
@@ -349,5 +333,4 @@ test('the profile has an entity tag for each scope that shows a part of it', asy
   await t.api.call('updateProfile', { accessToken: owner.access_token, body });
   for (const [index, { headers }] of (await readAll()).entries())
     expect(headers.get('ETag')).not.toBe(tags[index]!);
-  await t.close();
 });

@@ -41,7 +41,6 @@ onBothDatabases('users for services', (open) => {
       expect([email, status, body.error]).toEqual([email, 400, 'invalid_request']);
       expect(body.error_description).toStartWith('email: ');
     }
-    await t.close();
   });
 
   test('the path of the lookup is not the id of a user', async () => {
@@ -53,7 +52,6 @@ onBothDatabases('users for services', (open) => {
     }
     const posted = await t.ask('POST', `/users/usr_${'x'.repeat(22)}`, { headers });
     expect([posted.status, posted.headers.get('Allow')]).toEqual([405, 'GET, HEAD']);
-    await t.close();
   });
 
   test('a search finds a text in addresses and names, a page at a time', async () => {
@@ -82,7 +80,6 @@ onBothDatabases('users for services', (open) => {
     const all = await found('');
     expect(all).toHaveLength(4);
     for (const pageSize of [1, 2, 3, 4]) expect(await found('', pageSize)).toEqual(all);
-    await t.close();
   });
 
   test('a search examines a bounded number of accounts for a page, and its cursor reads on from there', async () => {
@@ -104,7 +101,6 @@ onBothDatabases('users for services', (open) => {
       'user4@example.com',
       'user5@example.com',
     ]);
-    await t.close();
   });
 
   test('searches take turns, so that many of them hold up other requests no longer than one', async () => {
@@ -125,7 +121,6 @@ onBothDatabases('users for services', (open) => {
     });
     expect(first).toBeLessThanOrEqual(alone + 1);
     await Promise.all(waiting);
-    await t.close();
   });
 
   test('the lists of operators start reading where the page starts, and sort nothing', async () => {
@@ -161,6 +156,5 @@ onBothDatabases('users for services', (open) => {
         /Seq Scan on (users|sessions|events|outbox)|Sort|SCAN (users|sessions|events|outbox)|TEMP B-TREE/,
       );
     }
-    await t.close();
   });
 });

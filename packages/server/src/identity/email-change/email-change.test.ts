@@ -37,7 +37,6 @@ onBothDatabases('email change', (open) => {
     expect(after.headers.get('ETag')).not.toBe(before.headers.get('ETag'));
     expect(outcome(await verifyAddress(app, token))).toBe('400 invalid_grant');
     expect((await signInByMail(app, next)).status).toBe(200);
-    await app.close();
   });
 
   test('a free and a taken address get the same response; the owner of the taken one gets a mail and keeps it', async () => {
@@ -56,7 +55,6 @@ onBothDatabases('email change', (open) => {
       expect(mail?.html).not.toContain('href');
     }
     expect((await me(app, bob)).email).toBe('bob@example.com');
-    await app.close();
   });
 
   test('an address that may be delivered to another one than it names is refused, and no mail is sent', async () => {
@@ -76,7 +74,6 @@ onBothDatabases('email change', (open) => {
       }
     }
     expect(await app.mails()).toHaveLength(before);
-    await app.close();
   });
 
   test('an address taken between the mail and the click is a conflict and does not spend the link', async () => {
@@ -88,7 +85,6 @@ onBothDatabases('email change', (open) => {
     expect((await me(app, tokens)).email).toBe(ada);
     await app.ask('DELETE', '/me', { token: other.access_token });
     expect(outcome(await verifyAddress(app, token))).toBe('200');
-    await app.close();
   });
 
   test('a request for an email change voids the earlier ones', async () => {
@@ -98,7 +94,6 @@ onBothDatabases('email change', (open) => {
     const second = await askForAddress(app, tokens, 'two@new.example');
     expect(outcome(await verifyAddress(app, first))).toBe('400 invalid_grant');
     expect(outcome(await verifyAddress(app, second))).toBe('200');
-    await app.close();
   });
 
   test('the link stops working when it expires and when the session that requested it ends', async () => {
@@ -112,7 +107,6 @@ onBothDatabases('email change', (open) => {
       await app.ask('POST', end, { token: tokens.access_token });
       expect(outcome(await verifyAddress(app, token))).toBe('400 invalid_grant');
     }
-    await app.close();
   });
 
   test('requesting an email change needs a recent browser session and a valid address', async () => {
@@ -133,7 +127,6 @@ onBothDatabases('email change', (open) => {
     for (const token of ['x', 'lk_ec_x', `lk_ec_${'A'.repeat(80)}`]) {
       expect(outcome(await verifyAddress(app, token))).toBe('400 invalid_grant');
     }
-    await app.close();
   });
 
   test('the same address in another letter case replaces the old spelling; the same spelling changes nothing and sends no notice', async () => {
@@ -145,7 +138,6 @@ onBothDatabases('email change', (open) => {
     const same = await askForAddress(app, tokens, 'Ada@Example.com');
     expect(outcome(await verifyAddress(app, same))).toBe('200');
     expect(await mailsTo(app, 'Ada@Example.com', subjects.emailChanged)).toHaveLength(0);
-    await app.close();
   });
 
   test('of two accounts that change to the same address in parallel one gets it and the other a conflict', async () => {
@@ -158,7 +150,6 @@ onBothDatabases('email change', (open) => {
       const answers = await Promise.all(tokens.map((token) => verifyAddress(app, token)));
       expect(answers.map(outcome).sort()).toEqual(['200', '409 conflict']);
     }
-    await app.close();
   });
 
   test('a parallel sign-up with the new address leaves one account with it and causes no error', async () => {
@@ -177,7 +168,6 @@ onBothDatabases('email change', (open) => {
       const rows = await app.ctx.db.read.run(`SELECT id FROM users WHERE email = '${address}'`, []);
       expect(rows).toHaveLength(1);
     }
-    await app.close();
   });
 
   test('an account gets 10 links per hour, whatever addresses they go to', async () => {
@@ -190,7 +180,6 @@ onBothDatabases('email change', (open) => {
     expect(outcome(refused)).toBe('429 rate_limited');
     expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(3500);
     expect(refused.headers.get('RateLimit')).not.toBeNull();
-    await app.close();
   });
 
   test('parallel uses of one link change the address once and send one notice', async () => {
@@ -199,7 +188,6 @@ onBothDatabases('email change', (open) => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => verifyAddress(app, token)));
     expect(answers.map(outcome).sort()).toEqual(['200', ...Array(11).fill('400 invalid_grant')]);
     expect(await mailsTo(app, ada, subjects.emailChanged)).toHaveLength(1);
-    await app.close();
   });
 
   test('after the change, a sign-in link to the old address creates no account for 7 days', async () => {
@@ -219,7 +207,6 @@ onBothDatabases('email change', (open) => {
     expect((await me(app, signedIn.body)).id).not.toBe(
       (await me(app, (await signInByMail(app, next)).body)).id,
     );
-    await app.close();
   });
 
   test('undoing a change voids the sign-in links to both addresses', async () => {
@@ -236,7 +223,6 @@ onBothDatabases('email change', (open) => {
       const used = await app.ask('POST', '/magic_link/verify', { json: { token } });
       expect(outcome(used)).toBe('400 invalid_grant');
     }
-    await app.close();
   });
 
   test('undoing the first change also undoes the later ones and voids their links', async () => {
@@ -251,7 +237,6 @@ onBothDatabases('email change', (open) => {
     expect((await use(tokenIn(first))).body.email).toBe(ada);
     expect(outcome(await use(tokenIn(second)))).toBe('400 invalid_grant');
     expect((await me(app, (await signInByMail(app, ada)).body)).email).toBe(ada);
-    await app.close();
   });
 
   test('a change can be undone for 7 days', async () => {
@@ -260,7 +245,6 @@ onBothDatabases('email change', (open) => {
     const token = tokenIn((await mailsTo(app, ada, subjects.emailChanged)).at(0));
     app.pass(7 * day);
     expect(outcome(await app.ask('POST', '/notices/disown', { json: { token } }))).toBe('400 invalid_grant');
-    await app.close();
   });
 
   test('an account can change back to its previous address, which no other account can take meanwhile', async () => {
@@ -270,7 +254,6 @@ onBothDatabases('email change', (open) => {
     expect(await askForAddress(app, bob, ada)).toBe('');
     expect(await mailsTo(app, ada, subjects.taken)).toHaveLength(1);
     expect((await verifyAddress(app, await askForAddress(app, tokens, ada))).body.email).toBe(ada);
-    await app.close();
   });
 
   test('a disabled account cannot change its address, and the response says why', async () => {
@@ -280,7 +263,6 @@ onBothDatabases('email change', (open) => {
     expect(outcome(await verifyAddress(app, token))).toBe('403 account_disabled');
     await setDisabled(app.ctx, ada, false);
     expect(outcome(await verifyAddress(app, token))).toBe('400 invalid_grant');
-    await app.close();
   });
 
   test('if sign-up is restricted to domains, an address of another domain is refused', async () => {
@@ -289,7 +271,6 @@ onBothDatabases('email change', (open) => {
     const ask = (email: string) => app.ask('POST', '/me/email', { token, json: { email } });
     expect(outcome(await ask('ada@gmail.example'))).toBe('403 signup_disabled');
     expect(outcome(await ask('lovelace@EXAMPLE.com'))).toBe('202');
-    await app.close();
   });
 
   test('expired changes and their notices are swept', async () => {
@@ -304,6 +285,5 @@ onBothDatabases('email change', (open) => {
     app.pass(30 * day);
     await app.sweep();
     expect(await app.ctx.db.read.run('SELECT id FROM email_changes', [])).toEqual([]);
-    await app.close();
   });
 });

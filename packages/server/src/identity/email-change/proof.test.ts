@@ -267,5 +267,4 @@ test('one client address can use genuine links at most 600 times a minute', asyn
   expect(Number(refused.headers.get('Retry-After'))).toBeWithin(1, 61);
   app.pass(61);
   expect((await use(token)).status).toBe(400);
-  await app.close();
 });

@@ -91,7 +91,6 @@ onBothDatabases('a known browser', (open) => {
     expect((await magicLink(app, ada, { cookie })).status).toBe(429);
     app.pass(61);
     expect((await magicLink(app, ada, { cookie })).status).toBe(202);
-    await app.close();
   });
 
   test('mails to a known browser count against its own rate limit, not against the three others', async () => {
@@ -103,7 +102,6 @@ onBothDatabases('a known browser', (open) => {
     for (let n = 0; n < rateLimitRules.mails_by_pair.quota; n++)
       expect((await magicLink(app, ada, { peer })).status).toBe(202);
     expect((await magicLink(app, ada, { peer })).status).toBe(429);
-    await app.close();
   });
 
   test('each known browser has its own rate limit, which a new sign-in does not reset', async () => {
@@ -115,7 +113,6 @@ onBothDatabases('a known browser', (open) => {
     expect((await magicLink(app, ada, { cookie: again })).status).toBe(429);
     for (let n = 0; n < quota; n++) expect((await magicLink(app, ada, { cookie: second })).status).toBe(202);
     expect((await magicLink(app, ada, { cookie: second })).status).toBe(429);
-    await app.close();
   });
 
   test('a browser is known only for the addresses it has signed in with', async () => {
@@ -125,7 +122,6 @@ onBothDatabases('a known browser', (open) => {
     const both = await signIn(app, 'eve@example.com', { cookie });
     expect(await isKnown(app, both, 'eve@example.com')).toBe(true);
     expect(await isKnown(app, both, 'Ada@Example.COM')).toBe(true);
-    await app.close();
   });
 
   test('a browser stays known for 180 days, after signing out and after its session is swept', async () => {
@@ -140,7 +136,6 @@ onBothDatabases('a known browser', (open) => {
     expect(await isKnown(app, cookie)).toBe(true);
     app.pass(day + 1);
     expect(await isKnown(app, cookie)).toBe(false);
-    await app.close();
   });
 
   for (const distrusted of ['disowned', 'stolen']) {
@@ -161,7 +156,6 @@ onBothDatabases('a known browser', (open) => {
       await app.sweep();
       expect(await sessionOf(app)).toEqual([]);
       expect(await isKnown(app, cookie)).toBe(false);
-      await app.close();
     });
   }
 
@@ -177,7 +171,6 @@ onBothDatabases('a known browser', (open) => {
     expect((await app.ask('POST', '/notices/disown', { json: { token } })).status).toBe(200);
     expect(await isKnown(app, stranger)).toBe(false);
     expect(await isKnown(app, mine)).toBe(true);
-    await app.close();
   });
 
   test('a browser is not known once its account is deleted, even if the address gets a new account', async () => {
@@ -186,7 +179,6 @@ onBothDatabases('a known browser', (open) => {
     await deleteAccount(app.ctx, ada);
     await signIn(app);
     expect(await isKnown(app, cookie)).toBe(false);
-    await app.close();
   });
 
   test('a known browser gets the same responses as any other, for known and unknown addresses', async () => {
@@ -211,7 +203,6 @@ onBothDatabases('a known browser', (open) => {
       for (const ask of [{}, { cookie }]) expect(await answers(email, ask)).toEqual(known);
     const unknown = await app.ask('POST', '/magic_link', { json: { email: 'new@example.com' }, cookie });
     expect(setCookies(unknown)).toEqual([]);
-    await app.close();
   });
 
   test('a sign-in of a web page sets the known-browser cookie, by link, code or passkey; a sign-in for tokens does not', async () => {
@@ -237,7 +228,6 @@ onBothDatabases('a known browser', (open) => {
     const again = await app.ask('POST', '/passkey/login/challenge');
     const forTokens = await app.ask('POST', '/passkey/login', { json: authenticator.get(again.body) });
     expect([forTokens.status, setCookies(forTokens)]).toEqual([200, []]);
-    await app.close();
   });
 
   test('a + suffix in the local part does not evade the rate limits', async () => {
@@ -258,7 +248,6 @@ onBothDatabases('a known browser', (open) => {
     expect((await magicLink(app, ada)).headers.get('RateLimit')).toStartWith('"mails_by_recipient";r=0');
     for (const email of ['adam@example.com', 'ada@example.org', 'ad+a@example.com'])
       expect((await magicLink(app, email, { peer: freshAddress() })).status).toBe(202);
-    await app.close();
   });
 });
 
@@ -298,7 +287,6 @@ test('the known-browser cookie reveals neither addresses nor accounts nor their 
     expect(bytes).not.toContain('example');
     expect(bytes).not.toContain(Buffer.from(user!.id.slice(4), 'base64url').toString('latin1'));
   }
-  await app.close();
 });
 
 test('a browser is known for the last 5 addresses it signed in with', async () => {
@@ -309,7 +297,6 @@ test('a browser is known for the last 5 addresses it signed in with', async () =
   expect(maxKnownAddresses).toBe(5);
   expect(await isKnown(app, cookie, email(0))).toBe(false);
   for (let n = 1; n <= maxKnownAddresses; n++) expect(await isKnown(app, cookie, email(n))).toBe(true);
-  await app.close();
 });
 
 test('a known-browser cookie is valid while its key is in the ring; a modified one is ignored', async () => {
@@ -356,7 +343,6 @@ test('a page of another origin cannot use up the rate limit of a known browser',
     expect((await magicLink(app, ada, { cookie, headers })).status).toBe(429);
   for (const headers of [sameOrigin, { 'Sec-Fetch-Site': 'cross-site', Origin: app.ctx.config.baseUrl }])
     expect((await magicLink(app, ada, { cookie, headers })).status).toBe(202);
-  await app.close();
 });
 
 test('a running service sets both cookies at sign-in, and with them strangers cannot block further mails', async () => {

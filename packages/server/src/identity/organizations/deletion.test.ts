@@ -80,7 +80,6 @@ onBothDatabases('deleting an organization', (open, dialect) => {
     expect(again.status).toBe(201);
     expect(again.body.id).not.toBe(former.body.id);
     expect((await t.ask('GET', '/organizations/acme/members', { headers })).body.members).toEqual([]);
-    await t.close();
   });
 
   test('a large organization is deleted in batches; an interruption leaves it with its owners', async () => {
@@ -103,7 +102,6 @@ onBothDatabases('deleting an organization', (open, dialect) => {
     expect(await count(t, 'memberships')).toBe(0);
     expect(await count(t, 'organizations')).toBe(0);
     expect(new Set(await lastChanges(t, members))).toEqual(new Set(['organization_deleted']));
-    await t.close();
   });
 
   test('members may join, change or leave meanwhile: the organization goes, and each log ends with what is true', async () => {
@@ -134,8 +132,6 @@ onBothDatabases('deleting an organization', (open, dialect) => {
       expect(joined).not.toContain(undefined);
     }
     expect(await count(t, 'memberships')).toBe(0);
-    await other.close();
-    await t.close();
   });
 
   // SQLite runs one transaction after the other.
@@ -174,7 +170,6 @@ onBothDatabases('deleting an organization', (open, dialect) => {
       expect(await count(t, 'memberships')).toBe(1);
       const changes = await lastChanges(t, joining.slice(1, 21));
       expect(new Set(changes)).toEqual(new Set(['organization_deleted']));
-      await t.close();
     },
   );
 });

@@ -55,7 +55,6 @@ onBothDatabases('organizations', (open) => {
     }
     const { body } = await list(t, access_token);
     expect(body.organizations).toEqual(whole.slice(0, 50));
-    await t.close();
   });
 
   test('an organization has exactly the documented members', async () => {
@@ -74,7 +73,6 @@ onBothDatabases('organizations', (open) => {
       personal: false,
       joined_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
-    await t.close();
   });
 
   test("a user never sees another user's organizations, even with that user's cursor", async () => {
@@ -92,7 +90,6 @@ onBothDatabases('organizations', (open) => {
     }
     expect(seen[0]!.body.organizations).toHaveLength(1);
     expect((await list(t, 'lk_at_x')).status).toBe(401);
-    await t.close();
   });
 
   test('adding a member again changes the role, but neither the position nor the number of memberships', async () => {
@@ -107,7 +104,6 @@ onBothDatabases('organizations', (open) => {
     const after = (await list(t, access_token)).body.organizations;
     expect(after).toHaveLength(2);
     expect(after[1]).toEqual({ ...before, role: 'owner' });
-    await t.close();
   });
 
   test('a personal or missing organization cannot be joined, and a slug can be used only once', async () => {
@@ -131,7 +127,6 @@ onBothDatabases('organizations', (open) => {
     for (const bad of ['', ' ', 'x'.repeat(101)]) {
       expect(await code(createOrganization(t.ctx, 'fine', bad))).toBe('invalid_request');
     }
-    await t.close();
   });
 
   test('users with the same local part get personal organizations with different slugs', async () => {
@@ -148,6 +143,5 @@ onBothDatabases('organizations', (open) => {
     }
     expect(new Set(slugs).size).toBe(4);
     for (const slug of slugs) expect(slug).toMatch(/^[a-z0-9](-?[a-z0-9]){0,38}$/);
-    await t.close();
   });
 });

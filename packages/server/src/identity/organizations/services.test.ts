@@ -55,7 +55,6 @@ onBothDatabases('organizations for services', (open) => {
       expect([name, status, body.error]).toEqual([name, 400, 'invalid_request']);
       expect(body.error_description).toStartWith('name: ');
     }
-    await t.close();
   });
 
   test('with If-None-Match: * PUT only creates, with If-Match: * it only renames', async () => {
@@ -77,7 +76,6 @@ onBothDatabases('organizations for services', (open) => {
     expect(await put('other', { 'If-None-Match': '"a", "b"' })).toEqual([201, 'ok']);
     // What would fail anyway fails as such. @see RFC 9110 section 13.2.1
     expect(await put('Acme', { 'If-Match': '*' })).toEqual([400, 'invalid_request']);
-    await t.close();
   });
 
   test('of many requests that create the same organization at once, exactly one gets 201', async () => {
@@ -90,7 +88,6 @@ onBothDatabases('organizations for services', (open) => {
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 201]);
       expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
     }
-    await t.close();
   });
 
   test('a slug has up to 39 lower-case letters and digits, with single hyphens between them', async () => {
@@ -132,7 +129,6 @@ onBothDatabases('organizations for services', (open) => {
       }
     }
     expect(t.statements.slice(before).filter((text) => text.startsWith('insert'))).toEqual([]);
-    await t.close();
   });
 
   test('a personal organization can be read, but not renamed, deleted or joined', async () => {
@@ -157,7 +153,6 @@ onBothDatabases('organizations for services', (open) => {
       expect(outcome(await ask('DELETE', `${path}/members/${userId}`))).toEqual(conflict);
     }
     expect(await list()).toEqual({ members, next_cursor: null });
-    await t.close();
   });
 
   test('each change of a membership is one event in the log of the member, and a repetition is none', async () => {
@@ -205,7 +200,6 @@ onBothDatabases('organizations for services', (open) => {
       user_agent: null,
       detail: { organization: 'acme', former_role: 'owner' },
     });
-    await t.close();
   });
 
   test('an organization begins without an owner; once it has one, the last owner stays', async () => {
@@ -232,7 +226,6 @@ onBothDatabases('organizations for services', (open) => {
     expect(await put(ada, 'member')).toEqual([200, 'ok']);
     expect(await remove(bob)).toEqual([409, 'conflict']);
     expect((await t.ask('DELETE', '/me', { token })).status).toBe(204);
-    await t.close();
   });
 
   test('of two owners who are demoted, removed or deleted at the same moment, one stays', async () => {
@@ -277,8 +270,6 @@ onBothDatabases('organizations for services', (open) => {
         expect(roles.filter((role: string) => role === 'owner')).toHaveLength(1);
       }
     }
-    await other.close();
-    await t.close();
   });
 
   test('an unknown account or organization is 404, and a disabled user can be a member', async () => {
@@ -302,7 +293,6 @@ onBothDatabases('organizations for services', (open) => {
     expect((await ask('DELETE', '/organizations/nowhere')).status).toBe(404);
     await t.ctx.db.single.run(`UPDATE users SET disabled_at = 1 WHERE id = '${ada}'`, []);
     expect((await ask('PUT', `/organizations/acme/members/${ada}`, { json })).status).toBe(200);
-    await t.close();
   });
 
   test('members are listed once each, oldest membership first, whatever the page limit', async () => {
@@ -341,6 +331,5 @@ onBothDatabases('organizations for services', (open) => {
       }
       expect(found).toEqual(whole.members);
     }
-    await t.close();
   });
 });

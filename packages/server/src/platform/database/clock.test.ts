@@ -27,7 +27,6 @@ test('on PostgreSQL the time is that of the database, in whole milliseconds', as
   expect(clock()).toBe(app.ctx.clock());
   app.pass(1.5);
   expect(clock()).toBe(app.ctx.clock());
-  await app.close();
 });
 
 test('between two comparisons it runs without the database, and then follows it', async () => {

@@ -46,7 +46,6 @@ onBothDatabases('transactions', (open) => {
         .filter((n) => n % 3 === 0)
         .map((n) => `u${String(n).padStart(2, '0')}`),
     ]);
-    await t.close();
   });
 
   test('a statement that fails has no effect, and leaves those that share its commit alone', async () => {
@@ -57,7 +56,6 @@ onBothDatabases('transactions', (open) => {
     const work = [single(insert('a')), single(twice), inTransaction('b'), single(twice), single(insert('c'))];
     expect(await settled(work)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
     expect(await idsOf(t)).toEqual(['a', 'b', 'c']);
-    await t.close();
   });
 
   test('a reader never sees uncommitted changes, even while a transaction waits', async () => {
@@ -78,7 +76,6 @@ onBothDatabases('transactions', (open) => {
       })
       .catch(() => undefined);
     expect(await idsOf(t)).toEqual(['waiting']);
-    await t.close();
   });
 
   test('a resolved write is visible to another connection at once', async () => {
@@ -93,8 +90,6 @@ onBothDatabases('transactions', (open) => {
       }),
     );
     expect(await idsOf(other)).toHaveLength(40);
-    await other.close();
-    await t.close();
   });
 
   test('a defect such as a broken statement is not reported as temporarily_unavailable', async () => {
@@ -110,7 +105,6 @@ onBothDatabases('transactions', (open) => {
     }
     await t.ctx.db.single.run(insert('b'), []);
     expect(await idsOf(t)).toEqual(['a', 'b']);
-    await t.close();
   });
 
   test('700 concurrent transactions all commit', async () => {
@@ -120,7 +114,6 @@ onBothDatabases('transactions', (open) => {
     );
     expect(new Set(await settled(units))).toEqual(new Set(['fulfilled']));
     expect(await idsOf(t)).toHaveLength(700);
-    await t.close();
   });
 });
 
@@ -136,7 +129,6 @@ test('transactions of one event loop turn share a commit on SQLite and resolve a
   );
   expect(new Set(seen)).toEqual(new Set([30]));
   outside.close();
-  await t.close();
 });
 
 test('a SQLite file locked by another process is temporarily_unavailable until the lock is released', async () => {
@@ -150,7 +142,6 @@ test('a SQLite file locked by another process is temporarily_unavailable until t
   blocker.run('ROLLBACK');
   blocker.close();
   expect((await t.ask('POST', '/magic_link', { json: { email: 'a@example.com' } })).status).toBe(202);
-  await t.close();
 });
 
 test('a PostgreSQL database that is gone or refuses connections is temporarily_unavailable until it is back', async () => {
@@ -244,7 +235,6 @@ test('/readyz answers 503 when the schema is gone', async () => {
   outside.close();
   const answer = await t.ask('GET', 'readyz');
   expect([answer.status, answer.body.error]).toEqual([503, 'temporarily_unavailable']);
-  await t.close();
 });
 
 test('/readyz answers 503 while the disk of a SQLite file is full, and doctor says so', async () => {
@@ -266,7 +256,6 @@ test('/readyz answers 503 while the disk of a SQLite file is full, and doctor sa
   });
   disk.free();
   await until(async () => (await readiness()) === 200, 'a service that is ready');
-  await t.close();
 });
 
 test('/readyz answers 503 while PostgreSQL accepts reads only, and doctor says so', async () => {
@@ -323,7 +312,6 @@ test('a write of a transaction that fails unawaited fails the transaction on Pos
   });
   await expect(followed).rejects.toThrow('nowhere');
   expect(await idsOf(t)).toEqual(['a']);
-  await t.close();
 });
 
 test('two transactions that deadlock on PostgreSQL are retried until both commit', async () => {
@@ -345,7 +333,6 @@ test('two transactions that deadlock on PostgreSQL are retried until both commit
   expect(runs).toBeGreaterThan(2);
   const rows = await t.ctx.db.read.run<{ created_at: number }>('SELECT created_at FROM organizations', []);
   expect(rows.map((row) => row.created_at)).toEqual([3, 3]);
-  await t.close();
 });
 
 test('a statement may take as long as the options say', async () => {
@@ -385,7 +372,6 @@ for (const [name, code] of Object.entries(codesOfConflict)) {
     expect(time.clock()).toBeWithin(maxRetryMs, maxRetryMs + 1_000);
     expect(attempts).toBeWithin(2, 4);
     await db.close();
-    await t.close();
   });
 }
 
@@ -405,7 +391,6 @@ test('a deadlock is attempted at most 8 times, and the eighth attempt may succee
   };
   expect(await failing(7)).toBe('8 done');
   expect(await failing(100)).toBe('8 temporarily_unavailable');
-  await t.close();
 });
 
 test('opening an unreachable database fails', () => {

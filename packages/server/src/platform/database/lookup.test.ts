@@ -29,7 +29,6 @@ onBothDatabases('look-ups', (open, dialect) => {
     const [a, b] = ['a', 'b'].map((id) => [{ id, name: `Named ${id}` }]);
     expect(found).toEqual([b!, [], a!, b!, []]);
     expect(lookupsSince(app, before)).toHaveLength(together(asked.length));
-    await app.close();
   });
 
   test('see what was committed before they were asked, whatever was asked earlier in the turn', async () => {
@@ -39,7 +38,6 @@ onBothDatabases('look-ups', (open, dialect) => {
     const late = organization(app.ctx.db.read, { id: 'a' });
     expect((await late).map(({ name }) => name)).toEqual(['Renamed']);
     expect(await early).toHaveLength(1);
-    await app.close();
   });
 
   test('share a statement 32 at a time on PostgreSQL', async () => {
@@ -49,7 +47,6 @@ onBothDatabases('look-ups', (open, dialect) => {
     const found = await Promise.all(names.map((id) => organization(app.ctx.db.read, { id })));
     expect(found.map(([row]) => row?.id)).toEqual(names);
     expect(lookupsSince(app, before)).toHaveLength(together(names.length));
-    await app.close();
   });
 
   test('in a transaction see its own changes, one by one', async () => {
@@ -61,7 +58,6 @@ onBothDatabases('look-ups', (open, dialect) => {
       expect((await organization(tx, { id: 'b' })).length).toBe(0);
       expect(lookupsSince(app, before)).toHaveLength(2);
     });
-    await app.close();
   });
 
   test('fail together when the database does', async () => {
@@ -71,6 +67,5 @@ onBothDatabases('look-ups', (open, dialect) => {
     const outcomes = await Promise.allSettled(['a', 'b'].map((id) => broken(app.ctx.db.read, { id })));
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     await app.ctx.db.single.run('ALTER TABLE former_users RENAME TO users', []);
-    await app.close();
   });
 });

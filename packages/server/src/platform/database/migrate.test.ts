@@ -22,7 +22,6 @@ onBothDatabases('migrations', (open, dialect) => {
     for (let n = 0; n < 3; n++) await (await openDatabase(t.databaseUrl, { log })).close();
     expect(await dump()).toEqual(before);
     expect(await t.ctx.db.read.run('SELECT id FROM users', [])).toHaveLength(1);
-    await t.close();
   });
 
   test('processes that start at the same time on an empty database all succeed, and each migration runs once', async () => {
@@ -56,7 +55,6 @@ onBothDatabases('migrations', (open, dialect) => {
     }
     await t.ctx.db.single.run("DELETE FROM kysely_migration WHERE name = '9999-later'", []);
     await (await openDatabase(t.databaseUrl, { log })).close();
-    await t.close();
   });
 
   test('a program works on the schema of the next release', async () => {
@@ -76,7 +74,6 @@ onBothDatabases('migrations', (open, dialect) => {
     );
     const login = await t.login();
     expect((await t.ask('GET', '/me', { token: login.access_token })).status).toBe(200);
-    await t.close();
   });
 });
 
@@ -107,7 +104,6 @@ onBothDatabases('the next migration', (open) => {
     );
     await db.close();
     expect((await t.ask('GET', '/me', { token: login.access_token })).status).toBe(200);
-    await t.close();
   });
 
   test('a migration that fails leaves the schema as it was, and can run again', async () => {
@@ -127,7 +123,6 @@ onBothDatabases('the next migration', (open) => {
     expect(await columns()).not.toContain('note');
     await (await openNext(t.databaseUrl)).close();
     expect(await columns()).toContain('note');
-    await t.close();
   });
 });
 

@@ -125,7 +125,6 @@ onBothDatabases('what an earlier release stored', (_, dialect) => {
     expect(body).toMatchObject({ sessions_ended: 4, passkeys_removed: ['pk_since'], email: null });
     expect(await left(app)).toEqual(['pk_before', 'ses_before']);
     expect((await app.ask('GET', '/me', { token: login.access_token })).status).toBe(401);
-    await app.close();
   });
 
   test('restores the address as it was typed', async () => {
@@ -136,7 +135,6 @@ onBothDatabases('what an earlier release stored', (_, dialect) => {
       "UPDATE users SET email = 'evil@example.com', email_key = 'evil@example.com'",
     ]);
     expect((await use(app, idOf(1), now - 2 * day)).body.email).toBe('Ada@example.com');
-    await app.close();
   });
 
   test('beside this release it is ordered, too', async () => {
@@ -148,7 +146,6 @@ onBothDatabases('what an earlier release stored', (_, dialect) => {
     expect(outcome(answer)).toBe('200');
     expect(answer.body).toMatchObject({ passkeys_removed: ['pk_old'] });
     expect((await app.ask('GET', '/me', { token: login.access_token })).status).toBe(200);
-    await app.close();
   });
 
   test('an ordinal is never drawn twice, whatever is deleted', async () => {
@@ -171,6 +168,5 @@ onBothDatabases('what an earlier release stored', (_, dialect) => {
     await ordinalOf('passkeys', 'p2', passkey('p2', 1));
     await ordinalOf('sessions', 's5', session('s5', 1));
     expect(drawn).toEqual([...new Set(drawn)].toSorted((a, b) => a - b));
-    await app.close();
   });
 });

@@ -13,6 +13,5 @@ onBothDatabases('a restored database', (open, dialect) => {
     expect(await isUnfinishedRestore(db.read)).toBe(true);
     await db.transaction(markRestoreFinished);
     expect(await isUnfinishedRestore(db.read)).toBe(false);
-    await app.close();
   });
 });

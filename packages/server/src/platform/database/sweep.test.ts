@@ -46,7 +46,6 @@ onBothDatabases('sweeping', (open) => {
     expect(await t.sweep()).toBe(1);
     expect(await counts(t)).toEqual({ sessions: 0, device_authorizations: 0, magic_links: 0, outbox: 0 });
     expect(await count(t, 'users')).toBe(1);
-    await t.close();
   });
 
   test('an unsent mail stays for 30 days after its link expired, waiting or dead', async () => {
@@ -63,7 +62,6 @@ onBothDatabases('sweeping', (open) => {
     t.pass(2 * day);
     await t.sweep();
     expect(await count(t, 'outbox')).toBe(0);
-    await t.close();
   });
 
   test('one sweep deletes more rows than one batch, and only expired ones', async () => {
@@ -81,7 +79,6 @@ onBothDatabases('sweeping', (open) => {
       t.statements.slice(before).filter((text) => /delete from "magic_links"/i.test(text)).length,
     ).toBeGreaterThan(2);
     expect(await count(t, 'magic_links')).toBe(400);
-    await t.close();
   });
 
   test('two nodes that sweep at the same time delete each row once', async () => {
@@ -95,8 +92,6 @@ onBothDatabases('sweeping', (open) => {
     ]);
     expect(one.deleted + two.deleted).toBe(50);
     expect(await count(t, 'device_authorizations')).toBe(0);
-    await other.close();
-    await t.close();
   });
 });
 

@@ -57,7 +57,6 @@ onBothDatabases('updates', (open, dialect) => {
     // One for all, and another one for each that it did not change.
     const updates = app.statements.slice(before).filter((text) => text.includes('update "organizations"'));
     expect(updates).toHaveLength(dialect === 'postgres' ? 3 : 4);
-    await app.close();
   });
 
   test('of the same row have an effect once', async () => {
@@ -70,7 +69,6 @@ onBothDatabases('updates', (open, dialect) => {
     expect(winners).toHaveLength(1);
     expect(returned[3]).toMatchObject([{ id: 'b', name: 'other' }]);
     expect((await names(app))[0]!.name).toBe(winners[0]!.name!);
-    await app.close();
   });
 
   // SQLite has one writer at a time.
@@ -90,7 +88,6 @@ onBothDatabases('updates', (open, dialect) => {
     });
     expect((await Promise.all(done.waiting)).map((rows) => rows.length)).toEqual([1, 1, 1]);
     expect((await names(app)).map(({ name }) => name)).toEqual(['New', 'New', 'New']);
-    await app.close();
   });
 
   test('that fail do not affect others', async () => {
@@ -101,6 +98,5 @@ onBothDatabases('updates', (open, dialect) => {
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
     expect((await names(app)).map(({ name }) => name)).toEqual(['Old', 'New']);
-    await app.close();
   });
 });

@@ -130,7 +130,6 @@ test('every member of every body refuses other types, and strings that are empty
       expectRefused(await send(t, endpoint, { ...who, json: { ...rest, [name]: value } }), name);
     if (isRequired) expectRefused(await send(t, endpoint, { ...who, json: rest }), name);
   }
-  await t.close();
 });
 
 onBothDatabases('bodies', (open) => {
@@ -146,7 +145,6 @@ onBothDatabases('bodies', (open) => {
     expect([seen.body.client_name, seen.body.device_name]).toEqual([long, long]);
     const astral = '\u{1F680}'.repeat(fieldLimits.clientText);
     expect((await t.ask('POST', '/device', { json: { client_name: astral } })).status).toBe(200);
-    await t.close();
   });
 });
 
@@ -190,7 +188,6 @@ test('a body that is not a JSON object is 400 at every endpoint', async () => {
       ]);
     }
   }
-  await t.close();
 });
 
 onBothDatabases('identifiers', (open) => {
@@ -206,7 +203,6 @@ onBothDatabases('identifiers', (open) => {
       expect([path, (await t.ask('DELETE', path, { token })).status]).toEqual([path, 404]);
     }
     expect((await t.ask('PATCH', '/passkeys/%00', { token, json: { name: 'x' } })).status).toBe(404);
-    await t.close();
   });
 });
 
@@ -247,7 +243,6 @@ test('every list refuses an invalid limit or cursor, and the error names it', as
     }
     expect([path, (await t.ask('GET', `${path}?limit=100&other=1`, who)).status]).toEqual([path, 200]);
   }
-  await t.close();
 });
 
 test('every POST validates its body, even one without members', () => {
@@ -273,7 +268,6 @@ test('a missing body is 400 where one is required, and the error names what is m
     expect([endpoint.id, status]).toEqual([endpoint.id, endpoint.status]);
     token = (await t.login()).access_token;
   }
-  await t.close();
 });
 
 test('a duplicate member is 400 and the error names it, even nested or escaped', async () => {
@@ -299,7 +293,6 @@ test('a duplicate member is 400 and the error names it, even nested or escaped',
   ];
   for (const raw of once)
     expect((await t.ask('POST', '/magic_link', { raw, headers: json })).status).toBe(202);
-  await t.close();
 });
 
 test('a duplicate form parameter is 400 and the error names it, even percent-encoded', async () => {
@@ -320,7 +313,6 @@ test('a duplicate form parameter is 400 and the error names it, even percent-enc
   expect(
     (await t.ask('POST', '/revoke', { raw: '__proto__=1&constructor=2&token=a', headers: form })).status,
   ).toBe(200);
-  await t.close();
 });
 
 test('bytes that are not UTF-8 are 400, in JSON and in forms', async () => {
@@ -343,7 +335,6 @@ test('bytes that are not UTF-8 are 400, in JSON and in forms', async () => {
     const asForm = Buffer.concat([Buffer.from('token='), Buffer.from(bytes)]);
     expect((await t.ask('POST', '/revoke', { raw: asForm, headers: form })).status).toBe(400);
   }
-  await t.close();
 });
 
 test('unknown members are ignored, even nested ones and those named like members of Object.prototype', async () => {
@@ -362,7 +353,6 @@ test('unknown members are ignored, even nested ones and those named like members
     expectRefused(without, 'email');
   }
   expect(({} as { email?: string }).email).toBeUndefined();
-  await t.close();
 });
 
 test('a form with invalid escapes is 400, not parsed with replacement characters', async () => {
@@ -373,7 +363,6 @@ test('a form with invalid escapes is 400, not parsed with replacement characters
   }
   const whole = await t.ask('POST', '/device', { raw: 'device_name=Gr%C3%BCn+100%25', headers: form });
   expect(whole.status).toBe(200);
-  await t.close();
 });
 
 test('only endpoints with a form dialect accept forms', async () => {
@@ -388,7 +377,6 @@ test('only endpoints with a form dialect accept forms', async () => {
     });
     expect([endpoint.id, status, body.error]).toEqual([endpoint.id, 415, 'unsupported_media_type']);
   }
-  await t.close();
 });
 
 /** Values that resemble valid bodies, with errors in one or more places. */
@@ -486,6 +474,5 @@ onBothDatabases('fuzz', (open) => {
       ),
       { numRuns: 400 },
     );
-    await t.close();
   });
 });

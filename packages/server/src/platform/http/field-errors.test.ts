@@ -86,7 +86,6 @@ test('no endpoint answers with the words of the library that checks fields', asy
   expect(said).toContain('device_code: must be at most 1024 characters');
   expect(said).toContain('device_code: must be a string');
   expect(said.join()).not.toMatch(/Invalid|expected|received|Too /);
-  await app.close();
 });
 
 test('the refusal of a media type names every type that the endpoint takes', async () => {
@@ -97,5 +96,4 @@ test('the refusal of a media type names every type that the endpoint takes', asy
     'The Content-Type must be application/json or application/x-www-form-urlencoded.',
   );
   expect(await said('/magic_link')).toBe('The Content-Type must be application/json.');
-  await app.close();
 });

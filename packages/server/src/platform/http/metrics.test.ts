@@ -44,7 +44,6 @@ test('metrics are labeled with fixed names, never with input from a client', asy
   }
   expect(text).toMatch(/^latchkey_build_info\{version="[^"]+",runtime="bun [^"]+",database="sqlite"\} 1$/m);
   expect(text).not.toMatch(/4711|@|lk_/);
-  await t.close();
 });
 
 test('every counter starts at 0 for every value of its labels', async () => {
@@ -82,7 +81,6 @@ test('every counter starts at 0 for every value of its labels', async () => {
   }
   expect(requests).toContain(labels('/login', 'GET', 500));
   expect(lines).toContain('latchkey_http_request_duration_seconds_count{route="/api/v1/auth/refresh"} 0');
-  await t.close();
 });
 
 test('without a metrics token, the metrics are readable from this machine only, and not through a proxy on it', async () => {
@@ -96,7 +94,6 @@ test('without a metrics token, the metrics are readable from this machine only, 
   ]) {
     expect((await t.ask('GET', 'metrics', ask)).body.error).toBe('not_found');
   }
-  await t.close();
 });
 
 test('without a metrics token, DNS rebinding cannot read the metrics', async () => {
@@ -111,7 +108,6 @@ test('without a metrics token, DNS rebinding cannot read the metrics', async () 
     'https://login.example.com',
   ])
     expect([origin, await get(origin)]).toEqual([origin, 404]);
-  await t.close();
 });
 
 test('with a metrics token, the metrics are readable from anywhere with that token only', async () => {
@@ -122,7 +118,6 @@ test('with a metrics token, the metrics are readable from anywhere with that tok
     const { status, headers } = await t.ask('GET', 'metrics', ask);
     expect([status, headers.get('WWW-Authenticate')]).toEqual([401, 'Bearer realm="metrics"']);
   }
-  await t.close();
 });
 
 test('forwarding headers from an untrusted peer are counted, and logged at most once an hour', async () => {
@@ -140,5 +135,4 @@ test('forwarding headers from an untrusted peer are counted, and logged at most 
   expect(warnings()).toBe(2);
   expect((await t.ask('GET', 'metrics', local)).text).toContain('latchkey_untrusted_forwards_total 7');
   expect(t.logs.join('')).not.toContain('203.0.113.5');
-  await t.close();
 });

@@ -67,7 +67,6 @@ test('over HTTPS only the cookie that is bound to this host counts', async () =>
     (await secure.ask('GET', 'login', { headers: { Cookie: cookie } })).headers.get('Content-Language');
   expect(await shown('latchkey_language=fr')).toBe('en');
   expect(await shown('__Host-latchkey_language=fr')).toBe('fr');
-  await secure.close();
 });
 
 test('a browser that changes its language gets the page again, not 304', async () => {

@@ -40,7 +40,6 @@ test('every page has the name in its title and header, escaped, and the links be
     );
     expect(text).not.toContain('Latchkey');
   }
-  await app.close();
 });
 
 test('without settings pages are those of Latchkey, with no footer, no logo and no place left open', async () => {
@@ -51,7 +50,6 @@ test('without settings pages are those of Latchkey, with no footer, no logo and 
     expect(text).not.toMatch(/<footer|<img|\{\{|\}\}|undefined/);
   }
   expect((await app.ask('GET', 'logo')).status).toBe(404);
-  await app.close();
 });
 
 test('the API reference carries the name and icon of the product', async () => {
@@ -60,7 +58,6 @@ test('the API reference carries the name and icon of the product', async () => {
   expect(text).toMatch(/<title>.*Acme &#38; Co API<\/title>/);
   expect(text).toContain('</span> Acme &#38; Co API</a>');
   expect(text).not.toMatch(/\{\{|Latchkey API/);
-  await app.close();
 });
 
 test('an unknown place stays as it is', () => {
@@ -94,7 +91,6 @@ test('an SVG logo is served as an image that may run and load nothing', async ()
   expect([again.status, again.text]).toEqual([304, '']);
   expect(again.headers.get('Content-Security-Policy')).toBe(headers.get('Content-Security-Policy'));
   expect((await app.ask('POST', 'logo')).status).toBe(405);
-  await app.close();
 });
 
 test('pages show the logo with its ratio, under an address that changes with the file', async () => {
@@ -124,5 +120,4 @@ test('a PNG logo is served byte for byte', async () => {
   const response = await app.fetch(`${app.ctx.config.baseUrl}/logo`, {});
   expect(response.headers.get('Content-Type')).toBe('image/png');
   expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytes);
-  await app.close();
 });

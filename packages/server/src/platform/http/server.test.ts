@@ -308,7 +308,6 @@ test('a foreign page cannot sign in with a cookie, however the query is encoded'
   await app.ask('POST', '/magic_link', { json: { email: 'eve@example.com' } });
   const other = await verify('??session=cookie', foreign, (await app.mails())[0]!.token);
   expect(other.headers.get('Set-Cookie')).toBeNull();
-  await app.close();
 });
 
 onBothDatabases('conventions', (open, dialect) => {
@@ -327,7 +326,6 @@ onBothDatabases('conventions', (open, dialect) => {
     expect(app.statements.length).toBe(before);
     app.lifecycle.draining = false;
     expect((await app.ask('GET', 'readyz')).status).toBe(200);
-    await app.close();
   });
 
   if (dialect === 'postgres') {
@@ -366,7 +364,6 @@ onBothDatabases('conventions', (open, dialect) => {
       seen.push([path, (await app.ask('DELETE', path, { token: access_token })).status]);
     }
     expect(seen.filter(([, status]) => status >= 500)).toEqual([]);
-    await app.close();
   });
 });
 
@@ -407,5 +404,4 @@ test('with an https base URL, every response forbids plain http to browsers; wit
     expect([method, path, plain.headers.get('Strict-Transport-Security')]).toEqual([method, path, null]);
   }
   expect([...statuses].sort()).toEqual([200, 302, 303, 400, 401, 404, 405]);
-  await secure.close();
 });

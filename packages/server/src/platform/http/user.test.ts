@@ -66,7 +66,6 @@ onBothDatabases(userHeader, (open) => {
     expect(after.map((text) => text.replaceAll(/"last_used_at":"[^"]+"/g, ''))).toEqual(
       before.map((text) => text.replaceAll(/"last_used_at":"[^"]+"/g, '')),
     );
-    await app.close();
   });
 
   test('Latchkey-User with that user’s credential changes nothing', async () => {
@@ -83,7 +82,6 @@ onBothDatabases(userHeader, (open) => {
       expect((await app.ask('PATCH', '/me', { ...credential, ...named })).body.name).toBe('Ada L');
       expect((await app.ask('DELETE', '/logout?scope=session', { ...credential, headers })).status).toBe(204);
     }
-    await app.close();
   });
 
   test('a malformed Latchkey-User is 400, checked after the credential and before the body', async () => {
@@ -105,7 +103,6 @@ onBothDatabases(userHeader, (open) => {
       const foreign = await app.ask('GET', '/me', { token: 'lk_at_x', headers: { [userHeader]: value } });
       expect(foreign.body.error).toBe('invalid_token');
     }
-    await app.close();
   });
 
   test('Latchkey-User is ignored by endpoints without a user', async () => {
@@ -120,6 +117,5 @@ onBothDatabases(userHeader, (open) => {
         plain.body?.error,
       ]);
     }
-    await app.close();
   });
 });

@@ -54,7 +54,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
     all = await app.mails();
     all = all.slice(0, all.length - before);
     expect(await received(({ notices }) => notices.new_device.subject)).toEqual(['de']);
-    await app.close();
   });
 
   test('the language of the browser that asked becomes the locale of a new account, and later sign-ins change nothing', async () => {
@@ -78,7 +77,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
       expect([acceptLanguage, await localeAfter(email, acceptLanguage)]).toEqual([acceptLanguage, locale]);
       expect(await localeAfter(email, 'fr')).toBe(locale);
     }
-    await app.close();
   });
 
   test('neither the response nor the statements of a request tell whether its address has an account', async () => {
@@ -96,7 +94,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
     const known = await seen('ada@example.com');
     expect(known).toEqual(await seen('eve@example.com'));
     expect(known.statements.join()).not.toContain('"users"');
-    await app.close();
   });
 
   // The others choose the words of a mail from the same rows.
@@ -138,7 +135,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
       const [last] = (await app.mails()).filter(({ to }) => to === email);
       expect(last!.subject).toBe(named(mailTexts[language].accountDeleted.subject));
     }
-    await app.close();
   });
 
   test('a locale that is none of the languages leaves the words English', async () => {
@@ -147,7 +143,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
     await app.ask('PATCH', '/me', { token, json: { locale: 'sv-SE' } });
     await app.login('sv@example.com');
     expect(withoutCode((await app.mails())[0]!.subject)).toBe('Sign in to Latchkey');
-    await app.close();
   });
 
   test('a mail to a new address is in the language of the account, one to a taken address in that of its owner, both in UTC', async () => {
@@ -171,7 +166,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
       expect(taken!.subject).toBe(named(mailTexts[ownLanguage].emailTaken.subject));
       expect(taken!.text).not.toMatch(/[{}]|lk_/);
     }
-    await app.close();
   });
 
   test('a mail to an address that an undo removed is in the language of the account', async () => {
@@ -190,7 +184,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
       expect(removed!.html).toStartWith(`<!doctype html><html lang="${language}">`);
       expect(removed!.text).not.toMatch(/[{}]|lk_/);
     }
-    await app.close();
   });
 
   test('a notice that waited while the locale was changed keeps its language', async () => {
@@ -201,7 +194,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
     expect(await app.ctx.db.read.run(waiting, [])).toHaveLength(1);
     await app.ask('PATCH', '/me', { token: tokens.access_token, json: { locale: 'ja' } });
     expect((await app.mails())[0]!.subject).toBe(named(mailTexts.en.notices.new_device.subject));
-    await app.close();
   });
 
   test('without an account, the sign-in mail is in the language that the request prefers', async () => {
@@ -215,7 +207,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
       expect(mail!.html).toStartWith(`<!doctype html><html lang="${language}">`);
       expect(mail!.text).toContain(fillText(browserOn, { browser: 'Firefox', system: 'Linux' }));
     }
-    await app.close();
   });
 
   test('with an account, its locale wins over the language of the request, which serves one without a locale', async () => {
@@ -230,7 +221,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
     expect(await subjectFor({ locale: 'de' }, 'fr-CA')).toBe(named(mailTexts.de.signIn.subject));
     expect(await subjectFor({ locale: 'en' }, 'fr-CA')).toBe(named(mailTexts.en.signIn.subject));
     expect(await subjectFor({ locale: 'sv' }, 'fr-CA')).toBe(named(mailTexts.en.signIn.subject));
-    await app.close();
   });
 
   test('times follow the language of the request and the time zone of the account', async () => {
@@ -244,7 +234,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
     const { access_token: token } = await app.login('ada@example.com');
     await app.ask('PATCH', '/me', { token, json: { time_zone: 'Asia/Tokyo' } });
     expect(await timeFor('de')).toMatch(/: \d\d\.\d\d\.\d{4}, \d\d:\d\d UTC\+9$/);
-    await app.close();
   });
 
   test('a header that cannot be read means English and is no error', async () => {
@@ -261,6 +250,5 @@ onBothDatabases('the language of mails', (open, dialect) => {
       expect(withoutCode((await app.mails())[0]!.subject)).toBe(named(mailTexts.en.signIn.subject));
     }
     expect(await app.mails()).toHaveLength(6);
-    await app.close();
   });
 });

@@ -26,7 +26,6 @@ test('/dev/mailbox.json lists mails newest first, with five members each', async
     expect(mail.text).toContain('#token=lk_ml_');
     expect(mail.html).toContain('#token=lk_ml_');
   }
-  await t.close();
 });
 
 test('/dev/mailbox shows mails with clickable links and escapes their text', async () => {
@@ -42,7 +41,6 @@ test('/dev/mailbox shows mails with clickable links and escapes their text', asy
   expect(page).toContain(mail!.code);
   expect(page).not.toContain(email);
   expect(page).toContain('x&#38;&#39;');
-  await t.close();
 });
 
 test('/dev/mailbox shows the HTML of each mail in a frame that runs nothing and opens links outside', async () => {
@@ -60,7 +58,6 @@ test('/dev/mailbox shows the HTML of each mail in a frame that runs nothing and 
   expect(policy).toContain('sandbox allow-popups allow-popups-to-escape-sandbox');
   expect((await t.ask('GET', 'dev/mailbox/none')).status).toBe(404);
   expect((await t.ask('GET', path, { headers: { Forwarded: 'for=198.51.100.1' } })).status).toBe(404);
-  await t.close();
 });
 
 test('the mailbox answers GET and HEAD and refuses other methods', async () => {
@@ -70,7 +67,6 @@ test('the mailbox answers GET and HEAD and refuses other methods', async () => {
     const refused = await t.ask('POST', path);
     expect([refused.status, refused.headers.get('Allow')]).toEqual([405, 'GET, HEAD']);
   }
-  await t.close();
 });
 
 test('the mailbox omits waiting mails and mails whose link was deleted', async () => {
@@ -80,7 +76,6 @@ test('the mailbox omits waiting mails and mails whose link was deleted', async (
   expect(await t.mails()).toHaveLength(1);
   await t.ctx.db.single.run('DELETE FROM magic_links', []);
   expect((await t.ask('GET', 'dev/mailbox.json')).body).toEqual({ messages: [] });
-  await t.close();
 });
 
 const absent: [string, Record<string, string>][] = [
@@ -103,13 +98,11 @@ test.each(absent)('the mailbox does not exist if %s', async (_, settings) => {
     expect([status, body.error]).toEqual([404, 'not_found']);
     expect((await t.ask('POST', path)).status).toBe(404);
   }
-  await t.close();
 });
 
 test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('the mailbox exists on %s', async (host) => {
   const t = await openApp('sqlite', { settings: { HOST: host } });
   for (const path of paths) expect((await t.ask('GET', path)).status).toBe(200);
-  await t.close();
 });
 
 test.each([
@@ -124,5 +117,4 @@ test.each([
     const { status, body } = await t.ask('GET', path, { headers: { [name]: value } });
     expect([status, body.error]).toEqual([404, 'not_found']);
   }
-  await t.close();
 });

@@ -47,8 +47,6 @@ onBothDatabases('outbox', (open) => {
     await until(async () => (await unsent(t)).length === 0, 'an empty outbox');
     for (const worker of workers) await worker.stop();
     expect(transport.delivered.sort()).toEqual(addresses(60).sort());
-    await other.close();
-    await t.close();
   });
 
   test('a mail claimed by a dead worker is sent by another one after the lease expired, and not before', async () => {
@@ -66,7 +64,6 @@ onBothDatabases('outbox', (open) => {
     await until(() => transport.delivered.length === 2, 'two delivered mails');
     expect(transport.delivered).toEqual(['bob@example.com', 'ada@example.com']);
     await worker.stop();
-    await t.close();
   });
 
   test('concurrent claims never return the same mail, and never a sent one', async () => {
@@ -86,7 +83,6 @@ onBothDatabases('outbox', (open) => {
       rest.push(claimed[0].id);
     expect(new Set([...ids, ...rest]).size).toBe(10);
     expect(rest.length + ids.length).toBe(10);
-    await t.close();
   });
 
   test('a mail enqueued in a transaction that fails is never sent', async () => {
@@ -104,7 +100,6 @@ onBothDatabases('outbox', (open) => {
     expect(failing).rejects.toThrow('no');
     await failing.catch(() => undefined);
     expect(await unsent(t)).toEqual([]);
-    await t.close();
   });
 
   test('a mail with a missing row or an unknown template becomes a dead letter and does not delay others', async () => {
@@ -131,7 +126,6 @@ onBothDatabases('outbox', (open) => {
     await worker.stop();
     expect(transport.delivered).toEqual(['ada@example.com']);
     expect(await unsent(t)).toHaveLength(2);
-    await t.close();
   });
 
   test('stopping a worker waits for the mail being sent', async () => {
@@ -154,7 +148,6 @@ onBothDatabases('outbox', (open) => {
     finishDelivery();
     await stopped;
     expect(await unsent(t)).toEqual([]);
-    await t.close();
   });
 });
 
@@ -178,5 +171,4 @@ test('a worker renews the lease of a mail that takes long to deliver', async () 
   finishDelivery!();
   await until(async () => (await unsent(t)).length === 0, 'an empty outbox');
   await worker.stop();
-  await t.close();
 });

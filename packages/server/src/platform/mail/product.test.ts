@@ -111,7 +111,6 @@ onBothDatabases('the product in mails', (open) => {
       expect(html).toContain('&#60;script&#62;alert(1)&#60;/script&#62; &#38; ');
       expect(html).toMatch(/href="https:\/\/help\.acme\.example\/a\?b=1&#38;c=2"[^>]*>Help<\/a>/);
     }
-    await app.close();
   });
 
   test('the profile decides how a notice writes times, when the mail is sent', async () => {
@@ -140,7 +139,6 @@ onBothDatabases('the product in mails', (open) => {
       '15 jan. 2030 21:00 UTC+5:30',
       '22 jan. 2030 21:00 UTC+5:30',
     ]);
-    await app.close();
   });
 
   test('a digest and the mail about what was undone write times for their reader', async () => {
@@ -156,7 +154,6 @@ onBothDatabases('the product in mails', (open) => {
     await app.ask('POST', '/notices/disown', { json: { token: tokenIn(digest) } });
     const undone = await mailTo(app, ada, 'What was undone');
     expect(undone?.text.replaceAll('\n', ' ')).toMatch(new RegExp(`sent on ${time}\\.`, 'u'));
-    await app.close();
   });
 
   test('a mail to a new address reveals the language of the account, but neither its region nor its time zone', async () => {
@@ -167,7 +164,6 @@ onBothDatabases('the product in mails', (open) => {
     expect(await askForAddress(app, tokens, 'new@example.com')).not.toBe('');
     const { text } = (await mailTo(app, 'new@example.com', 'Confirm'))!;
     expect(text.replaceAll('\n', ' ')).toMatch(/expires on \d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC\./);
-    await app.close();
   });
 
   test('over SMTP the name stands in the subject, and a PNG logo comes with the HTML, not beside it', async () => {

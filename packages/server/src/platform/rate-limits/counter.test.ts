@@ -14,7 +14,6 @@ test('a window has never more than its length left, also by the clock of a node 
     const counter = sharedCounter(node, 'device_authorizations', { quota: 30, windowSeconds: 60 });
     expect((await counter.count('a')).leftMs).toBe(leftMs);
   }
-  await t.close();
 });
 
 describe('counting in memory', () => {

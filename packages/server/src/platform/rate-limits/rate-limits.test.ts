@@ -134,7 +134,6 @@ onBothDatabases('limits', (open, dialect) => {
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
-    await beside.close();
   });
 
   test('of 64 parallel guesses no more than 10 pass the limit', async () => {
@@ -397,7 +396,6 @@ test('the OpenAPI document lists 429 and its header fields for every endpoint wi
   for (const path of ['me', 'passkeys/{id}'])
     expect(paths[`/api/v1/auth/${path}`].patch.responses).toHaveProperty('429');
   expect(paths['/api/v1/auth/me'].get.responses).not.toHaveProperty('429');
-  await t.close();
 });
 
 test('with rate limits off, nothing is counted', async () => {
@@ -411,7 +409,6 @@ test('with rate limits off, nothing is counted', async () => {
     for (const { status, headers } of answers)
       expect([status, headers.get('RateLimit')]).toEqual([200, null]);
   }
-  await t.close();
 });
 
 test('three nodes on one database share their counts', async () => {
@@ -464,6 +461,5 @@ describe('a limiter without its database', () => {
     expect(text).toContain('latchkey_limiter_failures_total{limit="mails_by_client"} 1');
     await t.ctx.db.single.run('ALTER TABLE out_of_reach RENAME TO rate_limits', []);
     expect((await t.ask('POST', '/device')).status).toBe(200);
-    await t.close();
   });
 });

@@ -90,7 +90,6 @@ test('a session is listed with the client address reported by the trusted proxie
   });
   const { body: list } = await t.ask('GET', '/sessions', { token: body.access_token });
   expect(list.sessions[0].ip_address).toBe('203.0.113.5');
-  await t.close();
 });
 
 test('more addresses than are remembered stay distinct, the first time and again', () => {

@@ -62,8 +62,6 @@ onBothDatabases('changes within a minute', (open) => {
       expect(detail['fields']?.split(' ').toSorted()).toEqual(['avatar_url', 'name']);
     expect(changed).toHaveLength(2);
     expect(await audit(t)).toEqual({ problems: [], events: 45 });
-    await other.close();
-    await t.close();
   });
 
   test('changes of one type by one session within a minute share one event that lists all of them', async () => {
@@ -93,7 +91,6 @@ onBothDatabases('changes within a minute', (open) => {
     await patch({ name: 'Ada again' });
     expect(await recorded()).toEqual(['name locale time_zone avatar_url', 'name', 'name']);
     expect(await audit(t)).toMatchObject({ problems: [], events: 8 });
-    await t.close();
   });
 
   test('renaming a passkey repeatedly within a minute is one event with the last name; renaming several is one event with their ids', async () => {
@@ -121,7 +118,6 @@ onBothDatabases('changes within a minute', (open) => {
     await rename(ids[1], 'later');
     expect((await recorded())[0]).toEqual({ passkey_id: ids[1]!, name: 'later' });
     await expectIntact(t);
-    await t.close();
   });
 
   test('a change gets its own event if the log was tampered with since, so the damage stays detectable', async () => {
@@ -138,7 +134,6 @@ onBothDatabases('changes within a minute', (open) => {
     await patch({ time_zone: 'Europe/Zurich' });
     expect(await countOf(t, 'profile_changed')).toBe(2);
     expect((await audit(t)).problems).toEqual(['changed: event 5']);
-    await t.close();
   });
 
   test('a change gets its own event if more than 100 events follow the first one', async () => {
@@ -158,6 +153,5 @@ onBothDatabases('changes within a minute', (open) => {
     await patch({ time_zone: 'Europe/Zurich' });
     expect(await countOf(t, 'profile_changed')).toBe(2);
     await expectIntact(t);
-    await t.close();
   });
 });

@@ -117,7 +117,6 @@ onBothDatabases('the security log', (open) => {
     expect(events.at(-1)).toMatchObject({ ip_address: '192.0.2.77', session_id: null });
     expect(JSON.stringify(events)).not.toContain('Secretname');
     expect(await audit(t)).toEqual({ problems: [], events: 17 });
-    await t.close();
   });
 
   test('a storm of refreshes records each of race and retry once an hour, and a theft once', async () => {
@@ -144,7 +143,6 @@ onBothDatabases('the security log', (open) => {
     const theft = (await list(t, again)).events.find(({ type }) => type === 'refresh_theft');
     expect(theft).toMatchObject({ ip_address: '192.0.2.1' });
     await expectIntact(t);
-    await t.close();
   });
 
   test('refresh retries are recorded once an hour, and again in the next hour', async () => {
@@ -166,7 +164,6 @@ onBothDatabases('the security log', (open) => {
     await refresh(next.refresh_token);
     expect(await countOf(t, 'refresh_retry')).toBe(2);
     await expectIntact(t);
-    await t.close();
   });
 
   test('reaching a rate limit is recorded once an hour for each limit', async () => {
@@ -184,7 +181,6 @@ onBothDatabases('the security log', (open) => {
     expect(await countOf(t, 'limit_reached')).toBe(3);
     await recordRateLimitReached(t.ctx, { userId: 'usr_gone', client }, 'magic_links');
     await expectIntact(t);
-    await t.close();
   });
 
   test('parallel requests to delete one passkey, decide on one device or end one session record one event', async () => {
@@ -209,8 +205,6 @@ onBothDatabases('the security log', (open) => {
     expect(await countOf(t, 'session_revoked')).toBe(1);
     expect((await countOf(t, 'device_approved')) + (await countOf(t, 'device_denied'))).toBe(2);
     await expectIntact(t);
-    await other.close();
-    await t.close();
   });
 
   test('an event is rolled back with its cause', async () => {
@@ -229,7 +223,6 @@ onBothDatabases('the security log', (open) => {
     await t.ctx.db.transaction((tx) => recordEvent(t.ctx, tx, { type: 'email_changed', userId: me.id }));
     expect(await typesOf(t, tokens)).toEqual(['account_created', 'login', 'email_changed']);
     await expectIntact(t);
-    await t.close();
   });
 
   test('pages of events stay stable while events are added, and never show the events of another user', async () => {
@@ -259,7 +252,6 @@ onBothDatabases('the security log', (open) => {
       const answer = await t.ask('GET', `/${other}?cursor=${first}`, { token: ada.access_token });
       expect([other, answer.status, answer.body.error]).toEqual([other, 400, 'invalid_request']);
     }
-    await t.close();
   });
 
   test('a hostile user agent is sanitized and truncated', async () => {
@@ -279,7 +271,6 @@ onBothDatabases('the security log', (open) => {
     expect((await change(`'"><script>alert(1)</script>`)).user_agent).toBe(`'"><script>alert(1)</script>`);
     expect((await change('\u0080\u0081')).user_agent).toBeNull();
     await expectIntact(t);
-    await t.close();
   });
 
   const damages: [string, string, RegExp][] = [
@@ -321,7 +312,6 @@ onBothDatabases('the security log', (open) => {
     // Later events do not hide the damage.
     await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: 'B' } });
     expect((await audit(t)).problems.length).toBeGreaterThan(0);
-    await t.close();
   });
 
   test('a log truncated to an earlier end stays detected, however many events follow', async () => {
@@ -353,7 +343,6 @@ onBothDatabases('the security log', (open) => {
       expect.stringMatching(/^end changed: before event \d+$/),
       'end changed: the number of its events',
     ]);
-    await t.close();
   });
 
   test('an audit finds two events that were swapped', async () => {
@@ -367,7 +356,6 @@ onBothDatabases('the security log', (open) => {
     ])
       await run(t, `UPDATE events SET seq = ${to} WHERE seq = ${from}`);
     expect((await audit(t)).problems).toEqual(['changed: event 2', 'changed: event 3']);
-    await t.close();
   });
 
   test('an audit during writes and sweeps reports no defect', async () => {
@@ -388,8 +376,6 @@ onBothDatabases('the security log', (open) => {
     ]);
     for (const { problems } of await audits) expect(problems).toEqual([]);
     await expectIntact(t);
-    await other.close();
-    await t.close();
   });
 
   test('events older than the retention setting are deleted, the rest stays intact, and later removals are detected', async () => {
@@ -417,8 +403,6 @@ onBothDatabases('the security log', (open) => {
     expect(await audit(t)).toMatchObject({ problems: [], events: 5 });
     await run(t, `DELETE FROM events WHERE user_id = '${me.id}' AND seq = 603`);
     expect((await audit(t)).problems).toEqual(['removed: event 603']);
-    await other.close();
-    await t.close();
   });
 
   test('a sweep does not delete events whose age was forged, and logs a warning', async () => {
@@ -431,7 +415,6 @@ onBothDatabases('the security log', (open) => {
     expect(await countOf(t, 'profile_changed')).toBe(1);
     expect(t.logs.join('')).toContain('a security log is damaged');
     expect((await audit(t)).problems).toHaveLength(3);
-    await t.close();
   });
 
   test('events that race with the deletion of their account leave no rows and no defect', async () => {
@@ -458,8 +441,6 @@ onBothDatabases('the security log', (open) => {
       });
     }
     expect(await audit(t)).toEqual({ problems: [], events: 0 });
-    await other.close();
-    await t.close();
   });
 
   test('deleting an account deletes its log', async () => {
@@ -469,6 +450,5 @@ onBothDatabases('the security log', (open) => {
     await run(t, "DELETE FROM users WHERE email = 'ada@example.com'");
     expect(await audit(t)).toMatchObject({ problems: [], events: 2 });
     expect(await t.ctx.db.read.run('SELECT user_id FROM event_chains', [])).toHaveLength(1);
-    await t.close();
   });
 });

@@ -38,7 +38,6 @@ onBothDatabases('positions of events', (open) => {
     expect(listEventsAfterPosition(t.ctx, positions[4]! + 1)).rejects.toMatchObject({
       code: 'invalid_request',
     });
-    await t.close();
   });
 
   test('an event that is amended gets a new position, so that its final detail is read', async () => {
@@ -55,7 +54,6 @@ onBothDatabases('positions of events', (open) => {
       'login',
       'profile_changed',
     ]);
-    await t.close();
   });
 
   test('the positions of a deleted account are not used again', async () => {
@@ -67,7 +65,6 @@ onBothDatabases('positions of events', (open) => {
     expect(await typesAfter(t, before)).toEqual([]);
     await t.login('ada@example.com');
     expect(await typesAfter(t, before)).toEqual(['login']);
-    await t.close();
   });
 });
 
@@ -102,7 +99,6 @@ test('an event that commits late is read before the later ones that committed fi
   finish.resolve();
   await late;
   expect(await typesAfter(t, before)).toEqual(['account_enabled', 'login']);
-  await t.close();
 });
 
 test('a rollback holds no event back and leaves no gap (PostgreSQL)', async () => {
@@ -118,5 +114,4 @@ test('a rollback holds no event back and leaves no gap (PostgreSQL)', async () =
   expect(await typesAfter(t, before)).toEqual([]);
   await t.login('ada@example.com');
   expect(await typesAfter(t, before)).toEqual(['login']);
-  await t.close();
 });

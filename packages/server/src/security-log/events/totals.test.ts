@@ -47,7 +47,6 @@ onBothDatabases('a log that was set back', (open, dialect) => {
     expect([await isComplete(app), await findings(app)]).toEqual([false, []]);
     await app.ask('PATCH', '/me', { token, json: { name: 'Ada' } });
     expect([await isComplete(app), await findings(app)]).toEqual([false, []]);
-    await app.close();
   });
 
   test('is noticed when the total is adapted to it', async () => {
@@ -71,7 +70,6 @@ onBothDatabases('a log that was set back', (open, dialect) => {
       await run(app, `UPDATE log_totals SET total = ${total}, seal = '${seal}' WHERE bucket = ${bucket}`);
     // A copy of the whole database from that time looks like this, too.
     expect(await isComplete(app)).toBe(true);
-    await app.close();
   });
 
   test('is noticed when its count is kept', async () => {
@@ -89,7 +87,6 @@ onBothDatabases('a log that was set back', (open, dialect) => {
     expect(await findings(app)).toMatchObject([{ problem: 'end changed' }]);
     await app.ask('PATCH', '/me', { token, json: { name: 'Ada' } });
     expect(await findings(app)).toMatchObject([{ problem: 'end changed' }]);
-    await app.close();
   });
 
   test('is not found where logs only grew or ended, under new keys, too', async () => {

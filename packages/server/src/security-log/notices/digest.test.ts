@@ -77,7 +77,6 @@ onBothDatabases('the limit for notices', (open) => {
     expect(countOf(await app.mails(), subjects.newDevice)).toBe(2 * quota);
     app.pass(2 * windowSeconds);
     expect(countOf(await app.mails(), digestSubject)).toBe(1);
-    await app.close();
   });
 
   test('30 sign-ins with 30 user agents send 10 mails and one digest, and do not delay a sign-in mail', async () => {
@@ -97,7 +96,6 @@ onBothDatabases('the limit for notices', (open) => {
     app.pass(windowSeconds + 1);
     const digests = (await app.mails()).filter(({ subject }) => subject.startsWith('More new sign-ins'));
     expect(digests.map((digest) => linksIn(digest).length)).toEqual([20]);
-    await app.close();
   });
 
   test('each account and each kind of notice has its own limit, which is configurable', async () => {
@@ -111,7 +109,6 @@ onBothDatabases('the limit for notices', (open) => {
     expect(countOf(mails, subjects.passkeyAdded)).toBe(2);
     app.pass(61);
     expect(countOf(await app.mails(), digestSubject)).toBe(1);
-    await app.close();
   });
 
   test('parallel notices on two nodes send 10 single mails, and several workers send the digest once', async () => {
@@ -139,8 +136,6 @@ onBothDatabases('the limit for notices', (open) => {
     expect(delivered).toEqual([digestSubject]);
     const [digest] = (await app.mails()).filter(({ subject }) => subject === digestSubject);
     expect(devicesIn(digest)).toHaveLength(20);
-    await other.close();
-    await app.close();
   });
 
   test('each link of a digest undoes everything since its own session', async () => {
@@ -158,7 +153,6 @@ onBothDatabases('the limit for notices', (open) => {
     for (const { access_token: token } of devices)
       statuses.push((await app.ask('GET', '/me', { token })).status);
     expect(statuses).toEqual([200, 200, 401, 401]);
-    await app.close();
   });
 
   test('a digest lists 50 notices and says how many more there are', async () => {
@@ -171,7 +165,6 @@ onBothDatabases('the limit for notices', (open) => {
     const [digest] = (await app.mails()).filter(({ subject }) => subject === digestSubject);
     expect(linksIn(digest)).toHaveLength(50);
     expect(digest!.text).toContain('7 more notices are only in the security log');
-    await app.close();
   });
 
   test('a cause that is rolled back leaves no notice, no digest and no count', async () => {
@@ -193,7 +186,6 @@ onBothDatabases('the limit for notices', (open) => {
     const mails = await app.mails();
     expect(countOf(mails, subjects.newDevice)).toBe(1);
     expect(countOf(mails, digestSubject)).toBe(0);
-    await app.close();
   });
 
   test('a notice after its digest was sent is not lost, even if the clock of its node is behind', async () => {
@@ -204,7 +196,6 @@ onBothDatabases('the limit for notices', (open) => {
     await closeWindow(app.ctx.db.single, { id: window!.id });
     await notifyOf(app, owner, 1, 'new_device', 3);
     expect(countOf(await app.mails(), subjects.newDevice)).toBe(2);
-    await app.close();
   });
 
   test('a waiting digest is deleted with its account, and ended windows are swept', async () => {
@@ -222,6 +213,5 @@ onBothDatabases('the limit for notices', (open) => {
     app.pass(60 + 3600 + 1);
     await app.sweep();
     expect(await app.ctx.db.read.run('SELECT id FROM notice_windows', [])).toEqual([]);
-    await app.close();
   });
 });

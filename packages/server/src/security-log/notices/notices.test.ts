@@ -43,7 +43,6 @@ onBothDatabases('notices', (open) => {
       expect((await signInByMail(app, ada, ask)).status).toBe(200);
       expect([ask, await count(app, subjects.newBrowser)]).toEqual([ask, notices]);
     }
-    await app.close();
   });
 
   test('a sign-in sends a notice again once all earlier sessions have been swept', async () => {
@@ -53,7 +52,6 @@ onBothDatabases('notices', (open) => {
     await app.sweep();
     await app.login(ada);
     expect(await count(app, subjects.newBrowser)).toBe(1);
-    await app.close();
   });
 
   test('a new device, an added or removed passkey, a changed address and a stopped theft each send one notice', async () => {
@@ -77,7 +75,6 @@ onBothDatabases('notices', (open) => {
       expect((await mailsTo(app, ada, subject))[0]?.text).toContain(words);
     }
     expect((await app.mails()).filter(({ text }) => text.includes('/not-me#')).length).toBe(5);
-    await app.close();
   });
 
   test('failed requests and renames send no notice', async () => {
@@ -90,7 +87,6 @@ onBothDatabases('notices', (open) => {
     await app.ask('DELETE', '/passkeys/pk_AAAAAAAAAAAAAAAAAAAAAA', { token: tokens.access_token });
     await passkeyLogin(app, newAuthenticator(app)).catch(() => undefined);
     expect((await app.mails()).filter(({ text }) => text.includes('/not-me#'))).toHaveLength(1);
-    await app.close();
   });
 
   test('the link is alone on its line, in both text and HTML, and identical each time the mail is sent', async () => {
@@ -104,7 +100,6 @@ onBothDatabases('notices', (open) => {
     expect(tokenIn(first)).toMatch(/^lk_nm_[\w-]{80}$/);
     const urls = [...first!.html.matchAll(/(?:https?:)?\/\/[^\s"'<>]+/g)].map(([url]) => url);
     expect(urls).toEqual(links);
-    await app.close();
   });
 });
 

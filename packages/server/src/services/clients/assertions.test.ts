@@ -158,7 +158,6 @@ test('somebody at the limit of fetches does not use up the one for a new key', a
   key = await newSigningKey();
   publish([key], true);
   expect(await ask({}, '192.0.2.1')).toBe('400 invalid_request');
-  await limited.close();
 });
 
 test('an Ed25519 key is good under either name, and without a kid any key that fits is tried', async () => {
@@ -301,7 +300,6 @@ test('discovery names the method where hosts are listed, and only there', async 
   const without = (await plain.ask('GET', '.well-known/oauth-authorization-server')).body;
   expect(without.token_endpoint_auth_methods_supported).not.toContain('private_key_jwt');
   expect(without.token_endpoint_auth_signing_alg_values_supported).toBeUndefined();
-  await plain.close();
 });
 
 test.each(['RS256', 'ES256', 'EdDSA'])(

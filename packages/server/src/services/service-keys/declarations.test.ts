@@ -114,6 +114,5 @@ onBothDatabases('a scope or resource', (open) => {
       const made = (await listServices(app.ctx)).filter(({ name }) => name === contest(0)?.name);
       expect(made).toHaveLength(1);
     }
-    await node.close();
   });
 });

@@ -110,7 +110,6 @@ onBothDatabases('service keys', (open) => {
     await expect(revokeService(app.ctx, made.id, endRunsOfService)).rejects.toThrow('no active service');
     const listed = (await listServices(app.ctx)).find((row) => row.id === made.id);
     expect(listed).toMatchObject({ name: 'sessions', revokedAt: expect.any(Number) });
-    await other.close();
   });
 
   test('a key is stored only as a hash, and its last use is updated at most every five minutes', async () => {
@@ -169,7 +168,6 @@ onBothDatabases('service keys', (open) => {
 
     const rows = JSON.stringify(await app.ctx.db.read.run('SELECT * FROM service_keys', []));
     for (const { secret } of [second, third]) expect(rows).not.toContain(secret.slice(6));
-    await node.close();
   });
 
   test('of two rotations at once one adds a secret, and of two retirements one ends a secret', async () => {

@@ -169,6 +169,5 @@ onBothDatabases('a token of a service that acts for no user', (open) => {
         outcome(await own.ask('POST', '/token', { form, headers: { Authorization: authorization } })),
       );
     expect(answers).toEqual(['200', '200', '429 rate_limited']);
-    await own.close();
   });
 });

@@ -261,7 +261,6 @@ onBothDatabases('federation', (open, dialect) => {
       // The other node does not list this issuer.
       expect(outcome(await grant(form))).toBe(refused);
       expect(outcome(await redeem(key, assertion))).toBe(refused);
-      await trusting.close();
       await with_.stop();
     });
 

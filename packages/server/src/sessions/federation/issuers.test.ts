@@ -214,6 +214,5 @@ test('with a public base URL, neither http nor a private address is asked', asyn
   const resolving = openIssuers(app.ctx, async () => ['10.0.0.7']);
   expect(await resolving.verify('https://ci.example', await issuer.sign({}))).toBe('unavailable');
   expect(issuer.requests).toEqual([]);
-  await app.close();
   await issuer.stop();
 });

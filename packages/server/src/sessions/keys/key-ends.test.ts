@@ -48,7 +48,6 @@ onBothDatabases('the end of a key', (open, dialect) => {
     app.pass(11 * day);
     const mails = await announcements(app);
     expect(mails.map(({ text }) => /^API key: "(.*)"$/m.exec(text)?.[1])).toEqual(['late']);
-    await app.close();
   });
 
   test('is not announced of a key that was removed, even just before the mail, or of a disabled or deleted account', async () => {
@@ -69,7 +68,6 @@ onBothDatabases('the end of a key', (open, dialect) => {
     expect(await app.ctx.db.read.run(waiting, [])).toHaveLength(1);
     await app.ask('POST', '/revoke?scope=session', { token: removedLater.key });
     expect(await announcements(app)).toEqual([]);
-    await app.close();
   });
 
   test('is announced by every node within an hour of its time, in the languages of the account', async () => {
@@ -87,7 +85,6 @@ onBothDatabases('the end of a key', (open, dialect) => {
     await until(async () => (await sent()).length === 2, 'the announcement in both languages');
     expect((await sent()).find((mail) => mail.subject === german)?.text).toContain('„Nachts“');
     await upkeep.stop();
-    await app.close();
   });
 
   test('is announced of a key that an earlier release stored', async () => {
@@ -109,6 +106,5 @@ onBothDatabases('the end of a key', (open, dialect) => {
     const app = await openApp(dialect, { databaseUrl });
     const mails = await announcements(app);
     expect(mails.map(({ text }) => /^API key: "(.*)"$/m.exec(text)?.[1])).toEqual(['old']);
-    await app.close();
   });
 });

@@ -323,6 +323,5 @@ onBothDatabases('keys', (open, dialect) => {
     expect(outcome(await limited.ask('DELETE', `/keys/${first.body.id}`, { token }))).toBe('204');
     expect(outcome(await create('two'))).toBe('201');
     expect(outcome(await create('three'))).toBe('429 rate_limited');
-    await limited.close();
   });
 });

@@ -139,7 +139,6 @@ onBothDatabases('the life of a run', (open, dialect) => {
       expect(await introspected(strict, started.access_token, service.authorization)).toEqual({
         active: false,
       });
-      await strict.close();
     });
 
     test('a run whose parent is swept stays ended', async () => {
@@ -164,7 +163,6 @@ onBothDatabases('the life of a run', (open, dialect) => {
       await own.sweep();
       const rows = await own.ctx.db.read.run("SELECT id FROM sessions WHERE kind = 'run'", []);
       expect(rows).toEqual([]);
-      await own.close();
     });
 
     test('revoking a service ends the runs that it acts in, and what is within them', async () => {
@@ -313,7 +311,6 @@ onBothDatabases('the life of a run', (open, dialect) => {
       expect((await introspected(own, refreshed.body.access_token, by)).active).toBe(true);
       own.pass(11);
       expect(outcome(await refreshRun(own, refreshed.body.refresh_token, by))).toBe('400 invalid_grant');
-      await own.close();
     });
   });
 
@@ -380,7 +377,6 @@ onBothDatabases('the life of a run', (open, dialect) => {
       const other = await own.login('bob@example.com');
       await startedRun(own, other.access_token, { scope });
       own.pass(61);
-      await own.close();
     });
   });
 

@@ -41,7 +41,6 @@ test('an unknown client or redirect URI is reported on the page and never redire
   }
   const twice = await t.ask('GET', `${authorizePath(requestOf(id)).slice(1)}&redirect_uri=${redirectUri}`);
   expect([twice.status, saidBy(twice).outcome]).toEqual([400, 'unknown']);
-  await t.close();
 });
 
 test('any other error takes a service back at once, and reaches the command line in a form', async () => {
@@ -73,7 +72,6 @@ test('any other error takes a service back at once, and reaches the command line
       },
     ]);
   }
-  await t.close();
 });
 
 test('an external client gets its error from the page, which names it', async () => {
@@ -91,7 +89,6 @@ test('an external client gets its error from the page, which names it', async ()
     response: { redirect: expect.stringContaining('error=invalid_scope') },
   });
   expect(answer.text).not.toContain('<b>');
-  await t.close();
   await program.stop();
 });
 
@@ -122,7 +119,6 @@ test('a browser gets a page, and a program the error object, when the service ca
     { outcome: 'failed', problem: { code: 'server_error' } },
   ]);
   expect((await t.ask('GET', registered)).body.error).toBe('server_error');
-  await t.close();
   await program.stop();
 });
 
@@ -144,7 +140,6 @@ test('only the page that posts the form may post one to the redirect URI, and on
   );
   for (const path of ['login', 'account', 'device', 'magic-link', 'verify-email', 'not-me', 'nowhere'])
     expect(formActionOf(await t.ask('GET', path, { headers: { Accept: 'text/html' } }))).toBe("'self'");
-  await t.close();
 });
 
 test('POST leads to the same page by GET', async () => {
@@ -157,7 +152,6 @@ test('POST leads to the same page by GET', async () => {
   expect(Object.fromEntries(new URL(location, 'https://a.example').searchParams)).toEqual(form);
   expect((await t.ask('POST', 'authorize', { json: form })).status).toBe(415);
   expect((await t.ask('PUT', 'authorize')).headers.get('Allow')).toBe('GET, HEAD, POST');
-  await t.close();
 });
 
 test('the page is in the first language that the application names, unless the person has chosen one', async () => {
@@ -169,5 +163,4 @@ test('the page is in the first language that the application names, unless the p
   expect(await inLanguage({ 'Accept-Language': 'ja', Cookie: 'latchkey_language=fr' })).toBe('fr');
   request['ui_locales'] = 'xx';
   expect(await inLanguage({ 'Accept-Language': 'ja' })).toBe('ja');
-  await t.close();
 });

@@ -177,7 +177,6 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
     const ask = { token: own.access_token, json: { user_code: body.user_code }, peer: far };
     expect((await other.ask('POST', '/device/verify', ask)).body.confirmation).toBe('none');
     expect((await other.ask('POST', '/device/approve', ask)).status).toBe(204);
-    await other.close();
   });
 
   test('with off no device sign-in starts, pending ones are over, and the metadata says so', async () => {
@@ -193,6 +192,5 @@ onBothDatabases('device sign-ins that have to be confirmed', (open) => {
     const { body } = await off.ask('GET', '.well-known/oauth-authorization-server');
     expect(body.device_authorization_endpoint).toBeUndefined();
     expect(body.grant_types_supported).not.toContain('urn:ietf:params:oauth:grant-type:device_code');
-    await off.close();
   });
 });

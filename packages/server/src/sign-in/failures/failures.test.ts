@@ -73,7 +73,6 @@ onBothDatabases('failed sign-ins', (open) => {
     expect((await detailsOf(t, ada))[0]).toEqual(entry('192.0.2.0/24', 1));
     expect((await failuresOf(t, ada)).at(-1)!.ip_address).toBe('192.0.2.7');
     await expectIntact(t);
-    await t.close();
   });
 
   test('a refused user code is an event of the signed-in user, whichever endpoint refused it', async () => {
@@ -86,7 +85,6 @@ onBothDatabases('failed sign-ins', (open) => {
     }
     expect(await detailsOf(t, ada)).toEqual([{ method: 'device_code', network: '192.0.2.0/24', count: 3 }]);
     expect(await counted(t)).toEqual(['{method="device_code",reason="wrong_code"} 3']);
-    await t.close();
   });
 
   test('a refused passkey is an event of its account; an unknown one is only counted', async () => {
@@ -121,7 +119,6 @@ onBothDatabases('failed sign-ins', (open) => {
         (reason) => `{method="passkey",reason="${reason}"} 1`,
       ),
     );
-    await t.close();
   });
 
   test('a wrong code for an address without an account is answered alike, counted, and leaves nothing behind', async () => {
@@ -141,7 +138,6 @@ onBothDatabases('failed sign-ins', (open) => {
     expect(await counted(t)).toEqual(['{method="email_code",reason="wrong_code"} 2']);
     const rows = await t.ctx.db.read.run<{ n: number }>('SELECT COUNT(*) AS n FROM users', []);
     expect(Number(rows[0]!.n)).toBe(1);
-    await t.close();
   });
 
   test('parallel failures are all counted, on any node', async () => {
@@ -155,8 +151,6 @@ onBothDatabases('failed sign-ins', (open) => {
     await writeFailedSignIns(other.ctx);
     expect((await detailsOf(t, ada)).map(({ count }) => count)).toEqual([4, 4]);
     await expectIntact(t);
-    await other.close();
-    await t.close();
   });
 
   test('an account gets 20 events a day, and what is not recorded takes no lock on its log', async () => {
@@ -181,7 +175,6 @@ onBothDatabases('failed sign-ins', (open) => {
     await enterUserCode(t, await t.login(), '10.1.0.1');
     expect(await failuresOf(t, await t.login())).toHaveLength(maxFailureEventsPerDay + 1);
     await expectIntact(t);
-    await t.close();
   });
 });
 
@@ -193,7 +186,6 @@ test('the events of failures are found without reading the others of the account
   const text = t.statements.find((statement) => statement.includes('"once" in'))!;
   const plan = await t.ctx.db.read.run<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, ['usr_a', '[]']);
   expect(plan[0]!.detail).toMatch(/^SEARCH events USING INDEX events_once \(user_id=\? AND once=\?\)/);
-  await t.close();
 });
 
 test('an event stops growing at its maximum count', async () => {
@@ -201,5 +193,4 @@ test('an event stops growing at its maximum count', async () => {
   const ada = await t.login();
   for (let n = 0; n <= maxFailuresCounted; n++) await enterUserCode(t, ada, '10.0.0.1');
   expect(await detailsOf(t, ada)).toMatchObject([{ count: maxFailuresCounted }]);
-  await t.close();
 });

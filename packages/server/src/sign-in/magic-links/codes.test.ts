@@ -40,7 +40,6 @@ onBothDatabases('mailed codes', (open) => {
     expect(outcome(await enter(t, request, mail.code))).toBe('signed in');
     expect(outcome(await enter(t, request, mail.code))).toBe('400 invalid_grant');
     expect(outcome(await follow(t, mail.token))).toBe('400 invalid_grant');
-    await t.close();
   });
 
   test('a code works only with its own request, and attempts with other requests do not count against it', async () => {
@@ -54,7 +53,6 @@ onBothDatabases('mailed codes', (open) => {
         expect(outcome(await enter(t, request, one.mail.code))).toBe('400 invalid_grant');
     }
     expect(outcome(await enter(t, one.request, one.mail.code))).toBe('signed in');
-    await t.close();
   });
 
   test('a request accepts only the code of its own mail, not of another mail to the same address', async () => {
@@ -63,7 +61,6 @@ onBothDatabases('mailed codes', (open) => {
     expect(first.mail.code).not.toBe(second.mail.code);
     expect(outcome(await enter(t, first.request, second.mail.code))).toBe('400 invalid_grant');
     expect(outcome(await enter(t, second.request, second.mail.code))).toBe('signed in');
-    await t.close();
   });
 
   const spellings: [string, (code: string) => string][] = [
@@ -82,7 +79,6 @@ onBothDatabases('mailed codes', (open) => {
         outcome: 'signed in',
       });
     }
-    await t.close();
   });
 
   test('after 5 wrong attempts the code is refused, and the link still works', async () => {
@@ -94,7 +90,6 @@ onBothDatabases('mailed codes', (open) => {
     }
     expect(outcome(await enter(t, request, mail.code))).toBe('400 invalid_grant');
     expect(outcome(await follow(t, mail.token))).toBe('signed in');
-    await t.close();
   });
 
   test('a malformed token beside a valid code is refused by name and does not spend the code', async () => {
@@ -107,7 +102,6 @@ onBothDatabases('mailed codes', (open) => {
       expect(body.error_description).toStartWith('token: ');
     }
     expect(outcome(await enter(t, request, mail.code))).toBe('signed in');
-    await t.close();
   });
 
   test('after 4 wrong attempts the correct code still works', async () => {
@@ -118,7 +112,6 @@ onBothDatabases('mailed codes', (open) => {
     }
     expect(await attempts(t)).toBe(4);
     expect(outcome(await enter(t, request, mail.code))).toBe('signed in');
-    await t.close();
   });
 
   test('the user code of a device is refused as a wrong code, and is no attempt', async () => {
@@ -130,7 +123,6 @@ onBothDatabases('mailed codes', (open) => {
       for (let n = 0; n < 40; n++) expect(outcome(await enter(t, request, typed))).toBe('400 invalid_grant');
     expect(await attempts(t)).toBe(0);
     expect(outcome(await enter(t, request, mail.code))).toBe('signed in');
-    await t.close();
   });
 
   test('of 40 concurrent guesses at most 5 are compared', async () => {
@@ -143,7 +135,6 @@ onBothDatabases('mailed codes', (open) => {
     const late = await enter(t, request, mail.code);
     expect(outcome(late)).toBe('400 invalid_grant');
     expect(outcome(await follow(t, mail.token))).toBe('signed in');
-    await t.close();
   });
 
   test('of 32 concurrent uses of one code and its link exactly one signs in', async () => {
@@ -154,7 +145,6 @@ onBothDatabases('mailed codes', (open) => {
     );
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
     expect(answers.filter((answer) => answer.status === 400)).toHaveLength(31);
-    await t.close();
   });
 
   test('wrong, exhausted, spent, expired and unknown codes get the same answer', async () => {
@@ -175,7 +165,6 @@ onBothDatabases('mailed codes', (open) => {
     const bodies = answers.map(({ status, body }) => ({ status, ...body, request_id: '' }));
     for (const body of bodies) expect(body).toEqual(bodies[0]!);
     expect(bodies[0]!.error).toBe('invalid_grant');
-    await t.close();
   });
 
   test('a correct code for an address that may not sign up is not spent', async () => {
@@ -185,8 +174,6 @@ onBothDatabases('mailed codes', (open) => {
       expect(outcome(await enter(t, request, mail.code))).toBe('403 signup_disabled');
     const opened = await open({ beside: t });
     expect(outcome(await enter(opened, request, mail.code))).toBe('signed in');
-    await opened.close();
-    await t.close();
   });
 
   test('wrong attempts with one request do not use up the attempts of another request', async () => {
@@ -195,7 +182,6 @@ onBothDatabases('mailed codes', (open) => {
     const stranger = await requestCode(t);
     for (let n = 0; n < 5; n++) await enter(t, stranger.request, otherThan(stranger.mail.code, n + 1));
     expect(outcome(await enter(t, mine.request, mine.mail.code))).toBe('signed in');
-    await t.close();
   });
 
   test('links and requests stay valid after a new key is added to the ring', async () => {

@@ -34,7 +34,6 @@ onBothDatabases('an issued sign-in link', (open) => {
     expect([outcome(undone), undone.body.kind]).toEqual(['200', 'sign_in_link_issued']);
     expect(outcome(await verify(unused))).toBe('400 invalid_grant');
     expect(outcome(await app.ask('GET', '/me', { token: before.access_token }))).toBe('200');
-    await app.close();
   });
 
   test('expires, and is made for an address without an account only on request, also where sign-up is closed', async () => {
@@ -47,7 +46,6 @@ onBothDatabases('an issued sign-in link', (open) => {
     // The account is there now, and used.
     expect(outcome(await verify(await issued(app, 'eve@example.com', true)))).toBe('200');
     expect(await rows(app, 'users')).toHaveLength(1);
-    await app.close();
   });
 
   test('does not come into being, nor does its account, when it cannot be shown', async () => {
@@ -56,6 +54,5 @@ onBothDatabases('an issued sign-in link', (open) => {
     const made = issueSignInLink(app.ctx, { email: 'eve@example.com', create: true }, fail);
     await expect(made).rejects.toThrow('closed');
     for (const table of ['users', 'magic_links', 'outbox']) expect(await rows(app, table)).toEqual([]);
-    await app.close();
   });
 });

@@ -58,7 +58,6 @@ onBothDatabases('magic links', (open) => {
     expect(answers[0]!.status).toBe(202);
     expect(answers[0]!.statements.length).toBeGreaterThan(0);
     for (const answer of answers) expect(answer).toEqual(answers[0]!);
-    await t.close();
   });
 
   test('a link signs in once', async () => {
@@ -74,7 +73,6 @@ onBothDatabases('magic links', (open) => {
     });
     expect((await profileOf(t, first)).email).toBe(ada);
     expect(outcomes([await verify(t, token)])).toEqual(['400 invalid_grant']);
-    await t.close();
   });
 
   test('of many links to one address used concurrently exactly one signs in', async () => {
@@ -88,7 +86,6 @@ onBothDatabases('magic links', (open) => {
     expect(await rows(t, 'sessions')).toBe(4);
     expect(await rows(t, 'users')).toBe(1);
     expect(await rows(t, 'organizations')).toBe(1);
-    await t.close();
   });
 
   test('requesting another link leaves earlier ones valid', async () => {
@@ -96,7 +93,6 @@ onBothDatabases('magic links', (open) => {
     const first = await linkFor(t);
     for (let n = 0; n < 3; n++) await request(t);
     expect((await verify(t, first)).status).toBe(200);
-    await t.close();
   });
 
   test('signing in spends every other link to that address in any letter case, and to no other address', async () => {
@@ -111,7 +107,6 @@ onBothDatabases('magic links', (open) => {
     expect((await verify(t, other)).status).toBe(200);
     const later = await linkFor(t);
     expect((await verify(t, later)).status).toBe(200);
-    await t.close();
   });
 
   test('addresses that differ in ASCII letter case share an account, which keeps the first spelling', async () => {
@@ -120,7 +115,6 @@ onBothDatabases('magic links', (open) => {
     const again = await profileOf(t, await verify(t, await linkFor(t, 'aDA@eXAMPLE.COM')));
     expect(again).toEqual(first);
     expect(again.email).toBe('Ada@Example.com');
-    await t.close();
   });
 
   test('addresses with lookalike letters, or that differ outside ASCII, are different accounts', async () => {
@@ -141,7 +135,6 @@ onBothDatabases('magic links', (open) => {
       ids.add(id);
     }
     expect(ids.size).toBe(addresses.length);
-    await t.close();
   });
 
   test('a link works until it expires and not after', async () => {
@@ -152,7 +145,6 @@ onBothDatabases('magic links', (open) => {
     t.pass(11);
     expect(outcomes([await verify(t, expired)])).toEqual(['400 invalid_grant']);
     expect(await rows(t, 'users')).toBe(1);
-    await t.close();
   });
 
   test('a preview tells how long a link still works, spends nothing, and refuses a link that is used or has expired', async () => {
@@ -167,7 +159,6 @@ onBothDatabases('magic links', (open) => {
     t.pass(300);
     expect((await preview(expiring)).body.error).toBe('invalid_grant');
     expect((await preview(`${expiring}x`)).body.error).toBe('invalid_grant');
-    await t.close();
   });
 
   test('a wrong address beside the token does not spend the link; the correct one signs in in any letter case', async () => {
@@ -177,7 +168,6 @@ onBothDatabases('magic links', (open) => {
       expect(outcomes([await verify(t, token, email)])).toEqual(['400 invalid_grant']);
     }
     expect((await verify(t, token, 'ADA@EXAMPLE.com')).status).toBe(200);
-    await t.close();
   });
 
   test('GET and HEAD requests for pages and the API spend no link', async () => {
@@ -190,7 +180,6 @@ onBothDatabases('magic links', (open) => {
       expect((await t.ask(method, `/magic_link/verify?token=${token}`)).status).toBe(405);
     }
     expect((await verify(t, token)).status).toBe(200);
-    await t.close();
   });
 
   test('while sign-up is closed a new address gets signup_disabled, and its link works once sign-up is open', async () => {
@@ -202,8 +191,6 @@ onBothDatabases('magic links', (open) => {
     expect((await verify(opened, token)).status).toBe(200);
     const known = await linkFor(t);
     expect((await verify(t, known)).status).toBe(200);
-    await opened.close();
-    await t.close();
   });
 
   test('LATCHKEY_SIGNUP with domains allows exactly these, in any letter case', async () => {
@@ -220,7 +207,6 @@ onBothDatabases('magic links', (open) => {
       expect(outcomes([await verify(t, await linkFor(t, email))])).toEqual(['403 signup_disabled']);
     }
     expect(await rows(t, 'users')).toBe(3);
-    await t.close();
   });
 
   test('a disabled account gets account_disabled, and its link works once the account is enabled', async () => {
@@ -231,7 +217,6 @@ onBothDatabases('magic links', (open) => {
     for (let n = 0; n < 2; n++) expect(outcomes([await verify(t, token)])).toEqual(['403 account_disabled']);
     await setDisabled(t.ctx, ada, false);
     expect((await verify(t, token)).status).toBe(200);
-    await t.close();
   });
 
   test('the first sign-in creates the account with a personal organization that it owns', async () => {
@@ -246,7 +231,6 @@ onBothDatabases('magic links', (open) => {
     expect([await rows(t, 'users'), await rows(t, 'organizations'), await rows(t, 'sessions')]).toEqual([
       1, 1, 3,
     ]);
-    await t.close();
   });
 
   test('a token of another kind, truncated, extended or altered is refused and spends nothing', async () => {
@@ -261,6 +245,5 @@ onBothDatabases('magic links', (open) => {
     for (const text of invalid) expect(outcomes([await verify(t, text)])).toEqual(['400 invalid_grant']);
     expect(t.statements.length).toBe(before);
     expect((await verify(t, token)).status).toBe(200);
-    await t.close();
   });
 });

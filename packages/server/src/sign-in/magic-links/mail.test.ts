@@ -107,7 +107,6 @@ test.each([
       expect(form.includes('Browser')).toBe(browser !== undefined);
       if (browser !== undefined) expect(form).toContain(browser);
     }
-    await t.close();
   },
 );
 

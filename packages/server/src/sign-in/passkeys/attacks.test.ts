@@ -214,7 +214,6 @@ describe('attacks on passkeys', () => {
     }
     const { body } = await app.ask('GET', '/passkeys', { token: tokens.access_token });
     expect(body.passkeys).toEqual([]);
-    await app.close();
   });
 
   for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const satisfies Algorithm[]) {
@@ -231,7 +230,6 @@ describe('attacks on passkeys', () => {
         expect(`${field}: ${verdict(app, retry)}`).toBe(`${field}: 400 invalid_grant replay`);
       }
       expect((await postSignIn(app, authenticator.get(await requestOptions(app)))).status).toBe(200);
-      await app.close();
     });
 
     test(`a self attestation is verified: ${algorithm}`, async () => {
@@ -248,7 +246,6 @@ describe('attacks on passkeys', () => {
       expect((await register('packed with a foreign key')).body.error).toBe('invalid_grant');
       expect((await register('packed')).status).toBe(201);
       expect((await postSignIn(app, authenticator.get(await requestOptions(app)))).status).toBe(200);
-      await app.close();
     });
   }
 
@@ -273,7 +270,6 @@ describe('attacks on passkeys', () => {
     expect(await tryWith({ id: first!.id, userHandle: first!.userHandle }, eves)).toBe(
       '400 invalid_grant signature',
     );
-    await app.close();
   });
 
   test('a challenge works once, for its own ceremony, in its own session, until it expires', async () => {
@@ -317,7 +313,6 @@ describe('attacks on passkeys', () => {
     const fresh = authenticator.get(await requestOptions(app));
     expect((await postSignIn(app, fresh)).status).toBe(200);
     expect(verdict(app, await postSignIn(app, fresh))).toBe('400 invalid_grant replay');
-    await app.close();
   });
 
   test('client data that no browser writes is refused', async () => {
@@ -348,7 +343,6 @@ describe('attacks on passkeys', () => {
       expect((await postSignIn(app, json)).body.error).toBe('invalid_grant');
     }
     expect((await postSignIn(app, good)).status).toBe(200);
-    await app.close();
   });
 
   test('malformed client data with a valid challenge spends the challenge', async () => {
@@ -369,7 +363,6 @@ describe('attacks on passkeys', () => {
       expect((await postSignIn(app, wrong)).body.error).toBe('invalid_grant');
       expect((await postSignIn(app, authenticator.get(options))).body.error).toBe('invalid_grant');
     }
-    await app.close();
   });
 
   test('a field of the wrong type or length is named in the error, and spends nothing', async () => {
@@ -417,7 +410,6 @@ describe('attacks on passkeys', () => {
       expect((await postSignIn(app, json)).body.error).toBe('invalid_request');
     }
     expect((await postSignIn(app, assertion)).status).toBe(200);
-    await app.close();
   });
 });
 
@@ -443,7 +435,6 @@ onBothDatabases('passkeys that are copied or removed', (open) => {
       [],
     );
     expect(events.map(({ detail }) => JSON.parse(detail).login)).toEqual(Array(4).fill('refused'));
-    await app.close();
   });
 
   test('a multi-device passkey whose counter does not grow is accepted and logged', async () => {
@@ -459,7 +450,6 @@ onBothDatabases('passkeys that are copied or removed', (open) => {
       [],
     );
     expect(events.map(({ detail }) => JSON.parse(detail).login)).toEqual(Array(3).fill('accepted'));
-    await app.close();
   });
 
   test('a removed passkey is an unknown credential as soon as its removal is answered', async () => {
@@ -475,6 +465,5 @@ onBothDatabases('passkeys that are copied or removed', (open) => {
     await app.ask('DELETE', `/passkeys/${body.id}`, { token: tokens.access_token });
     const answer = await postSignIn(app, authenticator.get(options));
     expect([answer.status, answer.body.error]).toEqual([400, 'unknown_credential']);
-    await app.close();
   });
 });

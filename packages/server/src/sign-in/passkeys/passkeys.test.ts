@@ -77,7 +77,6 @@ onBothDatabases('passkeys', (open) => {
       expect(Date.parse(used.last_used_at) - Date.parse(used.created_at)).toBeGreaterThanOrEqual(60_000);
       const sessions = await app.ask('GET', '/sessions', { token: signedIn.body.access_token });
       expect(sessions.body.sessions[0]).toMatchObject({ method: 'passkey', kind: 'browser', current: true });
-      await app.close();
     });
   }
 
@@ -108,14 +107,12 @@ onBothDatabases('passkeys', (open) => {
       const tampered = authenticator.get(await requestOptions(app), { id: `${created.id}=` });
       expect((await app.ask('POST', '/passkey/login', { json: tampered })).status).toBe(200);
     }
-    await app.close();
   });
 
   test('browsers ask for a passkey under the name of the product', async () => {
     const name = '<script>alert(1)</script>';
     const app = await open({ settings: { LATCHKEY_PRODUCT_NAME: name } });
     expect((await creationOptions(app, await app.login())).rp).toEqual({ id: 'localhost', name });
-    await app.close();
   });
 
   test('the options follow WebAuthn Level 3, and the user handle is one random value per account', async () => {
@@ -153,7 +150,6 @@ onBothDatabases('passkeys', (open) => {
       rpId: 'localhost',
       userVerification: 'required',
     });
-    await app.close();
   });
 
   test('issuing a challenge writes nothing; a spent one leaves a row until it is swept', async () => {
@@ -174,7 +170,6 @@ onBothDatabases('passkeys', (open) => {
     app.pass(2 * 3600);
     await app.sweep();
     expect(await spent()).toHaveLength(0);
-    await app.close();
   });
 
   test('a new passkey has the requested name, or else the product that its AAGUID names', async () => {
@@ -192,7 +187,6 @@ onBothDatabases('passkeys', (open) => {
       expect([status, body.error]).toEqual([400, 'invalid_request']);
       expect(body.error_description).toStartWith('name:');
     }
-    await app.close();
   });
 
   test('passkeys are listed newest first, and only their owner can rename and remove them', async () => {
@@ -235,7 +229,6 @@ onBothDatabases('passkeys', (open) => {
       { passkey_id: ids[0], name: 'laptop' },
     ]);
     expect(await eventsOf(app, 'passkey_removed')).toHaveLength(1);
-    await app.close();
   });
 
   test('in cookie mode the body has no credential, and the previous session of the browser ends', async () => {
@@ -269,7 +262,6 @@ onBothDatabases('passkeys', (open) => {
       headers: { Origin: 'https://evil.example' },
     });
     expect([foreign.status, foreign.body.error]).toEqual([403, 'origin_not_allowed']);
-    await app.close();
   });
 
   test('each sign-in updates the backup state of a synced passkey', async () => {
@@ -283,7 +275,6 @@ onBothDatabases('passkeys', (open) => {
     });
     expect((await app.ask('POST', '/passkey/login', { json })).status).toBe(200);
     expect((await listed(app, tokens))[0]).toMatchObject({ device_type: 'multi_device', backed_up: true });
-    await app.close();
   });
 
   test('account_disabled is only answered to a verified assertion', async () => {
@@ -301,7 +292,6 @@ onBothDatabases('passkeys', (open) => {
     await app.ctx.db.single.run('UPDATE users SET disabled_at = NULL', []);
     expect((await app.ask('POST', '/passkey/login', { json })).body.error).toBe('invalid_grant');
     expect((await signIn(app, authenticator)).status).toBe(200);
-    await app.close();
   });
 
   test('registering a credential again, to any user, is a conflict and changes nothing', async () => {
@@ -336,7 +326,6 @@ onBothDatabases('passkeys', (open) => {
     }
     expect(await listed(app, ada)).toHaveLength(1);
     expect(await listed(app, eve)).toHaveLength(0);
-    await app.close();
   });
 
   test('concurrent registrations never exceed 20 passkeys for one user', async () => {
@@ -363,8 +352,6 @@ onBothDatabases('passkeys', (open) => {
       ...Array.from({ length: 7 }, () => 409),
     ]);
     expect(await listed(app, tokens)).toHaveLength(20);
-    await node.close();
-    await app.close();
   });
 
   test('a challenge expires after 5 minutes, which browsers get as their timeout', async () => {
@@ -380,7 +367,6 @@ onBothDatabases('passkeys', (open) => {
     });
     expect([late.status, late.body.error]).toEqual([400, 'invalid_grant']);
     expect((await app.ask('POST', '/passkey/login/challenge')).body.timeout).toBe(300_000);
-    await app.close();
   });
 
   test('deleting an account deletes its passkeys', async () => {
@@ -389,7 +375,6 @@ onBothDatabases('passkeys', (open) => {
     await register(app, await app.login(), authenticator);
     await app.ctx.db.single.run('DELETE FROM users', []);
     expect((await signIn(app, authenticator)).body.error).toBe('unknown_credential');
-    await app.close();
   });
 
   test('allowed origins can use passkeys and are published to browsers', async () => {
@@ -411,7 +396,6 @@ onBothDatabases('passkeys', (open) => {
       enroll: 'https://auth.example.com/account',
       manage: 'https://auth.example.com/account',
     });
-    await app.close();
   });
 
   test('of 32 requests with one assertion on three nodes exactly one signs in', async () => {

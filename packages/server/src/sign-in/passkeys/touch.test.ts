@@ -128,7 +128,6 @@ for (const [name, prepare] of Object.entries(acts)) {
       expect(events.some(({ type }) => type === 'sign_in_failed')).toBe(false);
       const made = events.find(({ type }) => ['login', 'key_created'].includes(type));
       expect(made?.detail['passkey_id']).toBe(id);
-      await t.close();
     });
 
     const forgeries: Record<string, AssertionForgery> = {
@@ -187,7 +186,6 @@ for (const [name, prepare] of Object.entries(acts)) {
       ]);
       const good = await act.act(ada, authenticator.get(await optionsFor(act, ada)));
       expect(await act.outcome(good)).toBe(true);
-      await t.close();
     });
 
     test('what the account has when it is done decides, not what it had before', async () => {
@@ -204,7 +202,6 @@ for (const [name, prepare] of Object.entries(acts)) {
       expect([stale.status, stale.body.passkey_required]).toEqual([401, undefined]);
       const recent = await t.login();
       expect(await act.outcome(await act.act(recent, touched))).toBe(true);
-      await t.close();
     });
 
     test('LATCHKEY_APPROVAL=recent takes a recent sign-in instead', async () => {
@@ -214,7 +211,6 @@ for (const [name, prepare] of Object.entries(acts)) {
       const act = await prepare(t);
       expect((await act.offer(ada)).body.passkey).toBeNull();
       expect(await act.outcome(await act.act(ada))).toBe(true);
-      await t.close();
     });
   });
 }
@@ -227,7 +223,6 @@ test('a touch for a device is for just that code', async () => {
   const options = await optionsFor(one, ada);
   expectRefused(await other.act(ada, authenticator.get(options)));
   expectRefused(await one.act(ada, authenticator.get(options)));
-  await t.close();
 });
 
 test('a device code from before a new server key is approved with a touch', async () => {
@@ -242,8 +237,6 @@ test('a device code from before a new server key is approved with a touch', asyn
   const { passkey } = (await post(t, ada, '/device/verify', { user_code })).body;
   const approval = { user_code, passkey: authenticator.get(passkey) };
   expect((await post(t, ada, '/device/approve', approval)).status).toBe(204);
-  await t.close();
-  await before.close();
 });
 
 onBothDatabases('a touch', (open) => {
@@ -258,6 +251,5 @@ onBothDatabases('a touch', (open) => {
       expect([name, answers.filter(({ status }) => status < 300).length]).toEqual([name, 1]);
       for (const answer of answers.filter(({ status }) => status >= 300)) expectRefused(answer);
     }
-    await t.close();
   });
 });

@@ -51,7 +51,6 @@ describe('discovery', () => {
     }
     const { body } = await app.ask('GET', '.well-known/openid-configuration');
     expect(body).toEqual(answer.body);
-    await app.close();
   });
 
   test('the key set has public keys only and may be cached for five minutes', async () => {
@@ -62,6 +61,5 @@ describe('discovery', () => {
       ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'],
       ['alg', 'e', 'kid', 'kty', 'n', 'use'],
     ]);
-    await app.close();
   });
 });

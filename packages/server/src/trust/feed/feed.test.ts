@@ -33,7 +33,6 @@ onBothDatabases('the feed', (open, dialect) => {
     expect(Object.keys(again.body.sets)).toEqual([event!.jti]);
     expect((await service.ask({ ...now, ack: [event!.jti] })).body.sets).toEqual({});
     expect((await service.ask(now)).body.sets).toEqual({});
-    await t.close();
   });
 
   test('the first event does not wait for signing keys to be created', async () => {
@@ -41,7 +40,6 @@ onBothDatabases('the feed', (open, dialect) => {
     const service = await feedService(t);
     await service.ask(now);
     await until(async () => (await listSigningKeys(t.ctx)).length === 2, 'the second signing key');
-    await t.close();
   });
 
   test('what is not acknowledged comes again, before everything newer', async () => {
@@ -60,7 +58,6 @@ onBothDatabases('the feed', (open, dialect) => {
     const rest = await service.ask({ ...now, ack: [jtis[0], jtis[2]] });
     expect((await eventsOf(t, service.id, rest.body)).map(sessionOf)).toEqual([ended[3]]);
     expect(await t.ctx.db.read.run('SELECT * FROM feed_acknowledgements', [])).toEqual([]);
-    await t.close();
   });
 
   test('without events a request waits, and an event ends the wait on every node', async () => {
@@ -104,7 +101,6 @@ onBothDatabases('the feed', (open, dialect) => {
     const waitedMs = t.ctx.config.feedWaitSeconds * 1000;
     expect(body.after).toBe(waitedMs);
     expect(Date.parse(body.through) - startedAt).toBe(waitedMs + 1);
-    await t.close();
   });
 
   test('with maxEvents 0 a request only acknowledges, and does not wait', async () => {
@@ -118,7 +114,6 @@ onBothDatabases('the feed', (open, dialect) => {
     const jtis = Object.keys((await service.ask(now)).body.sets);
     const { body: last } = await service.ask({ maxEvents: 0, ack: jtis });
     expect([last.sets, last.moreAvailable]).toEqual([{}, false]);
-    await t.close();
   });
 
   test('through is never after an event that is missing in the answer', async () => {
@@ -135,7 +130,6 @@ onBothDatabases('the feed', (open, dialect) => {
       expect(Date.parse(body.through)).toBeLessThanOrEqual(times[maxEvents]!);
       expect(Date.parse(body.through)).toBeGreaterThanOrEqual(times[maxEvents - 1]!);
     }
-    await t.close();
   });
 
   test('a service begins when it gets the right to read, a named reader with its first request', async () => {
@@ -149,7 +143,6 @@ onBothDatabases('the feed', (open, dialect) => {
     expect((await service.read('one')).map(sessionOf)).toEqual([ended[1]]);
     expect((await service.read()).map(sessionOf)).toEqual(ended);
     expect((await service.ask({ ...now, reader: 'one' })).body).not.toHaveProperty('begun');
-    await t.close();
   });
 
   test('a service that loses the right reads nothing, and begins anew when it has it again', async () => {
@@ -170,7 +163,6 @@ onBothDatabases('the feed', (open, dialect) => {
     const next = await endOne(t);
     for (const reader of ['one', undefined])
       expect((await service.read(reader)).map(sessionOf)).toEqual([next]);
-    await t.close();
   });
 
   test('of many first requests of a reader exactly one begins it', async () => {
@@ -181,7 +173,6 @@ onBothDatabases('the feed', (open, dialect) => {
     );
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(answers.filter(({ body }) => body.begun)).toHaveLength(1);
-    await t.close();
   });
 
   test('each reader gets everything, and acknowledges for itself', async () => {
@@ -193,7 +184,6 @@ onBothDatabases('the feed', (open, dialect) => {
       expect((await service.read(reader)).map(sessionOf)).toEqual([ended]);
     for (const reader of ['a', 'b', undefined]) expect(await service.read(reader)).toEqual([]);
     expect((await other.read()).map(sessionOf)).toEqual([ended]);
-    await t.close();
   });
 
   test('a reader is forgotten after 10 minutes without a request, and a service has at most 1,000', async () => {
@@ -229,7 +219,6 @@ onBothDatabases('the feed', (open, dialect) => {
       [],
     );
     expect(left!.n).toBe(0);
-    await t.close();
   });
 
   test('events are kept for 7 days; a service that was away for longer gets 410 once and begins anew', async () => {
@@ -252,7 +241,6 @@ onBothDatabases('the feed', (open, dialect) => {
     t.pass(8 * 86_400);
     await t.sweep();
     expect(await t.ctx.db.read.run('SELECT seq FROM feed_events', [])).toEqual([]);
-    await t.close();
   });
 
   test('a reader that never acknowledges an event gets 410 before the event is deleted', async () => {
@@ -266,7 +254,6 @@ onBothDatabases('the feed', (open, dialect) => {
     }
     t.pass(60);
     expect((await service.ask(now)).body.error).toBe('gone');
-    await t.close();
   });
 
   test('a request is logged only if it fails, because programs repeat it all the time', async () => {
@@ -279,7 +266,6 @@ onBothDatabases('the feed', (open, dialect) => {
       .filter(({ route }) => route === '/api/v1/auth/feed')
       .map(({ status }) => status);
     expect(statuses).toEqual([400]);
-    await t.close();
   });
 
   test('what a service could not process is acknowledged and logged, without secrets', async () => {
@@ -294,7 +280,6 @@ onBothDatabases('the feed', (open, dialect) => {
     const line = t.logs.find((text) => text.includes('could not process'))!;
     expect(JSON.parse(line)).toMatchObject({ service: service.id, jti, err: 'invalid_key' });
     expect(line).not.toMatch(/ada@example|lk_at_/);
-    await t.close();
   });
 
   test('only a service with the right reads, and each field has its limits', async () => {
@@ -327,7 +312,6 @@ onBothDatabases('the feed', (open, dialect) => {
     }
     const ack = Array.from({ length: 1000 }, () => `evt_${'x'.repeat(22)}`);
     expect((await service.ask({ ...now, maxEvents: 1000, ack, reader: 'x'.repeat(64) })).status).toBe(200);
-    await t.close();
   });
 
   test('requests stop waiting when the process is about to end', async () => {
@@ -337,6 +321,5 @@ onBothDatabases('the feed', (open, dialect) => {
     await t.untilWaiting(20, 15);
     t.stopWaiting();
     for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
-    await t.close();
   });
 });

@@ -58,7 +58,6 @@ onBothDatabases('the form of events', (open, dialect) => {
     });
     const all = await eventOf(service, () => t.api.call('revoke', { accessToken }));
     expect(all.subject).toEqual({ format: 'complex', user });
-    await t.close();
   });
 
   test('an event verifies with the published keys for as long as events are kept, whatever rotates meanwhile', async () => {
@@ -75,7 +74,6 @@ onBothDatabases('the form of events', (open, dialect) => {
       expect((await jwtVerify(one, keys, { typ: 'secevent+jwt', audience: service.id })).payload).toEqual(
         decodeJwt(set),
       );
-    await t.close();
   });
 
   // The others are about the form of an event.
@@ -105,7 +103,6 @@ onBothDatabases('the form of events', (open, dialect) => {
     // Nothing that a JWT library would take for an access token. @see RFC 8417 section 4.6
     expect(decodeJwt(set)).not.toHaveProperty('sub');
     expect(decodeJwt(set)).not.toHaveProperty('exp');
-    await t.close();
   });
 
   test('credential-change is about the user for passkeys, and about the key for keys', async () => {
@@ -128,7 +125,6 @@ onBothDatabases('the form of events', (open, dialect) => {
     const removed = await eventOf(service, () => t.api.call('removeKey', { accessToken, params: { id } }));
     expect(removed.payload['change_type']).toBe('delete');
     expect(removed.subject).toEqual(subject);
-    await t.close();
   });
 
   test('accounts are disabled, enabled and purged, and profiles changed, in the name of the user', async () => {
@@ -148,7 +144,6 @@ onBothDatabases('the form of events', (open, dialect) => {
     };
     for (const [type, operate] of Object.entries(steps))
       expect(await eventOf(service, operate)).toEqual({ uri: risc + type, payload: {}, subject: user });
-    await t.close();
   });
 
   test.each([
@@ -164,6 +159,5 @@ onBothDatabases('the form of events', (open, dialect) => {
     expect(joined).toEqual({ uri, payload: sees ? { organization, role: 'admin' } : {}, subject: user });
     const left = await eventOf(service, () => removeMember(t.ctx, 'acme', id, { by: 'operator' }));
     expect(left.payload).toEqual(sees ? { organization, role: null } : {});
-    await t.close();
   });
 });

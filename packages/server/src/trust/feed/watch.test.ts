@@ -44,7 +44,6 @@ onBothDatabases('waiting for events', (open, dialect) => {
     for (const { body } of answers) expect(Object.keys(body.sets)).toHaveLength(1);
     expect(new Set(answers.map(({ body }) => Object.values(body.sets)[0])).size).toBe(1);
     expect(await metrics()).toContain('latchkey_feed_waiting_requests 0\n');
-    await t.close();
   });
 
   test('an event that a command of the operator writes ends the wait of the running service', async () => {
@@ -57,7 +56,6 @@ onBothDatabases('waiting for events', (open, dialect) => {
     expect((await runOperator(env, 'users', 'disable', 'ada@example.com')).code).toBe(0);
     if (dialect === 'sqlite') await poll(t);
     expect(Object.keys((await waiting).body.sets)).toHaveLength(1);
-    await t.close();
   });
 });
 
@@ -76,8 +74,6 @@ test('without announcements of PostgreSQL, polling ends the wait soon', async ()
     await poll(t);
     expect(Object.keys((await waiting).body.sets)).toHaveLength(1);
   }
-  await node.close();
-  await t.close();
 });
 
 test('a wait survives that PostgreSQL closes every connection', async () => {
@@ -101,6 +97,4 @@ test('a wait survives that PostgreSQL closes every connection', async () => {
   );
   await other.api.call('revoke', { accessToken });
   expect(Object.keys((await waiting).sets)).toHaveLength(1);
-  await other.close();
-  await t.close();
 });

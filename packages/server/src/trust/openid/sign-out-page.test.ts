@@ -38,7 +38,6 @@ test('a request to sign out leads to a page by GET and by POST, empty parameters
       { outcome: 'valid', parameters: {} },
     ]);
   expect((await t.ask('GET', '/me', { token: tokens.access_token })).status).toBe(200);
-  await t.close();
 });
 
 test('an address that is not registered, a wrong hint and a repeated parameter are 400 on the page', async () => {
@@ -59,5 +58,4 @@ test('an address that is not registered, a wrong hint and a repeated parameter a
       expect(saidBy(answer)).toEqual({ outcome: 'refused', message: expect.stringContaining(message) });
     }
   }
-  await t.close();
 });

@@ -97,7 +97,6 @@ onBothDatabases('"this was not me"', (open) => {
       passkey_names: JSON.stringify(body.passkeys_removed),
       key_names: '["build"]',
     });
-    await app.close();
   });
 
   test('a preview tells what a link is about, and uses nothing up', async () => {
@@ -116,7 +115,6 @@ onBothDatabases('"this was not me"', (open) => {
       });
     }
     expect(outcome(await preview('lk_nm_x'))).toBe('400 invalid_grant');
-    await app.close();
   });
 
   test('a link expires 7 days after its notice, and any other token is refused', async () => {
@@ -132,7 +130,6 @@ onBothDatabases('"this was not me"', (open) => {
       expect(outcome(await use(app, token, { approver }))).toBe('400 invalid_request');
     app.pass(7 * day);
     expect(outcome(await use(app, token))).toBe('400 invalid_grant');
-    await app.close();
   });
 
   test('a link works for a disabled account but not for a deleted one', async () => {
@@ -144,7 +141,6 @@ onBothDatabases('"this was not me"', (open) => {
     await setDisabled(app.ctx, ada, false);
     await app.ask('DELETE', '/me', { token: (await app.login(ada)).access_token });
     expect(outcome(await use(app, token))).toBe('400 invalid_grant');
-    await app.close();
   });
 
   test('of many uses at once one undoes, with the approver too, and all get the same response', async () => {
@@ -173,7 +169,6 @@ onBothDatabases('"this was not me"', (open) => {
       const events = await app.ctx.db.read.run("SELECT id FROM events WHERE type = 'session_disowned'", []);
       expect(events).toHaveLength(mails);
     }
-    await app.close();
   });
 
   test('a notice that waits when its cause is undone is never sent, neither alone nor in a digest', async () => {
@@ -186,7 +181,6 @@ onBothDatabases('"this was not me"', (open) => {
     app.pass(3_700);
     const sent = (await app.mails()).filter(({ text }) => text.includes('/not-me#'));
     expect(sent.map(({ subject }) => subject)).toEqual([subjects.newBrowser]);
-    await app.close();
   });
 
   test('a link about a run undoes everything since it, even after its row is deleted', async () => {
@@ -206,7 +200,6 @@ onBothDatabases('"this was not me"', (open) => {
     const { body: renewed } = await app.ask('POST', '/refresh', { json: { refresh_token: refresh } });
     expect((await use(app, await linkIn(app, ada, subjects.theft))).body.sessions_ended).toBe(1);
     expect(await isLive(app, renewed)).toBe(false);
-    await app.close();
   });
 
   test('all runs that end with it cost one lock of the feed, of which PostgreSQL has a few thousand', async () => {
@@ -231,7 +224,6 @@ onBothDatabases('"this was not me"', (open) => {
     const told = await app.ctx.db.read.run("SELECT id FROM feed_events WHERE type = 'session-revoked'", []);
     expect(told).toHaveLength(202);
     expect(await isLive(app, { ...own, access_token: key.key })).toBe(true);
-    await app.close();
   });
 
   test('nothing that races with a link survives it', async () => {
@@ -274,7 +266,6 @@ onBothDatabases('"this was not me"', (open) => {
       const [mail] = await mailsTo(app, email, subjects.confirmAddress);
       if (mail) expect(outcome(await verifyAddress(app, tokenIn(mail)))).toBe('400 invalid_grant');
     }
-    await app.close();
   });
 
   test('a sign-in at the new address that races with restoring the former one does not stay signed in', async () => {
@@ -295,7 +286,6 @@ onBothDatabases('"this was not me"', (open) => {
       const me = await app.ask('GET', '/me', { token: login.body.access_token ?? 'none' });
       expect(me.body.id).not.toBe(id);
     }
-    await app.close();
   });
 });
 
@@ -308,7 +298,6 @@ onBothDatabases('a stolen session', (open) => {
     expect(await mailsTo(app, ada, subjects.theft)).toHaveLength(1);
     await signInElsewhere(app);
     expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(2);
-    await app.close();
   });
 });
 
@@ -333,7 +322,6 @@ onBothDatabases('the address that "this was not me" restores', (open) => {
     expect(told.map(({ to }) => to)).toEqual([evil]);
     expect((await mailsTo(app, ada, subjects.undone))[0]?.text).toContain(`Address restored: ${ada}\n`);
     expect(await mailsTo(app, evil, subjects.undone)).toEqual([]);
-    await app.close();
   });
 
   test('if another account has it, nothing is undone, and the link can be used later', async () => {
@@ -354,7 +342,6 @@ onBothDatabases('the address that "this was not me" restores', (open) => {
     expect(await mailsTo(app, evil, subjects.undone)).toEqual([]);
     await app.ask('DELETE', '/me', { token: bob.access_token });
     expect((await use(app, link)).body.email).toBe(ada);
-    await app.close();
   });
 
   test('a change that others followed can be undone for 7 days after the account last left the address', async () => {
@@ -369,7 +356,6 @@ onBothDatabases('the address that "this was not me" restores', (open) => {
     await change(app, again, evil);
     app.pass(7 * day - 60);
     expect((await disown(app, ada, subjects.emailChanged)).body.email).toBe(ada);
-    await app.close();
   });
 
   test('letter case makes another address in the same mailbox: the last of its mails restores the first spelling', async () => {
@@ -381,7 +367,6 @@ onBothDatabases('the address that "this was not me" restores', (open) => {
     const [mail] = await mailsTo(app, 'ADA@example.com', subjects.emailChanged);
     expect((await use(app, tokenIn(mail))).body.email).toBe(ada);
     expect(await emailIn(app)).toBe(ada);
-    await app.close();
   });
 
   test('a person who held the address briefly cannot take the account back with a link that went there', async () => {
@@ -396,6 +381,5 @@ onBothDatabases('the address that "this was not me" restores', (open) => {
     for (const mail of links) expect((await use(app, tokenIn(mail))).body.email).toBeNull();
     expect(await emailIn(app)).toBe('ada@home.example');
     expect((await disown(app, ada, subjects.emailChanged)).body.email).toBe(ada);
-    await app.close();
   });
 });

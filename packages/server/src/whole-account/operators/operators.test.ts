@@ -89,7 +89,6 @@ onBothDatabases('operators', (open) => {
       'account-disabled',
       'account-enabled',
     ]);
-    await t.close();
   });
 
   test('users are listed and searched by address, a page at a time', async () => {
@@ -116,7 +115,6 @@ onBothDatabases('operators', (open) => {
     }
     const wrong = ['search=', `search=${'x'.repeat(201)}`];
     for (const query of wrong) expect([query, await list(`?${query}`)]).toEqual([query, 'invalid_request']);
-    await t.close();
   });
 
   test('the emails to a user are listed with their outcome and without their content, also those to a former address', async () => {
@@ -159,7 +157,6 @@ onBothDatabases('operators', (open) => {
     t.pass(2 * 86_400);
     await t.sweep();
     expect((await emails()).filter(({ outcome }) => outcome === 'sent')).toEqual([]);
-    await t.close();
   });
 
   test('a report says what an address without an account was sent, and whether it may sign up', async () => {
@@ -175,7 +172,6 @@ onBothDatabases('operators', (open) => {
     });
     expect(await report('nobody@example.com')).toEqual({ ...none, sign_up_allowed: true, emails: [] });
     expect((await ask('POST', '/users/report', { email: 'nobody' })).body.error).toBe('invalid_request');
-    await t.close();
   });
 
   test('a report shows the passkeys, keys and organizations of an account', async () => {
@@ -194,7 +190,6 @@ onBothDatabases('operators', (open) => {
       keys: [{ name: 'build' }],
       organizations: [{ role: 'owner', personal: true }],
     });
-    await t.close();
   });
 
   test('introspection gives no address for the right alone', async () => {
@@ -205,7 +200,6 @@ onBothDatabases('operators', (open) => {
     const { body } = await t.ask('POST', '/introspect', { headers, form: { token } });
     expect(body.active).toBe(true);
     expect(Object.keys(body)).not.toContain('email');
-    await t.close();
   });
 
   test('an unknown id, and a session of another user, change and show nothing', async () => {
@@ -232,7 +226,6 @@ onBothDatabases('operators', (open) => {
     const theirs = await ask('DELETE', `/users/${await idOf(t, eve)}/sessions/${session}`);
     expect(theirs.status).toBe(404);
     expect(await isGood(t, ada)).toBe(true);
-    await t.close();
   });
 
   test('an operator key cannot become a user, change an account or reach further, in 50 attempts', async () => {
@@ -342,6 +335,5 @@ onBothDatabases('operators', (open) => {
     const { events } = (await ask('GET', `/users/${user}/events`)).body;
     expect(events.map(({ type }: { type: string }) => type)).toEqual(['login', 'account_created']);
     expect(await isGood(t, ada)).toBe(true);
-    await t.close();
   });
 });

@@ -114,7 +114,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
     });
     expect(await rowsAbout(app, dialect, tracesOf('bob'))).toEqual(bobs);
     expect(await app.ctx.db.read.run("SELECT id FROM organizations WHERE slug = 'acme'", [])).toHaveLength(1);
-    await app.close();
   });
 
   test('deleting an account ends every token at once on every node, and its address can sign up again', async () => {
@@ -161,7 +160,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
     await verifyAddress(app, await askForAddress(app, tokens, 'ada@new.example'));
     await deleteOwn(app, tokens);
     expect(await isLive(app, await app.login(ada))).toBe(true);
-    await app.close();
   });
 
   test('deleting an account clears the cookie', async () => {
@@ -170,7 +168,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
     const gone = await app.ask('DELETE', '/me', { cookie, headers: sameOrigin });
     expect(outcome(gone)).toBe('204');
     expect(gone.headers.get('Set-Cookie')).toMatch(/Max-Age=0|Expires=Thu, 01 Jan 1970/i);
-    await app.close();
   });
 
   test('the only owner of an organization cannot be deleted, not even by the operator, until there is another', async () => {
@@ -186,7 +183,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
     expect(await isLive(app, tokens)).toBe(true);
     await addMember(app.ctx, 'acme', await findAccountByEmail(app.ctx, bob), 'owner');
     expect(outcome(await deleteOwn(app, tokens))).toBe('204');
-    await app.close();
   });
 
   test('if the last two owners delete their accounts at once, one of them is refused', async () => {
@@ -203,7 +199,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
       const answers = await Promise.all(people.map((person) => deleteOwn(app, person)));
       expect(answers.map(outcome).sort()).toEqual(['204', '409 conflict']);
     }
-    await app.close();
   });
 
   test('a deletion that races with other requests of the account fails none of them and leaves nothing behind', async () => {
@@ -237,7 +232,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
         expect(await rowsAbout(app, dialect, [`racer-${round}@`])).toHaveLength(1);
       }
     }
-    await app.close();
   });
 
   test('parallel deletions delete once and send one mail', async () => {
@@ -246,7 +240,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => deleteOwn(app, tokens)));
     expect(answers.map(outcome).sort()).toEqual(['204', ...Array(3).fill('401 invalid_token')]);
     expect(await mailsTo(app, ada, 'Your Latchkey account has been deleted')).toHaveLength(1);
-    await app.close();
   });
 });
 
@@ -308,6 +301,5 @@ onBothDatabases('exporting personal data', (open, dialect) => {
     }
     expect(text).toContain('acme');
     expect(exportPersonalData(app.ctx, 'nobody@example.com')).rejects.toMatchObject({ code: 'not_found' });
-    await app.close();
   });
 });
