@@ -101,30 +101,6 @@ onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
     expect(outcome(await refresh(body.refresh_token))).toBe('400 invalid_grant');
   });
 
-  test('a refresh with an idempotency key after one without a key is not a retry', async () => {
-    const { refresh_token } = await app.login(someone());
-    const { body } = await refresh(refresh_token);
-    expect(outcome(await refresh(refresh_token, 'key'))).toBe('400 invalid_grant');
-    expect(lastDetail(app)).toBe('race');
-    expect(outcome(await refresh(body.refresh_token, 'key'))).toBe('200');
-  });
-
-  test('of 64 parallel refreshes with different idempotency keys exactly one gets a successor', async () => {
-    const { refresh_token } = await app.login(someone());
-    const answers = await Promise.all(
-      Array.from({ length: 64 }, (_, i) => refresh(refresh_token, `key ${i}`, nodes[i % nodes.length])),
-    );
-    expect(answers.filter(({ status }) => status === 200).length).toBe(1);
-    expect(answers.filter((answer) => outcome(answer) === '400 invalid_grant').length).toBe(63);
-  });
-
-  test('a retry is refused once the session is revoked', async () => {
-    const { refresh_token } = await app.login(someone());
-    const { body } = await refresh(refresh_token, 'key');
-    await app.ask('POST', '/revoke', { token: body.access_token, json: { scope: 'session' } });
-    expect(outcome(await refresh(refresh_token, 'key'))).toBe('400 invalid_grant');
-  });
-
   test('a refresh can be retried in another body format or at the other endpoint', async () => {
     const { refresh_token } = await app.login(someone());
     const first = await refresh(refresh_token, 'key');

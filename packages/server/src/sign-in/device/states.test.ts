@@ -247,22 +247,4 @@ onBothDatabases('device authorization', (open) => {
     const { body } = await call('poll', codes, await app.login(newEmail()));
     expect((await app.ask('GET', '/me', { token: body.access_token })).body.email).toBe(email);
   });
-
-  test('each approved device gets a session of its own', async () => {
-    const browser = await app.login(newEmail());
-    const [one, two] = [await app.deviceLogin(browser), await app.deviceLogin(browser)];
-    const refresh = (refresh_token: string) => app.ask('POST', '/refresh', { json: { refresh_token } });
-    const list = await app.ask('GET', '/sessions', { token: one.access_token });
-    expect(list.body.sessions.map(({ kind }: { kind: string }) => kind).toSorted()).toEqual([
-      'browser',
-      'device',
-      'device',
-    ]);
-    const next = (await refresh(one.refresh_token)).body;
-    app.pass(11);
-    expect(outcome(await refresh(one.refresh_token))).toBe('400 invalid_grant');
-    expect(outcome(await refresh(next.refresh_token))).toBe('400 invalid_grant');
-    expect(outcome(await refresh(two.refresh_token))).toBe('200');
-    expect(outcome(await refresh(browser.refresh_token))).toBe('200');
-  });
 });
