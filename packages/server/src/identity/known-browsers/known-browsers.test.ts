@@ -9,8 +9,6 @@ import {
   openApp,
   type TestApp,
 } from '../../../../../tests/support/app.ts';
-import { linkTokenIn, mailTo } from '../../../../../tests/support/http.ts';
-import { startService } from '../../../../../tests/support/service.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
@@ -343,23 +341,4 @@ test('a page of another origin cannot use up the rate limit of a known browser',
     expect((await magicLink(app, ada, { cookie, headers })).status).toBe(429);
   for (const headers of [sameOrigin, { 'Sec-Fetch-Site': 'cross-site', Origin: app.ctx.config.baseUrl }])
     expect((await magicLink(app, ada, { cookie, headers })).status).toBe(202);
-});
-
-test('a running service sets both cookies at sign-in, and with them strangers cannot block further mails', async () => {
-  const limit = { LATCHKEY_RATE_LIMITS: 'mails_by_recipient=1/3600' };
-  const service = await startService({ env: limit });
-  const ask = (path: string, body: object, cookie = '') =>
-    fetch(`${service.url}/api/v1/auth${path}`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      headers: { 'Content-Type': 'application/json', Origin: service.url, ...(cookie && { Cookie: cookie }) },
-    });
-  expect((await ask('/magic_link', { email: ada })).status).toBe(202);
-  const token = linkTokenIn(await mailTo(service.url, ada));
-  const answer = await ask('/magic_link/verify?session=cookie', { token });
-  const cookies = answer.headers.getSetCookie().map((cookie) => cookie.split(';')[0]!);
-  expect(cookies.map((cookie) => cookie.split('=')[0])).toEqual(['latchkey_session', 'latchkey_browser']);
-  expect((await ask('/magic_link', { email: ada })).status).toBe(429);
-  expect((await ask('/magic_link', { email: ada }, cookies.join('; '))).status).toBe(202);
-  expect(await service.stop()).toBe(0);
 });

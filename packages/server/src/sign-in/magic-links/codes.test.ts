@@ -137,16 +137,6 @@ onBothDatabases('mailed codes', (open) => {
     expect(outcome(await follow(t, mail.token))).toBe('signed in');
   });
 
-  test('of 32 concurrent uses of one code and its link exactly one signs in', async () => {
-    const t = await open();
-    const { request, mail } = await requestCode(t);
-    const answers = await Promise.all(
-      Array.from({ length: 32 }, (_, n) => (n % 2 ? enter(t, request, mail.code) : follow(t, mail.token))),
-    );
-    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
-    expect(answers.filter((answer) => answer.status === 400)).toHaveLength(31);
-  });
-
   test('wrong, exhausted, spent, expired and unknown codes get the same answer', async () => {
     const t = await open();
     const wrong = await requestCode(t);

@@ -75,19 +75,6 @@ onBothDatabases('magic links', (open) => {
     expect(outcomes([await verify(t, token)])).toEqual(['400 invalid_grant']);
   });
 
-  test('of many links to one address used concurrently exactly one signs in', async () => {
-    const t = await open();
-    for (let round = 0; round < 4; round++) {
-      for (let n = 0; n < 8; n++) await request(t);
-      const tokens = (await t.mails()).slice(0, 8).map((mail) => mail.token);
-      const answers = await Promise.all(tokens.flatMap((token) => [verify(t, token), verify(t, token)]));
-      expect(outcomes(answers)).toEqual([...Array(15).fill('400 invalid_grant'), 'signed in']);
-    }
-    expect(await rows(t, 'sessions')).toBe(4);
-    expect(await rows(t, 'users')).toBe(1);
-    expect(await rows(t, 'organizations')).toBe(1);
-  });
-
   test('requesting another link leaves earlier ones valid', async () => {
     const t = await open();
     const first = await linkFor(t);
@@ -231,19 +218,5 @@ onBothDatabases('magic links', (open) => {
     expect([await rows(t, 'users'), await rows(t, 'organizations'), await rows(t, 'sessions')]).toEqual([
       1, 1, 3,
     ]);
-  });
-
-  test('a token of another kind, truncated, extended or altered is refused and spends nothing', async () => {
-    const t = await open();
-    const { body } = await request(t);
-    const [mail] = await t.mails();
-    const token = mail!.token;
-    const altered = token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A');
-    const invalid = [body.request, token.slice(0, -1), `${token}A`, altered, token.toUpperCase()];
-    invalid.push(token.replace('lk_ml_', 'lk_mr_'), body.request.replace('lk_mr_', 'lk_ml_'), 'x', '\u0000');
-    const before = t.statements.length;
-    for (const text of invalid) expect(outcomes([await verify(t, text)])).toEqual(['400 invalid_grant']);
-    expect(t.statements.length).toBe(before);
-    expect((await verify(t, token)).status).toBe(200);
   });
 });
