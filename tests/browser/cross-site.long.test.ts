@@ -2,7 +2,7 @@
 // page is on another site (`127.0.0.1`), another origin of the same site (another port of `localhost`) or a sibling
 // domain (`a.localhost`).
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { request } from '../support/http.ts';
@@ -29,10 +29,6 @@ afterAll(async () => {
 beforeEach(async () => {
   page = await newPage();
   await signIn(page, service.url, victim);
-});
-
-afterEach(async () => {
-  await page.context().close();
 });
 
 const isStillSignedIn = async () => {

@@ -1,7 +1,8 @@
 // The verifier that keeps answers until the feed ends them, against the service in this process.
 
-import { afterEach, describe, expect, spyOn, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { openApp, type TestApp } from '../../../tests/support/app.ts';
+import { closeAtTestEnd } from '../../../tests/support/cleanup.ts';
 import { createdKey } from '../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../tests/support/organizations.ts';
 import { startedRun } from '../../../tests/support/runs.ts';
@@ -12,10 +13,6 @@ import { aborted } from './clock.ts';
 import { createVerifier, type Verifier, type VerifierOptions } from './verify.ts';
 
 const email = 'ada@example.com';
-const closing: (() => void | Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
 
 interface Rig {
   readonly t: TestApp;
@@ -93,11 +90,10 @@ async function rig(
       await t.passUntil(() => made.sent('feed') >= from + 2, 'two requests for the feed');
     },
   };
-  closing.push(
-    () => t.close(),
-    () => t.stopWaiting(),
-    () => made.verifier.close(),
-  );
+  closeAtTestEnd(async () => {
+    made.verifier.close();
+    t.stopWaiting();
+  });
   return made;
 }
 

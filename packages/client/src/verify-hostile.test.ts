@@ -1,20 +1,16 @@
 // The verifier with a feed against servers, networks and clocks that are wrong: no token that has ended passes for longer
 // than 2 s and one request.
 
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { closeAtTestEnd } from '../../../tests/support/cleanup.ts';
 import { turns } from '../../../tests/support/turns.ts';
 import { until } from '../../../tests/support/until.ts';
-import { createVerifier, type Verifier } from './verify.ts';
+import { createVerifier } from './verify.ts';
 
 const token = `lk_at_${'A'.repeat(80)}`;
 const user = 'usr_1';
 const session = 'ses_1';
 const start = Date.UTC(2026, 10, 20);
-
-const closing: Verifier[] = [];
-afterEach(() => {
-  for (const verifier of closing.splice(0)) verifier.close();
-});
 
 type Body = Readonly<Record<string, unknown>>;
 /** The response to a request of the feed. */
@@ -92,7 +88,7 @@ function openRig() {
       return response instanceof Response ? response : json(response);
     },
   });
-  closing.push(verifier);
+  closeAtTestEnd(async () => verifier.close());
   return Object.assign(rig, { verifier });
 }
 

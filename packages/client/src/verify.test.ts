@@ -1,5 +1,6 @@
-import { afterEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { onBothDatabases } from '../../../tests/support/app.ts';
+import { closeAtTestEnd } from '../../../tests/support/cleanup.ts';
 import { codeOf, fetchOf } from '../../../tests/support/client.ts';
 import { turns } from '../../../tests/support/turns.ts';
 import { createVerifier, type VerifierOptions } from './verify.ts';
@@ -29,7 +30,7 @@ function introspection() {
       );
     },
   });
-  servers.push(server);
+  closeAtTestEnd(() => server.stop(true));
   return {
     active,
     introspected,
@@ -39,11 +40,6 @@ function introspection() {
     },
   };
 }
-
-const servers: { stop(force: boolean): void }[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.stop(true);
-});
 
 function verifierOf(server: string, options: Partial<VerifierOptions> = {}) {
   let now = 1_000_000_000_000;

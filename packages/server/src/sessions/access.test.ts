@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
 import { type Answer, openApp, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 
@@ -22,7 +22,6 @@ describe('authentication', () => {
     browser = await app.login();
     userCode = (await app.ask('POST', '/device')).body.user_code;
   });
-  afterEach(() => app.close());
 
   const decide = (verb: string, tokens: Tokens) =>
     app.ask('POST', `/device/${verb}`, { json: { user_code: userCode }, token: tokens.access_token });

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
 import { codeFor, commandLineRequest, redeem } from '../../../../tests/support/authorize.ts';
@@ -13,10 +13,9 @@ const me = async (app: TestApp, token: string) => outcome(await app.ask('GET', '
 onBothDatabases('session lifetimes', (open) => {
   let app: TestApp;
   const start = async (settings: Record<string, string> = {}) => {
-    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off', ...settings } });
+    app = await open({ settings });
     return app.login();
   };
-  afterEach(() => app.close());
 
   test('an access token expires after 14,400 s', async () => {
     const tokens = await start();

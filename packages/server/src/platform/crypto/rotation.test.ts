@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { cookieByMail, sameOrigin } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { auditLogs } from '../../security-log/events/auditing.ts';
@@ -8,21 +8,12 @@ import { generateKey, type KeyRing, parseKeyRing } from './key-ring.ts';
 const [older, newer] = [generateKey(), generateKey()];
 
 onBothDatabases('key ring rotation', (open) => {
-  const apps: TestApp[] = [];
-  afterEach(async () => {
-    for (const app of apps.splice(0)) await app.close();
-  });
-
   /** A node with the older key only, and a function that starts another node on its database under another ring. */
   async function rotate() {
     const settings = { LATCHKEY_RATE_LIMITS: 'off' };
     const before = await open({ settings: { ...settings, LATCHKEY_KEYS: older } });
-    apps.push(before);
-    const under = async (keys: string, more: Record<string, string> = {}) => {
-      const app = await open({ beside: before, settings: { ...settings, LATCHKEY_KEYS: keys, ...more } });
-      apps.push(app);
-      return app;
-    };
+    const under = (keys: string, more: Record<string, string> = {}) =>
+      open({ beside: before, settings: { ...settings, LATCHKEY_KEYS: keys, ...more } });
     return { before, under };
   }
 

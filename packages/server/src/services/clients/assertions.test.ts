@@ -59,10 +59,7 @@ beforeEach(async () => {
   key = await newSigningKey();
 });
 
-afterEach(async () => {
-  await t.close();
-  await server.stop(true);
-});
+afterEach(() => server.stop(true));
 
 interface Signing {
   readonly claims?: Readonly<Record<string, unknown>>;

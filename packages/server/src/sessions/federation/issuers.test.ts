@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import {
   githubClaims,
@@ -19,10 +19,6 @@ describe('the keys of an issuer', () => {
     app = await openApp('sqlite');
     issuer = await startIssuer();
     issuers = openIssuers(app.ctx);
-  });
-  afterEach(async () => {
-    await issuer.stop();
-    await app.close();
   });
 
   const sign = (how: Parameters<TestIssuer['sign']>[1] = {}) =>
@@ -214,5 +210,4 @@ test('with a public base URL, neither http nor a private address is asked', asyn
   const resolving = openIssuers(app.ctx, async () => ['10.0.0.7']);
   expect(await resolving.verify('https://ci.example', await issuer.sign({}))).toBe('unavailable');
   expect(issuer.requests).toEqual([]);
-  await issuer.stop();
 });

@@ -52,5 +52,4 @@ test('a claim of a signed token that does not match is an event of the owner onc
   app.pass(3600);
   await redeem({ repository_id: 'x' });
   expect(await events()).toHaveLength(5);
-  await issuer.stop();
 });

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { introspectionJwtType } from '@latchkey/contract/services';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
@@ -17,24 +17,11 @@ const keySet = '.well-known/jwks.json';
 const rereadSeconds = 11;
 
 onBothDatabases('signed introspection', (open, dialect) => {
-  const apps: TestApp[] = [];
-  afterEach(async () => {
-    for (const app of apps.splice(0)) await app.close();
-  });
-
   async function start(settings: Record<string, string> = {}) {
-    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off', ...settings } });
-    apps.push(app);
+    const app = await open({ settings });
     const { id, authorization } = await declareService(app.ctx);
     const headers = { Authorization: authorization };
-    const beside = async (keys = app.keys) => {
-      const node = await open({
-        beside: app,
-        settings: { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_KEYS: keys },
-      });
-      apps.push(node);
-      return node;
-    };
+    const beside = (keys = app.keys) => open({ beside: app, settings: { LATCHKEY_KEYS: keys } });
     const ask = (on: TestApp, token: string, accept = introspectionJwtType) =>
       on.ask('POST', '/introspect', { form: { token }, headers: { ...headers, Accept: accept } });
     const signed = async (on: TestApp, token = 'x') => {
