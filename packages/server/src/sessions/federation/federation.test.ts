@@ -327,9 +327,11 @@ onBothDatabases('federation', (open, dialect) => {
       'without a beginning': () => ({ iat: undefined }),
       'with times that are no numbers': () => ({ iat: `${nowSeconds()}` }),
     };
-    test.each(Object.entries(wrongClaims))('%s', async (_, changed) => {
-      expect(outcome(await redeem(key, await sign(changed())))).toBe(refused);
-    });
+    // Once: no statement depends on what is wrong.
+    if (dialect === 'sqlite')
+      test.each(Object.entries(wrongClaims))('%s', async (_, changed) => {
+        expect(outcome(await redeem(key, await sign(changed())))).toBe(refused);
+      });
 
     const wrongTokens: Record<string, () => Promise<string>> = {
       'no JWT': async () => 'assertion',
@@ -376,9 +378,10 @@ onBothDatabases('federation', (open, dialect) => {
       'five parts': async () => `${await sign()}.a.b`,
       'our own access token': async () => (await app.login(someone())).access_token,
     };
-    test.each(Object.entries(wrongTokens))('%s', async (_, token) => {
-      expect(outcome(await redeem(key, await token()))).toBe(refused);
-    });
+    if (dialect === 'sqlite')
+      test.each(Object.entries(wrongTokens))('%s', async (_, token) => {
+        expect(outcome(await redeem(key, await token()))).toBe(refused);
+      });
 
     test('a claim twice, although the issuer signed it so', async () => {
       const { kid, alg, privateKey } = issuer.keys[0]!;

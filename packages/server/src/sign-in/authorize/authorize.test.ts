@@ -19,7 +19,7 @@ import { endRunsOfService } from '../../sessions/ending.ts';
 
 const allowedOrigin = 'https://dashboard.example';
 
-onBothDatabases('authorization requests', (open) => {
+onBothDatabases('authorization requests', (open, dialect) => {
   let app: TestApp;
   let service: TestService;
   let trusted: TestService;
@@ -170,7 +170,8 @@ onBothDatabases('authorization requests', (open) => {
     [{ request_uri: 'urn:x' }, 'request_uri_not_supported'],
     [{ authorization_details: '[]' }, 'invalid_request'],
   ];
-  for (const [changed, error] of wrong)
+  // Once: no statement depends on what is wrong.
+  for (const [changed, error] of dialect === 'sqlite' ? wrong : [])
     test(`${JSON.stringify(changed).slice(0, 60)} is ${error} for the client, from all three endpoints`, async () => {
       for (const path of ['verify', 'approve', 'deny']) {
         const scope = path === 'verify' ? {} : { scope: 'scope' in changed ? changed['scope'] : 'profile' };
