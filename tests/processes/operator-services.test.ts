@@ -187,7 +187,7 @@ for (const dialect of processDialects) {
       const { id } = keyFrom(await services('create', 'Untouched'));
       const before = await listed();
       const wrong: readonly (readonly [string[], number, string])[] = [
-        [['create'], 2, "missing required argument 'name'"],
+        [['create'], 2, "Missing required argument 'name'"],
         [['create', 'x', '--resource', 'projects'], 1, 'resource: must be an absolute URI'],
         [['create', 'x', '--resource', 'https://x.example/#a'], 1, 'resource: must be'],
         [['create', 'x', '--scope', 'read'], 2, 'NAME=SENTENCE'],
@@ -198,7 +198,7 @@ for (const dialect of processDialects) {
         [['create', 'x', '--scope', 'a=x', '--scope', 'a=y'], 1, 'a appears twice'],
         [['create', 'x', '--may', 'everything'], 2, 'delegate, feed, operate, organizations, users'],
         [['create', 'x', '--reach', 'other'], 1, 'reach: must be an absolute URI'],
-        [['set', id], 2, 'name what to replace'],
+        [['set', id], 2, 'Name what to replace'],
         [['set', id, '--scope', 'Read=x'], 1, 'scope: a name is'],
         [['set', 'svc_unknown', '--may', 'feed'], 1, 'no active service svc_unknown'],
         [['rotate', 'svc_unknown'], 1, 'no active service'],
