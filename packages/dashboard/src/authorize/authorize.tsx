@@ -226,9 +226,6 @@ function CurrentStep() {
   }
 }
 
-mount(CurrentStep, () => ['loading', 'leaving'].includes(step.value.at));
-void start();
-
 /** Takes the browser to the client with a response. The service chose the address; a form keeps it out of the history. */
 function goBack(response: AuthorizationResponse): void {
   if ('redirect' in response) {
@@ -292,3 +289,6 @@ function ProgramDetails({ client, redirect_host, device_name }: PendingAuthoriza
     </>
   );
 }
+
+mount(CurrentStep, () => ['loading', 'leaving'].includes(step.value.at));
+void start();

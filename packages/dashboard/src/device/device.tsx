@@ -292,9 +292,6 @@ function CurrentStep() {
   }
 }
 
-mount(CurrentStep, () => step.value.at === 'loading');
-void start();
-
 /** A decision made on this page, and the user who made it. */
 export type Decision =
   | ({ readonly decision: 'approve' } & Approval)
@@ -358,3 +355,6 @@ const DeviceDetails = ({ device }: { device: PendingDevice }) => (
     </Details>
   </>
 );
+
+mount(CurrentStep, () => step.value.at === 'loading');
+void start();

@@ -360,9 +360,6 @@ async function start(): Promise<void> {
   else showForm();
 }
 
-mount(CurrentStep, () => step.value.at === 'loading');
-if (pending === undefined) void start();
-
 /** A mail provider whose web page shows the inbox of the person who is signed in. */
 interface Webmail {
   readonly name: string;
@@ -388,3 +385,6 @@ export function webmailOf(email: string): Webmail | undefined {
   const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
   return providers.find(({ domains }) => domains.includes(domain));
 }
+
+mount(CurrentStep, () => step.value.at === 'loading');
+if (pending === undefined) void start();

@@ -169,23 +169,6 @@ const Consequences = () => (
   </>
 );
 
-mountEmailLinkPage({
-  prefix: 'lk_nm_',
-  heading: notMe.heading,
-  prepare: async (token) => {
-    const result = await call('previewNotice', { body: { token } });
-    if (result.ok) preview.value = result.value;
-  },
-  about: <About />,
-  text: <Consequences />,
-  decline: notMe.decline,
-  confirm: notMe.confirm,
-  confirmClass: 'danger',
-  onConfirm: (token) => call('disownNotice', { body: { token } }),
-  errorMessages: () => errorMessages,
-  Done,
-});
-
 const errorMessages: ErrorMessages = {
   invalid_grant: texts.notMe.refused,
   conflict: texts.notMe.conflict,
@@ -210,3 +193,21 @@ const endings: Readonly<Record<NoticeKind, readonly string[]>> = {
 
 const doneText = ({ kind, email }: DisownedNotice): string =>
   sentences(...endings[kind], ...(email === null ? [] : [othersEnded]));
+
+// Last: after a reload it shows at once what was undone.
+mountEmailLinkPage({
+  prefix: 'lk_nm_',
+  heading: notMe.heading,
+  prepare: async (token) => {
+    const result = await call('previewNotice', { body: { token } });
+    if (result.ok) preview.value = result.value;
+  },
+  about: <About />,
+  text: <Consequences />,
+  decline: notMe.decline,
+  confirm: notMe.confirm,
+  confirmClass: 'danger',
+  onConfirm: (token) => call('disownNotice', { body: { token } }),
+  errorMessages: () => errorMessages,
+  Done,
+});
