@@ -37,6 +37,8 @@ serve(async (request) => {
       next_attempt_at: now,
       expires_at,
       priority: urgentPriority,
+      trace_id: null,
+      span_id: null,
     });
   });
   const handle = mintHandle(keys, 'magicLinkRequest', { subject, value: expires_at });

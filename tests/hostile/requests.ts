@@ -84,7 +84,7 @@ const headerNames = [
   ...['Authorization', 'Cookie', 'Origin', 'Sec-Fetch-Site', 'If-Match', 'If-None-Match', 'Idempotency-Key'],
   ...['X-Forwarded-For', 'Forwarded', 'User-Agent', 'Accept', 'Accept-Language', 'Prefer', 'Latchkey-User'],
   ...['X-Forwarded-Host', 'X-HTTP-Method-Override', 'Range', 'TE', 'Upgrade', 'Referer', 'Cache-Control'],
-  ...['Access-Control-Request-Method', 'Access-Control-Request-Headers', marker],
+  ...['Access-Control-Request-Method', 'Access-Control-Request-Headers', 'traceparent', marker],
 ];
 
 const headerValues = [

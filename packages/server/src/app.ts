@@ -8,6 +8,7 @@ import {
 } from '@latchkey/contract/tokens';
 import manifest from '../package.json' with { type: 'json' };
 import { revokeAllSessions } from './identity/account/account.ts';
+import { startCensus } from './identity/account/census.ts';
 import { accountRoutes } from './identity/account/routes.ts';
 import { formerAddressTtlSeconds } from './identity/email-change/former-addresses.ts';
 import {
@@ -152,9 +153,14 @@ export const sweepsOf = (ctx: Context): Sweeps => ({
   ),
 });
 
-/** Deletes rows that are no longer needed, announces the ends of keys, and writes failed sign-ins, until it is stopped. */
+/** Deletes rows that are no longer needed, announces the ends of keys, and counts for the metrics, until it is stopped. */
 export function startUpkeep(ctx: Context): { stop(): Promise<void> } {
-  const jobs = [startSweeper(ctx, sweepsOf(ctx)), startKeyEnds(ctx), { stop: () => writeFailedSignIns(ctx) }];
+  const jobs = [
+    startSweeper(ctx, sweepsOf(ctx)),
+    startCensus(ctx),
+    startKeyEnds(ctx),
+    { stop: () => writeFailedSignIns(ctx) },
+  ];
   return {
     stop: async () => {
       await Promise.all(jobs.map((job) => job.stop()));

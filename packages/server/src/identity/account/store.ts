@@ -2,6 +2,7 @@ import { profileFields } from '@latchkey/contract/account';
 import { type AliasableExpression, type Expression, expressionBuilder, type Kysely, sql } from 'kysely';
 import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
+import { isActive } from '../../sessions/status.ts';
 
 const bigint = (value: Expression<number>) => sql<number>`cast(${value} as bigint)`;
 
@@ -123,6 +124,34 @@ export const enableUser = statement<{ id: string }>()((db, p) =>
     .where('disabled_at', 'is not', null)
     .returning('id'),
 );
+
+/**
+ * How many accounts are in a page of accounts by ascending id, the id of the last one, and how many active sign-ins they have in
+ * browsers, on devices and to applications. The id is null behind the last page.
+ */
+export const countPage = statement<{ after: string; now: number; limit: number }>()((db, p, dialect) => {
+  const page = db
+    .selectFrom('users')
+    .select('id')
+    .where('id', '>', p.after)
+    .orderBy('id')
+    .limit(p.limit)
+    .as('page');
+  return db.selectFrom(page).select((e) => [
+    e.fn.max('page.id').as('last_id'),
+    e.fn.countAll<number>().as('accounts'),
+    e.fn
+      .sum<number | null>(
+        e
+          .selectFrom('sessions')
+          .select((f) => f.fn.countAll<number>().as('count'))
+          .whereRef('sessions.user_id', '=', 'page.id')
+          .where('sessions.kind', 'in', ['browser', 'device', 'app'])
+          .where(isActive(p.now, dialect)),
+      )
+      .as('sessions'),
+  ]);
+});
 
 /** Replaces the address of a locked account; no row if another account has the new one. */
 export const replaceEmail = statement<{ id: string; email: string; email_key: string; now: number }>()(

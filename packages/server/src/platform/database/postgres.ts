@@ -1,5 +1,6 @@
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
+import { keepTrace } from '../telemetry/trace.ts';
 import { systemTimers, type Timers } from '../timers.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { gathered } from './gather.ts';
@@ -243,8 +244,9 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     dialect: 'postgres',
     read: single,
     single,
-    transaction: <T>(work: (tx: Executor) => Promise<T>) =>
-      withRetries(retried, async (sql) => {
+    transaction: <T>(work: (tx: Executor) => Promise<T>) => {
+      const traced = keepTrace(work);
+      return withRetries(retried, async (sql) => {
         const writes: Promise<unknown>[] = [];
         const result = await beginOn(sql, (tx) => {
           const { run } = tx;
@@ -254,12 +256,13 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
             writes.push(written);
             return [];
           };
-          return work({ dialect: 'postgres', run, write });
+          return traced({ dialect: 'postgres', run, write });
         });
         // If one fails, PostgreSQL answers the commit behind it with a rollback.
         await Promise.all(writes);
         return result as T;
-      }),
+      });
+    },
     notifications,
     close: async () => {
       await notifications.close();

@@ -2,6 +2,7 @@ import { Database as Connection, SQLiteError, type Statement } from 'bun:sqlite'
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
+import { keepTrace } from '../telemetry/trace.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { type Migrations, migrate } from './migrate.ts';
 import { commitsChannel, LocalNotifications } from './notifications.ts';
@@ -169,7 +170,7 @@ class GroupCommit {
   }
 
   add<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
-    return this.#enqueue(work, false);
+    return this.#enqueue(keepTrace(work), false);
   }
 
   addStatement<Row>(text: string, values: readonly Value[]): Promise<Row[]> {

@@ -1,6 +1,8 @@
 import type { Context } from '../context.ts';
+import { newSpanId } from '../crypto/random.ts';
 import { AuthError, invalidRequest, pathNotFound, temporarilyUnavailable } from '../errors.ts';
 import { describeError } from '../telemetry/redact.ts';
+import { currentTrace, runInTrace, traceIdIn } from '../telemetry/trace.ts';
 import { isTrustedPeer } from '../values/client-address.ts';
 import { type ConnectionInfo, Exchange } from './exchange.ts';
 import { preflightHeaders } from './origin.ts';
@@ -62,7 +64,10 @@ export function createServer(
   const fetch = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
     lifecycle.inFlight += 1;
     try {
-      return await handleRequest(request, connection);
+      const traceId = traceIdIn(request.headers.get('traceparent'));
+      if (traceId === undefined) return await handleRequest(request, connection);
+      const trace = { traceId, spanId: newSpanId(ctx.random) };
+      return await runInTrace(trace, () => handleRequest(request, connection));
     } finally {
       lifecycle.inFlight -= 1;
     }
@@ -89,6 +94,7 @@ function record(
   durationMs: number,
 ): void {
   const pattern = route?.pattern ?? 'unknown';
+  const trace = currentTrace();
   metrics.countRequest(pattern, method, status, durationMs / 1000);
   log.request(route?.isPolled && status < 400 ? 'debug' : 'info', {
     request_id: loggedId,
@@ -98,6 +104,8 @@ function record(
     outcome,
     detail,
     duration_ms: Math.round(durationMs * 1000) / 1000,
+    trace_id: trace?.traceId,
+    span_id: trace?.spanId,
   });
 }
 
@@ -107,6 +115,8 @@ function errorResponse(ctx: Context, exchange: Exchange, thrown: unknown): Respo
   const error = isExpected ? thrown : unexpected;
   const logged = (cause: unknown) => ({
     request_id: exchange.loggedId,
+    trace_id: currentTrace()?.traceId,
+    span_id: currentTrace()?.spanId,
     error: describeError(cause),
   });
   if (!isExpected) ctx.log.error(logged(thrown), 'unexpected error');

@@ -19,7 +19,7 @@ export const insertMail = statement<
     .insertInto('outbox')
     .values({
       ...named(p, ['id', 'template', 'recipient', 'recipient_key', 'user_id', 'reference', 'priority']),
-      ...named(p, ['created_at', 'expires_at', 'next_attempt_at']),
+      ...named(p, ['created_at', 'expires_at', 'next_attempt_at', 'trace_id', 'span_id']),
       attempts: 0,
       refusals: 0,
       slow_attempts: 0,

@@ -4,6 +4,7 @@ import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../database/pagination.ts';
 import type { Tables } from '../database/schema.ts';
+import { currentTrace } from '../telemetry/trace.ts';
 import { emailKeyOf } from '../values/email-key.ts';
 import * as store from './outbox-store.ts';
 
@@ -30,6 +31,7 @@ const wakeAfterMs = 50;
 /** Adds a mail to the outbox in the transaction that causes it, and wakes the worker. */
 export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promise<void> {
   const now = ctx.clock();
+  const trace = currentTrace();
   await store.insertMail(tx, {
     id: mail.id ?? newId('mail_', ctx.random),
     template: mail.template,
@@ -41,6 +43,8 @@ export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promi
     next_attempt_at: mail.due ?? now,
     expires_at: mail.expiresAt,
     priority: mail.isUrgent ? store.urgentPriority : store.ordinaryPriority,
+    trace_id: trace?.traceId ?? null,
+    span_id: trace?.spanId ?? null,
   });
   void ctx.timers.sleep(wakeAfterMs, ctx.stopping).then(ctx.wakeMailWorker);
 }

@@ -19,6 +19,8 @@ declare module '../database/schema.ts' {
       priority: number;
       refusals: number;
       slow_attempts: number;
+      trace_id: string | null;
+      span_id: string | null;
     };
   }
 }

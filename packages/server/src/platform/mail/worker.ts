@@ -52,6 +52,13 @@ type OutboxMail = Tables['outbox'];
 const isOrdinary = ({ priority }: OutboxMail): boolean => priority !== store.urgentPriority;
 const wasSlow = ({ slow_attempts }: OutboxMail): boolean => slow_attempts > 0;
 
+/** What log lines say about a mail. They belong to the trace of the request that queued it. */
+const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
+  mail: id,
+  trace_id: trace_id ?? undefined,
+  span_id: span_id ?? undefined,
+});
+
 /**
  * Sends the mails in the outbox, from the time it is made. Every node runs a worker; a lease makes sure that only one of them sends a
  * mail at a time. A mail that fails is tried again with growing pauses until it expires or the mail server keeps
@@ -121,7 +128,7 @@ export class MailWorker {
 
   #start(mail: OutboxMail): void {
     const done = this.#send(mail)
-      .catch(() => this.#ctx.log.warn({ mail: mail.id }, 'could not store the outcome of a mail'))
+      .catch(() => this.#ctx.log.warn(logFieldsOf(mail), 'could not store the outcome of a mail'))
       .finally(() => {
         this.#sending.delete(mail);
         this.wake();
@@ -143,7 +150,7 @@ export class MailWorker {
     }
     await store.markSent(ctx.db.single, { id: mail.id, now: ctx.clock() });
     ctx.metrics.mails.inc({ outcome: 'sent' });
-    ctx.log.info({ mail: mail.id, attempts: mail.attempts }, 'mail sent');
+    ctx.log.info({ ...logFieldsOf(mail), attempts: mail.attempts }, 'mail sent');
   }
 
   /** Hands the mail to the transport and extends its lease until that is done. */
@@ -153,7 +160,7 @@ export class MailWorker {
     void repeat(timers, leaseRenewalMs, delivered.signal, () =>
       store
         .extendLease(db.single, { id: mail.id, lease_until: clock() + leaseMs })
-        .catch(() => log.warn({ mail: mail.id }, 'could not renew the lease of a mail')),
+        .catch(() => log.warn(logFieldsOf(mail), 'could not renew the lease of a mail')),
     );
     try {
       await this.#transport.deliver(mail.id, mail.recipient, message);
@@ -166,7 +173,7 @@ export class MailWorker {
     const { clock, db, log, metrics } = this.#ctx;
     await store.markDead(db.single, { id: mail.id, now: clock(), last_error: reason, refusals });
     metrics.mails.inc({ outcome: 'given_up' });
-    log.warn({ mail: mail.id, attempts: mail.attempts, reason }, 'gave up on a mail');
+    log.warn({ ...logFieldsOf(mail), attempts: mail.attempts, reason }, 'gave up on a mail');
   }
 
   /** Schedules the next attempt, or gives up on a mail that was refused too often. */
@@ -185,7 +192,7 @@ export class MailWorker {
     });
     metrics.mails.inc({ outcome: 'failed' });
     log.warn(
-      { mail: mail.id, attempts: mail.attempts, retry_in_ms: pauseMs, reason },
+      { ...logFieldsOf(mail), attempts: mail.attempts, retry_in_ms: pauseMs, reason },
       'could not deliver a mail',
     );
   }

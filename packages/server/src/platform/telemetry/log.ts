@@ -29,6 +29,9 @@ export interface RequestLogEntry {
   readonly outcome: string;
   readonly detail: string | undefined;
   readonly duration_ms: number;
+  /** Of a traced request. */
+  readonly trace_id?: string | undefined;
+  readonly span_id?: string | undefined;
 }
 
 /** Logs to standard output. */

@@ -58,6 +58,12 @@ export function createMetrics(rateLimitNames: readonly string[], signInFailureRe
     return counter;
   };
   const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
+  /** A number that each process reads from the database. */
+  const counted = (name: string, help: string): Gauge => {
+    const found = new Gauge({ name, help, registers });
+    found.set(Number.NaN);
+    return found;
+  };
   const signInFailures = new Counter({
     name: 'latchkey_sign_in_failures_total',
     help: 'Refused sign-ins by method and reason, whether or not the account exists. Rate limits count separately.',
@@ -95,9 +101,17 @@ export function createMetrics(rateLimitNames: readonly string[], signInFailureRe
       'latchkey_mails_total',
       'Email delivery attempts by outcome: sent, failed (will be retried), given_up',
     ),
-    mailsWaiting: gauge(
+    mailsWaiting: counted(
       'latchkey_mails_waiting',
       'Emails waiting in the outbox, counted up to 10000; NaN while the database is unreachable',
+    ),
+    accounts: counted(
+      'latchkey_accounts',
+      'Accounts, counted every minute or, if there are many, less often',
+    ),
+    activeSessions: counted(
+      'latchkey_active_sessions',
+      'Active sign-ins in browsers, on devices and to applications, counted together with the accounts',
     ),
     feedEvents: new Counter({
       name: 'latchkey_feed_events_total',

@@ -321,7 +321,7 @@ const mailsAndLimits = [
   // mail moves it into the future. `priority` 0: somebody waits for this mail, to sign in or to confirm an address.
   // `refusals` counts permanent refusals (5xx) by the mail server, `slow_attempts` those that took long and failed: such
   // mails share a part of the worker's slots. `user_id` is the account that a mail is about, whichever address it goes to; null for
-  // sign-in mails, whose address may have none. `trace_id` and `span_id` are no longer written.
+  // sign-in mails, whose address may have none. `trace_id` and `span_id` are those of the request, if it was traced.
   `CREATE TABLE outbox (
     id TEXT PRIMARY KEY,
     template TEXT NOT NULL,

@@ -1,0 +1,68 @@
+import { expect, test } from 'bun:test';
+import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import { traceIdIn } from './trace.ts';
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const parentId = 'b7ad6b7169203331';
+
+test.each([
+  [`00-${traceId}-${parentId}-01`, traceId],
+  [`00-${traceId}-${parentId}-00`, traceId],
+  [`cc-${traceId}-${parentId}-01-what-comes-later`, traceId],
+  [`00-${traceId}-${parentId}-01-x`, undefined],
+  [`ff-${traceId}-${parentId}-01`, undefined],
+  [`00-${traceId.toUpperCase()}-${parentId}-01`, undefined],
+  [`00-${'0'.repeat(32)}-${parentId}-01`, undefined],
+  [`00-${traceId}-${'0'.repeat(16)}-01`, undefined],
+  [`00-${traceId}-${parentId}`, undefined],
+  [`00-${traceId}-${parentId}-01\n`, undefined],
+  ['', undefined],
+  [null, undefined],
+])('the traceparent %p names the trace %p', (header, expected) => {
+  expect(traceIdIn(header)).toBe(expected);
+});
+
+onBothDatabases('a trace', (open) => {
+  const linesAbout = (logs: readonly string[], text: string) =>
+    logs.filter((line) => line.includes(text)).map((line) => JSON.parse(line));
+
+  test('is named in the log lines of its requests and of the emails they queue, and in no others', async () => {
+    const t = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    const traces = Array.from({ length: 20 }, (_, n) =>
+      n % 2 === 0 ? n.toString(16).padStart(32, 'a') : undefined,
+    );
+    await Promise.all(
+      traces.map((id, n) =>
+        t.ask('POST', '/magic_link', {
+          json: { email: `person-${n}@example.com` },
+          headers: id === undefined ? {} : { traceparent: `00-${id}-${parentId}-01` },
+        }),
+      ),
+    );
+    expect(await t.mails()).toHaveLength(traces.length);
+    const requests = linesAbout(t.logs, '"route":"/api/v1/auth/magic_link"');
+    const mails = linesAbout(t.logs, '"msg":"mail sent"');
+    const traced = traces.filter((id) => id !== undefined).toSorted();
+    for (const lines of [requests, mails]) {
+      expect(lines).toHaveLength(traces.length);
+      expect(lines.flatMap(({ trace_id }) => trace_id ?? []).toSorted()).toEqual(traced);
+    }
+    // The span of an email is that of its request, which is not that of the caller.
+    for (const { trace_id, span_id } of mails.filter((line) => line.trace_id)) {
+      expect(span_id).toMatch(/^[0-9a-f]{16}$/);
+      expect(span_id).not.toBe(parentId);
+      expect(requests.find((line) => line.trace_id === trace_id).span_id).toBe(span_id);
+    }
+    await t.close();
+  });
+
+  test('is named in the log line of an unexpected error, and a malformed one changes nothing', async () => {
+    const t = await open();
+    await t.ask('GET', '/me', { headers: { traceparent: `00-${traceId}` } });
+    expect(JSON.parse(t.logs.at(-1)!)).not.toHaveProperty('trace_id');
+    t.ctx.db.close();
+    await t.ask('GET', '/readyz', { headers: { traceparent: `00-${traceId}-${parentId}-01` } });
+    for (const line of t.logs.slice(-1)) expect(JSON.parse(line)).toMatchObject({ trace_id: traceId });
+    await t.close();
+  });
+});
