@@ -157,7 +157,7 @@ export class MailWorker {
   async #deliver(mail: OutboxMail, message: Message): Promise<void> {
     const { clock, db, log, timers } = this.#ctx;
     const delivered = new AbortController();
-    void repeat(timers, leaseRenewalMs, delivered.signal, () =>
+    const renewing = repeat(timers, leaseRenewalMs, delivered.signal, () =>
       store
         .extendLease(db.single, { id: mail.id, lease_until: clock() + leaseMs })
         .catch(() => log.warn(logFieldsOf(mail), 'could not renew the lease of a mail')),
@@ -166,6 +166,8 @@ export class MailWorker {
       await this.#transport.deliver(mail.id, mail.recipient, message);
     } finally {
       delivered.abort();
+      // A renewal that arrived after the outcome would put the next attempt off.
+      await renewing;
     }
   }
 
