@@ -15,7 +15,7 @@ test('health fails without a service, and when the service is not ready', async 
   expect(await check(port)).toEqual({
     code: 1,
     stdout: '',
-    stderr: `latchkey-server: no response from http://127.0.0.1:${port}/readyz.\n`,
+    stderr: `latchkey-server: No response from http://127.0.0.1:${port}/readyz.\n`,
   });
   const draining = Bun.serve({
     hostname: '127.0.0.1',
