@@ -1,7 +1,7 @@
 // The operator prints and verifies the security log of a running service, on both databases.
 
 import { Database as Connection } from 'bun:sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
 import postgres from 'postgres';
@@ -45,7 +45,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       await sql.end();
     };
 
-    beforeAll(async () => {
+    beforeEach(async () => {
       databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
       const started = { env: { LATCHKEY_KEYS: keys, LATCHKEY_RATE_LIMITS: 'off' } };
       service = await startService(databaseUrl === undefined ? started : { ...started, databaseUrl });
@@ -56,7 +56,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       await request(service.url, 'PATCH', '/me', { token, json: { name: 'x' }, headers });
     });
 
-    afterAll(async () => {
+    afterEach(async () => {
       await service.stop();
     });
 

@@ -2,7 +2,7 @@
 // from the database before and after each operation, so a cause that is forgotten fails here, and so does an
 // endpoint without a step.
 
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { endpoints } from '@latchkey/contract/endpoints';
 import {
   addPasskey,
@@ -442,21 +442,19 @@ const steps = [
 ];
 
 onBothDatabases('the causes of events', (open) => {
-  let opened: Promise<{ t: TestApp; reader: FeedService; service: string }> | undefined;
-  const shared = () => {
-    opened ??= open().then(async (t) => ({
-      t,
-      reader: await feedService(t, 'organizations'),
-      service: await t.serviceAuthorization('organizations', 'operate'),
-    }));
-    return opened;
-  };
-  afterAll(async () => (await shared()).t.close());
+  let t: TestApp;
+  let reader: FeedService;
+  let service: string;
+  beforeAll(async () => {
+    t = await open();
+    reader = await feedService(t, 'organizations');
+    service = await t.serviceAuthorization('organizations', 'operate');
+  });
+  afterAll(() => t.close());
   let accounts = 0;
 
   for (const [name, step] of steps) {
     test(`services learn what ${name} ends and changes, once, and nothing else`, async () => {
-      const { t, reader, service } = await shared();
       const n = accounts++;
       const email = `p${n}@example.com`;
       const tokens = await t.login(email);
@@ -478,7 +476,6 @@ onBothDatabases('the causes of events', (open) => {
   }
 
   test('an operation that fails announces nothing', async () => {
-    const { t, reader } = await shared();
     const { access_token: token } = await t.login('failing@example.com');
     await reader.read();
     const refused = await t.ask('PATCH', '/me', {
