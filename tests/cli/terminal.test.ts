@@ -196,7 +196,7 @@ test('logout --all asks first, unless --yes is given', async () => {
   declined.type('no\n');
   expect(await declined.exited).toBe(130);
   expect(declined.screen()).toBe(
-    `End every session and key of all@example.com on ${service.url}, on every device? [y/N] no\r\nlatchkey: You are still signed in. Nothing was changed.\r\n`,
+    `End every session and API key of all@example.com on ${service.url}, on every device? [y/N] no\r\nlatchkey: You are still signed in. Nothing was changed.\r\n`,
   );
   const cancelled = inTerminal(home, ['logout', '--all']);
   await cancelled.shows(/\[y\/N\] $/);

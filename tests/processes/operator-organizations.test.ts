@@ -168,10 +168,10 @@ for (const dialect of processDialects) {
       await loginByMail(service.url, 'grace@example.net');
       const sessions = (await done('users', 'sessions', 'GRACE@example.net')).trimEnd().split('\n');
       expect(sessions[0]).toMatch(
-        /^ID +KIND +METHOD +CLIENT +ADDRESS +CREATED \(UTC\) +LAST USED \(UTC\) +SCOPE$/,
+        /^ID +NAME +SIGNED IN WITH +IP ADDRESS +STARTED \(UTC\) +LAST USED \(UTC\) +SCOPE$/,
       );
       expect(sessions).toHaveLength(3);
-      expect(sessions[1]).toMatch(/^ses_\S+ +browser +magic link +/);
+      expect(sessions[1]).toMatch(/^ses_\S+ +browser +email link +/);
       const lines = (await done('users', 'sessions', 'grace@example.net', '--json')).trimEnd().split('\n');
       for (const line of lines) {
         expect(JSON.parse(line)).toMatchObject({ kind: 'browser', scope: '*' });

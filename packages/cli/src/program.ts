@@ -151,7 +151,7 @@ function addLoginCommands(program: Command, run: RunCommand): void {
     'latchkey logout --account work',
     'latchkey logout --all',
   ])
-    .option('--all', 'end every session and key of yours, on every device')
+    .option('--all', 'end all your sessions and API keys, on every device')
     .option('--yes', 'do not ask before that')
     .action(run(async () => (await import('./commands/logout.ts')).logout));
   define(program, 'token', 'print a valid access token, for scripts; with --scope one that allows less', [

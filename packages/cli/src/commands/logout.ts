@@ -22,7 +22,7 @@ export async function logout(ctx: Context, { all = false, yes = false }: LogoutO
   const { session, server, stored } = connection;
   const account = stored.store.account ?? null;
   if (all && !yes && loginNamed(stored.held, stored.store.account)) {
-    const question = `End every session and key of ${account} on ${server}, on every device?`;
+    const question = `End every session and API key of ${account} on ${server}, on every device?`;
     await confirm(ctx.prompt, question, 'You are still signed in. Nothing was changed.');
   }
   await cancellable('Logout cancelled, but the server may already have ended the session.', () =>

@@ -1,5 +1,5 @@
 import type { Session } from '@latchkey/client/session';
-import { browserName } from '@latchkey/contract/browser-name';
+import { sessionMethod, sessionName } from '@latchkey/contract/session-words';
 import type { Session as ListedSession } from '@latchkey/contract/sessions';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -18,8 +18,8 @@ export async function listSessions(ctx: Context): Promise<void> {
     heading: ['ID', 'NAME', 'SIGNED IN WITH', 'IP ADDRESS', 'STARTED', 'LAST USED'],
     rows: nested(entries).map(({ depth, listed }) => [
       listed.id,
-      depth === 0 ? nameOf(listed) : `${'  '.repeat(depth - 1)}└ ${nameOf(listed)}`,
-      methods[listed.method] ?? listed.method.replaceAll('_', ' '),
+      depth === 0 ? sessionName(listed) : `${'  '.repeat(depth - 1)}└ ${sessionName(listed)}`,
+      sessionMethod(listed.method),
       listed.ip_address ?? '-',
       localTime(listed.created_at),
       `${localTime(listed.last_used_at)}${listed.current ? ' (this one)' : ''}`,
@@ -73,26 +73,4 @@ function nested(entries: readonly ListedSession[]) {
       .filter((listed) => parentOf(listed) === parent)
       .flatMap((listed) => [{ depth, listed }, ...below(listed.id, depth + 1)]);
   return below(undefined, 0);
-}
-
-/** In the words of the account page. A later service may have further methods. */
-const methods: Partial<Record<ListedSession['method'], string>> = {
-  device_code: 'browser approval',
-  browser_code: 'browser approval',
-  magic_link: 'email link',
-  email_code: 'email code',
-  token_exchange: '-',
-};
-
-/** The browser and its system, or the names that the program and the device gave themselves. */
-function nameOf({ kind, user_agent, client_name, device_name, scope, within }: ListedSession): string {
-  if (kind === 'browser') return browserName(user_agent ?? '') ?? kind;
-  if (kind === 'app') return `application ${client_name ?? ''}`;
-  if (kind !== 'run') {
-    return [client_name, device_name].filter((name) => name !== null).join(' on ') || kind;
-  }
-  const [parent] = within ?? [];
-  const service = client_name === null ? '' : ` by ${client_name}`;
-  const key = parent?.startsWith('key_') ? ` within ${parent}` : '';
-  return `run${service}${key}: ${scope}`;
 }

@@ -3,6 +3,7 @@ import { emailAddress } from '@latchkey/contract/fields';
 import type { Key } from '@latchkey/contract/keys';
 import type { Organization } from '@latchkey/contract/organizations';
 import type { Passkey } from '@latchkey/contract/passkeys';
+import { sessionMethod, sessionName } from '@latchkey/contract/session-words';
 import { terminalJson, untrustedText } from '@latchkey/contract/untrusted-text';
 import type { User, UserEmail, UserSession } from '@latchkey/contract/users';
 import type { Command } from 'commander';
@@ -162,12 +163,11 @@ const allSessions = (ctx: Context, userId: string) =>
   allPages('sessions', (page) => listUserSessions(ctx, userId, page));
 
 const sessionTable: Table<UserSession> = {
-  heading: ['ID', 'KIND', 'METHOD', 'CLIENT', 'ADDRESS', 'CREATED (UTC)', 'LAST USED (UTC)', 'SCOPE'],
+  heading: ['ID', 'NAME', 'SIGNED IN WITH', 'IP ADDRESS', 'STARTED (UTC)', 'LAST USED (UTC)', 'SCOPE'],
   cells: (session) => [
     session.id,
-    session.kind,
-    session.method.replaceAll('_', ' '),
-    [session.client_name, session.device_name].filter((name) => name !== null).join(' on ') || '-',
+    sessionName(session),
+    sessionMethod(session.method),
     session.ip_address ?? '-',
     shortTime(session.created_at),
     shortTime(session.last_used_at),
@@ -220,7 +220,7 @@ const emailTable: Table<UserEmail> = {
 };
 
 const eventTable: Table<Event> = {
-  heading: ['TIME (UTC)', 'EVENT', 'ADDRESS', 'DETAIL'],
+  heading: ['TIME (UTC)', 'EVENT', 'IP ADDRESS', 'DETAIL'],
   cells: ({ created_at, type, ip_address, detail }) => [
     shortTime(created_at),
     type.replaceAll('_', ' '),

@@ -111,7 +111,7 @@ function narrowedScope({ session, scope: parent }: RunSubject, requested: string
     throw invalidScope(`scope: a run cannot have the scope ${everything}`);
   if (asksForIdentity(scope) && !asksForIdentity(parent) && !signedInKinds.includes(session.kind))
     throw invalidScope('scope: identity is only within this scope if it is named there');
-  if (!isWithin(scope, parent)) throw invalidScope('scope: exceeds the scope of the subject token');
+  if (!isWithin(scope, parent)) throw invalidScope('scope: exceeds that of the session or key');
   return scope;
 }
 
