@@ -52,7 +52,10 @@ test('editing the profile shows errors at their field and keeps what was typed',
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText('Choose a time zone from the list').waitFor();
   expect(await timeZone.evaluate((input) => input === document.activeElement)).toBe(true);
-  await timeZone.fill('new york');
+  // A browser offers only what matches the text, so the text does not stay.
+  await name.focus();
+  await timeZone.click();
+  await page.keyboard.type('new york');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText("That name can't be used").waitFor();
   expect(await name.evaluate((input) => input === document.activeElement)).toBe(true);

@@ -68,6 +68,9 @@ test('each section has an address, also through the sign-in page, and the keyboa
     await page.goto(`${service.url}/account#${address}`);
     await page.locator('h2:focus').getByText(heading).waitFor();
     expect([address, await isAtTop(heading)]).toEqual([address, true]);
+    // The row of links is wider than the page.
+    const marked = await page.locator('nav [aria-current]').boundingBox();
+    expect(marked!.x + marked!.width).toBeLessThan(narrow.width);
   }
   await page.getByRole('navigation').getByRole('link', { name: 'API keys' }).click();
   await page.locator('h2:focus').getByText('API keys').waitFor();

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { texts } from '../texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import {
@@ -67,18 +68,31 @@ window.addEventListener(
   { passive: true },
 );
 
-/** Links to the sections, each with an address of its own. */
-export const Navigation = () => (
-  <nav class="sections" aria-label={texts.account.sections.label}>
-    <ul class="plain-list">
-      {sections.map(({ address, icon }) => (
-        <li key={address}>
-          <a href={`#${address}`} aria-current={current.value === address ? 'location' : undefined}>
-            <Icon path={icon} />
-            {address === 'danger' ? texts.account.danger.heading : texts.account.sections[address]}
-          </a>
-        </li>
-      ))}
-    </ul>
-  </nav>
-);
+/** Links to the sections, each with an address of its own. On a phone they are a row that is wider than the page. */
+export function Navigation() {
+  const marked = useRef<HTMLAnchorElement>(null);
+  const at = current.value;
+  useLayoutEffect(() => {
+    const link = marked.current;
+    // `scrollIntoView` would scroll the page, too.
+    if (at && link) link.closest('ul')?.scrollTo({ left: link.offsetLeft - link.offsetWidth });
+  }, [at]);
+  return (
+    <nav class="sections" aria-label={texts.account.sections.label}>
+      <ul class="plain-list">
+        {sections.map(({ address, icon }) => (
+          <li key={address}>
+            <a
+              href={`#${address}`}
+              ref={address === at ? marked : null}
+              aria-current={address === at ? 'location' : undefined}
+            >
+              <Icon path={icon} />
+              {address === 'danger' ? texts.account.danger.heading : texts.account.sections[address]}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

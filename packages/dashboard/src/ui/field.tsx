@@ -124,6 +124,8 @@ export function TextField(props: FieldProps & Kind) {
         autoCapitalize={isCode ? 'characters' : 'none'}
         {...attributes}
         value={value.value}
+        // Browsers offer only what matches the value, so typing replaces it.
+        onFocus={({ currentTarget }) => attributes.list && currentTarget.select()}
         onInput={(event) => {
           const { value: text, form } = event.currentTarget;
           value.value = text;
