@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { type Decision, recallDecision } from './device.tsx';
+import { type Decision, recallDecision } from './decision.ts';
 
 const approval = {
   decision: 'approve',

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { webmailOf } from './login.tsx';
+import { webmailOf } from './webmail.ts';
 
 test.each([
   ['ada@gmail.com', 'Gmail'],
