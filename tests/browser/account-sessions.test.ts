@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { confirmed, signIn } from '../support/people.ts';
+import { confirmed, giveSession, pressed, signIn } from '../support/people.ts';
 
 const email = 'many@example.com';
 
@@ -41,5 +41,22 @@ test('the account page shows ten sessions with the current one first, all of the
   expect(await rows.count()).toBe(1);
   const { status } = await request(service.url, 'GET', '/me', { token: access_token });
   expect(status).toBe(401);
+  await page.context().close();
+});
+
+test('an error is shown where a session is ended, and the activity names the session, not the browser that ended it', async () => {
+  const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+  await giveSession(await newPage({ userAgent }), service.url, 'ender@example.com');
+  const page = await newPage();
+  await signIn(page, service.url, 'ender@example.com');
+  const question = page.locator('#sessions .question');
+  await page.context().setOffline(true);
+  await confirmed(page.locator('#sessions'), 'End session');
+  await question.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
+  await pressed(page, 'Cancel');
+  await page.context().setOffline(false);
+  await confirmed(page.locator('#sessions'), 'End session');
+  const event = page.locator('#events > li', { hasText: 'Session ended from another session' });
+  await event.getByText('Ended session: Firefox on Linux').waitFor();
   await page.context().close();
 });

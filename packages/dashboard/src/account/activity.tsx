@@ -71,21 +71,23 @@ function eventIcon(event: Event): string {
   return icons.find(([start]) => event.type.startsWith(start))?.[1] ?? securityIcon;
 }
 
-/** The name that a device or application gave as it signed in, as far as the list goes back. */
-function nameAtSignIn(id: string): string | undefined {
-  const detail = events.value.find(({ type, session_id }) => type === 'login' && session_id === id)?.detail;
-  const name = detail?.['device_name'] ?? detail?.['client_name'];
-  return name === undefined ? undefined : String(name);
+/**
+ * What a device or application called itself as it signed in, else its browser, as far as the list goes back. The browser
+ * of a later event may be another one, which ended the session.
+ */
+function nameAtSignIn(id: string) {
+  const login = events.value.find(({ type, session_id }) => type === 'login' && session_id === id);
+  const name = login?.detail['device_name'] ?? login?.detail['client_name'];
+  return name === undefined ? browserText(login?.user_agent ?? '') : <Untrusted text={String(name)} />;
 }
 
-/** The session an event belongs to, as far as this page can tell. An ended one keeps its name, or that of its browser. */
-function InSession({ event: { session_id: id, user_agent } }: { event: Event }) {
+/** The session an event belongs to, as far as this page can tell. */
+function InSession({ event: { session_id: id } }: { event: Event }) {
   const { activity, labelled } = texts.account;
   if (id === null || sessions.value === undefined) return null;
   const session = sessions.value.find((one) => one.id === id);
   if (session === undefined) {
-    const ownName = nameAtSignIn(id);
-    const name = ownName === undefined ? browserText(user_agent ?? '') : <Untrusted text={ownName} />;
+    const name = nameAtSignIn(id);
     const label = activity.endedSession;
     return <> · {name === undefined ? label : fillParts(labelled, { label, value: name })}</>;
   }

@@ -5,7 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { focusAgain } from '../ui/focus.ts';
-import { Choice } from '../ui/form.tsx';
+import { Choice, Form } from '../ui/form.tsx';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
 import { shownProfile } from './profile.tsx';
 import { Card } from './section.tsx';
@@ -59,14 +59,16 @@ function DangerRow({ id, words, how }: DangerProps) {
           <Warning>{words.warning}</Warning>
           <ErrorMessage id={`${id}-error`} text={busy.error.value} />
           {asksForAddress ? (
-            <EmailField
-              id="deleted-email"
-              label={danger.address}
-              hint={email}
-              value={address}
-              error={isWrong.value ? danger.wrongAddress : ''}
-              autoComplete="off"
-            />
+            <Form onSubmit={confirm}>
+              <EmailField
+                id="deleted-email"
+                label={danger.address}
+                hint={email}
+                value={address}
+                error={isWrong.value ? danger.wrongAddress : ''}
+                autoComplete="off"
+              />
+            </Form>
           ) : null}
           <Choice busy={busy} label={words.confirm} onConfirm={confirm} onCancel={cancel} />
         </Dialog>

@@ -7,7 +7,6 @@ import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { keyIcon } from '../ui/icons.ts';
-import { ErrorMessage } from '../ui/messages.tsx';
 import { AskingButton } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
@@ -20,7 +19,6 @@ const words = texts.account.keys;
 
 const keys = signal<readonly Key[]>([]);
 const busy = busyState();
-const { error } = busy;
 
 async function loadKeys(): Promise<Problem | undefined> {
   const [list, problem] = await Promise.all([listKeys(), loadKnownScopes()]);
@@ -34,7 +32,6 @@ export const keysData = sectionData('keys', texts.account.sections.keys, loadKey
 
 function add({ key, ...created }: CreatedKey): void {
   keys.value = [created, ...keys.value];
-  error.value = '';
   if (key !== undefined) return;
   finish('keys', fill(words.created, { name: created.name }));
 }
@@ -113,12 +110,7 @@ const CreateButton = () =>
 
 /** Lists, creates and removes the account's keys. */
 export const Keys = () => (
-  <Section
-    data={keysData}
-    action={<CreateButton />}
-    above={<ErrorMessage id="keys-error" text={error.value} />}
-    entries={1}
-  >
+  <Section data={keysData} action={<CreateButton />} entries={1}>
     {isKeyShown() ? <CreatedKeyView /> : null}
     {isFormOpen() ? <NewKeyForm onCreated={add} /> : null}
     <List id="keys" none={isFormOpen() ? undefined : { icon: keyIcon, text: words.none }}>

@@ -151,10 +151,15 @@ const RenameForm = ({ passkey }: { passkey: Passkey }) => (
   </Form>
 );
 
+const removeId = ({ id }: Passkey) => `remove-${id}`;
+
+/** The question shows the error itself. */
+const isAskingToRemove = () => passkeys.value.some((passkey) => isAsking(removeId(passkey)));
+
 const nameOf = ({ name }: Passkey) => <bdi>{escapeInvisible(name)}</bdi>;
 
 function Actions({ passkey, titleId }: { passkey: Passkey; titleId: string }) {
-  const id = `remove-${passkey.id}`;
+  const id = removeId(passkey);
   const removal = (
     <AskingButton
       id={id}
@@ -248,7 +253,7 @@ export const Passkeys = () => (
     data={passkeysData}
     isPart
     action={passkeysSupported && !isOffered.value ? <AddButton /> : null}
-    above={<ErrorMessage id="passkeys-error" text={error.value} />}
+    above={<ErrorMessage id="passkeys-error" text={isAskingToRemove() ? '' : error.value} />}
     entries={2}
   >
     {isOffered.value ? <Offer /> : null}

@@ -11,7 +11,6 @@ import { busyState } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Details } from '../ui/details.tsx';
 import { browserIcon, phoneIcon, runIcon, terminalIcon } from '../ui/icons.ts';
-import { ErrorMessage } from '../ui/messages.tsx';
 import { AskingButton } from '../ui/question.tsx';
 import { List, Row } from '../ui/row.tsx';
 import { RelativeTime } from '../ui/timestamp.tsx';
@@ -27,7 +26,6 @@ const words = texts.account.sessions;
 export const sessions = signal<readonly Session[] | undefined>(undefined);
 
 const busy = busyState();
-const { error } = busy;
 
 /** Further sessions are shown on request. */
 const initiallyShown = 10;
@@ -283,7 +281,6 @@ export const Sessions = () => (
         />
       ) : null
     }
-    above={<ErrorMessage id="sessions-error" text={error.value} />}
     entries={2}
   >
     <SessionList all={sessions.value ?? []} />

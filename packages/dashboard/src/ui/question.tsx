@@ -1,10 +1,12 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import type { Busy } from './busy.ts';
 import { Button } from './button.tsx';
 import { focusAgain, useFocus } from './focus.ts';
 import { Choice, type ChoiceProps } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { cautionIcon } from './icons.ts';
+import { ErrorMessage } from './messages.tsx';
 
 /** Asks before something that cannot be undone. Takes the focus at once, since the button that opened it is gone. */
 export const Question = ({ children }: { children: ComponentChildren }) => (
@@ -23,7 +25,8 @@ export function stopAsking(): void {
   asking.value = undefined;
 }
 
-interface AskingButtonProps extends Pick<ChoiceProps, 'busy' | 'label'> {
+interface AskingButtonProps extends Pick<ChoiceProps, 'label'> {
+  readonly busy: Pick<Busy, 'now' | 'label' | 'error'>;
   readonly id: string;
   /** The id of the name of what the button is about. */
   readonly titleId?: string;
@@ -33,7 +36,7 @@ interface AskingButtonProps extends Pick<ChoiceProps, 'busy' | 'label'> {
   readonly onConfirm: () => Promise<void>;
 }
 
-/** A button that removes or ends something. The question takes its place until it is answered. */
+/** A button that removes or ends something. The question takes its place until it is answered, and shows what goes wrong. */
 export function AskingButton(props: AskingButtonProps) {
   const { id, busy, label, titleId, question, confirm = label, onConfirm } = props;
   if (!isAsking(id))
@@ -43,6 +46,7 @@ export function AskingButton(props: AskingButtonProps) {
         busy={busy}
         aria-describedby={titleId}
         onClick={() => {
+          busy.error.value = '';
           asking.value = id;
         }}
       >
@@ -50,12 +54,14 @@ export function AskingButton(props: AskingButtonProps) {
       </Button>
     );
   const cancel = () => {
+    busy.error.value = '';
     stopAsking();
     focusAgain(id);
   };
   return (
     <div class="question">
       <Question>{question}</Question>
+      <ErrorMessage id="question-error" text={busy.error.value} />
       <Choice busy={busy} label={confirm} onConfirm={onConfirm} onCancel={cancel} />
     </div>
   );
