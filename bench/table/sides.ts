@@ -4,7 +4,7 @@ import { copyFileSync } from 'node:fs';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
-import { runOperator } from '../../tests/support/service.ts';
+import { runOperatorProcess } from '../../tests/support/service.ts';
 import { baseUrl, startCluster } from '../support/cluster.ts';
 import { type Load, type LoadRequest, putUnderLoad, type Requests, recordAnswer } from '../support/load.ts';
 import { roundSeconds, type Side } from '../support/rounds.ts';
@@ -94,7 +94,8 @@ export async function openSides(
   await filling.transaction((tx) => passkeys.add(tx, passkeyAccounts));
   await filling.close();
   const operator = { DATABASE_URL: stores.service, LATCHKEY_KEYS: keys };
-  const { stdout, stderr } = await runOperator(operator, 'services', 'create', 'boards');
+  // A process closes the file, which is copied next.
+  const { stdout, stderr } = await runOperatorProcess(operator, 'services', 'create', 'boards');
   const credentials = stdout.trim().split('\n').at(-1)!;
   if (!credentials.startsWith('svc_')) throw new Error(`services create: ${stderr}`);
   const floorUrl = await stores.copy();

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { home } from '../next.ts';
 import { texts } from '../texts.ts';
 import { Icon } from '../ui/icon.tsx';
 import {
@@ -83,7 +84,8 @@ export function Navigation() {
         {sections.map(({ address, icon }) => (
           <li key={address}>
             <a
-              href={`#${address}`}
+              // A fragment alone, out of sight, is a skip link, whose target would have to be there.
+              href={`${home}#${address}`}
               ref={address === at ? marked : null}
               aria-current={address === at ? 'location' : undefined}
             >
