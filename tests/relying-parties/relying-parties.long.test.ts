@@ -173,7 +173,10 @@ test('one sign-in in a browser opens two applications, of which the account page
   await page.goto(`${service.url}/account`);
   const sessions = page.locator('#sessions > li');
   await sessions.filter({ hasText: 'openid-client' }).waitFor();
-  await sessions.filter({ hasText: 'Auth.js' }).getByRole('button', { name: 'End' }).click();
+  const end = sessions.filter({ hasText: 'Auth.js' }).getByRole('button', { name: 'End' });
+  await end.click();
+  await sessions.locator('.question').waitFor();
+  await end.click();
   await sessions.filter({ hasText: 'Auth.js' }).waitFor({ state: 'detached' });
   await page.goto(`${authJs.address}/auth/session`);
   await page.getByText('null').waitFor();
