@@ -39,8 +39,8 @@ export const changeService = (ctx: Context, id: string, changes: Partial<Registr
   setService(ctx, id, changes);
 
 /** Resolves once the use of a service key was recorded, which nothing waits for: it is one more statement. */
-export const untilServiceUsed = (app: Pick<TestApp, 'statements'>): Promise<void> =>
+export const untilServiceUsed = (app: Pick<TestApp, 'statements'>, since = 0): Promise<void> =>
   until(
-    () => app.statements.some((text) => /^update "service_keys" set "last_used_at"/.test(text)),
+    () => app.statements.slice(since).some((text) => /^update "service_keys" set "last_used_at"/.test(text)),
     'the use of the service key to be recorded',
   );
