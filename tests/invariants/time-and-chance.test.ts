@@ -15,7 +15,7 @@ const forbidden: Readonly<Record<string, RegExp>> = {
   'Math.random': /\bMath\.random\b|from 'fast-check'/,
   setSystemTime: /\bsetSystemTime\b|\buseFakeTimers\b/,
   setDefaultTimeout: /(?<!\.)\bsetDefaultTimeout\b/,
-  'a time limit of its own': /^ *\}, [\d_]+\);$/m,
+  'a time limit of its own': /(?:^ *\}|\btest\(.*\)), [\d_]+\);$/m,
   retry: /\bretry: *\d|\brepeats: *\d/,
 };
 type Forbidden = keyof typeof forbidden;
@@ -117,6 +117,7 @@ describe('time and chance in tests', () => {
     ['setSystemTime', 'setSystemTime(new Date(0));'],
     ['setDefaultTimeout', 'setDefaultTimeout(30_000);'],
     ['a time limit of its own', '  }, 30_000);'],
+    ['a time limit of its own', "test('a', () => run(), 30_000);"],
     ['retry', "test('a', run, { retry: 2 });"],
   ])('%s is found', (name, text) => {
     expect(usesIn(text)).toEqual([name]);

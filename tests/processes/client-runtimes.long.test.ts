@@ -7,6 +7,7 @@ import type { Findings, SuiteOptions } from '../support/client-suite.ts';
 import { loginByMail } from '../support/http.ts';
 import { findNode } from '../support/node.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { waitTimeoutMs } from '../support/until.ts';
 
 const support = join(import.meta.dir, '../support');
 const serviceKey = 'svc_suite:secret';
@@ -67,10 +68,10 @@ async function bundled(target: 'node' | 'browser'): Promise<string> {
   return outputs[0]!.text();
 }
 
-/** Runs a program that prints its findings; it is killed after 30 seconds. */
+/** Runs a program that prints its findings; one that hangs is killed. */
 async function run(...command: string[]): Promise<Findings> {
   const child = Bun.spawn([...command, JSON.stringify(await suiteOptions())], {
-    timeout: 30_000,
+    timeout: waitTimeoutMs,
     stderr: 'pipe',
   });
   const [out, errors] = await Promise.all([

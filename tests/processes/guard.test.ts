@@ -219,7 +219,7 @@ describe('a service as in the guide: 200, 401, 403, step-up and 503', () => {
   beforeAll(() => Bun.write(programs.express, firstBlock));
 
   for (const [name, program] of Object.entries(programs)) {
-    test(`${name}, on Bun`, () => expectGuarded([process.execPath, program]), 30_000);
+    test(`${name}, on Bun`, () => expectGuarded([process.execPath, program]));
     if (onlyOnBun.includes(name)) continue;
     test.skipIf(!node)(
       `${name}, on Node${node ? '' : ': skipped, because Node 22.13 or later was not found'}`,

@@ -14,13 +14,11 @@ import { endAtExit, hasEnded } from './cleanup.ts';
 import { storedSession } from './client.ts';
 import { apiAt, loginByMail } from './http.ts';
 import { temporaryDirectory } from './service.ts';
+import { waitTimeoutMs } from './until.ts';
 
 /** The executable that `npm test` compiled, if it did, because it starts in half the time; else the launcher of the source. */
 export const program =
   process.env['LATCHKEY_TEST_CLI'] ?? join(import.meta.dir, '../../packages/cli/bin/latchkey');
-
-/** A command that takes longer is considered to hang. */
-const commandLimitMs = 20_000;
 
 export interface Home {
   readonly path: string;
@@ -68,7 +66,7 @@ export async function runIn(
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    timeout: commandLimitMs,
+    timeout: waitTimeoutMs,
   });
   endAtExit(child.pid);
   const read = async () => {
@@ -115,7 +113,7 @@ export async function runHere(
     stdin: () => Readable.from([]),
     stdout: streamTo('stdout'),
     stderr: streamTo('stderr'),
-    signal: AbortSignal.timeout(commandLimitMs),
+    signal: AbortSignal.timeout(waitTimeoutMs),
     takeSignals: () => {},
     signalGroup: () => {},
   });

@@ -3,6 +3,7 @@
 import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { loginByMail, request } from './http.ts';
+import { waitTimeoutMs } from './until.ts';
 
 /** The program in TypeScript, for the service at `url`. */
 export async function readmeProgram(url: string): Promise<string> {
@@ -39,7 +40,7 @@ export function readmeWatcher(url: string) {
 /** Runs the program in this file, and checks everything that it does. */
 export async function expectReadme(url: string, command: readonly string[], cwd?: string): Promise<void> {
   const watcher = readmeWatcher(url);
-  const child = Bun.spawn([...command], { timeout: 20_000, stderr: 'pipe', ...(cwd ? { cwd } : {}) });
+  const child = Bun.spawn([...command], { timeout: waitTimeoutMs, stderr: 'pipe', ...(cwd ? { cwd } : {}) });
   let rest = '';
   const decoder = new TextDecoder();
   for await (const chunk of child.stdout) {

@@ -6,7 +6,7 @@ import { feedService } from '../../../../../tests/support/feed.ts';
 import { runOperator } from '../../../../../tests/support/service.ts';
 import { until } from '../../../../../tests/support/until.ts';
 
-const waiters = 500;
+const waiters = 100;
 
 /** Lets the time of the next look at the database come, while one request waits. */
 async function poll(t: TestApp): Promise<void> {
