@@ -7,10 +7,8 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jos
 import { findUserWithOrganizations } from '../../packages/server/src/identity/organizations/store.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import {
-  readServiceKey,
-  secretHash,
-} from '../../packages/server/src/services/service-keys/authentication.ts';
+import { readServiceKey } from '../../packages/server/src/platform/http/credential.ts';
+import { secretHash } from '../../packages/server/src/services/service-keys/authentication.ts';
 import { findServiceKey } from '../../packages/server/src/services/service-keys/store.ts';
 import { findSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
@@ -28,8 +26,8 @@ const kid = await calculateJwkThumbprint(await exportJWK(publicKey));
 
 const inSeconds = (ms: number): number => Math.floor(ms / 1000);
 
-async function authenticatedId(authorization: string | null): Promise<string | undefined> {
-  const { id = '', secret = '' } = readServiceKey(authorization) ?? {};
+async function authenticatedId(headers: Headers): Promise<string | undefined> {
+  const { id = '', secret = '' } = readServiceKey(headers) ?? {};
   const [key] = await findServiceKey(read, { id });
   const isRight = key && timingSafeEqual(secretHash(secret), Buffer.from(key.secret_hash, 'base64url'));
   return isRight ? id : undefined;
@@ -61,7 +59,7 @@ async function describe(token: string): Promise<object> {
 }
 
 serve(async (request): Promise<FloorAnswer> => {
-  const aud = await authenticatedId(request.headers.get('Authorization'));
+  const aud = await authenticatedId(request.headers);
   if (aud === undefined) return { status: 401, body: {}, outcome: 'invalid_client' };
   const { token = '' } = await json(request);
   const body = await describe(token);

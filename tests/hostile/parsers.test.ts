@@ -16,13 +16,13 @@ import {
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { prefers, prefersHtml } from '../../packages/server/src/platform/http/accept.ts';
 import { readSessionCookie } from '../../packages/server/src/platform/http/cookie.ts';
+import { readServiceKey } from '../../packages/server/src/platform/http/credential.ts';
 import { clientAddress } from '../../packages/server/src/platform/values/client-address.ts';
 import { ifMatchHolds, ifNoneMatchIncludes } from '../../packages/server/src/platform/values/entity-tag.ts';
 import { duplicateMember } from '../../packages/server/src/platform/values/json.ts';
 import { allowsRedirect, parseRedirectUri } from '../../packages/server/src/platform/values/redirect-uri.ts';
 import { parseScope } from '../../packages/server/src/platform/values/scope.ts';
 import { parseClientUrl, readClientDocument } from '../../packages/server/src/services/clients/document.ts';
-import { readServiceKey } from '../../packages/server/src/services/service-keys/authentication.ts';
 import fc from '../support/fc.ts';
 
 const runs = { numRuns: 2_000 };
@@ -120,10 +120,13 @@ test('a service key is read from Basic credentials in any spelling of the header
   const secret = fc.stringMatching(/^lk_sk_[\w-]{43}$/);
   const scheme = fc.constantFrom('Basic', 'basic', 'BASIC');
   check(fc.tuple(id, secret, scheme, anyText), ([ownId, ownSecret, name, text]) => {
+    const read = (Authorization: string) => readServiceKey(new Headers({ Authorization }));
     const basic = (credentials: string) => `${name} ${Buffer.from(credentials).toString('base64')}`;
-    expect(readServiceKey(basic(`${ownId}:${ownSecret}`))).toEqual({ id: ownId, secret: ownSecret });
-    expect(readServiceKey(basic(text))).toBeUndefined();
-    expect(readServiceKey(text)).toBeUndefined();
+    expect(read(basic(`${ownId}:${ownSecret}`))).toEqual({ id: ownId, secret: ownSecret });
+    expect(read(basic(` ${ownId} :\n${ownSecret}\n`))).toEqual({ id: ownId, secret: ownSecret });
+    expect(read(basic(text.replaceAll(':', '')))).toEqual({ id: '', secret: '' });
+    expect(read(`Digest ${basic(`${ownId}:${ownSecret}`)}`)).toEqual({ id: '', secret: '' });
+    expect(read(`Bearer ${ownSecret}`)).toBeUndefined();
   });
 });
 

@@ -173,7 +173,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   const routes = new Routes();
   const api = createApi(ctx, routes, {
     authenticate: (presented) => authenticate(ctx, presented),
-    authenticateService: (authorization) => authenticateService(ctx, authorization),
+    authenticateService: (sent) => authenticateService(ctx, sent),
     requireRight,
     missingCredential,
     requireBrowserSession: (caller) => requireBrowserSession(ctx, caller),

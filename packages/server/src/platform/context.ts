@@ -64,6 +64,12 @@ export interface Requester {
   readonly client: ClientInfo;
 }
 
+/** The key of a service as it was sent, not verified. Both are empty where what was sent is malformed. */
+export interface SentServiceKey {
+  readonly id: string;
+  readonly secret: string;
+}
+
 /** The service whose key authenticated a request. */
 export interface CallingService {
   readonly id: string;

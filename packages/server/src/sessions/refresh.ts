@@ -1,5 +1,5 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { CallingService, Context } from '../platform/context.ts';
+import type { CallingService, Context, SentServiceKey } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash, senderHash } from '../platform/crypto/hash.ts';
 import { AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
@@ -25,8 +25,8 @@ interface RefreshCall {
   readonly idempotencyKey: string | undefined;
   readonly isForm?: true;
   readonly client: ClientInfo;
-  /** With the key of the service that made the run, or that is the application. */
-  readonly authorization: string | null;
+  /** Of the service that made the run, or that is the application. */
+  readonly serviceKey: SentServiceKey | undefined;
   readonly body: { readonly client_id?: string | undefined };
 }
 
@@ -121,7 +121,7 @@ export async function refresh(
   call: RefreshCall,
   repeated: RepeatedAccess = {},
 ): Promise<RefreshResult & { readonly sessionId: string; readonly clientId: string | undefined }> {
-  const { authorization, body, client: from } = call;
+  const { serviceKey, body, client: from } = call;
   const now = ctx.clock();
   const handle = readHandle(ctx.keys, 'refreshToken', refreshToken);
   if (!handle) {
@@ -131,8 +131,7 @@ export async function refresh(
   const { subject: secret, value: generation } = handle;
   const sessionId = sessionIdOf(secret);
   await ctx.limiter.take({ limit: 'refreshes', subject: sessionId });
-  const service =
-    authorization === null ? undefined : await clientOrError(authenticateService(ctx, authorization));
+  const service = serviceKey && (await clientOrError(authenticateService(ctx, serviceKey)));
   const client =
     service ?? (body.client_id === undefined ? undefined : await clientOrError(proveClient(ctx, call)));
   const clientId = client instanceof AuthError ? undefined : typeof client === 'string' ? client : client?.id;
@@ -161,7 +160,7 @@ export async function refresh(
 function repetitionOf(
   ctx: Context,
   secret: Buffer,
-  { idempotencyKey, isForm, client, authorization, body }: RefreshCall,
+  { idempotencyKey, isForm, client, serviceKey, body }: RefreshCall,
   service: CallingService | AuthError | undefined,
 ): Pick<PresentedToken, 'idempotencyHash' | 'repeatableSeconds'> {
   const leewaySeconds = ctx.config.refreshReuseLeewaySeconds;
@@ -173,7 +172,7 @@ function repetitionOf(
   const { network, program } = originOf(client);
   const sender =
     service === undefined || service instanceof AuthError
-      ? [authorization, body.client_id ?? null]
+      ? [serviceKey?.id ?? null, serviceKey?.secret ?? null, body.client_id ?? null]
       : [service.id];
   return {
     idempotencyHash: senderHash(secret, [network, program, ...sender]),
@@ -199,7 +198,7 @@ async function requireClient(
   { service, clientId }: RefreshRequest,
 ): Promise<void> {
   if (kind === 'run') {
-    const authenticated = service ?? (await authenticateService(ctx, null));
+    const authenticated = service ?? (await authenticateService(ctx, undefined));
     if (authenticated instanceof AuthError) throw authenticated;
     if (authenticated.id !== service_id) throw refused('another_service');
     requireDelegation(authenticated);

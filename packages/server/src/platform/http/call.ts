@@ -3,12 +3,17 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Language } from '@latchkey/contract/languages';
 import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
-import type { Caller, CallingService, WaitPreference } from '../context.ts';
+import type { Caller, CallingService, SentServiceKey, WaitPreference } from '../context.ts';
 import { invalidRequest } from '../errors.ts';
 import { preferredLanguage } from '../values/accept-language.ts';
 import type { ClientInfo } from '../values/client-address.ts';
 import { readKnownBrowserCookie, readRequestsCookie, readSessionCookie } from './cookie.ts';
-import { type PresentedCredential, readPresentedCredential, requireExpectedUser } from './credential.ts';
+import {
+  type PresentedCredential,
+  readPresentedCredential,
+  readServiceKey,
+  requireExpectedUser,
+} from './credential.ts';
 import { isFromForeignPage } from './origin.ts';
 
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : Record<string, never>;
@@ -49,8 +54,8 @@ export interface CallHeaders {
   /** The one of our languages that the request prefers. */
   readonly language: Language | undefined;
   readonly accept: string | null;
-  /** Whose key a service authenticates with, if any: it is checked only where the request needs one. */
-  readonly authorization: string | null;
+  /** It is checked only where the request needs one. */
+  readonly serviceKey: SentServiceKey | undefined;
   /**
    * The user's credential in the headers, where it may take the place of a token in the body.
    * @throws {AuthError} `origin_not_allowed` for a cookie from a page of another origin
@@ -138,7 +143,7 @@ export function completeCall(
     ifNoneMatch: 'If-None-Match' in declared ? headers.get('If-None-Match') : null,
     language: 'Accept-Language' in declared ? preferredLanguage(headers.get('Accept-Language')) : undefined,
     accept: headers.get('Accept'),
-    authorization: headers.get('Authorization'),
+    serviceKey: headers.has('Authorization') ? readServiceKey(headers) : undefined,
     presentedCredential: () => readPresentedCredential(config, headers),
     requireExpectedUser: (userId) => requireExpectedUser(headers, userId),
     sessionCookie: cookies === null ? undefined : readSessionCookie(config, cookies),

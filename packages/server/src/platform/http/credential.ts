@@ -1,5 +1,6 @@
 import { userHeader } from '@latchkey/contract/endpoint';
 import type { Config } from '../config/config.ts';
+import type { SentServiceKey } from '../context.ts';
 import { AuthError, invalidRequest } from '../errors.ts';
 import { readSessionCookie } from './cookie.ts';
 import { requireAllowedOrigin } from './origin.ts';
@@ -27,6 +28,24 @@ export function readPresentedCredential(config: Config, headers: Headers): Prese
 /** Whether the `Authorization` header names the Bearer scheme, even if what follows is not well-formed. */
 export const namesBearer = (headers: Headers): boolean =>
   /^bearer\b/i.test(headers.get('Authorization') ?? '');
+
+/**
+ * The key of a service by HTTP Basic, without white space around id and secret; undefined without an `Authorization` header, or if that
+ * has a user's token. Clients may form-encode both before they apply Basic.
+ * @see RFC 6749 section 2.3.1
+ */
+export function readServiceKey(headers: Headers): SentServiceKey | undefined {
+  const authorization = headers.get('Authorization');
+  if (authorization === null || namesBearer(headers)) return undefined;
+  const [, encoded = ''] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization) ?? [];
+  try {
+    const sent = Buffer.from(encoded, 'base64').toString('utf8').replaceAll('+', ' ');
+    const [, id = '', secret = ''] = /^([^:]*):(.*)$/s.exec(decodeURIComponent(sent)) ?? [];
+    return { id: id.trim(), secret: secret.trim() };
+  } catch {
+    return { id: '', secret: '' };
+  }
+}
 
 const userIdPattern = /^usr_[\w-]{22}$/;
 

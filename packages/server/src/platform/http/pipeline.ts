@@ -2,7 +2,7 @@ import type { Endpoint } from '@latchkey/contract/endpoint';
 import { organizationSlug } from '@latchkey/contract/organizations';
 import { everything } from '@latchkey/contract/scopes';
 import type { ServiceRight } from '@latchkey/contract/services';
-import type { Caller, CallingService, Context } from '../context.ts';
+import type { Caller, CallingService, Context, SentServiceKey } from '../context.ts';
 import { AuthError, insufficientScope, invalidSlug, resourceNotFound } from '../errors.ts';
 import { type ClientInfo, readClientInfo } from '../values/client-address.ts';
 import { includesAny } from '../values/scope.ts';
@@ -20,6 +20,7 @@ import {
   namesBearer,
   type PresentedCredential,
   readPresentedCredential,
+  readServiceKey,
   requireExpectedUser,
 } from './credential.ts';
 import type { Exchange } from './exchange.ts';
@@ -32,7 +33,7 @@ export interface Access {
   /** @throws {AuthError} `invalid_token`; without a statement for a forged credential */
   authenticate(presented: PresentedCredential): Promise<Caller>;
   /** @throws {AuthError} `invalid_client` */
-  authenticateService(authorization: string | null): Promise<CallingService>;
+  authenticateService(sent: SentServiceKey | undefined): Promise<CallingService>;
   /** @throws {AuthError} `unauthorized_client` */
   requireRight(service: CallingService, rights: readonly ServiceRight[]): void;
   /** @param takesForm whether the endpoint takes a form instead */
@@ -162,7 +163,7 @@ async function identifyService(
   { rights }: Endpoint,
   { headers }: Request,
 ): Promise<CallingService> {
-  const service = await access.authenticateService(headers.get('Authorization'));
+  const service = await access.authenticateService(readServiceKey(headers));
   if (rights) access.requireRight(service, rights);
   return service;
 }

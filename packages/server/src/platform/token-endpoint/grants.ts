@@ -9,18 +9,17 @@ import {
   refreshGrantType,
   type TokenSet,
 } from '@latchkey/contract/tokens';
-import type { Context } from '../context.ts';
+import type { Context, SentServiceKey } from '../context.ts';
 import { AuthError, invalidRequest } from '../errors.ts';
 import type { CallHeaders, Reply } from '../http/call.ts';
 import type { Afterwards, Api } from '../http/pipeline.ts';
-import { readBasic, writeBasic } from '../values/basic.ts';
 import type { ClientInfo } from '../values/client-address.ts';
 import { duplicateMember } from '../values/json.ts';
 
 export interface GrantCall
   extends Pick<
     CallHeaders,
-    'idempotencyKey' | 'wait' | 'authorization' | 'presentedCredential' | 'requireExpectedUser'
+    'idempotencyKey' | 'wait' | 'serviceKey' | 'presentedCredential' | 'requireExpectedUser'
   > {
   readonly client: ClientInfo;
   readonly isForm?: true;
@@ -137,36 +136,32 @@ function redeemForm<Tokens extends TokenSet | IssuedToken>(
   ): Promise<Reply<Tokens>> => {
     const grant = byType.get(call.body.grant_type);
     if (!grant) throw new AuthError('unsupported_grant_type', 'grant_type: not supported by this endpoint');
-    const authorization = clientAuthorization(call);
+    const serviceKey = serviceKeyOf(call);
     try {
-      return await grant.redeem(ctx, await identify({ ...call, authorization, isForm: true }));
+      return await grant.redeem(ctx, await identify({ ...call, serviceKey, isForm: true }));
     } catch (error) {
       // The key came in the body. @see RFC 6749 section 5.2
-      if (
-        error instanceof AuthError &&
-        error.code === 'invalid_client' &&
-        authorization !== call.authorization
-      )
-        throw error.asBadRequest();
-      throw error;
+      const isInBody = serviceKey !== call.serviceKey;
+      throw error instanceof AuthError && error.code === 'invalid_client' && isInBody
+        ? error.asBadRequest()
+        : error;
     }
   };
 }
 
 /**
- * The `Authorization` header of a token request, whose service key may also be in its form.
+ * The service key of a token request, which may also be in its form.
  * @throws {AuthError} `invalid_request` if header and form contradict each other
  * @see RFC 6749 section 2.3.1
  */
-function clientAuthorization({
-  authorization,
+function serviceKeyOf({
+  serviceKey,
   body: { client_id: id, client_secret: secret },
-}: Pick<GrantCall, 'authorization' | 'body'>): string | null {
-  const basic = readBasic(authorization);
-  if (secret !== undefined && authorization !== null)
+}: Pick<GrantCall, 'serviceKey' | 'body'>): SentServiceKey | undefined {
+  if (secret !== undefined && serviceKey)
     throw invalidRequest('client_secret: the request has an Authorization header already');
   if (secret !== undefined && id === undefined) throw invalidRequest('client_id: is missing');
-  if (basic !== undefined && id !== undefined && basic.slice(0, basic.indexOf(':')).trim() !== id.trim())
+  if (serviceKey?.id && id !== undefined && serviceKey.id !== id.trim())
     throw invalidRequest('client_id: differs from the Authorization header');
-  return secret === undefined || id === undefined ? authorization : writeBasic(id, secret);
+  return secret === undefined || id === undefined ? serviceKey : { id: id.trim(), secret: secret.trim() };
 }

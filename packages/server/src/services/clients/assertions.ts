@@ -1,7 +1,7 @@
 // Clients that sign their requests to the token endpoint (`private_key_jwt`). @see RFC 7523 sections 2.2 and 3
 
 import { endpoints } from '@latchkey/contract/endpoints';
-import type { Context } from '../../platform/context.ts';
+import type { Context, SentServiceKey } from '../../platform/context.ts';
 import { AuthError, invalidRequest, temporarilyUnavailable } from '../../platform/errors.ts';
 import type { VerifySignature } from '../../platform/outgoing/key-set.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
@@ -20,8 +20,7 @@ const refusedClient = (description: string): AuthError =>
 
 /** A request of a client, as a form or JSON. */
 export interface ClientRequest {
-  /** With the key of a service. */
-  readonly authorization: string | null;
+  readonly serviceKey: SentServiceKey | undefined;
   readonly body: {
     readonly client_id?: string | undefined;
     readonly client_assertion?: string | undefined;
@@ -77,10 +76,10 @@ export async function identifyClient<Request extends ClientRequest>(
 }
 
 /** The assertion of a request with its claims, not verified yet; undefined if it has none. */
-function readAssertion({ authorization, body }: ClientRequest) {
+function readAssertion({ serviceKey, body }: ClientRequest) {
   const { client_assertion: assertion, client_assertion_type: type } = body;
   if (assertion === undefined && type === undefined) return undefined;
-  if (authorization !== null) throw invalidRequest('client_assertion: the request has a service key already');
+  if (serviceKey) throw invalidRequest('client_assertion: the request has a service key already');
   if (type !== assertionType) throw invalidRequest(`client_assertion_type: must be ${assertionType}`);
   if (assertion === undefined) throw invalidRequest('client_assertion: is missing');
   const claims = readClaims(assertion);

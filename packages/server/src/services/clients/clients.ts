@@ -1,7 +1,7 @@
 // OAuth clients, which people sign in to: the command line, services that the operator gave redirect URIs, and programs
 // that describe themselves at a URL of a listed host. None registers itself.
 
-import type { Context } from '../../platform/context.ts';
+import type { Context, SentServiceKey } from '../../platform/context.ts';
 import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { FetchError, fetchDocument } from '../../platform/outgoing/fetch-document.ts';
 import { type FetchedKeys, openKeySet, type VerifySignature } from '../../platform/outgoing/key-set.ts';
@@ -155,7 +155,7 @@ function verifierOf(
 
 /** How a client says who it is at the token endpoint. */
 interface ClientProof {
-  readonly authorization: string | null;
+  readonly serviceKey: SentServiceKey | undefined;
   readonly body: { readonly client_id?: string | undefined };
 }
 
@@ -166,9 +166,9 @@ interface ClientProof {
  */
 export async function proveClient(
   ctx: Context,
-  { authorization, body: { client_id: id } }: ClientProof,
+  { serviceKey, body: { client_id: id } }: ClientProof,
 ): Promise<string | undefined> {
-  if (authorization !== null) return (await authenticateService(ctx, authorization)).id;
+  if (serviceKey) return (await authenticateService(ctx, serviceKey)).id;
   if (id === undefined) throw invalidRequest('client_id: is missing');
   const service = await findServiceClient(ctx.db.read, id);
   if (service && !service.isPublic)

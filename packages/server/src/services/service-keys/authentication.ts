@@ -1,10 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ServiceRight } from '@latchkey/contract/services';
-import type { CallingService, Context } from '../../platform/context.ts';
+import type { CallingService, Context, SentServiceKey } from '../../platform/context.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Random } from '../../platform/crypto/random.ts';
 import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
-import { readBasic } from '../../platform/values/basic.ts';
 import { listOf } from './registration.ts';
 import * as store from './store.ts';
 
@@ -19,8 +18,8 @@ const secretBytes = 32;
 /** The prefix of every secret, so that secret scanners can find leaked ones. */
 const secretPrefix = 'lk_sk_';
 
-/** Spaces and line breaks around id and secret, as secret stores and files add them, are not part of a key. */
-const wellFormed = /^\s*(svc_[\w-]{22})\s*:\s*(lk_sk_[\w-]{43})\s*$/;
+const idPattern = /^svc_[\w-]{22}$/;
+const secretPattern = /^lk_sk_[\w-]{43}$/;
 
 /** A new secret, and the hash to store. */
 export function newSecret(random: Random): { readonly secret: string; readonly hash: string } {
@@ -30,12 +29,6 @@ export function newSecret(random: Random): { readonly secret: string; readonly h
 
 /** One round of hashing suffices for a secret of 256 random bits. */
 export const secretHash = (secret: string): Buffer => sha256('service key', secret);
-
-/** Reads a service key from an `Authorization` header; undefined unless it is a well-formed key by HTTP Basic. */
-export function readServiceKey(authorization: string | null): ServiceCredentials | undefined {
-  const [, id, secret] = wellFormed.exec(readBasic(authorization) ?? '') ?? [];
-  return id && secret ? { id, secret } : undefined;
-}
 
 /** The minimum time between two updates of a key's `last_used_at`. */
 const touchIntervalMs = 5 * 60 * 1000;
@@ -57,11 +50,11 @@ const invalidClient = (detail: ErrorDetail): AuthError =>
  */
 export async function authenticateService(
   ctx: Context,
-  authorization: string | null,
+  sent: SentServiceKey | undefined,
 ): Promise<CallingService> {
-  const credentials = readServiceKey(authorization);
-  if (!credentials) throw invalidClient(authorization === null ? 'no_credential' : 'malformed');
-  const { id, secret } = credentials;
+  if (!sent) throw invalidClient('no_credential');
+  const { id, secret } = sent;
+  if (!(idPattern.test(id) && secretPattern.test(secret))) throw invalidClient('malformed');
   const [key] = await store.findServiceKey(ctx.db.read, { id });
   const hash = secretHash(secret);
   // Compares with two hashes always, so that the time tells nothing.

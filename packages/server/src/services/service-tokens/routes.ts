@@ -9,8 +9,8 @@ import { issueServiceToken } from './service-tokens.ts';
 
 /** The client credentials grant: tokens for a service that acts for no user. @see RFC 6749 section 4.4 */
 export const clientCredentialsGrant: Grant<IssuedToken> = {
-  redeem: async (ctx, { authorization, body }) => {
-    const service = await authenticateService(ctx, authorization);
+  redeem: async (ctx, { serviceKey, body }) => {
+    const service = await authenticateService(ctx, serviceKey);
     refuseAuthorizationDetails(body);
     const { scope, resource } = body;
     const requested = { scope, resource, expiresInSeconds: readLifetime(body) };

@@ -6,10 +6,9 @@ import type { Issuers } from './issuers.ts';
 
 /** The grant for programs with a token of a trusted issuer. @see RFC 7523 section 2.1 */
 export const federationGrant = (issuers: Issuers): Grant<IssuedToken> => ({
-  redeem: async (ctx, { authorization, body, client }) => {
+  redeem: async (ctx, { serviceKey, body, client }) => {
     // It does not act in the run, as it might expect.
-    if (/^basic\b/i.test(authorization ?? ''))
-      throw invalidRequest('client_secret: a service key is not supported here');
+    if (serviceKey) throw invalidRequest('client_secret: a service key is not supported here');
     const assertion = requireParameter(body, 'assertion');
     const keyId = requireParameter(body, 'key_id');
     const subject = await redeemAssertion(ctx, issuers, { assertion, keyId }, client);

@@ -21,9 +21,9 @@ export const tokenExchangeGrant: Grant<IssuedToken> = {
 };
 
 /** @throws {AuthError} `invalid_client`, `unauthorized_client` */
-async function readService(ctx: Context, { authorization }: GrantCall): Promise<CallingService | undefined> {
-  if (authorization === null || !/^basic\b/i.test(authorization)) return undefined;
-  const service = await authenticateService(ctx, authorization);
+async function readService(ctx: Context, { serviceKey }: GrantCall): Promise<CallingService | undefined> {
+  if (!serviceKey) return undefined;
+  const service = await authenticateService(ctx, serviceKey);
   requireDelegation(service);
   return service;
 }

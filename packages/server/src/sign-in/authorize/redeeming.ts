@@ -1,6 +1,6 @@
 import type { GrantParameters, TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
-import type { Context } from '../../platform/context.ts';
+import type { Context, SentServiceKey } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
 import { AuthError, invalidGrant, invalidRequest } from '../../platform/errors.ts';
@@ -34,8 +34,7 @@ interface RedeemedCode {
 interface CodeRequest {
   readonly body: GrantParameters;
   readonly idempotencyKey: string | undefined;
-  /** With the key of a service. */
-  readonly authorization: string | null;
+  readonly serviceKey: SentServiceKey | undefined;
   readonly client: ClientInfo;
 }
 
@@ -93,12 +92,12 @@ function readCode(ctx: Context, text = '', request?: string) {
 /** What makes two requests the same one, besides the code. */
 const repeatedRequest = ({
   idempotencyKey: key,
-  authorization,
+  serviceKey,
   body: { client_id, redirect_uri, code_verifier, resource, scope },
 }: CodeRequest): string | undefined =>
   key === undefined
     ? undefined
-    : JSON.stringify([key, authorization, client_id, redirect_uri, code_verifier, resource, scope]);
+    : JSON.stringify([key, serviceKey, client_id, redirect_uri, code_verifier, resource, scope]);
 
 /** Whether the code was redeemed by this very request, a moment ago. */
 const isRepetition = ({ requestHash }: PresentedCode, row: CodeRow, now: number): boolean =>
