@@ -5,7 +5,7 @@ import { mintHandle } from '../../platform/crypto/handle.ts';
 import { composeMessage } from '../../platform/mail/compose.ts';
 import type { Message, Template } from '../../platform/mail/message.ts';
 import { type Writer, writerFor } from '../../platform/mail/writer.ts';
-import { findReader } from '../../security-log/notices/notices.ts';
+import { findOwner } from '../../security-log/notices/notices.ts';
 import { findAccountOf, isEmailTaken } from '../account/account.ts';
 import * as store from './store.ts';
 
@@ -24,7 +24,7 @@ export const emailChangeMail: Template = async (ctx, mail) => {
     return takenMessage(inLanguageOf(ctx, await findAccountOf(ctx.db.read, change.new_email)));
   const subject = Buffer.from(change.id, 'base64url');
   const token = mintHandle(ctx.keys, 'emailChange', { subject, value: change.expires_at });
-  const writer = inLanguageOf(ctx, await findReader(ctx.db.read, change.user_id));
+  const writer = inLanguageOf(ctx, await findOwner(ctx.db.read, change.user_id));
   const { texts, fill } = writer;
   return composeMessage(writer, fill(texts.emailChange.subject), [
     fill(texts.emailChange.openLink),
@@ -52,7 +52,7 @@ function takenMessage(writer: Writer): Message {
  */
 export const emailRestoredMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });
-  const writer = inLanguageOf(ctx, change && (await findReader(ctx.db.read, change.user_id)));
+  const writer = inLanguageOf(ctx, change && (await findOwner(ctx.db.read, change.user_id)));
   const { subject, what, owner } = writer.texts.emailRestored;
   return composeMessage(writer, writer.fill(subject), [writer.fill(what), owner]);
 };

@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
-import { keepTrace } from '../telemetry/trace.ts';
+import { keepTrace } from '../telemetry/log.ts';
 import { systemTimers, type Timers } from '../timers.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { gathered } from './gather.ts';

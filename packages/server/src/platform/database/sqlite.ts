@@ -2,7 +2,7 @@ import { Database as Connection, SQLiteError, type Statement } from 'bun:sqlite'
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
-import { keepTrace } from '../telemetry/trace.ts';
+import { keepTrace } from '../telemetry/log.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { type Migrations, migrate } from './migrate.ts';
 import { commitsChannel, LocalNotifications } from './notifications.ts';

@@ -62,7 +62,8 @@ export class Exchange {
     const isWellFormed = sent !== null && requestIdPattern.test(sent);
     this.requestId = isWellFormed ? sent : crypto.randomUUID();
     this.loggedId = isWellFormed ? redact(sent) : this.requestId;
-    this.#cors = corsHeaders(config, request, path);
+    const origin = request.headers.get('Origin');
+    this.#cors = origin === null ? undefined : corsHeaders(config, request, path, origin);
     this.#https = config.https;
   }
 

@@ -67,10 +67,13 @@ function isOpenToAll(request: Request, path: string): boolean {
   return path.startsWith('/.well-known/') || openPaths.has(path);
 }
 
-/** The CORS headers of a response: with credentials for allowed origins only. */
-export function corsHeaders(config: Config, request: Request, path: string): Record<string, string> {
-  const origin = request.headers.get('Origin');
-  if (origin === null) return {};
+/** The CORS headers of a response to a page of this origin: with credentials for allowed origins only. */
+export function corsHeaders(
+  config: Config,
+  request: Request,
+  path: string,
+  origin: string,
+): Record<string, string> {
   if (!isAllowedOrigin(config, origin)) {
     if (!isOpenToAll(request, path)) return {};
     return { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': exposedHeaders };

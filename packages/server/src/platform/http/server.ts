@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
 import { newSpanId } from '../crypto/random.ts';
 import { AuthError, invalidRequest, pathNotFound, temporarilyUnavailable } from '../errors.ts';
+import { currentTrace, runInTrace, traceIdIn } from '../telemetry/log.ts';
 import { describeError } from '../telemetry/redact.ts';
-import { currentTrace, runInTrace, traceIdIn } from '../telemetry/trace.ts';
 import { isTrustedPeer } from '../values/client-address.ts';
 import { type ConnectionInfo, Exchange } from './exchange.ts';
 import { preflightHeaders } from './origin.ts';

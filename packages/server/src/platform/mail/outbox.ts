@@ -4,7 +4,7 @@ import { newId } from '../crypto/random.ts';
 import type { Executor } from '../database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../database/pagination.ts';
 import type { Tables } from '../database/schema.ts';
-import { currentTrace } from '../telemetry/trace.ts';
+import { currentTrace } from '../telemetry/log.ts';
 import { emailKeyOf } from '../values/email-key.ts';
 import * as store from './outbox-store.ts';
 

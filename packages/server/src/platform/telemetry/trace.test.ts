@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
-import { traceIdIn } from './trace.ts';
+import { traceIdIn } from './log.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const parentId = 'b7ad6b7169203331';

@@ -11,6 +11,7 @@ import {
 } from '@latchkey/contract/tokens';
 import type { Context, SentServiceKey } from '../context.ts';
 import { AuthError, invalidRequest } from '../errors.ts';
+import { dialectOf } from '../http/body.ts';
 import type { CallHeaders, Reply } from '../http/call.ts';
 import type { Afterwards, Api } from '../http/pipeline.ts';
 import type { ClientInfo } from '../values/client-address.ts';
@@ -97,14 +98,35 @@ interface Grants extends Readonly<Record<GrantType, Grant>> {
 /** Authenticates a client that signs its requests. */
 type IdentifyClient = <Call extends GrantCall>(call: Call) => Promise<Call>;
 
+/**
+ * Called with the authorization codes in a request before it is answered.
+ * @param ended what the grant returned, or the error that refuses the request
+ */
+export type OnCodes = (
+  codes: ReadonlySet<string>,
+  client: ClientInfo,
+  ended: Parameters<Afterwards>[3],
+) => Promise<void>;
+
 /** The token endpoint takes every grant as a form, and a device code also as JSON. `/refresh` takes refresh tokens, as both. */
 export function tokenRoutes(
   api: Api,
   ctx: Context,
   grants: Grants,
-  identify: IdentifyClient,
-  afterwards: Afterwards,
+  identifyClient: IdentifyClient,
+  onCodes: OnCodes,
 ): void {
+  /** Only a request that names a client may have to prove that. */
+  const identify: IdentifyClient = async (call) => {
+    const { client_id, client_assertion, client_assertion_type } = call.body;
+    return (client_id ?? client_assertion ?? client_assertion_type) === undefined
+      ? call
+      : identifyClient(call);
+  };
+  const afterwards: Afterwards = async (request, received, client, ended) => {
+    const codes = codesIn(request, received);
+    if (codes.size > 0) await onCodes(codes, client, ended);
+  };
   const { [deviceCodeGrantType]: deviceCode, [refreshGrantType]: refresh } = grants;
   api.on(
     endpoints.issueToken,
@@ -164,4 +186,29 @@ function serviceKeyOf({
   if (serviceKey?.id && id !== undefined && serviceKey.id !== id.trim())
     throw invalidRequest('client_id: differs from the Authorization header');
   return secret === undefined || id === undefined ? serviceKey : { id: id.trim(), secret: secret.trim() };
+}
+
+/** Each `code` of a body, even of one that is refused for its form. */
+function codesIn(request: Request, received: Uint8Array): ReadonlySet<string> {
+  const text = new TextDecoder().decode(received);
+  const dialect = dialectOf(request);
+  const codes = dialect === 'form' ? new URLSearchParams(text).getAll('code') : [];
+  if (dialect === 'json') {
+    const body = parsed(text);
+    if (typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string')
+      codes.push(body.code);
+    // As text, too, because a parser forgets all but the last of duplicate members.
+    const written = text.matchAll(/"code"\s*:\s*"([^"\\]*)"/g);
+    codes.push(...[...written].map(([, code]) => code!));
+  }
+  return new Set(codes.map((code) => code.trim()));
+}
+
+/** Undefined for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,9 +1,16 @@
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { type Audit, Auditor, macBeforeNext, sealChain, sealingKeyOf } from './chain.ts';
+import {
+  type Audit,
+  Auditor,
+  checkChainCount,
+  checkTotal,
+  macBeforeNext,
+  sealChain,
+  sealingKeyOf,
+} from './chain.ts';
 import { accounts, batchSize, eventsOf } from './reading.ts';
 import * as store from './store.ts';
-import { checkChainCount, checkTotal } from './totals.ts';
 
 /** Audits the log of one user or, one after the other, of all users. Concurrent writes to a log are not reported as defects. */
 export async function* auditLogs(

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { sha256 } from '../../platform/crypto/hash.ts';
 import type { LogKeys, ServerKey } from '../../platform/crypto/key-ring.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 
@@ -52,15 +53,6 @@ export const sealingKeyOf = (mac: string): string => mac.split('.')[0]!;
 
 /** `retired`: made with a key that is not configured, so it cannot be verified. */
 export type Check = 'good' | 'changed' | 'retired';
-
-export type Fields = Parameters<typeof bytesOf>[0];
-
-/** A seal over a list of values, for what is not a chain. */
-export const sealOf = (keys: LogKeys, label: string, fields: Fields): string =>
-  signed(keys.signing, label, bytesOf(fields));
-
-export const checkSeal = (keys: LogKeys, label: string, fields: Fields, seal: string): Check =>
-  check(keys, label, bytesOf(fields), seal);
 
 function check(keys: LogKeys, label: string, bytes: Buffer, mac: string): Check {
   if (mac === noMac) return 'changed';
@@ -209,6 +201,75 @@ export class Auditor {
     this.audit.retired += 1;
     this.audit.retiredKeys.add(sealingKeyOf(mac));
   }
+}
+
+// How many events all logs have had. An attacker who sets one log back to an earlier state leaves a chain that is intact, but fewer
+// events than were counted.
+
+type Fields = Parameters<typeof bytesOf>[0];
+
+/** Logs of different buckets are written at the same time; those of one wait for each other. */
+const buckets = 16;
+
+const bucketOf = (userId: string): number => sha256('log bucket', userId)[0]! % buckets;
+
+/**
+ * What continues a count that is not good says so for good: no new seal can hide that it was changed (`changed`), or that it could not be
+ * checked because a key is missing (`retired`).
+ */
+const marks = { good: [], changed: ['broken'], retired: ['unchecked'] } as const;
+
+const sealCount = (keys: LogKeys, label: string, fields: Fields, state: Check): string =>
+  signed(keys.signing, label, bytesOf([...fields, ...marks[state]]));
+
+function checkCount(keys: LogKeys, label: string, fields: Fields, seal: string): Check {
+  const good = check(keys, label, bytesOf(fields), seal);
+  if (good !== 'changed') return good;
+  const isUnchecked = check(keys, label, bytesOf([...fields, ...marks.retired]), seal) === 'good';
+  return isUnchecked ? 'retired' : 'changed';
+}
+
+type TotalRow = Tables['log_totals'];
+
+const totalLabel = 'security log total';
+
+export const checkTotal = (keys: LogKeys, { bucket, total, seal }: TotalRow): Check =>
+  total === 0 && seal === '' ? 'good' : checkCount(keys, totalLabel, [bucket, total], seal);
+
+const countLabel = 'security log count';
+
+type Count = Pick<ChainRow, 'bucket' | 'counted' | 'counted_seq' | 'count_seal'>;
+
+const countFields = ({
+  user_id,
+  counted,
+  counted_seq,
+}: Pick<ChainRow, 'user_id' | 'counted' | 'counted_seq'>): Fields => [user_id, counted, counted_seq];
+
+/** Whether a log still has the event that was counted last. */
+export function checkChainCount(keys: LogKeys, chain: ChainRow): Check {
+  if (chain.counted === 0 && chain.count_seal === '') return 'good';
+  if (chain.head_seq < chain.counted_seq) return 'changed';
+  return checkCount(keys, countLabel, countFields(chain), chain.count_seal);
+}
+
+/** The count of a chain with its next event, which has this number. */
+export function nextCount(keys: LogKeys, chain: ChainRow, seq: number): Count {
+  const { user_id } = chain;
+  const next = { counted: chain.counted + 1, counted_seq: seq };
+  const fields = countFields({ user_id, ...next });
+  return {
+    ...next,
+    bucket: bucketOf(user_id),
+    count_seal: sealCount(keys, countLabel, fields, checkChainCount(keys, chain)),
+  };
+}
+
+/** The total of a bucket with so many more events. */
+export function nextTotal(keys: LogKeys, row: TotalRow, added: number): TotalRow {
+  const { bucket } = row;
+  const total = row.total + added;
+  return { bucket, total, seal: sealCount(keys, totalLabel, [bucket, total], checkTotal(keys, row)) };
 }
 
 /** What an event says besides its type. Stored as JSON. */

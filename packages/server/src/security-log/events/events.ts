@@ -13,12 +13,13 @@ import {
   type EventDetail,
   type EventRow,
   macBeforeNext,
+  nextCount,
+  nextTotal,
   noMac,
   sealChain,
   sealEvent,
 } from './chain.ts';
 import * as store from './store.ts';
-import { addToTotal, nextCount } from './totals.ts';
 
 export type { EventDetail };
 
@@ -285,6 +286,23 @@ async function append(
   await store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next), seen: chain.seal });
   await store.insertEvent(tx, { ...row, mac });
   await addToTotal(ctx, tx, next.bucket, 1);
+}
+
+/** Adds to the total of a bucket, in the transaction that changes how many events of a log are counted. Call it last. */
+export async function addToTotal(
+  { logKeys }: Pick<Context, 'logKeys'>,
+  tx: Executor,
+  bucket: number,
+  added: number,
+): Promise<void> {
+  await store.updateTotal(tx, nextTotal(logKeys, await lockTotal(tx, bucket), added));
+}
+
+async function lockTotal(tx: Executor, bucket: number) {
+  const [row] = await store.lockTotal(tx, { bucket });
+  if (row) return row;
+  await store.insertTotal(tx, { bucket });
+  return (await store.lockTotal(tx, { bucket }))[0]!;
 }
 
 /** How many events about failed sign-ins an account gets per day (UTC); further ones are only counted in the metrics. */

@@ -6,11 +6,8 @@ import { mintHandle } from '../../platform/crypto/handle.ts';
 import { composeMessage, type Fact, type Part } from '../../platform/mail/compose.ts';
 import type { Message, Template } from '../../platform/mail/message.ts';
 import type { Writer } from '../../platform/mail/writer.ts';
-import { mailIdOf, referenceOf, writerForOwner } from './languages.ts';
+import { digestIdOf, referenceOf, writerForOwner } from './notices.ts';
 import * as store from './store.ts';
-
-export const noticeTemplate = 'notice';
-export const digestTemplate = 'notice_digest';
 
 /** How many notices a digest lists, newest first. It says how many more there are. */
 export const maxDigestNotices = 50;
@@ -100,10 +97,6 @@ function digestMessage(
     ...(unlisted === 0 ? [] : [pluralText(language, more, unlisted)]),
   ]);
 }
-
-/** The outbox id of the only digest that a window sends to an address. */
-export const digestIdOf = (windowId: string, recipient: string): string =>
-  mailIdOf('notice digest', windowId, recipient);
 
 /** Closes the window of a digest and composes the mail, identically if it has to be sent again. */
 export const digestMail: Template = async (ctx, mail) => {

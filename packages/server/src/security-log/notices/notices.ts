@@ -1,15 +1,17 @@
+import { type Language, languageOf } from '@latchkey/contract/languages';
 import type { NoticeKind } from '@latchkey/contract/notices';
 import type { Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
+import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import type { Mail } from '../../platform/mail/outbox.ts';
+import { enqueueMail, type Mail } from '../../platform/mail/outbox.ts';
+import { type Writer, writerFor } from '../../platform/mail/writer.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
-import { enqueueForOwner, languageOfOwner, referenceOf, writerForOwner } from './languages.ts';
-import { digestIdOf, digestTemplate, noticeTemplate } from './mail.ts';
 import * as store from './store.ts';
 
-export { referenceOf, writerForOwner };
+export const noticeTemplate = 'notice';
+export const digestTemplate = 'notice_digest';
 
 /** How long the link of a notice is valid, and so how long the former address can undo a change of address. */
 export const noticeTtlSeconds = 7 * 86_400;
@@ -36,7 +38,7 @@ export interface Notice {
  * for notices of its kind, the notice goes into a digest that is sent when the limit's window ends.
  */
 export async function notify(ctx: Context, tx: Executor, notice: Notice): Promise<void> {
-  const [owner] = await store.findOwner(tx, { id: notice.userId });
+  const owner = await findOwner(tx, notice.userId);
   if (!owner) return;
   const now = notice.at ?? ctx.clock();
   await send(ctx, tx, { ...owner, email: notice.recipient ?? owner.email }, now, contentOf(notice, now));
@@ -61,7 +63,7 @@ type Content = Omit<
   'id' | 'email' | 'email_key' | 'language' | 'expires_at' | 'digest_id'
 >;
 
-type Owner = Awaited<ReturnType<typeof store.findOwner>>[number];
+type Owner = NonNullable<Awaited<ReturnType<typeof findOwner>>>;
 
 /** Stores a notice and enqueues its mail, or the digest that lists it. */
 async function send(ctx: Context, tx: Executor, owner: Owner, now: number, content: Content): Promise<void> {
@@ -97,6 +99,10 @@ async function send(ctx: Context, tx: Executor, owner: Owner, now: number, conte
   });
 }
 
+/** The outbox id of the only digest that a window sends to an address. */
+export const digestIdOf = (windowId: string, recipient: string): string =>
+  mailIdOf('notice digest', windowId, recipient);
+
 /** A notice whose link has not expired, used or not. */
 export async function findOpenNotice(ctx: Context, on: Executor, id: string) {
   return (await store.findOpenNotice(on, { id, now: ctx.clock() })).at(0);
@@ -108,9 +114,9 @@ export async function findDisownedNotice(on: Executor, id: string) {
   return notice?.outcome == null ? undefined : { ...notice, outcome: notice.outcome };
 }
 
-/** What decides the languages of mails to the owner of an account, and how times are written. */
-export async function findReader(on: Executor, userId: string) {
-  return (await store.findReader(on, { id: userId })).at(0);
+/** The address of an account, and what decides the languages of its mails and how they write times. */
+export async function findOwner(on: Executor, userId: string) {
+  return (await store.findOwner(on, { id: userId })).at(0);
 }
 
 /** Adds a mail to the owner of an account, which `writerForOwner` writes, in each of their languages. */
@@ -119,8 +125,54 @@ export async function mailOwner(
   tx: Executor,
   mail: Mail & { readonly userId: string },
 ): Promise<void> {
-  const owner = await findReader(tx, mail.userId);
+  const owner = await findOwner(tx, mail.userId);
   if (owner) await enqueueForOwner(ctx, tx, owner, mail);
+}
+
+/** How long mails to the owner of an account also come in the language that it had before. */
+const formerLanguageTtlMs = 7 * 86_400_000;
+
+/** The language of the mails to the owner of an account. */
+const languageOfOwner = ({ locale }: Owner): Language => languageOf(locale) ?? 'en';
+
+/** The other languages that the account had until a few days ago: a thief with a token may have chosen the current one. */
+function formerLanguages(owner: Owner, now: number): Language[] {
+  const left = Object.entries(JSON.parse(owner.former_languages ?? '{}') as Record<Language, number>);
+  return left
+    .filter(([language, leftAt]) => leftAt > now - formerLanguageTtlMs && language !== languageOfOwner(owner))
+    .map(([language]) => language as Language);
+}
+
+/** Adds a mail to the owner of an account to the outbox, and one more for each former language. */
+async function enqueueForOwner(ctx: Context, tx: Executor, owner: Owner, mail: Mail): Promise<void> {
+  await enqueueMail(ctx, tx, mail);
+  for (const language of formerLanguages(owner, ctx.clock())) {
+    const id = mail.id === undefined ? {} : { id: mailIdOf(mail.id, language) };
+    await enqueueMail(ctx, tx, { ...mail, ...id, reference: `${mail.reference} ${language}` });
+  }
+}
+
+/** The id of a mail in the outbox that is the same for the same parts. */
+const mailIdOf = (...parts: string[]): string =>
+  `mail_${sha256('mail', ...parts)
+    .subarray(0, subjectBytes)
+    .toString('base64url')}`;
+
+/** What a mail to the owner of an account refers to, and the former language that it is in, if it is. */
+export function referenceOf({ reference: text }: Pick<Mail, 'reference'>) {
+  const [reference = '', language] = text.split(' ');
+  return { reference, language: language as Language | undefined };
+}
+
+/** Writes to the owner of an account, in another language if one is given. */
+export async function writerForOwner(
+  ctx: Context,
+  userId: string,
+  language?: Language | null,
+): Promise<Writer> {
+  const owner = await findOwner(ctx.db.read, userId);
+  const isOther = owner && language && language !== languageOfOwner(owner);
+  return writerFor(ctx.config.product, isOther ? { ...owner, locale: language } : owner);
 }
 
 /**

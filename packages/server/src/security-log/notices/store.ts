@@ -5,14 +5,9 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 
-/** The address and languages of an account's notices; no row when the account is gone. */
-export const findOwner = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('users').select(['email', 'locale', 'former_languages']).where('id', '=', p.id),
-);
-
-/** What decides the languages of mails to the owner of an account, and how times are written; no row when it is gone. */
-export const findReader = lookup((db, p) =>
-  db.selectFrom('users').select(['locale', 'time_zone', 'former_languages']).where('id', '=', p.id),
+/** The address of an account, and what decides the languages of its mails and how they write times; no row when it is gone. */
+export const findOwner = lookup((db, p) =>
+  db.selectFrom('users').select(['email', 'locale', 'time_zone', 'former_languages']).where('id', '=', p.id),
 );
 
 /**

@@ -4,15 +4,16 @@ import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
 import { prefersHtml } from '../../platform/http/accept.ts';
-import { dialectOf, queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
+import { queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
 import type { Call } from '../../platform/http/call.ts';
 import { readRequestsCookie, requestsCookieHeader } from '../../platform/http/cookie.ts';
 import type { Exchange } from '../../platform/http/exchange.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
-import type { Afterwards, Api } from '../../platform/http/pipeline.ts';
+import type { Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
 import {
   type Grant,
+  type OnCodes,
   refuseAuthorizationDetails,
   requireParameter,
 } from '../../platform/token-endpoint/grants.ts';
@@ -42,38 +43,13 @@ export const authorizationCodeGrant = (addIdentityToken: AddIdentityToken): Gran
   },
 });
 
-/** Notices a second use of each code in a token request, whatever else the request holds and whatever is wrong with it. */
+/** Notices a second use of the codes in a token request, whatever else the request holds and whatever is wrong with it. */
 export const noticingReplays =
-  (ctx: Context): Afterwards =>
-  async (request, received, client, ended) => {
+  (ctx: Context): OnCodes =>
+  async (codes, client, ended) => {
     if (ended instanceof Error ? isLateRepetition(ended) : ended.isOwnCode) return;
-    for (const code of codesIn(request, received)) await noticeReplay(ctx, code, client);
+    for (const code of codes) await noticeReplay(ctx, code, client);
   };
-
-/** Each `code` of a body, even of one that is refused for its form. */
-function codesIn(request: Request, received: Uint8Array): Iterable<string> {
-  const text = new TextDecoder().decode(received);
-  const dialect = dialectOf(request);
-  const codes = dialect === 'form' ? new URLSearchParams(text).getAll('code') : [];
-  if (dialect === 'json') {
-    const body = parsed(text);
-    if (typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string')
-      codes.push(body.code);
-    // As text, too, because a parser forgets all but the last of duplicate members.
-    const written = text.matchAll(/"code"\s*:\s*"([^"\\]*)"/g);
-    codes.push(...[...written].map(([, code]) => code!));
-  }
-  return new Set(codes.map((code) => code.trim()));
-}
-
-/** Undefined for what is no JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 const path = '/authorize';
 

@@ -92,6 +92,7 @@ export async function redeemDeviceCode(
   await checkRepeatedAccess(ctx, poll, repeated);
   const redeemed = wait ? await pollAndHold(ctx, heldPolls, poll, wait) : await runPoll(ctx, poll);
   if (redeemed === 'pending') throw pendingAuthorization();
+  if (repeated.scope === undefined) return redeemed;
   return { ...redeemed, tokens: withRequestedScope(redeemed.tokens, repeated) };
 }
 

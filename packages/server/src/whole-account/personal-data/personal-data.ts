@@ -12,7 +12,7 @@ import { untilDone } from '../../platform/database/races.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { deleteMailsOf, enqueueMail } from '../../platform/mail/outbox.ts';
 import { closeLog } from '../../security-log/events/events.ts';
-import { findReader } from '../../security-log/notices/notices.ts';
+import { findOwner } from '../../security-log/notices/notices.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
 import { deleteMagicLinksTo } from '../../sign-in/magic-links/magic-links.ts';
 import { accountDeletedTemplate } from './mail.ts';
@@ -66,7 +66,7 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
   await deleteMailsOf(tx, userId, emailKeys);
   for (const emailKey of emailKeys) await deleteMagicLinksTo(tx, emailKey);
   await deletePersonalOrganization(tx, userId);
-  const reader = await findReader(tx, userId);
+  const reader = await findOwner(tx, userId);
   await enqueueMail(ctx, tx, {
     template: accountDeletedTemplate,
     recipient: email,
