@@ -289,7 +289,7 @@ async function append(
 }
 
 /** Adds to the total of a bucket, in the transaction that changes how many events of a log are counted. Call it last. */
-export async function addToTotal(
+async function addToTotal(
   { logKeys }: Pick<Context, 'logKeys'>,
   tx: Executor,
   bucket: number,
