@@ -1,24 +1,20 @@
 // Keys on the account page, in a real browser against the real service.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage, untilIdle } from '../support/browser.ts';
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { declareTickets } from '../support/keys.ts';
 import { changesBy, signIn } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
-let service: TestService;
+const service = shared(() => startService({ env: { LATCHKEY_TRUSTED_ISSUERS: 'github' } }));
 
 beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_TRUSTED_ISSUERS: 'github' } });
   await declareTickets(service);
-});
-
-afterAll(async () => {
-  await service.stop();
 });
 
 const section = (page: Page) => page.getByRole('region', { name: 'API keys', exact: true });

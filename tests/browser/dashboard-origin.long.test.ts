@@ -24,7 +24,8 @@ import {
   signIn as signInOnOwnPages,
 } from '../support/people.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
 declare const tokens: typeof import('../../examples/dashboard/tokens.ts');
 
@@ -34,12 +35,11 @@ const port = reservePort();
 const sameSite = `http://localhost:${port}`;
 const otherSite = `http://127.0.0.1:${port}`;
 
-let service: TestService;
+const service = shared(() => startService({ env: { LATCHKEY_ALLOWED_ORIGINS: `${sameSite},${otherSite}` } }));
 let home: Home;
 let stop: () => Promise<void>;
 
 beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_ALLOWED_ORIGINS: `${sameSite},${otherSite}` } });
   home = readerOf(service);
   mkdirSync(join(home.path, 'data'));
   const [, register = '', serve = ''] = await codeBlocks(document, 'sh');
@@ -52,7 +52,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await stop();
-  await service.stop();
 });
 
 /** Signs somebody in on the page of the guide, with the code from the email. */

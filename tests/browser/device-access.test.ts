@@ -1,23 +1,19 @@
 // What the device page and the account page say about the scope of a device, in a real browser against the real service.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { apiAt, request } from '../support/http.ts';
 import { declareTickets } from '../support/keys.ts';
 import { confirmed, headed, signedIn, startDevice } from '../support/people.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { runOperator, startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
 const tickets = 'https://tickets.example/api';
-let service: TestService;
+const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 
 beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
   await declareTickets(service);
-});
-
-afterAll(async () => {
-  await service.stop();
 });
 
 /** A page of a signed-in user that shows a device which asks for this access. */

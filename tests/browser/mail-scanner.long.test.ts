@@ -1,7 +1,7 @@
 // What mail scanners do to the links in every kind of email: they fetch them, open them in a browser of their own, run
 // scripts, press the first button, press Enter, and follow the links on the page.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { noticeKinds } from '@latchkey/contract/notices';
 import type { Page } from 'playwright-core';
 import { subjects } from '../support/account.ts';
@@ -10,7 +10,8 @@ import { redirectUri, requestOf, verifier } from '../support/authorize.ts';
 import { newPage, untilIdle } from '../support/browser.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { changesBy, linkTo, startDevice } from '../support/people.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { runOperator, startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 
 interface Mail {
@@ -20,15 +21,9 @@ interface Mail {
   readonly html: string;
 }
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0', LATCHKEY_APPROVAL: 'recent' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
+const service = shared(() =>
+  startService({ env: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0', LATCHKEY_APPROVAL: 'recent' } }),
+);
 
 const call = async (method: string, path: string, ask: Parameters<typeof request>[3] = {}) => {
   const { status, body } = await request(service.url, method, path, ask);

@@ -1,6 +1,6 @@
 // Several logins on one server: which sessions exist at the server, and what processes see that share the credentials.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { credentialStore } from '@latchkey/client/credentials';
@@ -22,17 +22,12 @@ import {
   userCodeIn,
 } from '../support/cli.ts';
 import { apiAt, loginByMail, request } from '../support/http.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
+const service = shared(() =>
+  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
+);
 
 const openHome = () => newHome({ LATCHKEY_SERVER: service.url });
 const tokenOf = async (home: Home, account: string) =>

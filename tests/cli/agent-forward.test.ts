@@ -14,10 +14,11 @@ import {
   program,
   storeLogin,
 } from '../support/cli.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { runOperator, startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { openTerminal } from '../support/terminal.ts';
 
-let service: TestService;
+const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
 let home: Home;
 const authorizations: (string | null)[] = [];
 const tickets = listener((request) => {
@@ -27,7 +28,6 @@ const tickets = listener((request) => {
 const forward = `my-tickets=${tickets.url} tickets:read`;
 
 beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
   home = newHome({ LATCHKEY_SERVER: service.url });
   await storeLogin(home, service.url, 'ada@forward.example');
   const declared = ['--resource', tickets.url, '--scope', 'tickets:read=See your tickets'];
@@ -36,7 +36,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await tickets.stop();
-  await service.stop();
 });
 
 const getBySocket = (socketPath: string, path: string): Promise<number | undefined> =>

@@ -1,6 +1,6 @@
 // `latchkey agent`: what it hands out and to whom, what it never does, and what ends with it.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import {
   closeSync,
   existsSync,
@@ -30,22 +30,20 @@ import {
 } from '../support/cli.ts';
 import { codeOf } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { runOperator, startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { openTerminal, type Terminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
 import { runtimes, startWorker } from '../support/worker.ts';
 
-let service: TestService;
+const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
 let home: Home;
 const email = 'ada@agent.example';
 
 beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
   home = newHome({ LATCHKEY_SERVER: service.url });
   await storeLogin(home, service.url, email);
 });
-
-afterAll(() => service.stop());
 
 const startAgent = (...args: string[]): Promise<RunningAgent> => startAgentIn(home, ...args);
 
@@ -108,11 +106,7 @@ test('`latchkey token` gets a run from it, and nothing stored is read or written
 });
 
 describe('it refuses with status 1', () => {
-  let agent: RunningAgent;
-  beforeAll(async () => {
-    agent = await startAgent('--scope', 'profile', '--resource', 'https://tickets.example');
-  });
-  afterAll(() => agent.stop());
+  const agent = shared(() => startAgent('--scope', 'profile', '--resource', 'https://tickets.example'));
 
   test.each([
     ['another scope', ['--scope', 'email']],

@@ -6,17 +6,19 @@ import { newPage } from '../support/browser.ts';
 import { addCommand, type Home, latchkey, newHome, program, proxyTo, storeOf } from '../support/cli.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { signedIn } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { openTerminal, type Terminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
 
-let service: TestService;
+const service = shared(() =>
+  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
+);
 /** The service behind a proxy that can hold tokens back. */
 let door: ReturnType<typeof proxyTo>;
 let holdTokens: Promise<unknown> | undefined;
 
 beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
   door = proxyTo(service, async (_, path, forward) => {
     const response = await forward();
     if (response.ok && path.endsWith('/token')) await holdTokens;
@@ -26,7 +28,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await door.stop();
-  await service.stop();
 });
 
 const interrupt = '\u0003';

@@ -1,23 +1,19 @@
 // How git, docker and kubectl are signed in, with what packages/cli/README.md says, run by the real programs.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Home, newHome, runIn, storeLogin, storeOf } from '../support/cli.ts';
 import { apiAt } from '../support/http.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
-let service: TestService;
+const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
 let home: Home;
 
 beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
   home = newHome({ LATCHKEY_SERVER: service.url, GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1' });
   await storeLogin(home, service.url, 'ada@helpers.example');
-});
-
-afterAll(async () => {
-  await service.stop();
 });
 
 const profileStatus = (accessToken: string): Promise<unknown> =>

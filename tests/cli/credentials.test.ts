@@ -1,6 +1,6 @@
 // Where the command line keeps credentials, and that its single executable shares them.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -15,17 +15,12 @@ import {
   storeOf,
 } from '../support/cli.ts';
 import { hasSecretService, startFakeSecretService, startSecretService } from '../support/secret-service.ts';
-import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { startService, temporaryDirectory } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
+const service = shared(() =>
+  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
+);
 
 describe('credentials', () => {
   test.skipIf(process.platform !== 'linux')('are stored in a file if no keychain responds', async () => {

@@ -1,22 +1,23 @@
 // `latchkey token --federated`: a job without a secret, against a real service and an issuer that speaks GitHub's claims.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { latchkeyProcess, newHome } from '../support/cli.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { githubClaims, startIssuer, type TestIssuer } from '../support/issuer.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { githubClaims, startIssuer } from '../support/issuer.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
-let service: TestService;
-let issuer: TestIssuer;
+const issuer = shared(() => startIssuer());
+const service = shared(() =>
+  startService({
+    env: { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_TRUSTED_ISSUERS: issuer.url },
+  }),
+);
 let keyId: string;
 
 beforeAll(async () => {
-  issuer = await startIssuer();
-  service = await startService({
-    env: { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_TRUSTED_ISSUERS: issuer.url },
-  });
   const { access_token: token } = await loginByMail(service.url, 'ada@job.example');
   const sub = String(githubClaims('')['sub']);
   const key = { name: 'build', scope: 'profile email', expires_in: 3600 };
@@ -24,11 +25,6 @@ beforeAll(async () => {
   const created = await request(service.url, 'POST', '/keys', { token, json });
   expect(created.status).toBe(201);
   keyId = created.body.id;
-});
-
-afterAll(async () => {
-  await service.stop();
-  await issuer.stop();
 });
 
 const tokenIn = (env: Record<string, string>, ...args: string[]) =>

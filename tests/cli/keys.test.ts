@@ -1,20 +1,13 @@
 // Keys that the command line asks for, as the account page creates them.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
 import { latchkey, newHome, runIn, storeLogin } from '../support/cli.ts';
 import { giveSession } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
+const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
 
 test('the printed address opens the account page with the key filled in, and the key signs a terminal in', async () => {
   const home = newHome({ LATCHKEY_SERVER: service.url });

@@ -1,6 +1,6 @@
 // Signing in from the command line: which sessions exist afterwards, and what Ctrl-C leaves behind.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { spawn } from 'bun';
@@ -21,19 +21,14 @@ import {
   userCodeIn,
 } from '../support/cli.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 import { withoutRootsPowers } from '../support/worker.ts';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
+const service = shared(() =>
+  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
+);
 
 test('a second login ends the first session at the server once its own is stored', async () => {
   const home = newHome({ LATCHKEY_SERVER: service.url });

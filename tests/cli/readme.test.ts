@@ -1,27 +1,25 @@
 // The commands of the README do what it says.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { addNpx, type Home, loginAs, newHome, runIn } from '../support/cli.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
 const root = join(import.meta.dir, '../..');
 const email = 'readme@example.com';
-let service: TestService;
+const service = shared(() => startService());
 let home: Home;
 let blocks: string[];
 
 beforeAll(async () => {
-  service = await startService();
   home = newHome({ ...service.env, LATCHKEY_SERVER: service.url });
   addNpx(home);
   const text = await Bun.file(join(root, 'README.md')).text();
   expect((await loginAs(home, service.url, email)).code).toBe(0);
   blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
 });
-
-afterAll(() => service.stop());
 
 const run = (block: string) =>
   runIn(home, ['sh', '-ec', block.replaceAll('localhost:8787', new URL(service.url).host)]);

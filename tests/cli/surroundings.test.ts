@@ -1,6 +1,6 @@
 // What the command line sends and to whom, and that hostile servers and directories do no harm.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -16,17 +16,12 @@ import {
   storeOf,
 } from '../support/cli.ts';
 import { loginByMail } from '../support/http.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
+const service = shared(() =>
+  startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
+);
 
 describe('latchkey token', () => {
   test('prints a valid token without sending a request', async () => {

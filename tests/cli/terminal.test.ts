@@ -1,6 +1,6 @@
 // `latchkey login` in a real terminal, with a real browser.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newPage } from '../support/browser.ts';
 import {
@@ -16,19 +16,12 @@ import {
 } from '../support/cli.ts';
 import { mailTo } from '../support/http.ts';
 import { serverProgram } from '../support/server-program.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { openTerminal, type Terminal, terminalColumns } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
-});
-
-afterAll(async () => {
-  await service.stop();
-});
+const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 
 const interrupt = '\u0003';
 

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { openApp, type TestApp } from '../support/app.ts';
 import { Conformance, type Document, type Received, type Sent } from '../support/conformance.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = shared(() => openApp('sqlite'));
 let conformance: Conformance;
 beforeAll(async () => {
-  app = await openApp('sqlite');
   conformance = new Conformance((await app.ask('GET', 'openapi.json')).body as Document);
 });
-afterAll(() => app.close());
 
 const url = (path: string) => `http://localhost:8787/api/v1/auth${path}`;
 const json = { 'Content-Type': 'application/json' };

@@ -1,7 +1,7 @@
 // Every change of a signed-in user looks at its session in its own transaction: one whose session ends after the request was
 // accepted, and before the change commits, has no effect.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { lockAccountRow } from '../../packages/server/src/accounts/locks.ts';
@@ -9,7 +9,7 @@ import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts'
 import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/sessions.ts';
 import { addPasskey, askForAddress, newAuthenticator, outcome } from '../support/account.ts';
-import { type Answer, onBothDatabases, openNodes, type TestApp, type Tokens } from '../support/app.ts';
+import { type Answer, onBothDatabases, sharedNodes, type TestApp, type Tokens } from '../support/app.ts';
 import { redirectUri, requestOf } from '../support/authorize.ts';
 import { declareService } from '../support/services.ts';
 import { until } from '../support/until.ts';
@@ -136,13 +136,7 @@ const endIn = (tx: Executor, id: string): Promise<unknown> =>
   tx.run(`UPDATE sessions SET revoked_at = 1 WHERE id = '${id}'`, []);
 
 onBothDatabases('a change whose session ends before it commits', (open, dialect) => {
-  let app: TestApp;
-  let node: TestApp;
-  let close: () => Promise<void>;
-  beforeAll(async () => {
-    ({ app, node, close } = await openNodes(open, dialect));
-  });
-  afterAll(() => close());
+  const { app, node } = sharedNodes(open, dialect);
 
   /** Sends the request, and ends its session as soon as the request begins its first transaction. */
   async function endAtTransaction(request: Request, end: () => Promise<void>): Promise<Answer> {

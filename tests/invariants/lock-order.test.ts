@@ -1,21 +1,16 @@
 // The lock-order check of the tests detects violations.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { openApp, type TestApp } from '../support/app.ts';
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { openApp } from '../support/app.ts';
 import { type LockOrder, withLockOrder } from '../support/lock-order.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = shared(() => openApp('postgres'));
 let watched: LockOrder;
-
-beforeAll(async () => {
-  app = await openApp('postgres');
-});
 
 beforeEach(() => {
   watched = withLockOrder(app.ctx.db);
 });
-
-afterAll(() => app.close());
 
 describe('a transaction of a test service', () => {
   const inTransaction = (...texts: string[]) =>

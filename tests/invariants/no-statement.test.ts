@@ -1,6 +1,6 @@
 // Handles are authenticated by their MAC: forged, truncated and foreign ones are refused without a database query.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import {
   type HandleKind,
   handlePrefix,
@@ -9,10 +9,11 @@ import {
 } from '../../packages/server/src/platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { cookieByMail, sameOrigin } from '../support/account.ts';
-import { type Answer, type Ask, openApp, type TestApp, type Tokens } from '../support/app.ts';
+import { type Answer, type Ask, openApp, type Tokens } from '../support/app.ts';
 import { createdKey } from '../support/keys.ts';
+import { shared } from '../support/shared.ts';
 
-let app: TestApp;
+const app = shared(() => openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
 let tokens: Tokens;
 let cookie: string;
 let key: string;
@@ -20,7 +21,6 @@ let deviceCode: string;
 let magicLink: { token: string; request: string; code: string };
 
 beforeAll(async () => {
-  app = await openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'off' } });
   tokens = await app.login();
   cookie = (await cookieByMail(app, 'ada@example.com')).split('=')[1]!;
   ({ key } = await createdKey(app, tokens));
@@ -29,8 +29,6 @@ beforeAll(async () => {
   const [mail] = await app.mails();
   magicLink = { token: mail!.token, request, code: mail!.code };
 });
-
-afterAll(() => app.close());
 
 interface EntryPoint {
   readonly kind: HandleKind;

@@ -1,11 +1,12 @@
 // Random sequences of commands, checked against a small model: the guarantees of the service hold in any order, with
 // any repetition, at any time. Only commands advance the clock.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import { type Answer, onBothDatabases, type TestApp } from '../support/app.ts';
 import fc from '../support/fc.ts';
 import { isLong } from '../support/long.ts';
+import { shared } from '../support/shared.ts';
 
 const runs = isLong ? 120 : 40;
 const maxLength = 40;
@@ -317,15 +318,13 @@ class Run {
 }
 
 onBothDatabases('any sequence of commands', (open) => {
-  let app: TestApp;
+  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
   const clock = { now: 0 };
   let people = 0;
   beforeAll(async () => {
-    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
     clock.now = app.ctx.clock();
     Object.assign(app.ctx, { clock: () => clock.now });
   });
-  afterAll(() => app.close());
 
   test('in any sequence of commands, no token, code or link has a second effect, and no ended session works again', async () => {
     const property = fc.asyncProperty(

@@ -1,13 +1,14 @@
 // Random sequences of sign-ins, device sign-ins, refreshes and keys, checked against a small model: no token ever does what its scope, or
 // that of the token that made it, does not hold.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { deviceCodeGrantType, type TokenSet } from '@latchkey/contract/tokens';
 import { outcome } from '../support/account.ts';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
 import fc from '../support/fc.ts';
 import { isLong } from '../support/long.ts';
 import { declareService } from '../support/services.ts';
+import { shared } from '../support/shared.ts';
 
 const runs = isLong ? 60 : 20;
 const maxLength = 40;
@@ -306,11 +307,10 @@ class Run {
 }
 
 onBothDatabases('the scope of tokens', (open) => {
-  let app: TestApp;
+  const app = shared(open);
   let services: readonly string[];
   let people = 0;
   beforeAll(async () => {
-    app = await open();
     const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
     const declared = [
       await declareService(app.ctx, { scopes, resource: tickets }),
@@ -319,7 +319,6 @@ onBothDatabases('the scope of tokens', (open) => {
     services = declared.map(({ authorization }) => authorization);
     await declareService(app.ctx, { name: 'Builds', resource: builds });
   });
-  afterAll(() => app.close());
 
   test('in any sequence of logins, approvals, refreshes and keys, no token does more than its scope and its maker', async () => {
     const property = fc.asyncProperty(

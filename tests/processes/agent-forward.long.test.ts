@@ -14,7 +14,8 @@ import { examples, startExample } from '../support/example.ts';
 import { isInMemory, surroundingsOf } from '../support/memory.ts';
 import { nodes } from '../support/node.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 import { startWorker } from '../support/worker.ts';
 
@@ -28,7 +29,7 @@ const runtimes = [
 ];
 const megabyte = 1_000_000;
 
-let service: TestService;
+const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
 let home: Home;
 let upstream: string;
 let respond: (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -36,7 +37,6 @@ const server = createServer((...call) => void respond(...call));
 const authorizations = new Set<string | undefined>();
 
 beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } });
   home = newHome({ LATCHKEY_SERVER: service.url });
   await storeLogin(home, service.url, 'ada@forward.example');
   server.listen(0, '127.0.0.1');
@@ -52,7 +52,6 @@ afterEach(() => {
 
 afterAll(async () => {
   server.close();
-  await service.stop();
 });
 
 async function declare(...args: string[]): Promise<string> {

@@ -1,18 +1,23 @@
 // One suite of SDK tests on every supported runtime, against a real service over HTTP.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newPage } from '../support/browser.ts';
 import type { Findings, SuiteOptions } from '../support/client-suite.ts';
 import { loginByMail } from '../support/http.ts';
 import { findNode } from '../support/node.ts';
-import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { startService, temporaryDirectory } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { waitTimeoutMs } from '../support/until.ts';
 
 const support = join(import.meta.dir, '../support');
 const serviceKey = 'svc_suite:secret';
 
-let service: TestService;
+const service = shared(() =>
+  startService({
+    env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_ALLOWED_ORIGINS: other.url.origin },
+  }),
+);
 
 /** A page on another origin to run the suite in, and the second server that the suite needs. */
 const other = Bun.serve({
@@ -46,15 +51,8 @@ const other = Bun.serve({
   },
 });
 
-beforeAll(async () => {
-  service = await startService({
-    env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_ALLOWED_ORIGINS: other.url.origin },
-  });
-});
-
 afterAll(async () => {
   other.stop(true);
-  await service.stop();
 });
 
 async function suiteOptions(): Promise<SuiteOptions> {

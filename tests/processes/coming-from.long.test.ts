@@ -2,28 +2,23 @@
 // write them.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Home } from '../support/cli.ts';
 import { codeBlocks, openTerminal, readerOf, type Terminal } from '../support/guides.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
-let service: TestService;
+const service = shared(() => startService({ env: { LATCHKEY_SIGNUP: 'closed' } }));
 let home: Home;
 let terminal: Terminal;
-
-beforeAll(async () => {
-  service = await startService({ env: { LATCHKEY_SIGNUP: 'closed' } });
-});
 
 beforeEach(() => {
   home = readerOf(service);
   terminal = openTerminal(home, {});
 });
-
-afterAll(() => service.stop());
 
 async function run(block = ''): Promise<string> {
   const { code, output } = await terminal.run(block);

@@ -1,17 +1,14 @@
 // The floors of the benchmarks are honest only as long as they answer what the service answers.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { kinds } from '../../bench/table/kinds.ts';
-import { openSides, type Sides, sidesOf } from '../../bench/table/sides.ts';
+import { openSides, sidesOf } from '../../bench/table/sides.ts';
+import { shared } from '../support/shared.ts';
 
 const sessions = 4000;
 
 describe.each(['sqlite', 'postgres'] as const)('on %s', (dialect) => {
-  let sides: Sides;
-  beforeAll(async () => {
-    sides = await openSides(dialect, { sessions, peers: [] });
-  });
-  afterAll(() => sides.stop());
+  const sides = shared(() => openSides(dialect, { sessions, peers: [] }));
 
   test.each(kinds.map((kind) => [kind.name, kind] as const))(
     'the floor of %s answers with the status and the size of the service',

@@ -19,6 +19,7 @@ import {
 import { loginByMail, request } from '../support/http.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 
 const email = 'ada@example.com';
@@ -81,11 +82,7 @@ function expectResponse(result: { output: string }, status: number, ...parts: st
 }
 
 describe('the quick start', () => {
-  let reader: Reader;
-  beforeAll(async () => {
-    reader = await newReader();
-  });
-  afterAll(() => reader.close());
+  const reader = shared(() => newReader());
 
   test('leads from a sign-in to a service that checks tokens, and ends with a token that is refused', async () => {
     const { terminal } = reader;
@@ -119,13 +116,11 @@ describe('the quick start', () => {
 describe('a command line of your own', () => {
   const document = 'docs/command-line.md';
   const [, , , register = '', serve = ''] = quickStart;
-  let reader: Reader;
+  const reader = shared(() => newReader());
   beforeAll(async () => {
-    reader = await newReader();
     await reader.terminal.run(register);
     await reader.serve(serve);
   });
-  afterAll(() => reader.close());
 
   /** The login that the program has stored. */
   const store = () =>
@@ -261,11 +256,7 @@ describe('checking tokens with nothing but HTTP', () => {
 });
 
 describe('the questions and answers', () => {
-  let reader: Reader;
-  beforeAll(async () => {
-    reader = await newReader();
-  });
-  afterAll(() => reader.close());
+  const reader = shared(() => newReader());
 
   test('have commands that work, in their order', async () => {
     const [ended = '', ...blocks] = await codeBlocks('docs/faq.md', 'sh');
@@ -287,11 +278,7 @@ describe('the questions and answers', () => {
 });
 
 describe('signing in with curl', () => {
-  let reader: Reader;
-  beforeAll(async () => {
-    reader = await newReader();
-  });
-  afterAll(() => reader.close());
+  const reader = shared(() => newReader());
 
   test('prints a link, fetches the tokens after the approval, and refreshes them', async () => {
     const { terminal, service } = reader;
@@ -312,12 +299,10 @@ describe('signing in with curl', () => {
 });
 
 describe('the guides to services', () => {
-  let reader: Reader;
+  const reader = shared(() => newReader());
   beforeAll(async () => {
-    reader = await newReader();
     await signIn(reader, 'npx latchkey login');
   });
-  afterAll(() => reader.close());
 
   test('has commands that register a service and call it; its pages about runs and the feed, that act for a user and read it', async () => {
     const { terminal } = reader;
@@ -345,12 +330,10 @@ describe('the guides to services', () => {
 
 describe('helping a person who cannot sign in', () => {
   const document = 'docs/support.md';
-  let reader: Reader;
+  const reader = shared(() => newReader());
   beforeAll(async () => {
-    reader = await newReader();
     await loginByMail(reader.service.url, email);
   });
-  afterAll(() => reader.close());
 
   test('a support session goes as the guide says, by the program and by the command', async () => {
     await expectParts(document, 'ts', 'support.ts');

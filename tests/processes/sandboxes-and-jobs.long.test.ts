@@ -10,9 +10,10 @@ import { type Home, listener, newHome, runIn, storeLogin } from '../support/cli.
 import { serveGit } from '../support/git-server.ts';
 import { codeBlocks, openTerminal, readerOf, startBlock, type Terminal } from '../support/guides.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { githubClaims, startIssuer, type TestIssuer } from '../support/issuer.ts';
+import { githubClaims, startIssuer } from '../support/issuer.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 
 const document = 'docs/sandboxes-and-jobs.md';
@@ -23,8 +24,15 @@ const [forward = '', forwardGit = '', forwardSocket = '', forwardOtherMachine = 
 const [createKey = '', startCloud = '', useCloud = '', ...more] = others;
 const [workflow = '', ...moreWorkflows] = await codeBlocks(document, 'yaml');
 
-let service: TestService;
-let issuer: TestIssuer;
+const issuer = shared(() => startIssuer());
+const service = shared(() =>
+  startService({
+    env: {
+      LATCHKEY_TRUSTED_ISSUERS: issuer.url,
+      LATCHKEY_IDENTITY_AUDIENCES: 'https://storage.example',
+    },
+  }),
+);
 let home: Home;
 let terminal: Terminal;
 let cloudPort: number;
@@ -37,13 +45,6 @@ const tickets = listener((request) => {
 }, certificate);
 
 beforeAll(async () => {
-  issuer = await startIssuer();
-  service = await startService({
-    env: {
-      LATCHKEY_TRUSTED_ISSUERS: issuer.url,
-      LATCHKEY_IDENTITY_AUDIENCES: 'https://storage.example',
-    },
-  });
   home = readerOf(service, { NODE_EXTRA_CA_CERTS: certificate.cert });
   await storeLogin(home, service.url, email);
   const scopes = ['tickets:read=See your tickets', 'code:read=Read your code'];
@@ -61,8 +62,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await terminal.close();
-  await service.stop();
-  await issuer.stop();
   await tickets.stop();
 });
 

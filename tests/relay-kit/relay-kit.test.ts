@@ -1,7 +1,7 @@
 // A relay kit: an attacker far away starts a login the moment a person clicks a link, and hopes for the session. The people do
 // whatever a page tells them. A dozen of them use the endpoints of the pages, and one a browser, which shows what there is to copy.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createApi } from '@latchkey/client/api';
 import { startBrowserLogin } from '@latchkey/client/browser-login';
 import { startDeviceLogin } from '@latchkey/client/device-login';
@@ -12,6 +12,7 @@ import { request } from '../support/http.ts';
 import { newAddress, phone, signedIn } from '../support/people.ts';
 import { authorizePath } from '../support/program.ts';
 import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 
 const people = 12;
@@ -180,13 +181,11 @@ const figures: readonly [string, Kit, keyof typeof says, Record<keyof typeof non
 ];
 
 describe.each(['open', 'confirm', 'off'] as const)('with LATCHKEY_DEVICE_LOGIN=%s', (mode) => {
-  let t: TestApp;
+  const t = shared(() => openApp('sqlite', { settings: { LATCHKEY_DEVICE_LOGIN: mode } }));
   const logins: Tokens[] = [];
   beforeAll(async () => {
-    t = await openApp('sqlite', { settings: { LATCHKEY_DEVICE_LOGIN: mode } });
     for (let person = 0; person < people; person++) logins.push(await t.login(newAddress()));
   });
-  afterAll(() => t.close());
 
   for (const [what, kit, told, expected] of figures)
     test(`a ${what} of ${people} people who tell ${told} gets ${expected[mode]} sessions`, async () => {

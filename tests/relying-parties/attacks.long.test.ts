@@ -1,13 +1,14 @@
 // Attacks on people who sign in to applications, against the server and against openid-client.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import { base64url, decodeProtectedHeader, exportSPKI, importJWK, type JWK, SignJWT } from 'jose';
 import * as openid from 'openid-client';
 import { cookieByMail, sameOrigin } from '../support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../support/app.ts';
+import { onBothDatabases, type Tokens } from '../support/app.ts';
 import { asBrowser } from '../support/authorize.ts';
 import { authorizePath } from '../support/program.ts';
 import { declareService, type TestService } from '../support/services.ts';
+import { shared } from '../support/shared.ts';
 
 const urn = 'urn:ietf:params:oauth:';
 /** The members of an error that belongs to no client. */
@@ -26,7 +27,7 @@ interface Login {
 }
 
 onBothDatabases('attacks on applications and their users', (open) => {
-  let app: TestApp;
+  const app = shared(open);
   let [charts, wiki]: Application[] = [];
   let victim: Tokens;
   let attacker: Tokens;
@@ -64,7 +65,6 @@ onBothDatabases('attacks on applications and their users', (open) => {
   }
 
   beforeAll(async () => {
-    app = await open();
     charts = await newApplication('charts');
     wiki = await newApplication('wiki');
   });
@@ -73,7 +73,6 @@ onBothDatabases('attacks on applications and their users', (open) => {
     victim = await app.login();
     attacker = await app.login('mallory@example.com');
   });
-  afterAll(() => app.close());
 
   async function start({ config, redirectUri }: Application, changed = {}): Promise<Login> {
     const pkceCodeVerifier = openid.randomPKCECodeVerifier();

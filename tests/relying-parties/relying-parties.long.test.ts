@@ -9,7 +9,8 @@ import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '../
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { button, headed, newAddress, phone, signedIn } from '../support/people.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { runOperator, startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 import { kinds, type RelyingParty, startParty } from './parties.ts';
 import { newVisitor, type Visitor } from './visitor.ts';
@@ -17,18 +18,16 @@ import { newVisitor, type Visitor } from './visitor.ts';
 const email = 'ada@example.com';
 /** Those that are installed, by name. */
 const parties = new Map<string, RelyingParty>();
-let service: TestService;
+const service = shared(() => startService());
 let token: string;
 let userId: string;
 
 beforeAll(async () => {
-  service = await startService();
   token = (await loginByMail(service.url, email)).access_token;
   userId = (await request(service.url, 'GET', '/me', { token })).body.id;
 });
 afterAll(async () => {
   await Promise.all([...parties.values()].map((party) => party.stop()));
-  await service.stop();
 });
 
 /** Decides as the page does, and returns where the browser goes then. */

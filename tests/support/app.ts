@@ -30,6 +30,7 @@ import { type Document, deviations, requireNone } from './conformance.ts';
 import { withLockOrder } from './lock-order.ts';
 import { newDatabase } from './new-database.ts';
 import { declareService } from './services.ts';
+import { shared } from './shared.ts';
 import { until } from './until.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -133,20 +134,17 @@ export function onBothDatabases(
 }
 
 /**
- * Two nodes of one service, to check that what happens at one takes effect at the other. On SQLite there is one node, so
- * both are the same.
+ * Two nodes of one service for the tests of a block, to check that what happens at one takes effect at the other. On SQLite
+ * there is one node, so both are the same.
  */
-export async function openNodes(
+export function sharedNodes(
   open: (options?: AppOptions) => Promise<TestApp>,
   dialect: Dialect,
-): Promise<{ app: TestApp; node: TestApp; close: () => Promise<void> }> {
-  const app = await open();
-  const node = dialect === 'postgres' ? await open({ beside: app }) : app;
-  const close = async () => {
-    if (node !== app) await node.close();
-    await app.close();
-  };
-  return { app, node, close };
+  options: AppOptions = {},
+): { app: TestApp; node: TestApp } {
+  const app = shared(() => open(options));
+  const node = dialect === 'postgres' ? shared(() => open({ ...options, beside: app })) : app;
+  return { app, node };
 }
 
 /** What the nodes on one database share: the time, and the mails delivered so far, by id. */
@@ -172,8 +170,8 @@ export async function openApp(
   { settings = {}, beside, databaseUrl: given }: AppOptions = {},
 ): Promise<TestApp> {
   const own = given ?? beside?.databaseUrl ?? (dialect === 'sqlite' ? await newDatabase(dialect) : undefined);
-  const shared = sharedBy.get(own ?? '') ?? { time: new VirtualTime(startOfTime), mails: new Map() };
-  const { time } = shared;
+  const common = sharedBy.get(own ?? '') ?? { time: new VirtualTime(startOfTime), mails: new Map() };
+  const { time } = common;
   const statements: string[] = [];
   const logs: string[] = [];
   const log = createLoggerTo({ write: (line) => void logs.push(line) }, 'info');
@@ -189,7 +187,7 @@ export async function openApp(
   } = own === undefined
     ? await borrowPostgres(use, stallProof)
     : { url: own, db: await openDatabase(own, { ...use, ...stallProof }), share: () => undefined };
-  sharedBy.set(databaseUrl, shared);
+  sharedBy.set(databaseUrl, common);
   const keys = settings['LATCHKEY_KEYS'] ?? beside?.keys ?? generateKey();
   const config: Config = readConfig({
     LATCHKEY_RATE_LIMITS: 'off',
@@ -271,7 +269,7 @@ export async function openApp(
     code: /^\d{4}-\d{4}$/m.exec(mail.text)?.[0] ?? '',
   });
   const transport: Transport = {
-    deliver: async (id, to, message) => void shared.mails.set(id, read({ to, ...message })),
+    deliver: async (id, to, message) => void common.mails.set(id, read({ to, ...message })),
     close: () => undefined,
   };
 
@@ -295,9 +293,9 @@ export async function openApp(
       [],
     );
     // A worker of the test itself may have delivered some.
-    const isComplete = sent.every(({ id }) => shared.mails.has(id));
+    const isComplete = sent.every(({ id }) => common.mails.has(id));
     return isComplete
-      ? sent.map(({ id }) => shared.mails.get(id)!)
+      ? sent.map(({ id }) => common.mails.get(id)!)
       : (await readMailbox(ctx, templates)).map(read);
   };
 

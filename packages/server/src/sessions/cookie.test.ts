@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { cookieByMail, outcome, sameOrigin } from '../../../../tests/support/account.ts';
 import { onBothDatabases, openApp, type TestApp } from '../../../../tests/support/app.ts';
+import { shared } from '../../../../tests/support/shared.ts';
 import { until } from '../../../../tests/support/until.ts';
 
 const day = 86_400;
@@ -15,11 +16,7 @@ async function mailTo(app: TestApp, email: string) {
 }
 
 onBothDatabases('a browser session', (open) => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await open({ settings });
-  });
-  afterAll(() => app.close());
+  const app = shared(() => open({ settings }));
   const me = (cookie: string, headers: Record<string, string> = sameOrigin) =>
     app.ask('GET', '/me', { cookie, headers });
 
@@ -174,11 +171,7 @@ onBothDatabases('a browser session', (open) => {
 });
 
 describe('the origin of a request with a cookie', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await openApp('sqlite', { settings });
-  });
-  afterAll(() => app.close());
+  const app = shared(() => openApp('sqlite', { settings }));
   const me = (cookie: string, headers: Record<string, string> = sameOrigin) =>
     app.ask('GET', '/me', { cookie, headers });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import {
   addPasskey,
   askForAddress,
@@ -10,18 +10,15 @@ import {
   subjects,
   verifyAddress,
 } from '../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+import { onBothDatabases } from '../../../../tests/support/app.ts';
+import { shared } from '../../../../tests/support/shared.ts';
 import { setDisabled } from '../identity/account/account.ts';
 
 let people = 0;
 const someone = () => `person-${people++}@example.com`;
 
 onBothDatabases('a disabled account', (open) => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
-  });
-  afterAll(() => app.close());
+  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
 
   const disable = (email: string) => setDisabled(app.ctx, email, true);
   const enable = (email: string) => setDisabled(app.ctx, email, false);

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { sessionList } from '@latchkey/contract/sessions';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { onBothDatabases, type Tokens } from '../../../../tests/support/app.ts';
+import { shared } from '../../../../tests/support/shared.ts';
 import { until } from '../../../../tests/support/until.ts';
 
 let people = 0;
 const someone = () => `person-${people++}@example.com`;
 
 onBothDatabases('the list of sessions', (open) => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
-  });
-  afterAll(() => app.close());
+  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
 
   const list = async ({ access_token }: Tokens, query = '') => {
     const { status, body } = await app.ask('GET', `/sessions${query}`, { token: access_token });

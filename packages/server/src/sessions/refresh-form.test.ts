@@ -1,8 +1,14 @@
 // A form refresh without an Idempotency-Key, as OAuth clients send it: repeated within the leeway by the client that sent it.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { isLive, outcome } from '../../../../tests/support/account.ts';
-import { type Answer, type Ask, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+import {
+  type Answer,
+  type Ask,
+  onBothDatabases,
+  sharedNodes,
+  type TestApp,
+} from '../../../../tests/support/app.ts';
 import { basic, declareService } from '../../../../tests/support/services.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
@@ -27,15 +33,8 @@ const asService = (authorization: string, members = {}): Send =>
   form(from('192.0.2.1', 'oauth-client/1.2', { Authorization: authorization }), members);
 
 onBothDatabases('a form refresh without an Idempotency-Key', (open, dialect) => {
-  let app: TestApp;
-  let nodes: TestApp[];
-  beforeAll(async () => {
-    app = await open({ settings });
-    nodes = dialect === 'postgres' ? [app, await open({ settings, beside: app })] : [app];
-  });
-  afterAll(async () => {
-    for (const node of nodes.toReversed()) await node.close();
-  });
+  const { app, node } = sharedNodes(open, dialect, { settings });
+  const nodes = [...new Set([app, node])];
 
   test('the same client gets the same successor within the leeway', async () => {
     const [tickets, other] = [await declareService(app.ctx), await declareService(app.ctx)];

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+import { type Answer, onBothDatabases, sharedNodes, type TestApp } from '../../../../tests/support/app.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
 let people = 0;
@@ -9,15 +9,8 @@ const tokensOf = ({ body }: Answer) => [body.access_token, body.refresh_token];
 const lastDetail = (app: TestApp) => JSON.parse(app.logs.at(-1)!).detail;
 
 onBothDatabases('a refresh with an Idempotency-Key', (open, dialect) => {
-  let app: TestApp;
-  let nodes: TestApp[];
-  beforeAll(async () => {
-    app = await open({ settings });
-    nodes = dialect === 'postgres' ? [app, await open({ settings, beside: app })] : [app];
-  });
-  afterAll(async () => {
-    for (const node of nodes.toReversed()) await node.close();
-  });
+  const { app, node } = sharedNodes(open, dialect, { settings });
+  const nodes = [...new Set([app, node])];
 
   const refresh = (refresh_token: string, key?: string, node = app): Promise<Answer> =>
     node.ask('POST', '/refresh', {

@@ -1,6 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import {
+  type Answer,
+  onBothDatabases,
+  sharedNodes,
+  type TestApp,
+  type Tokens,
+} from '../../../../tests/support/app.ts';
 import { classifyReuse, refreshRetryWindowSeconds } from './refresh.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
@@ -27,16 +33,8 @@ async function sessionIdOf(app: TestApp, { access_token }: Tokens): Promise<stri
 }
 
 onBothDatabases('refresh', (open, dialect) => {
-  let app: TestApp;
-  let nodes: TestApp[];
-  beforeAll(async () => {
-    app = await open({ settings });
-    // Only PostgreSQL is shared by several nodes.
-    nodes = dialect === 'postgres' ? [app, await open({ settings, beside: app })] : [app];
-  });
-  afterAll(async () => {
-    for (const node of nodes.toReversed()) await node.close();
-  });
+  const { app, node } = sharedNodes(open, dialect, { settings });
+  const nodes = [...new Set([app, node])];
 
   const together = (times: number, refresh_token: string): Promise<Answer[]> =>
     Promise.all(Array.from({ length: times }, (_, i) => refresh(nodes[i % nodes.length]!, refresh_token)));

@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
-import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { type Ask, onBothDatabases, sharedNodes, type Tokens } from '../../../../tests/support/app.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
 let people = 0;
 const someone = () => `person-${people++}@example.com`;
 
 onBothDatabases('revoking sessions', (open, dialect) => {
-  let app: TestApp;
-  /** Another node, to check that a revocation takes effect everywhere. */
-  let node: TestApp;
-  beforeAll(async () => {
-    app = await open({ settings });
-    node = dialect === 'postgres' ? await open({ settings, beside: app }) : app;
-  });
-  afterAll(async () => {
-    if (node !== app) await node.close();
-    await app.close();
-  });
+  const { app, node } = sharedNodes(open, dialect, { settings });
 
   const expectActive = async (tokens: Tokens) => {
     expect(outcome(await node.ask('GET', '/me', { token: tokens.access_token }))).toBe('200');

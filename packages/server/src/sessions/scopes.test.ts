@@ -1,21 +1,20 @@
 // What random sequences of sign-ins and refreshes (tests/invariants/widening.test.ts) and the table of access do not ask.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { cookieByMail, outcome, sameOrigin } from '../../../../tests/support/account.ts';
-import { openApp, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { openApp, type Tokens } from '../../../../tests/support/app.ts';
 import { declareService } from '../../../../tests/support/services.ts';
+import { shared } from '../../../../tests/support/shared.ts';
 
 const tickets = 'https://tickets.example/api';
 const builds = 'https://builds.example/api';
 
-let app: TestApp;
+const app = shared(() => openApp('sqlite'));
 beforeAll(async () => {
-  app = await openApp('sqlite');
   const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
   await declareService(app.ctx, { scopes, resource: tickets });
   await declareService(app.ctx, { name: 'Builds', resource: builds });
 });
-afterAll(() => app.close());
 
 let users = 0;
 const someone = () => `narrow-${users++}@example.com`;

@@ -1,22 +1,19 @@
 // Requests that arrive in one turn share statements on PostgreSQL, and nothing else.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { beforeEach, expect, test } from 'bun:test';
+import { onBothDatabases, type Tokens } from '../../../../tests/support/app.ts';
+import { shared } from '../../../../tests/support/shared.ts';
 
 const people = 40;
 
 onBothDatabases('many people at once', (open) => {
-  let app: TestApp;
+  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
   let logins: Tokens[];
   const emails = Array.from({ length: people }, (_, index) => `person-${index}@example.com`);
-  beforeAll(async () => {
-    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
-  });
   beforeEach(async () => {
     logins = [];
     for (const email of emails) logins.push(await app.login(email));
   });
-  afterAll(() => app.close());
 
   const emailsOf = (tokens: readonly Tokens[]) =>
     Promise.all(

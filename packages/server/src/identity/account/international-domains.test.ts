@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { listUsers } from './users.ts';
 
 const typed = 'Ada@B\u00fccher.example';
 const ascii = 'ada@xn--bcher-kva.example';
 
 onBothDatabases('an address with an international domain', (open) => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await open();
-  });
-  afterAll(() => app.close());
+  const app = shared(open);
 
   const profile = async (email: string) => {
     const { access_token: token } = await app.login(email);

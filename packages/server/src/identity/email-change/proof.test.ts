@@ -1,6 +1,6 @@
 // The link of an email change requires a session of the account or its current address.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import {
   askForAddress,
   cookieByMail,
@@ -9,26 +9,16 @@ import {
   sameOrigin,
   subjects,
 } from '../../../../../tests/support/account.ts';
-import {
-  type Ask,
-  onBothDatabases,
-  openApp,
-  type TestApp,
-  type Tokens,
-} from '../../../../../tests/support/app.ts';
+import { type Ask, onBothDatabases, openApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { setDisabled } from '../account/account.ts';
 
 onBothDatabases('the proof for an email change', (open) => {
-  let app: TestApp;
+  const app = shared(open);
   let people = 0;
   let [email, next, token] = ['', '', ''];
   let owner: Tokens;
-
-  beforeAll(async () => {
-    app = await open();
-  });
-  afterAll(() => app.close());
 
   beforeEach(async () => {
     email = `Ada.${people++}@example.com`;

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { expect, test } from 'bun:test';
+import { openApp } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
 const allowed = 'https://dashboard.example';
 const other = 'https://app.example';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await openApp('sqlite', { settings: { LATCHKEY_ALLOWED_ORIGINS: allowed } });
-});
-afterAll(() => app.close());
+const app = shared(() => openApp('sqlite', { settings: { LATCHKEY_ALLOWED_ORIGINS: allowed } }));
 
 const form = { token: 'unknown' };
 const open = {

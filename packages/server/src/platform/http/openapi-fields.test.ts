@@ -1,9 +1,10 @@
 // Every field of the API document says what it is and shows a valid value.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { openApp } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import type { Schema } from './openapi.ts';
 
 interface Field {
@@ -11,21 +12,19 @@ interface Field {
   readonly schema: Schema;
 }
 
-let app: TestApp;
+const app = shared(() => openApp('sqlite'));
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
 let document: any;
 let fields: Field[];
 let ajv: Ajv2020;
 
 beforeAll(async () => {
-  app = await openApp('sqlite');
   document = (await app.ask('GET', 'openapi.json')).body;
   fields = [...fieldsOfDocument()];
   ajv = new Ajv2020({ strict: true, strictTypes: false });
   addFormats(ajv, ['date-time', 'uri']);
   ajv.addSchema({ $id: 'document', components: document.components }).addVocabulary(['components']);
 });
-afterAll(() => app.close());
 
 function* fieldsOfDocument(): Generator<Field> {
   for (const [name, schema] of Object.entries<Schema>(document.components.schemas))

@@ -1,22 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
-import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { openApp } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
-let app: TestApp;
+const app = shared(() => openApp('sqlite'));
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
 let document: any;
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
 let operations: { method: string; path: string; operation: any }[];
 beforeAll(async () => {
-  app = await openApp('sqlite');
   document = (await app.ask('GET', 'openapi.json')).body;
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
   operations = Object.entries<any>(document.paths).flatMap(([path, byMethod]) =>
     Object.entries(byMethod).map(([method, operation]) => ({ method, path, operation })),
   );
 });
-afterAll(() => app.close());
 
 const auth = '/api/v1/auth';
 const bodyOf = (path: string, method: string) => document.paths[auth + path][method].requestBody.content;

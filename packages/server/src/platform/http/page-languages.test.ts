@@ -1,16 +1,12 @@
 // Which language a page is served in.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { languages } from '@latchkey/contract/languages';
-import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { openApp } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
 const paths = ['login', 'magic-link', 'device', 'account', 'verify-email', 'not-me', 'nowhere'];
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await openApp('sqlite');
-});
-afterAll(() => app.close());
+const app = shared(() => openApp('sqlite'));
 
 const pageFor = (headers: Record<string, string>, path = 'login') =>
   app.ask('GET', path, { headers: { Accept: 'text/html', ...headers } });

@@ -1,16 +1,13 @@
 // Tests that need a real process and real sockets.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { loginByMail, request } from '../../../../../tests/support/http.ts';
-import { startService, type TestService } from '../../../../../tests/support/service.ts';
+import { startService } from '../../../../../tests/support/service.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { until } from '../../../../../tests/support/until.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = shared(() => startService());
 
 const address = () => ({ hostname: '127.0.0.1', port: Number(new URL(service.url).port) });
 

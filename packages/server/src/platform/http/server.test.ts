@@ -1,27 +1,26 @@
 // What holds for every endpoint.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { errorStatus } from '@latchkey/contract/errors';
 import { serviceRights } from '@latchkey/contract/services';
 
-import { type Answer, onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { type Answer, onBothDatabases, openApp } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
 const all: readonly Endpoint[] = Object.values(endpoints);
 const origin = 'https://app.example.com';
 const pathOf = (endpoint: Endpoint): string => endpoint.path.replace(/\{\w+\}/g, 'ses_x').slice(1);
 const methodOf = (endpoint: Endpoint): string => endpoint.method.toUpperCase();
 
-let t: TestApp;
+const t = shared(() => openApp('sqlite', { settings: { LATCHKEY_ALLOWED_ORIGINS: origin } }));
 let token: string;
 let service: string;
 beforeAll(async () => {
-  t = await openApp('sqlite', { settings: { LATCHKEY_ALLOWED_ORIGINS: origin } });
   token = (await t.login()).access_token;
   service = await t.serviceAuthorization(...serviceRights);
 });
-afterAll(() => t.close());
 
 /** Expects an error object with this code and its status. */
 function expectError(answer: Answer, code: keyof typeof errorStatus): void {

@@ -1,16 +1,16 @@
 // Each rate limit: its exact quota, its window and what counts.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
 import {
   type Answer,
   type Ask,
   onBothDatabases,
   openApp,
-  type TestApp,
   type Tokens,
 } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { randomUserCode } from '../crypto/codes.ts';
 import { systemRandom } from '../crypto/random.ts';
@@ -38,13 +38,9 @@ function expectRefused(answer: Answer, limit: RateLimitName): void {
 }
 
 onBothDatabases('limits', (open, dialect) => {
-  let t: TestApp;
+  const t = shared(() => open({ settings }));
   let ada: Tokens;
 
-  beforeAll(async () => {
-    t = await open({ settings });
-  });
-  afterAll(() => t.close());
   beforeEach(async () => {
     ada = await loginOf(freshEmail());
   });

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { type Answer, onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { endRunsOfService } from '../../sessions/ending.ts';
 import { listServices, revokeService } from './service-keys.ts';
 
@@ -12,13 +13,11 @@ const scopeOf = (name: string) => ({ name: `${name}:read`, sentence: `Read your 
 const offering = (name: string) => ({ name, resource: uri(name), scopes: [scopeOf(name)] });
 
 onBothDatabases('a scope or resource', (open) => {
-  let app: TestApp;
+  const app = shared(open);
   let browser: Tokens;
   beforeAll(async () => {
-    app = await open();
     browser = await app.login();
   });
-  afterAll(() => app.close());
 
   const isActive = async (token: string, by: TestService): Promise<boolean> => {
     const headers = { Authorization: by.authorization };

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { beforeAll, expect, test } from 'bun:test';
+import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { basic, changeService, declareService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { endRunsOfService } from '../../sessions/ending.ts';
 import {
@@ -14,13 +15,11 @@ import {
 } from './service-keys.ts';
 
 onBothDatabases('service keys', (open) => {
-  let app: TestApp;
+  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
   let key: string;
   beforeAll(async () => {
-    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
     key = (await declareService(app.ctx, { name: 'sessions' })).key;
   });
-  afterAll(() => app.close());
 
   const introspect = (form: Record<string, string>, headers: Record<string, string> = {}) =>
     app.ask('POST', '/introspect', { form, headers: { Authorization: basic(key), ...headers } });

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { exchange, introspected } from '../../../../../tests/support/runs.ts';
-import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { endRunsOfService } from '../../sessions/ending.ts';
 import { revokeService } from '../service-keys/service-keys.ts';
 
@@ -10,29 +11,27 @@ const ticketsUri = 'https://tickets.example/api';
 const filesUri = 'https://files.example/api';
 
 onBothDatabases('a token of a service that acts for no user', (open) => {
-  let app: TestApp;
-  let builds: TestService;
-  let tickets: TestService;
-  let files: TestService;
-
-  beforeAll(async () => {
-    app = await open();
-    tickets = await declareService(app.ctx, {
+  const app = shared(open);
+  const builds = shared(() =>
+    declareService(app.ctx, { name: 'Builds', reach: [ticketsUri, 'https://gone.example'] }),
+  );
+  const tickets = shared(() =>
+    declareService(app.ctx, {
       name: 'Tickets',
       resource: ticketsUri,
       scopes: [
         { name: 'tickets:read', sentence: 'Read tickets' },
         { name: 'tickets:write', sentence: 'Write tickets' },
       ],
-    });
-    files = await declareService(app.ctx, {
+    }),
+  );
+  const files = shared(() =>
+    declareService(app.ctx, {
       name: 'Files',
       resource: filesUri,
       scopes: [{ name: 'files:read', sentence: 'Read files' }],
-    });
-    builds = await declareService(app.ctx, { name: 'Builds', reach: [ticketsUri, 'https://gone.example'] });
-  });
-  afterAll(() => app.close());
+    }),
+  );
 
   const ask = (by: string | undefined, parameters: Record<string, string> = {}) =>
     app.ask('POST', '/token', {

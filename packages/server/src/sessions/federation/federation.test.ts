@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import type { CreatedKey, KeyTrust } from '@latchkey/contract/keys';
 import { federationGrantType } from '@latchkey/contract/tokens';
 import { CompactSign } from 'jose';
@@ -6,7 +6,7 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import {
   type Answer,
   onBothDatabases,
-  openNodes,
+  sharedNodes,
   type TestApp,
   type Tokens,
 } from '../../../../../tests/support/app.ts';
@@ -20,6 +20,7 @@ import {
 import { wantedKey } from '../../../../../tests/support/keys.ts';
 import { startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 
 const day = 86_400;
@@ -29,27 +30,19 @@ let people = 0;
 const someone = () => `federation-${people++}@example.com`;
 
 onBothDatabases('federation', (open, dialect) => {
-  let app: TestApp;
-  let node: TestApp;
-  let issuer: TestIssuer;
-  let other: TestIssuer;
+  const issuer = shared(() => startIssuer());
+  const other = shared(() => startIssuer());
+  const { app, node } = sharedNodes(
+    (options) => open({ ...options, settings: { LATCHKEY_TRUSTED_ISSUERS: `github, ${issuer.url}` } }),
+    dialect,
+  );
   let ours: string;
-  let close: () => Promise<void>;
   beforeAll(async () => {
-    issuer = await startIssuer();
-    other = await startIssuer();
-    const settings = { LATCHKEY_TRUSTED_ISSUERS: `github, ${issuer.url}` };
-    ({ app, node, close } = await openNodes((options) => open({ ...options, settings }), dialect));
     ours = app.ctx.config.baseUrl;
     await declareService(app.ctx, {
       resource: tickets,
       scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
     });
-  });
-  afterAll(async () => {
-    await close();
-    await issuer.stop();
-    await other.stop();
   });
 
   const claims = (changed: TestClaims = {}) => githubClaims(ours, changed);

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases, openApp, openNodes, type TestApp } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { databaseUpTo } from '../../../../../tests/support/old-database.ts';
 import { until } from '../../../../../tests/support/until.ts';
@@ -19,7 +19,8 @@ onBothDatabases('the end of a key', (open, dialect) => {
   };
 
   test('is announced once, 7 days before, by name and without a link, however many nodes run', async () => {
-    const { app, node, close } = await openNodes(open, dialect);
+    const app = await open();
+    const node = dialect === 'postgres' ? await open({ beside: app }) : app;
     const owner = await app.login(ada);
     const key = await createdKey(app, owner, { name: 'Nightly', expires_in: 30 * day });
     const atMark = Date.parse(key.expires_at) - 7 * day * 1000;
@@ -34,7 +35,6 @@ onBothDatabases('the end of a key', (open, dialect) => {
     expect(`${mail?.text}${mail?.html}`).not.toMatch(/href|http/);
     app.pass(3 * day);
     expect(await announcements(app)).toHaveLength(1);
-    await close();
   });
 
   test('is announced late rather than never, but not after it, nor that of a key of 14 days', async () => {

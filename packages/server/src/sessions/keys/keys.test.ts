@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import type { NewKey } from '@latchkey/contract/keys';
 import { outcome, signInByMail } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey, wantedKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { until } from '../../../../../tests/support/until.ts';
@@ -15,17 +15,13 @@ const tickets = 'https://tickets.example/api';
 const day = 86_400;
 
 onBothDatabases('keys', (open, dialect) => {
-  let app: TestApp;
-  let node: TestApp;
-  let close: () => Promise<void>;
+  const { app, node } = sharedNodes(open, dialect);
   beforeAll(async () => {
-    ({ app, node, close } = await openNodes(open, dialect));
     await declareService(app.ctx, {
       resource: tickets,
       scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
     });
   });
-  afterAll(() => close());
 
   const post = (tokens: Tokens, json: unknown) =>
     app.ask('POST', '/keys', { token: tokens.access_token, json });

@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import type { NewKey } from '@latchkey/contract/keys';
 import { outcome } from '../../../../../tests/support/account.ts';
-import {
-  type Ask,
-  onBothDatabases,
-  openNodes,
-  type TestApp,
-  type Tokens,
-} from '../../../../../tests/support/app.ts';
+import { type Ask, onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey, type SecretKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
@@ -19,17 +13,13 @@ const tickets = 'https://tickets.example/api';
 const day = 86_400;
 
 onBothDatabases('the life of a key', (open, dialect) => {
-  let app: TestApp;
-  let node: TestApp;
-  let close: () => Promise<void>;
+  const { app, node } = sharedNodes(open, dialect);
   beforeAll(async () => {
-    ({ app, node, close } = await openNodes(open, dialect));
     await declareService(app.ctx, {
       resource: tickets,
       scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
     });
   });
-  afterAll(() => close());
 
   const created = (tokens: Tokens, wants?: Partial<NewKey>) => createdKey(app, tokens, wants);
   const list = async (tokens: Tokens) => (await app.ask('GET', '/keys', { token: tokens.access_token })).body;

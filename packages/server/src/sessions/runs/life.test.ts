@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
-import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
@@ -16,18 +17,11 @@ const agentsUri = 'https://agents.example/api';
 const scope = 'profile';
 
 onBothDatabases('the life of a run', (open, dialect) => {
-  let app: TestApp;
-  let node: TestApp;
-  let close: () => Promise<void>;
-  let agents: TestService;
-  let builds: TestService;
-
-  beforeAll(async () => {
-    ({ app, node, close } = await openNodes(open, dialect));
-    agents = await declareService(app.ctx, { name: 'Agents', resource: agentsUri, rights: ['delegate'] });
-    builds = await declareService(app.ctx, { name: 'Builds', rights: ['delegate'] });
-  });
-  afterAll(() => close());
+  const { app, node } = sharedNodes(open, dialect);
+  const agents = shared(() =>
+    declareService(app.ctx, { name: 'Agents', resource: agentsUri, rights: ['delegate'] }),
+  );
+  const builds = shared(() => declareService(app.ctx, { name: 'Builds', rights: ['delegate'] }));
 
   const run = (token: string | undefined, wants = {}) => startedRun(app, token, wants);
   const isActive = async (token: string) => (await introspected(node, token, agents.authorization)).active;

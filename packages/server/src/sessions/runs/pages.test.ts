@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import {
   disown,
   outcome,
@@ -6,9 +6,10 @@ import {
   signInByMail,
   subjects,
 } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
-import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 
 let people = 0;
@@ -19,23 +20,18 @@ const ticketsUri = 'https://tickets.example/api';
 const ownPage = { 'Sec-Fetch-Site': 'same-origin' };
 
 onBothDatabases('runs of pages', (open, dialect) => {
-  let app: TestApp;
-  let node: TestApp;
-  let close: () => Promise<void>;
-  let agents: TestService;
-  let tickets: TestService;
-
-  beforeAll(async () => {
-    ({ app, node, close } = await openNodes(open, dialect));
-    agents = await declareService(app.ctx, {
+  const { app, node } = sharedNodes(open, dialect);
+  const agents = shared(() =>
+    declareService(app.ctx, {
       name: 'Agents',
       resource: agentsUri,
       rights: ['delegate'],
       reach: [ticketsUri],
-    });
-    tickets = await declareService(app.ctx, { name: 'Tickets', resource: ticketsUri, rights: ['delegate'] });
-  });
-  afterAll(() => close());
+    }),
+  );
+  const tickets = shared(() =>
+    declareService(app.ctx, { name: 'Tickets', resource: ticketsUri, rights: ['delegate'] }),
+  );
 
   const run = (token: string | undefined, wants = {}) => startedRun(app, token, wants);
   const facts = (token: string, service = agents) => introspected(node, token, service.authorization);

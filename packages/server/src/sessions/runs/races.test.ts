@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, openNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
 import fc from '../../../../../tests/support/fc.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
@@ -15,14 +15,11 @@ const someone = () => `races-${people++}@example.com`;
 const ticketsUri = 'https://tickets.example/api';
 
 onBothDatabases('runs, whatever else happens', (open, dialect) => {
-  let app: TestApp;
-  let node: TestApp;
-  let close: () => Promise<void>;
+  const { app, node } = sharedNodes(open, dialect);
   let agents: TestService;
   let tickets: TestService;
 
   beforeAll(async () => {
-    ({ app, node, close } = await openNodes(open, dialect));
     const resource = 'https://agents.example/api';
     agents = await declareService(app.ctx, {
       name: 'Agents',
@@ -37,7 +34,6 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
       scopes: [{ name: 'tickets:read', sentence: 'Read tickets' }],
     });
   });
-  afterAll(() => close());
 
   const facts = (token: string) => introspected(node, token, tickets.authorization);
 

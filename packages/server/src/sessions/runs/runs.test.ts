@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import {
   accessTokenType,
@@ -11,6 +11,7 @@ import {
   startedRun,
 } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
 let people = 0;
 const someone = () => `runs-${people++}@example.com`;
@@ -20,7 +21,7 @@ const ticketsUri = 'https://tickets.example/api';
 const filesUri = 'https://files.example/api';
 
 onBothDatabases('token exchange', (open) => {
-  let app: TestApp;
+  const app = shared(open);
   let login: Tokens;
   /** May delegate, and reach the tickets. */
   let agents: TestService;
@@ -29,7 +30,6 @@ onBothDatabases('token exchange', (open) => {
   let builds: TestService;
 
   beforeAll(async () => {
-    app = await open();
     login = await app.login(someone());
     agents = await declareService(app.ctx, {
       name: 'Agents',
@@ -50,7 +50,6 @@ onBothDatabases('token exchange', (open) => {
     builds = await declareService(app.ctx, { name: 'Builds', rights: ['delegate'] });
     await declareService(app.ctx, { name: 'Files', resource: filesUri });
   });
-  afterAll(() => app.close());
 
   const run = (token: string, wants = {}) => startedRun(app, token, wants);
   const refusal = async (token: string | undefined, wants = {}) => outcome(await exchange(app, token, wants));

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { beforeAll, beforeEach, expect, test } from 'bun:test';
+import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
 import {
   asBrowser,
   codeFor,
@@ -10,18 +10,18 @@ import {
   verifier,
 } from '../../../../../tests/support/authorize.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/ending.ts';
 
 onBothDatabases('the authorization code grant', (open) => {
-  let app: TestApp;
+  const app = shared(open);
   let service: TestService;
   let publicClient: TestService;
   let tokens: Tokens;
   beforeAll(async () => {
-    app = await open();
     const redirectUris = [redirectUri];
     service = await declareService(app.ctx, { name: 'Charts', redirectUris });
     publicClient = await declareService(app.ctx, { name: 'Notes', redirectUris, isPublic: true });
@@ -30,7 +30,6 @@ onBothDatabases('the authorization code grant', (open) => {
   beforeEach(async () => {
     tokens = await app.login();
   });
-  afterAll(() => app.close());
 
   const asService = (authorization = service.authorization) => ({
     headers: { Authorization: authorization },

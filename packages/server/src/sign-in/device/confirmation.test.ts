@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { beforeEach, expect, test } from 'bun:test';
+import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
 /** The device, a browser in its network, and one in another. */
 const [device, near, far] = ['192.0.2.1', '192.0.2.77', '198.51.100.9'];
 
 onBothDatabases('device sign-ins that have to be confirmed', (open) => {
-  let app: TestApp;
+  const app = shared(() => open({ settings: { LATCHKEY_DEVICE_LOGIN: 'confirm' } }));
   let tokens: Tokens;
-  beforeAll(async () => {
-    app = await open({ settings: { LATCHKEY_DEVICE_LOGIN: 'confirm' } });
-  });
   beforeEach(async () => {
     tokens = await app.login();
   });
-  afterAll(() => app.close());
 
   const start = async (json: object = { confirmation: true }, peer = device) =>
     (await app.ask('POST', '/device', { json, peer })).body;

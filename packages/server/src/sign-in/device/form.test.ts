@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType, tokenSet } from '@latchkey/contract/tokens';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { openApp, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { openApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
 let users = 0;
 const newEmail = () => `user-${users++}@example.com`;
 
 describe('form requests to the OAuth endpoints', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await openApp('sqlite');
-  });
-  afterAll(() => app.close());
+  const app = shared(() => openApp('sqlite'));
 
   const send = (path: string, form: Record<string, string> | string) => app.ask('POST', path, { form });
   const start = async (): Promise<{ device_code: string; user_code: string }> =>

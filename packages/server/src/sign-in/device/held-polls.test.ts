@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, sharedNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { until } from '../../../../../tests/support/until.ts';
 
 const pending = '400 authorization_pending';
 const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
 
 onBothDatabases('a poll that prefers to wait', (open, dialect) => {
-  let app: TestApp;
-  let other: TestApp;
+  const { app, node: other } = sharedNodes(open, dialect);
   let browser: Tokens;
   beforeAll(async () => {
-    app = await open();
-    other = dialect === 'postgres' ? await open({ beside: app }) : app;
     browser = await app.login();
     // A node listens from its first held poll on.
     for (const node of new Set([app, other])) {
@@ -21,10 +18,6 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
       app.pass(20);
       await poll;
     }
-  });
-  afterAll(async () => {
-    if (other !== app) await other.close();
-    await app.close();
   });
 
   const start = async (): Promise<{ device_code: string; user_code: string }> =>

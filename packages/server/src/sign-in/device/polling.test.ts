@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { type Answer, onBothDatabases, sharedNodes } from '../../../../../tests/support/app.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { AuthError } from '../../platform/errors.ts';
 import {
@@ -17,15 +17,8 @@ const countOf = (answers: Answer[], expected: string) =>
   answers.filter((answer) => outcome(answer) === expected).length;
 
 onBothDatabases('polling with a device code', (open, dialect) => {
-  let app: TestApp;
-  let nodes: TestApp[];
-  beforeAll(async () => {
-    app = await open({ settings });
-    nodes = dialect === 'postgres' ? [app, await open({ settings, beside: app })] : [app];
-  });
-  afterAll(async () => {
-    for (const node of nodes.toReversed()) await node.close();
-  });
+  const { app, node } = sharedNodes(open, dialect, { settings });
+  const nodes = [...new Set([app, node])];
 
   const start = async (): Promise<{ device_code: string; user_code: string }> =>
     (await app.ask('POST', '/device')).body;

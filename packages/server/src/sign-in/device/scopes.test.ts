@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { type Answer, openApp, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { type Answer, openApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/ending.ts';
 
@@ -11,10 +12,9 @@ const builds = 'https://builds.example/api';
 const twentyOne = Array.from({ length: 21 }, () => 'profile').join(' ');
 
 describe('the scope and resource of a device sign-in', () => {
-  let app: TestApp;
+  const app = shared(() => openApp('sqlite'));
   let approver: Tokens;
   beforeAll(async () => {
-    app = await openApp('sqlite');
     await declareService(app.ctx, {
       name: 'Tickets',
       scopes: [
@@ -32,7 +32,6 @@ describe('the scope and resource of a device sign-in', () => {
     await revokeService(app.ctx, id, endRunsOfService);
     approver = await app.login();
   });
-  afterAll(() => app.close());
 
   const asJson = (json: object) => app.ask('POST', '/device', { json });
   const asForm = (form: Record<string, string> | string) => app.ask('POST', '/device', { form });

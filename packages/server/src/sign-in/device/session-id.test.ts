@@ -1,19 +1,18 @@
 // The session that approving a device will start: `session_id` in the response of /device/verify.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
 onBothDatabases('the session_id of a pending device', (open) => {
-  let app: TestApp;
+  const app = shared(open);
   let ada: Tokens;
   let stranger: Tokens;
   beforeAll(async () => {
-    app = await open();
     ada = await app.login();
     stranger = await app.login('stranger@example.com');
   });
-  afterAll(() => app.close());
 
   const start = async (): Promise<{ device_code: string; user_code: string }> =>
     (await app.ask('POST', '/device')).body;

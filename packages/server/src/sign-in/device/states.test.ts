@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { deviceAuthorization, pendingDevice } from '@latchkey/contract/device';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 
@@ -38,11 +39,7 @@ const pollOutcomes: Record<string, string> = {
 const pendingOutcomes = { verify: '200', approve: '204', deny: '204' };
 
 onBothDatabases('device authorization', (open) => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
-  });
-  afterAll(() => app.close());
+  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
 
   interface Codes {
     device_code: string;

@@ -1,21 +1,21 @@
 // The two standard clients of JavaScript with scopes and resources, configured by nothing but the issuer.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { openApp } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
 const tickets = 'https://tickets.example/api';
 const builds = 'https://builds.example/api';
 
 describe('a standard client that asks for a scope', () => {
-  let app: TestApp;
+  const app = shared(() => openApp('sqlite', { settings: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
   let config: openid.Configuration;
   let service: openid.Configuration;
   let approver: string;
   beforeAll(async () => {
-    app = await openApp('sqlite', { settings: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } });
     const { authorization } = await declareService(app.ctx, {
       scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
       resource: tickets,
@@ -34,7 +34,6 @@ describe('a standard client that asks for a scope', () => {
     service = await discover(id, openid.ClientSecretBasic(secret));
     approver = (await app.login()).access_token;
   });
-  afterAll(() => app.close());
 
   async function signIn(parameters: Record<string, string>) {
     const started = await openid.initiateDeviceAuthorization(config, parameters);

@@ -2,7 +2,7 @@
 // from the database before and after each operation, so a cause that is forgotten fails here, and so does an
 // endpoint without a step.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import type { endpoints } from '@latchkey/contract/endpoints';
 import {
   addPasskey,
@@ -23,6 +23,7 @@ import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
 import { idOf, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { endRunsOfService } from '../../sessions/ending.ts';
@@ -442,15 +443,13 @@ const steps = [
 ];
 
 onBothDatabases('the causes of events', (open) => {
-  let t: TestApp;
+  const t = shared(open);
   let reader: FeedService;
   let service: string;
   beforeAll(async () => {
-    t = await open();
     reader = await feedService(t, 'organizations');
     service = await t.serviceAuthorization('organizations', 'operate');
   });
-  afterAll(() => t.close());
   let accounts = 0;
 
   for (const [name, step] of steps) {

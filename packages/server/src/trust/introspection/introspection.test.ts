@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { introspection, introspectionJwtType } from '@latchkey/contract/services';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
 import { basic, declareService, untilServiceUsed } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { type HandleKind, handlePrefix, mintHandle } from '../../platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
@@ -14,13 +15,11 @@ let users = 0;
 const newEmail = () => `introspected-${users++}@example.com`;
 
 onBothDatabases('introspection', (open) => {
-  let app: TestApp;
+  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
   let key: string;
   beforeAll(async () => {
-    app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
     key = (await declareService(app.ctx)).key;
   });
-  afterAll(() => app.close());
 
   const ask = (form: Record<string, string> | string, headers: Record<string, string> = {}) =>
     app.ask('POST', '/introspect', { form, headers: { Authorization: basic(key), ...headers } });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import {
@@ -7,7 +7,7 @@ import {
   passkeyLogin,
   sameOrigin,
 } from '../../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { type Answer, onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
 import {
   appLogin,
   asBrowser,
@@ -20,27 +20,25 @@ import {
 } from '../../../../../tests/support/authorize.ts';
 import { eventsOf } from '../../../../../tests/support/feed.ts';
 import { authorizePath } from '../../../../../tests/support/program.ts';
-import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
 const signedOutUri = 'https://app.example/bye';
 
 onBothDatabases('OpenID Connect', (open) => {
-  let app: TestApp;
-  let service: TestService;
-  let tokens: Tokens;
-  beforeAll(async () => {
-    app = await open();
-    service = await declareService(app.ctx, {
+  const app = shared(open);
+  const service = shared(() =>
+    declareService(app.ctx, {
       name: 'Charts',
       redirectUris: [redirectUri],
       signOutRedirectUris: [signedOutUri],
       isTrusted: false,
-    });
-  });
+    }),
+  );
+  let tokens: Tokens;
   beforeEach(async () => {
     tokens = await app.login();
   });
-  afterAll(() => app.close());
 
   const me = async () => (await app.ask('GET', '/me', { token: tokens.access_token })).body;
   const verify = async (idToken: string, audience = service.id) => {

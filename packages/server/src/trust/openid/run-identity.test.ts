@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, openNodes, type TestApp } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, sharedNodes } from '../../../../../tests/support/app.ts';
 import { appLogin, redirectUri } from '../../../../../tests/support/authorize.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { exchange, idOf, introspected, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 import { readConfig } from '../../settings.ts';
 
 const cloud = 'sts.cloud.example';
@@ -14,20 +15,15 @@ let people = 0;
 const someone = () => `identity-${people++}@example.com`;
 
 onBothDatabases('identity tokens of runs', (open, dialect) => {
-  let app: TestApp;
-  let node: TestApp;
-  let close: () => Promise<void>;
-  let service: { id: string; authorization: string };
-  beforeAll(async () => {
-    const settings = { LATCHKEY_IDENTITY_AUDIENCES: `${cloud}, ${tickets}, https://second.example` };
-    ({ app, node, close } = await openNodes((options) => open({ ...options, settings }), dialect));
-    service = await declareService(app.ctx, {
+  const settings = { LATCHKEY_IDENTITY_AUDIENCES: `${cloud}, ${tickets}, https://second.example` };
+  const { app, node } = sharedNodes(open, dialect, { settings });
+  const service = shared(() =>
+    declareService(app.ctx, {
       resource: tickets,
       rights: ['delegate'],
       scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
-    });
-  });
-  afterAll(() => close());
+    }),
+  );
 
   const ask = (token: string, json: object = { audience: cloud }) =>
     node.ask('POST', '/id_token', { token, json });

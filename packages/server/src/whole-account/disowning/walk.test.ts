@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { addPasskey, newAuthenticator, outcome } from '../../../../../tests/support/account.ts';
 import { day, type Open } from '../../../../../tests/support/account-model.ts';
 import { Walk } from '../../../../../tests/support/account-walk.ts';
-import { onBothDatabases, openNodes } from '../../../../../tests/support/app.ts';
+import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { redirectUri } from '../../../../../tests/support/authorize.ts';
 import fc from '../../../../../tests/support/fc.ts';
 import { isLong } from '../../../../../tests/support/long.ts';
@@ -231,7 +231,8 @@ onBothDatabases('whatever happens to an account', (open, dialect) => {
   const walks = dialect === 'sqlite' ? 25 : 10;
 
   test.each(rounds)('"this was not me" undoes everything since, and nothing before (%d)', async (round) => {
-    const { app, node, close } = await openNodes((options) => open({ ...options, settings }), dialect);
+    const app = await open({ settings });
+    const node = dialect === 'postgres' ? await open({ settings, beside: app }) : app;
     const service = await declareService(app.ctx, { name: 'a service', redirectUris: [redirectUri] });
     let number = 0;
     const property = fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 70 }), async (taken) => {
@@ -253,6 +254,5 @@ onBothDatabases('whatever happens to an account', (open, dialect) => {
       await walk.tryDoors([...everOpen]);
     });
     await fc.assert(property, { numRuns: walks, seed: (seed + round) | 0 });
-    await close();
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
@@ -6,7 +6,8 @@ import { errorMeanings } from '@latchkey/contract/errors';
 import { ownScopes } from '@latchkey/contract/scopes';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { openApp, type TestApp } from '../../../../../../tests/support/app.ts';
+import { openApp } from '../../../../../../tests/support/app.ts';
+import { shared } from '../../../../../../tests/support/shared.ts';
 
 const all: readonly Endpoint[] = Object.values(endpoints);
 const documents = [
@@ -21,16 +22,14 @@ const documents = [
   '/metrics',
 ];
 
-let app: TestApp;
+const app = shared(() => openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
 let document: any;
 let page: string;
 beforeAll(async () => {
-  app = await openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'off' } });
   document = (await app.ask('GET', 'openapi.json')).body;
   page = (await app.ask('GET', 'docs')).text;
 });
-afterAll(() => app.close());
 
 /** The HTML of the section of one operation. */
 function htmlOf(id: string): string {
