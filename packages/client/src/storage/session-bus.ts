@@ -53,6 +53,7 @@ export type BusCall = (
 const bus = 'org.freedesktop.DBus';
 /** Several times the longest message of a keychain. */
 const maxMessageBytes = 8 * 1024 * 1024;
+const maxLineLength = 1024;
 
 /**
  * Runs the work with a connection to the bus, which is closed at the end, and after the time limit in any case.
@@ -135,76 +136,42 @@ async function openConnection(socket: Socket): Promise<BusCall> {
   return call;
 }
 
-interface BusMessage {
-  readonly type: number;
-  readonly serial: number;
-  readonly replyTo: number | undefined;
-  readonly member: string;
-  readonly error: string;
-  /** Messages that nobody asked for may have values of other types than answers of a keychain. */
-  readonly body: () => readonly BusValue[];
-}
-
 /** What arrives on a socket, one line or message at a time. @internal */
 export function incoming(socket: Socket) {
+  const chunks: AsyncIterator<Buffer> = socket[Symbol.asyncIterator]();
   let bytes = Buffer.alloc(0);
-  let failure: Error | undefined;
-  let wake = () => {};
-  socket.on('data', (chunk: Buffer) => {
-    bytes = Buffer.concat([bytes, chunk]);
-    if (bytes.length > maxMessageBytes) socket.destroy(new Error('it sends too much'));
-    wake();
-  });
-  socket.on('error', (error) => {
-    failure = error;
-    wake();
-  });
-  socket.on('close', () => {
-    failure ??= new Error('it closed the connection');
-    wake();
-  });
-  /** The next part, as long as `length` says it is: undefined while that is unknown. */
-  const take = async (length: () => number | undefined): Promise<Buffer> => {
-    for (;;) {
-      const needed = length();
-      if (needed !== undefined && needed <= bytes.length) {
-        const part = bytes.subarray(0, needed);
-        bytes = bytes.subarray(needed);
-        return part;
-      }
-      if (failure) throw failure;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
+  const take = async (length: number): Promise<Buffer> => {
+    while (bytes.length < length) {
+      const { value, done } = await chunks.next();
+      if (done) throw new Error('it closed the connection');
+      bytes = Buffer.concat([bytes, value]);
     }
+    const part = bytes.subarray(0, length);
+    bytes = bytes.subarray(length);
+    return part;
   };
   return {
     line: async (): Promise<string> => {
-      const end = () => {
-        const at = bytes.indexOf('\r\n');
-        return at < 0 ? undefined : at + 2;
-      };
-      return (await take(end)).toString('latin1').trimEnd();
+      let text = '';
+      while (!text.endsWith('\r\n')) {
+        if (text.length > maxLineLength) throw new Error('it sends too much');
+        text += (await take(1)).toString('latin1');
+      }
+      return text.trimEnd();
     },
-    message: async (): Promise<BusMessage> =>
-      decodeMessage(await take(() => (bytes.length < 16 ? undefined : messageLength(bytes)))),
+    message: async () => {
+      const head = await take(16);
+      const [, , , , bodyLength, , fieldsLength] = decoder(head).all('yyyyuuu');
+      const rest = Number(fieldsLength) + paddingAt(Number(fieldsLength), 8) + Number(bodyLength);
+      if (rest > maxMessageBytes) throw new Error('it sends too much');
+      return decodeMessage(Buffer.concat([head, await take(rest)]));
+    },
   };
 }
 
-/** From the first 16 bytes. */
-function messageLength(bytes: Buffer): number {
-  const { isLittle, view } = viewOf(bytes);
-  const length = 16 + aligned(view.getUint32(12, isLittle), 8) + view.getUint32(4, isLittle);
-  if (length > maxMessageBytes) throw new Error('it sends too much');
-  return length;
-}
+const paddingAt = (offset: number, boundary: number): number => (boundary - (offset % boundary)) % boundary;
 
-const viewOf = (bytes: Buffer) => ({
-  isLittle: bytes[0] === 0x6c,
-  view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
-});
-
-const aligned = (offset: number, boundary: number): number => Math.ceil(offset / boundary) * boundary;
+const headSignature = 'yyyyuua(yv)';
 
 /** @internal */
 export function encodeMessage(
@@ -214,197 +181,141 @@ export function encodeMessage(
   signature: string,
   values: readonly BusValue[],
 ): Buffer {
-  const body = new Writer();
-  body.all(signature, values);
-  const head = new Writer();
-  head.all('yyyyuua(yv)', [0x6c, type, 0, 1, body.length, serial, fields]);
-  head.align(8);
-  return Buffer.concat([...head.parts, ...body.parts]);
+  const body = encode(signature, values);
+  const head = encode(headSignature, [0x6c, type, 0, 1, body.length, serial, fields]);
+  return Buffer.concat([head, Buffer.alloc(paddingAt(head.length, 8)), body]);
 }
 
-function decodeMessage(bytes: Buffer): BusMessage {
-  const reader = new Reader(bytes);
-  const [, type, , , , serial, fields] = reader.all('yyyyuua(yv)');
+function decodeMessage(bytes: Buffer) {
+  const { all, align } = decoder(bytes);
+  const [, type, , , , serial, fields] = all(headSignature);
   const pairs = fields as readonly (readonly [number, readonly [string, BusValue]])[];
   const field = new Map(pairs.map(([code, [, value]]) => [code, value]));
-  reader.align(8);
   return {
     type: Number(type),
     serial: Number(serial),
-    replyTo: field.get(5) as number | undefined,
+    replyTo: field.get(5),
     member: String(field.get(3) ?? ''),
     error: String(field.get(4) ?? ''),
-    body: () => reader.all(String(field.get(8) ?? '')),
+    /** Messages that nobody asked for may have values of other types than answers of a keychain. */
+    body: (): BusValue[] => {
+      align(8);
+      return all(String(field.get(8) ?? ''));
+    },
   };
 }
 
-/** `a{sv}ob` is `a{sv}`, `o` and `b`. */
-function typesIn(signature: string): string[] {
-  const types: string[] = [];
-  for (let rest = signature; rest !== ''; rest = rest.slice(types.at(-1)!.length))
-    types.push(firstType(rest));
-  return types;
-}
-
-function firstType(signature: string): string {
-  const opened = /^a*/.exec(signature)![0].length;
-  let depth = 0;
-  for (let at = opened; at < signature.length; at++) {
-    if ('({'.includes(signature[at]!)) depth++;
-    if (')}'.includes(signature[at]!)) depth--;
-    if (depth === 0) return signature.slice(0, at + 1);
-  }
-  return signature;
-}
+/** `a{sv}ob` is `a{sv}`, `o` and `b`. No structure here holds another one. */
+const typesIn = (signature: string): string[] => signature.match(/a*(\(.*?\)|\{.*?\}|\w)/g) ?? [];
 
 const boundaries: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, '(': 8, '{': 8 };
 const boundaryOf = (type: string): number => boundaries[type[0]!] ?? 4;
 
-class Writer {
-  readonly parts: Uint8Array[] = [];
-  length = 0;
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
 
-  #push(part: Uint8Array): void {
-    this.parts.push(part);
-    this.length += part.length;
+/** Values that begin at this offset, which decides where padding is needed. */
+function encode(signature: string, values: readonly BusValue[], offset = 0): Buffer {
+  let bytes = Buffer.alloc(0);
+  for (const [index, type] of typesIn(signature).entries()) {
+    const padding = Buffer.alloc(paddingAt(offset + bytes.length, boundaryOf(type)));
+    const value = encodeOne(type, values[index]!, offset + bytes.length + padding.length);
+    bytes = Buffer.concat([bytes, padding, value]);
   }
+  return bytes;
+}
 
-  align(boundary: number): void {
-    this.#push(Buffer.alloc(aligned(this.length, boundary) - this.length));
-  }
-
-  all(signature: string, values: readonly BusValue[]): void {
-    for (const [index, type] of typesIn(signature).entries()) this.#write(type, values[index]!);
-  }
-
-  #number(value: number): Buffer {
-    const bytes = Buffer.alloc(4);
-    bytes.writeUInt32LE(value);
-    this.#push(bytes);
-    return bytes;
-  }
-
-  #write(type: string, value: BusValue): void {
-    this.align(boundaryOf(type));
-    switch (type[0]) {
-      case 'y':
-        this.#push(Buffer.of(value as number));
-        break;
-      case 'u':
-      case 'b':
-        this.#number(Number(value));
-        break;
-      case 'g':
-        this.#push(Buffer.from(`${String.fromCharCode(String(value).length)}${value}\0`));
-        break;
-      case 's':
-      case 'o': {
-        const text = Buffer.from(`${value}\0`);
-        this.#number(text.length - 1);
-        this.#push(text);
-        break;
-      }
-      case 'v': {
-        const [signature, held] = value as [string, BusValue];
-        this.all(`g${signature}`, [signature, held]);
-        break;
-      }
-      case '(':
-      case '{':
-        this.all(type.slice(1, -1), value as BusValue[]);
-        break;
-      case 'a':
-        this.#array(type.slice(1), value);
-        break;
-      default:
-        throw new Error(`no value of the type ${type} can be sent`);
+function encodeOne(type: string, value: BusValue, offset: number): Buffer {
+  switch (type[0]) {
+    case 'y':
+      return Buffer.of(value as number);
+    case 'u':
+    case 'b':
+      return uint32(Number(value));
+    case 'g':
+      return Buffer.concat([Buffer.of(String(value).length), Buffer.from(`${value}\0`)]);
+    case 's':
+    case 'o': {
+      const text = Buffer.from(`${value}\0`);
+      return Buffer.concat([uint32(text.length - 1), text]);
     }
-  }
-
-  #array(element: string, value: BusValue): void {
-    const length = this.#number(0);
-    this.align(boundaryOf(element));
-    const start = this.length;
-    if (value instanceof Uint8Array) this.#push(value);
-    else for (const one of value as BusValue[]) this.#write(element, one);
-    length.writeUInt32LE(this.length - start);
+    case 'v': {
+      const [signature, held] = value as [string, BusValue];
+      return encode(`g${signature}`, [signature, held], offset);
+    }
+    case '(':
+    case '{':
+      return encode(type.slice(1, -1), value as BusValue[], offset);
+    case 'a': {
+      const element = type.slice(1);
+      const padding = Buffer.alloc(paddingAt(offset + 4, boundaryOf(element)));
+      const start = offset + 4 + padding.length;
+      const list = value as BusValue[] | Uint8Array;
+      const content = list instanceof Uint8Array ? list : encode(element.repeat(list.length), list, start);
+      return Buffer.concat([uint32(content.length), padding, content]);
+    }
+    default:
+      throw new Error(`no value of the type ${type} can be sent`);
   }
 }
 
-class Reader {
-  readonly #bytes: Buffer;
-  readonly #view: DataView;
-  readonly #isLittle: boolean;
-  #at = 0;
-
-  constructor(bytes: Buffer) {
-    const { isLittle, view } = viewOf(bytes);
-    this.#bytes = bytes;
-    this.#view = view;
-    this.#isLittle = isLittle;
-  }
-
-  align(boundary: number): void {
-    this.#at = aligned(this.#at, boundary);
-  }
-
-  all(signature: string): BusValue[] {
-    return typesIn(signature).map((type) => this.#read(type));
-  }
-
-  #take(length: number): Buffer {
-    if (this.#at + length > this.#bytes.length) throw new Error('it sent a message that is too short');
-    this.#at += length;
-    return this.#bytes.subarray(this.#at - length, this.#at);
-  }
-
-  #number(): number {
-    const at = this.#at;
-    this.#take(4);
-    return this.#view.getUint32(at, this.#isLittle);
-  }
-
-  #text(length: number): string {
-    return this.#take(length + 1)
-      .subarray(0, length)
-      .toString();
-  }
-
-  #read(type: string): BusValue {
-    this.align(boundaryOf(type));
+/** Reads values one after the other. */
+function decoder(bytes: Buffer) {
+  const isLittle = bytes[0] === 0x6c;
+  let at = 0;
+  const align = (boundary: number): void => {
+    at += paddingAt(at, boundary);
+  };
+  const take = (length: number): Buffer => {
+    if (at + length > bytes.length) throw new Error('it sent a message that is too short');
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  const number = (): number => (isLittle ? take(4).readUInt32LE() : take(4).readUInt32BE());
+  const text = (length: number): string => take(length + 1).toString('utf8', 0, length);
+  const array = (element: string): BusValue => {
+    const length = number();
+    align(boundaryOf(element));
+    if (element === 'y') return take(length);
+    const end = at + length;
+    const values: BusValue[] = [];
+    while (at < end) {
+      const start = at;
+      values.push(one(element));
+      if (at === start) throw new Error('it sent values of no length');
+    }
+    return values;
+  };
+  const one = (type: string): BusValue => {
+    align(boundaryOf(type));
     switch (type[0]) {
       case 'y':
-        return this.#take(1)[0]!;
+        return take(1)[0]!;
       case 'b':
-        return this.#number() !== 0;
+        return number() !== 0;
       case 'u':
-        return this.#number();
+        return number();
       case 's':
       case 'o':
-        return this.#text(this.#number());
+        return text(number());
       case 'g':
-        return this.#text(this.#take(1)[0]!);
+        return text(take(1)[0]!);
       case 'v': {
-        const [signature] = this.all('g') as [string];
-        return [signature, this.#read(signature)];
+        const signature = String(one('g'));
+        return [signature, one(signature)];
       }
       case '(':
       case '{':
-        return this.all(type.slice(1, -1));
+        return all(type.slice(1, -1));
       case 'a':
-        return this.#array(type.slice(1));
+        return array(type.slice(1));
       default:
         throw new Error(`it sent a value of the type ${type}`);
     }
-  }
-
-  #array(element: string): BusValue {
-    const length = this.#number();
-    this.align(boundaryOf(element));
-    if (element === 'y') return this.#take(length);
-    const end = this.#at + length;
-    const values: BusValue[] = [];
-    while (this.#at < end) values.push(this.#read(element));
-    return values;
-  }
+  };
+  const all = (signature: string): BusValue[] => typesIn(signature).map(one);
+  return { align, all };
 }
