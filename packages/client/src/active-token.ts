@@ -1,60 +1,34 @@
-import type { Organization } from '@latchkey/contract/organizations';
+import type { Introspection } from '@latchkey/contract/services';
 import { type Check, isBoolean, isNumber, isText, listOf, objectWith } from './answers.ts';
 import { LatchkeyError } from './errors.ts';
 
+type Claims = Extract<Introspection, { readonly active: true }>;
+
 /** A membership of the user. Store the `id`: after an organization is deleted, another one can get its slug. */
-export type TokenOrganization = Pick<Organization, 'id' | 'slug' | 'role'>;
+export type TokenOrganization = NonNullable<Claims['organizations']>[number];
 
 /** A service that acts for the user. `act` is the one it got the token from. @see RFC 8693 section 4.1 */
 export interface Actor {
   /** The service's ID. */
   readonly sub: string;
-  readonly act?: Actor;
+  readonly act?: Actor | undefined;
 }
 
 /** A restriction of what the token may do. Each type defines its other members. @see RFC 9396 section 2 */
-export interface AuthorizationDetail {
-  readonly type: string;
-  readonly [member: string]: unknown;
-}
+export type AuthorizationDetail = NonNullable<Claims['authorization_details']>[number];
 
-/** An active access token or key. The service may add members. @see RFC 7662 section 2.2 */
-export interface ActiveToken {
-  readonly active: true;
-  /** Default: `access_token`. */
-  readonly token_use?: 'access_token' | 'key';
-  /** The user ID. The ID of a service (`svc_…`) for one that acts for itself. */
-  readonly sub: string;
-  /** The session ID; of a key, the key's ID. A service that acts for itself has none. */
-  readonly sid?: string;
-  /** Seconds since 1970. */
-  readonly exp: number;
-  /** Names separated by spaces; `*` is everything the user may do. @see RFC 6749 section 3.3 */
-  readonly scope?: string;
-  /** The resource that the token is bound to, which is always one of the service that asks. @see RFC 8707 */
-  readonly aud?: string;
-  /** When the user signed in, in seconds since 1970. Not for sign-ins by device code, keys and runs. */
-  readonly auth_time?: number;
-  /** How the user signed in. Present together with `auth_time`. @see RFC 8176 */
-  readonly amr?: readonly string[];
-  /** `phr` for a passkey. @see RFC 9470 section 6.2 */
-  readonly acr?: string;
-  /** With scope `profile`, or the right `users` of the service that asks. */
-  readonly name?: string;
-  /** With the right `users` of the service that asks, like `email_verified`. */
-  readonly email?: string;
-  readonly email_verified?: boolean;
-  /** With scope `organizations`, or the right `users`: the first 100, the personal one first. */
-  readonly organizations?: readonly TokenOrganization[];
-  /** Whether there are more than the first 100. */
-  readonly organizations_truncated?: boolean;
-  /** The service that acts for the user. */
-  readonly act?: Actor;
-  readonly authorization_details?: readonly AuthorizationDetail[];
-  /** The IDs of the sessions and keys that a run is within, the nearest first. */
-  readonly within?: readonly string[];
-  readonly [member: string]: unknown;
-}
+/**
+ * An active access token or key, by the names on the wire; `Caller` says what the members mean. The service may add members.
+ * @see RFC 7662 section 2.2
+ */
+export type ActiveToken = Pick<Claims, 'active' | 'sub' | 'exp'> &
+  Partial<Omit<Claims, 'acr' | 'act' | 'token_use'>> & {
+    readonly acr?: string;
+    readonly act?: Actor;
+    /** Default: `access_token`. */
+    readonly token_use?: 'access_token' | 'key';
+    readonly [member: string]: unknown;
+  };
 
 export type Verification = { readonly active: false } | ActiveToken;
 

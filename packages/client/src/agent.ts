@@ -3,8 +3,8 @@
 import { type IncomingMessage, request } from 'node:http';
 import { isAbsolute } from 'node:path';
 import type { IssuedToken } from '@latchkey/contract/tokens';
-import { checkedAnswer, isIssuedToken, objectWith } from './answers.ts';
-import { serverOrigin } from './api.ts';
+import { checkedAnswer, isIssuedToken, isText, objectWith } from './answers.ts';
+import { originOf } from './api.ts';
 import { unlessAborted } from './clock.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import { keepToken } from './kept-token.ts';
@@ -39,16 +39,7 @@ export async function connectAgent(address: string, signal?: AbortSignal): Promi
   return { server, token: (wanted = {}) => requestToken(target, wanted) };
 }
 
-/** Whether it is the address of a server, in the form used throughout this package. */
-function isServer(address: unknown): boolean {
-  try {
-    return typeof address === 'string' && serverOrigin(address) === address;
-  } catch {
-    return false;
-  }
-}
-
-const isAgent = objectWith({ server: isServer });
+const isAgent = objectWith({ server: (address) => isText(address) && originOf(address) === address });
 
 export interface AgentSessionOptions extends CallOptions, Omit<WantedToken, 'signal'> {
   /** The value of `LATCHKEY_AGENT`. */

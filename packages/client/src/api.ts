@@ -183,11 +183,18 @@ export function requireEncrypted(origin: string): void {
  * serverOrigin('https://LOGIN.example:443/'); // 'https://login.example'
  */
 export function serverOrigin(address: string): string {
+  const origin = originOf(address);
+  if (origin === undefined)
+    throw new TypeError('The address of a Latchkey server looks like https://login.example.');
+  return origin;
+}
+
+/** Undefined for what cannot be the address of a server. @internal */
+export function originOf(address: string): string | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   const isOrigin =
     (url?.protocol === 'https:' || url?.protocol === 'http:') &&
     url.username + url.password + url.search + url.hash === '' &&
     url.pathname === '/';
-  if (!isOrigin) throw new TypeError('The address of a Latchkey server looks like https://login.example.');
-  return url.origin;
+  return isOrigin ? url.origin : undefined;
 }

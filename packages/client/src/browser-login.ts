@@ -11,7 +11,7 @@ import { operations } from './operations.ts';
 import { readMetadata, requireOwnAddress, requireOwnIssuer } from './own-address.ts';
 import { revokeToken } from './revoke-token.ts';
 import { systemReason } from './storage/store-failure.ts';
-import { formOf } from './transport.ts';
+import { formOf, withRetries } from './transport.ts';
 
 /** How to start a login in a browser on this machine. */
 export interface BrowserLoginOptions extends LoginOptions {
@@ -42,10 +42,8 @@ const clientId = 'latchkey-cli';
 const lifetimeSeconds = 300;
 /** Gives 43 characters, the fewest that RFC 7636 allows. */
 const secretBytes = 32;
-/** Pauses between tries of one redemption, within the 60 s for which the service repeats its response. */
-const retryPausesMs: readonly number[] = [500, 1_000, 2_000, 4_000];
-/** The code has expired after a longer pause. */
-const maxPauseMs = 30_000;
+/** Within the 60 s for which the service repeats its response. The code has expired after a longer pause. */
+const retries = { pausesMs: [500, 1_000, 2_000, 4_000], maxPauseMs: 30_000 };
 
 /**
  * Starts a login in a browser on this machine: open its address, then wait for its tokens. No code passes through the person's hands, so
@@ -88,31 +86,15 @@ export async function startBrowserLogin(api: Api, options: BrowserLoginOptions =
     scope: options.scope,
     resource: options.resource,
   }).toString();
-  return openLogin({ api, clock, listener, verifier, authorizationUrl: url.href });
-}
-
-const unavailable = (message: string, cause?: unknown) =>
-  new LatchkeyError('browser_login_unavailable', message, { cause });
-
-interface Waiting {
-  readonly api: Api;
-  readonly clock: Clock;
-  readonly listener: LoopbackListener;
-  readonly verifier: string;
-  readonly authorizationUrl: string;
-}
-
-function openLogin(waiting: Waiting): BrowserLogin {
-  const { api, listener, authorizationUrl } = waiting;
   let redemption: Promise<TokenSet> | undefined;
   return {
-    authorizationUrl,
+    authorizationUrl: url.href,
     expiresInSeconds: lifetimeSeconds,
     tokens: async ({ signal } = {}) => {
       try {
-        const arrival = await arrivalInTime(waiting, signal);
+        const arrival = await arrivalInTime(listener, clock, signal);
         // Not aborted with the wait: its outcome would be unknown.
-        redemption ??= finish(waiting, arrival);
+        redemption ??= finish(arrival, (code) => redeem(api, clock, code, verifier, listener.redirectUri));
         return await unlessAborted(redemption, signal);
       } finally {
         listener.close();
@@ -134,9 +116,13 @@ function openLogin(waiting: Waiting): BrowserLogin {
   };
 }
 
+const unavailable = (message: string, cause?: unknown) =>
+  new LatchkeyError('browser_login_unavailable', message, { cause });
+
 /** @throws {LatchkeyError} `expired_token`, `aborted` */
 async function arrivalInTime(
-  { clock, listener }: Waiting,
+  { arrival }: LoopbackListener,
+  clock: Clock,
   signal: AbortSignal | undefined,
 ): Promise<Arrival> {
   const ended = new AbortController();
@@ -144,18 +130,21 @@ async function arrivalInTime(
     throw new LatchkeyError('expired_token', 'The browser has not come back in time.');
   });
   try {
-    return await unlessAborted(Promise.race([listener.arrival, expired]), signal);
+    return await unlessAborted(Promise.race([arrival, expired]), signal);
   } finally {
     ended.abort();
   }
 }
 
 /** Redeems the code, and tells the browser how that went. */
-async function finish(waiting: Waiting, { parameters, respond }: Arrival): Promise<TokenSet> {
+async function finish(
+  { parameters, respond }: Arrival,
+  redeemCode: (code: string) => Promise<TokenSet>,
+): Promise<TokenSet> {
   try {
     const error = parameters.get('error');
     if (error !== null) throw refused(error, parameters.get('error_description'));
-    const tokens = await redeem(waiting, parameters.get('code') ?? '');
+    const tokens = await redeemCode(parameters.get('code') ?? '');
     await respond('signedIn');
     return tokens;
   } catch (error) {
@@ -170,28 +159,26 @@ const refused = (error: string, description: string | null): LatchkeyError =>
     : new LatchkeyError('invalid_request', description ?? 'The service refused the request.');
 
 /** Repeats the request after a lost response: the service then repeats its own. @see RFC 6749 section 4.1.3 */
-async function redeem({ api, clock, listener, verifier }: Waiting, code: string): Promise<TokenSet> {
+function redeem(
+  api: Api,
+  clock: Clock,
+  code: string,
+  verifier: string,
+  redirectUri: string,
+): Promise<TokenSet> {
   const init = {
     method: 'POST',
     headers: { 'Idempotency-Key': newIdempotencyKey() },
-    body: new URLSearchParams({
+    body: formOf({
       grant_type: 'authorization_code',
       client_id: clientId,
       code,
       code_verifier: verifier,
-      redirect_uri: listener.redirectUri,
+      redirect_uri: redirectUri,
     }),
   };
-  for (const pause of [...retryPausesMs, undefined]) {
-    try {
-      const { body } = await api.send(operations.issueToken.path, init);
-      return checkedAnswer(body, isTokenSet, 'The response contains no tokens.');
-    } catch (error) {
-      if (pause === undefined || !(error instanceof LatchkeyError && error.retryable)) throw error;
-      const ms = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
-      if (ms > maxPauseMs) throw error;
-      await clock.sleep(ms);
-    }
-  }
-  throw new Error('the last try has neither returned nor thrown');
+  return withRetries(retries, clock, undefined, async () => {
+    const { body } = await api.send(operations.issueToken.path, init);
+    return checkedAnswer(body, isTokenSet, 'The response contains no tokens.');
+  });
 }

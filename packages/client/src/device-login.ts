@@ -114,23 +114,40 @@ export async function startDeviceLogin(api: Api, options: DeviceLoginOptions = {
   });
   const verificationUri = requireOwnAddress(api.server, started.verification_uri);
   const verificationUriComplete = requireOwnAddress(api.server, started.verification_uri_complete);
-  const intervalSeconds = started.interval > 0 ? started.interval : defaultIntervalSeconds;
-  const polling: Polling = {
-    api,
-    clock,
-    deviceCode: started.device_code,
-    idempotencyKey: newIdempotencyKey(),
-    intervalSeconds,
-    expiresInSeconds: started.expires_in,
-    askConfirmationCode,
+  const idempotencyKey = newIdempotencyKey();
+  const pollOnce: PollOnce = async (holdSeconds, confirmationCode, pollSignal) => {
+    try {
+      return await api.call('issueToken', {
+        body: { device_code: started.device_code, confirmation_code: confirmationCode },
+        headers: {
+          'Idempotency-Key': idempotencyKey,
+          ...(holdSeconds > 0 ? { Prefer: `wait=${holdSeconds}` } : {}),
+        },
+        signal: pollSignal,
+        timeoutMs: api.timeoutMs + holdSeconds * 1000,
+      });
+    } catch (error) {
+      if (error instanceof LatchkeyError && canPollAgain(error)) return error;
+      if (confirmationCode !== undefined && hasCode(error, 'access_denied'))
+        throw new LatchkeyError(
+          'access_denied',
+          'The code was wrong too often, so the request was refused.',
+          { cause: error },
+        );
+      throw error;
+    }
   };
-  return {
+  const login = {
     userCode: started.user_code,
     verificationUri,
     verificationUriComplete,
     expiresInSeconds: started.expires_in,
-    intervalSeconds,
-    tokens: (pollOptions = {}) => pollForTokens(polling, pollOptions),
+    intervalSeconds: started.interval > 0 ? started.interval : defaultIntervalSeconds,
+  };
+  return {
+    ...login,
+    tokens: (pollOptions = {}) =>
+      pollForTokens(pollOnce, { ...pollOptions, ...login, clock, askConfirmationCode }),
     cancel: (timeoutMs) => revokeToken(api, started.device_code, timeoutMs),
   };
 }
@@ -143,20 +160,21 @@ const abandon = (api: Api, request: Promise<Answer<'startDeviceAuthorization'>>)
     () => new Error('no response in time'),
   ).catch(() => {});
 
-interface Polling {
-  readonly api: Api;
+/** One poll: the tokens, or the error after which to poll again. @throws {LatchkeyError} any other error */
+type PollOnce = (
+  holdSeconds: number,
+  confirmationCode: string | undefined,
+  signal: AbortSignal | undefined,
+) => Promise<TokenSet | LatchkeyError>;
+
+interface Polling extends PollOptions, Pick<DeviceLogin, 'intervalSeconds' | 'expiresInSeconds'> {
   readonly clock: Clock;
-  readonly deviceCode: string;
-  readonly idempotencyKey: string;
-  readonly intervalSeconds: number;
-  readonly expiresInSeconds: number;
   readonly askConfirmationCode: DeviceLoginOptions['askConfirmationCode'];
 }
 
 /** @see RFC 8628 section 3.5 */
-async function pollForTokens(polling: Polling, options: PollOptions): Promise<TokenSet> {
-  const { clock, intervalSeconds, expiresInSeconds, askConfirmationCode } = polling;
-  const { signal, onWait } = options;
+async function pollForTokens(pollOnce: PollOnce, options: Polling): Promise<TokenSet> {
+  const { clock, intervalSeconds, expiresInSeconds, askConfirmationCode, signal, onWait } = options;
   let holdSeconds = Math.min(options.holdSeconds ?? maxHoldSeconds, maxHoldSeconds);
   let interval = intervalSeconds;
   let intervals = intervalsToWait;
@@ -168,7 +186,11 @@ async function pollForTokens(polling: Polling, options: PollOptions): Promise<To
     let askedSeconds = 0;
     if (last?.code === 'confirmation_required') {
       // The person has approved, and the browser shows a code that proves it was this login.
-      if (!askConfirmationCode) throw cannotAsk();
+      if (!askConfirmationCode)
+        throw new LatchkeyError(
+          'access_denied',
+          'The service requires a code that this program cannot ask for.',
+        );
       const askedAt = clock.now();
       confirmationCode = await unlessAborted(askConfirmationCode(++attempts), signal);
       askedSeconds = Math.max(0, (clock.now() - askedAt) / 1000);
@@ -181,7 +203,7 @@ async function pollForTokens(polling: Polling, options: PollOptions): Promise<To
       await clock.sleep(seconds * 1000, signal);
       waited += seconds;
     }
-    const answer = await pollOnce(polling, signal, holdSeconds, confirmationCode);
+    const answer = await pollOnce(holdSeconds, confirmationCode, signal);
     if (!(answer instanceof LatchkeyError)) return answer;
     last = answer;
     if (isCutOff(last)) holdSeconds = 0;
@@ -192,36 +214,6 @@ async function pollForTokens(polling: Polling, options: PollOptions): Promise<To
   }
   throw new LatchkeyError('expired_token', 'The login was not approved in time.', { cause: last });
 }
-
-/** One poll: the tokens, or the error after which to poll again. @throws {LatchkeyError} any other error */
-async function pollOnce(
-  { api, deviceCode, idempotencyKey }: Polling,
-  signal: AbortSignal | undefined,
-  holdSeconds: number,
-  confirmationCode: string | undefined,
-): Promise<TokenSet | LatchkeyError> {
-  try {
-    return await api.call('issueToken', {
-      body: { device_code: deviceCode, confirmation_code: confirmationCode },
-      headers: {
-        'Idempotency-Key': idempotencyKey,
-        ...(holdSeconds > 0 ? { Prefer: `wait=${holdSeconds}` } : {}),
-      },
-      signal,
-      timeoutMs: api.timeoutMs + holdSeconds * 1000,
-    });
-  } catch (error) {
-    if (error instanceof LatchkeyError && canPollAgain(error)) return error;
-    if (confirmationCode !== undefined && hasCode(error, 'access_denied'))
-      throw new LatchkeyError('access_denied', 'The code was wrong too often, so the request was refused.', {
-        cause: error,
-      });
-    throw error;
-  }
-}
-
-const cannotAsk = () =>
-  new LatchkeyError('access_denied', 'The service requires a code that this program cannot ask for.');
 
 /** Whether the network or a proxy may have cut off the poll because it was held. */
 const isCutOff = ({ code, requestId }: LatchkeyError): boolean =>

@@ -84,7 +84,7 @@ test('a token that is inactive or malformed is 401 invalid_token', async () => {
 });
 
 test('the scheme is case-insensitive and the caller is everything the service says', async () => {
-  const members = {
+  const members: Partial<ActiveToken> = {
     token_use: 'access_token',
     scope: 'projects:read projects:write',
     aud: 'https://projects.example',
@@ -99,7 +99,7 @@ test('the scheme is case-insensitive and the caller is everything the service sa
     act: { sub: 'svc_b' },
     within: ['ses_b'],
     later: 'a member of a newer service',
-  } as const;
+  };
   const caller = await guardOf(members)(requestWith({ Authorization: 'bEARER  lk_at_a' }));
   expect(caller).toMatchObject({
     kind: 'user',

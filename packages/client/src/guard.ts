@@ -151,36 +151,32 @@ const wellKnownPath = '/.well-known/oauth-protected-resource';
 /** New scopes of a program are seen by clients after this time. */
 const maxAgeSeconds = 300;
 
-/** The document that tells clients who issues tokens for a resource. @see RFC 9728 */
-interface ResourceMetadata {
-  /** The parameters that lead a refused client to the document. */
-  challengeFor(requirements: Requirements): Record<string, string>;
-  /** Lists the scopes of a route. */
-  list(requirements: Requirements): void;
-  /** The response to a request for the document, which pages of every origin may read; undefined for other requests. */
-  respond(request: GuardedRequest): Promise<Response | undefined>;
-}
-
-/** @throws {RangeError} for a resource that is no URL, or would break a challenge */
-function resourceMetadata(resource: string, issuer: () => Promise<string>): ResourceMetadata {
+/**
+ * The document that tells clients who issues tokens for a resource.
+ * @throws {RangeError} for a resource that is no URL, or would break a challenge
+ * @see RFC 9728
+ */
+function resourceMetadata(resource: string, issuer: () => Promise<string>) {
   if (!/^https?:\/\/[\x21\x24-\x5b\x5d-\x7e]+$/.test(resource) || !URL.canParse(resource))
     throw new RangeError('resource must be an https or http URL without a fragment.');
   const { origin, pathname, search } = new URL(resource);
   const path = wellKnownPath + (pathname === '/' ? '' : pathname);
-  const url = origin + path + search;
   const listed = new Set<string>();
 
   return {
-    challengeFor: ({ scopes = [] }) => ({
-      resource_metadata: url,
+    /** The parameters that lead a refused client to the document. */
+    challengeFor: ({ scopes = [] }: Requirements): Record<string, string> => ({
+      resource_metadata: origin + path + search,
       ...(scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
     }),
-    list: ({ scopes = [] }) => {
+    /** Lists the scopes of a route. */
+    list: ({ scopes = [] }: Requirements): void => {
       // Only the person's own login can have it, so no client could ask for it.
       for (const name of scopes) if (name !== '*') listed.add(name);
     },
-    respond: async ({ method, url: requested = '', headers }) => {
-      if (!URL.canParse(requested, origin) || new URL(requested, origin).pathname !== path) return undefined;
+    /** The response to a request for the document; undefined for other requests. */
+    respond: async ({ method, url = '', headers }: GuardedRequest): Promise<Response | undefined> => {
+      if (URL.parse(url, origin)?.pathname !== path) return undefined;
       if (method === 'OPTIONS') {
         const preflight = {
           'Access-Control-Allow-Methods': 'GET, HEAD',

@@ -2,7 +2,7 @@
 // tokens. So nothing that a server says of itself counts unless it agrees with the address that was asked.
 
 import { checkedAnswer, isText, objectWith } from './answers.ts';
-import { type Api, serverOrigin } from './api.ts';
+import { type Api, originOf } from './api.ts';
 import { LatchkeyError } from './errors.ts';
 
 /** Longer than any address that the service sends. */
@@ -28,10 +28,9 @@ export function requireOwnAddress(server: string, address: unknown): string {
 }
 
 function webAddress(address: unknown): URL | undefined {
-  if (typeof address !== 'string' || address.length > maxAddressLength || !URL.canParse(address))
-    return undefined;
-  const url = new URL(address);
-  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+  if (typeof address !== 'string' || address.length > maxAddressLength) return undefined;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
   return isWeb && url.username + url.password === '' ? url : undefined;
 }
 
@@ -40,18 +39,10 @@ function wrongAddress(
   address: string,
   advice = "Sign in only at a server's own address.",
 ): LatchkeyError {
+  // What cannot be an address is not repeated.
   const named = originOf(address);
   const message = `${server} says that its address is ${named ?? 'another one'}. ${advice}`;
   return new LatchkeyError('wrong_address', message, { namedServer: named });
-}
-
-/** Undefined for what cannot be the address of a server: it is not repeated. */
-function originOf(address: string): string | undefined {
-  try {
-    return serverOrigin(address);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What the service says of itself. Compare it with the address that was asked before you rely on it. */

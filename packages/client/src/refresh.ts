@@ -8,6 +8,7 @@ import {
   tokenMembers,
 } from './credentials.ts';
 import { hasCode, LatchkeyError } from './errors.ts';
+import { withRetries } from './transport.ts';
 
 export interface RefreshContext {
   readonly api: Api;
@@ -119,31 +120,23 @@ type Successor = ReturnType<typeof tokenMembers>;
  * process that does not share the lock has stored another token or key between two tries. The token at hand may be
  * two refreshes old by then, and the service treats such a token as stolen.
  */
-async function requestSuccessor(
+function requestSuccessor(
   { api, store, clock }: RefreshContext,
   stored: StoredSession,
   { pausesMs, timeoutMs }: Effort,
   signal: AbortSignal,
 ): Promise<Successor | undefined> {
-  for (let tries = 0; ; tries++) {
+  return withRetries({ pausesMs, maxPauseMs }, clock, signal, async (tries) => {
     if (tries > 0 && !hasSameRefreshRequest(await requireStoredLogin(store), stored)) return undefined;
     const requestedAt = clock.now();
-    try {
-      const answer = await api.call('refresh', {
-        body: { refresh_token: stored.refresh_token },
-        headers: { 'Idempotency-Key': stored.idempotency_key },
-        signal,
-        timeoutMs,
-      });
-      return tokenMembers(answer, requestedAt, api.serverTime());
-    } catch (error) {
-      const pause = pausesMs[tries];
-      if (pause === undefined || !(error instanceof LatchkeyError) || !error.retryable) throw error;
-      const ms = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
-      if (ms > maxPauseMs) throw error;
-      await clock.sleep(ms, signal);
-    }
-  }
+    const answer = await api.call('refresh', {
+      body: { refresh_token: stored.refresh_token },
+      headers: { 'Idempotency-Key': stored.idempotency_key },
+      signal,
+      timeoutMs,
+    });
+    return tokenMembers(answer, requestedAt, api.serverTime());
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ErrorBody } from '@latchkey/contract/errors';
-import { aborted, unlessAborted } from './clock.ts';
+import { aborted, type Clock, unlessAborted } from './clock.ts';
 import { isServerError, LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 
 /** The part of `fetch` that is used. It may be called without `this`. */
@@ -44,6 +44,34 @@ export async function within<T>(
     throw new LatchkeyError('unreachable', connectionFailure(error, origin), { cause: error });
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** When to repeat a request after an error that may pass. */
+export interface Retries {
+  /** Before each retry; none means a single try. */
+  readonly pausesMs: readonly number[];
+  /** A longer `Retry-After` is left to the caller. */
+  readonly maxPauseMs: number;
+}
+
+/** The result of the first try that succeeds, or the error of the last. */
+export async function withRetries<T>(
+  { pausesMs, maxPauseMs }: Retries,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+  attempt: (tries: number) => Promise<T>,
+): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await attempt(tries);
+    } catch (error) {
+      const pause = pausesMs[tries];
+      if (pause === undefined || !(error instanceof LatchkeyError && error.retryable)) throw error;
+      const ms = Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000);
+      if (ms > maxPauseMs) throw error;
+      await clock.sleep(ms, signal);
+    }
   }
 }
 

@@ -122,20 +122,17 @@ const deviceHasAuthenticator = () =>
  * @internal
  */
 export function failureOf(error: unknown, deviceHasAuthenticator: boolean): PasskeyErrorCode {
-  switch (error instanceof Error ? error.name : '') {
-    case 'AbortError':
-      return 'passkey_aborted';
-    case 'InvalidStateError':
-      return 'passkey_already_there';
-    case 'NotAllowedError':
-      return deviceHasAuthenticator ? 'passkey_cancelled' : 'no_authenticator';
-    case 'ConstraintError':
-    case 'NotSupportedError':
-      return 'no_authenticator';
-    default:
-      return 'passkey_failed';
-  }
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'NotAllowedError') return deviceHasAuthenticator ? 'passkey_cancelled' : 'no_authenticator';
+  return failures.get(name) ?? 'passkey_failed';
 }
+
+const failures: ReadonlyMap<string, PasskeyErrorCode> = new Map([
+  ['AbortError', 'passkey_aborted'],
+  ['InvalidStateError', 'passkey_already_there'],
+  ['ConstraintError', 'no_authenticator'],
+  ['NotSupportedError', 'no_authenticator'],
+]);
 
 /** A credential or its JSON form: bytes are buffers in the first, text in the second. */
 interface Received {

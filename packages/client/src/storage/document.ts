@@ -1,4 +1,5 @@
-import type { CredentialDocument, StoredLogin, StoredSession } from '../credentials.ts';
+import { type Check, isNumber, isText, objectWith } from '../answers.ts';
+import type { CredentialDocument } from '../credentials.ts';
 import { LatchkeyError } from '../errors.ts';
 import { parseJson } from '../transport.ts';
 
@@ -6,6 +7,8 @@ import { parseJson } from '../transport.ts';
 export const documentLimitBytes = 1024 * 1024;
 
 const versionWritten = 1;
+
+const isObject = objectWith({});
 
 /**
  * Parses the stored text and keeps unknown members.
@@ -16,7 +19,7 @@ export function parseDocument(text: string, where: string): CredentialDocument {
   const value = parseJson(text);
   if (value === undefined) throw corrupt(where, 'not valid JSON');
   if (!isObject(value)) throw corrupt(where, 'not a JSON object');
-  const { version, current_server } = value;
+  const { version, current_server, servers } = value as Record<string, unknown>;
   if (typeof version === 'number' && version > versionWritten) {
     throw new LatchkeyError(
       'store_corrupt',
@@ -24,19 +27,11 @@ export function parseDocument(text: string, where: string): CredentialDocument {
     );
   }
   if (version !== versionWritten) throw corrupt(where, 'no version');
-  if (current_server !== null && typeof current_server !== 'string') {
-    throw corrupt(where, '"current_server" is neither text nor null');
-  }
-  if (!isObject(value['servers'])) throw corrupt(where, 'no "servers"');
-  for (const [server, held] of Object.entries(value['servers'])) {
-    const isComplete =
-      isObject(held) &&
-      (held['current'] === null || typeof held['current'] === 'string') &&
-      isObject(held['logins']) &&
-      Object.values(held['logins']).every(isLogin);
-    if (!isComplete) throw corrupt(where, `the login for ${JSON.stringify(server)} is incomplete`);
-  }
-  return value as unknown as CredentialDocument;
+  if (!isTextOrNull(current_server)) throw corrupt(where, '"current_server" is neither text nor null');
+  if (!isObject(servers)) throw corrupt(where, 'no "servers"');
+  for (const [server, held] of Object.entries(Object(servers)))
+    if (!isServerLogins(held)) throw corrupt(where, `the login for ${JSON.stringify(server)} is incomplete`);
+  return value as CredentialDocument;
 }
 
 /** @throws {LatchkeyError} `store_failed` if it could not be read back: that would lose every other login, too */
@@ -61,28 +56,26 @@ export const corrupt = (where: string, why: string): LatchkeyError =>
     `The credentials in ${where} are damaged: ${why}. Repair them, or move them away and sign in again. Nothing was changed.`,
   );
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const sharedMembers = ['server', 'logged_in_at', 'access_token'] as const;
-const sessionMembers = ['refresh_token', 'idempotency_key'] as const;
-const numberMembers = ['access_token_expires_at', 'access_token_lifetime_seconds'] as const;
-
-const optionalNumberMembers = ['clock_offset_milliseconds', 'refresh_started_at'] as const;
-
-const isLogin = (value: unknown): value is StoredLogin =>
-  isObject(value) && value['kind'] === 'key' ? hasSharedMembers(value) : isSession(value);
-
-const isSession = (value: unknown): value is StoredSession =>
-  isObject(value) &&
-  value['kind'] === undefined &&
-  hasSharedMembers(value) &&
-  sessionMembers.every((name) => typeof value[name] === 'string') &&
-  numberMembers.every((name) => Number.isFinite(value[name])) &&
-  optionalNumberMembers.every((name) => value[name] === undefined || Number.isFinite(value[name]));
-
-const hasSharedMembers = (value: Record<string, unknown>): boolean =>
-  sharedMembers.every((name) => typeof value[name] === 'string') &&
-  isObject(value['user']) &&
-  typeof value['user']['id'] === 'string' &&
-  typeof value['user']['email'] === 'string';
+const shared = {
+  server: isText,
+  logged_in_at: isText,
+  access_token: isText,
+  user: objectWith({ id: isText, email: isText }),
+};
+const isKey = objectWith({ ...shared, kind: (kind) => kind === 'key' });
+const isSession = objectWith({
+  ...shared,
+  kind: (kind) => kind === undefined,
+  refresh_token: isText,
+  idempotency_key: isText,
+  access_token_expires_at: isNumber,
+  access_token_lifetime_seconds: isNumber,
+  clock_offset_milliseconds: (offset) => offset === undefined || isNumber(offset),
+  refresh_started_at: (time) => time === undefined || isNumber(time),
+});
+const isTextOrNull: Check = (value) => value === null || isText(value);
+const isServerLogins = objectWith({
+  current: isTextOrNull,
+  logins: (logins) =>
+    isObject(logins) && Object.values(Object(logins)).every((one) => isKey(one) || isSession(one)),
+});
