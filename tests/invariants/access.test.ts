@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
-import { serviceRights } from '@latchkey/contract/services';
+import { serviceRights } from '@latchkey/contract/scopes';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { readToken, sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { cookieByMail, outcome, sameOrigin } from '../support/account.ts';

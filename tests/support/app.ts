@@ -4,7 +4,7 @@
 import { describe } from 'bun:test';
 import { type Api, createApi } from '@latchkey/client/api';
 import { type DeviceLoginOptions, startDeviceLogin } from '@latchkey/client/device-login';
-import type { ServiceRight } from '@latchkey/contract/services';
+import type { ServiceRight } from '@latchkey/contract/scopes';
 import { tokenSet } from '@latchkey/contract/tokens';
 import { createApp, sweepsOf, templates } from '../../packages/server/src/app.ts';
 import { createContext } from '../../packages/server/src/create-context.ts';

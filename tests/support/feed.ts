@@ -1,7 +1,7 @@
 // Services that read the feed.
 
 import type { FeedAnswer } from '@latchkey/contract/feed';
-import type { ServiceRight } from '@latchkey/contract/services';
+import type { ServiceRight } from '@latchkey/contract/scopes';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import type { Answer, TestApp } from './app.ts';
 import { declareService } from './services.ts';

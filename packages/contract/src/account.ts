@@ -1,17 +1,22 @@
 import { z } from 'zod';
+import { at, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import {
   addressShown,
   described,
+  emailAddress,
   emailVerified,
+  expiresIn,
   model,
   personName,
   pictureUrl,
   readOnlyMembers,
+  shown,
   shownOrNull,
   text,
   time,
+  token,
   userId,
   visibleText,
 } from './fields.ts';
@@ -54,7 +59,7 @@ export const profile = model('Profile', "A user's profile.", {
 export type Profile = z.infer<typeof profile>;
 
 /** What a token may see of the profile: the members of the scopes `email` and `profile` are absent without them. */
-export const profileView = profile.partial(maskOf(['email', 'email_verified', ...profileFields])).meta({
+const profileView = profile.partial(maskOf(['email', 'email_verified', ...profileFields])).meta({
   id: 'ProfileView',
   description: 'The profile, as far as the scope of the token allows.',
   examples: [
@@ -113,3 +118,113 @@ export const profilePatch = z
   .object({ ...changes, ...readOnlyMembers(profile.omit(maskOf(profileFields))) })
   .meta({ examples: [{ name: 'Ada Lovelace', time_zone: 'Europe/London' }] });
 export type ProfilePatch = z.infer<typeof profilePatch>;
+
+const newAddress = 'ada@new.example';
+
+/** The token of an emailed link to a new address. */
+const linkToken = described(
+  token,
+  'The token in the emailed link, after `#token=`.',
+  examples.emailChangeToken,
+);
+
+const emailChangeToken = z.object({ token: linkToken });
+
+export const accountEndpoints = {
+  getProfile: define({
+    ...at('profile', 'get', '/me'),
+    title: 'Get the profile',
+    summary: "Returns the user's profile",
+    notes: 'Responds with 304 if the profile still matches If-None-Match.',
+    access: 'bearer',
+    scopes: ['profile', 'email'],
+    headers: { 'If-None-Match': 'The ETag of a cached profile.' },
+    etag: true,
+    response: profileView,
+  }),
+  updateProfile: define({
+    ...at('profile', 'patch', '/me'),
+    title: 'Update the profile',
+    summary: "Updates the user's profile",
+    notes: 'Takes a JSON merge patch (RFC 7396): absent members are unchanged, and null clears a member.',
+    access: 'bearer',
+    headers: {
+      'If-Match': 'The ETag of the profile to update. If the profile has changed since, the request fails.',
+    },
+    body: profilePatch,
+    etag: true,
+    response: profile,
+    errors: {
+      precondition_failed: 'The profile has changed since If-Match, or Latchkey-User names another user.',
+      rate_limited: true,
+    },
+  }),
+  deleteAccount: define({
+    ...at('profile', 'delete', '/me'),
+    title: 'Delete the account',
+    summary: "Permanently deletes the user's account and all of its data",
+    notes: 'Fails with conflict if the user is the only owner of an organization.',
+    access: 'recent',
+    status: 204,
+    errors: { conflict: 'The user is the only owner of an organization.' },
+  }),
+  requestEmailChange: define({
+    ...at('profile', 'post', '/me/email'),
+    title: 'Request an email change',
+    summary: 'Emails a confirmation link to a new email address',
+    notes: 'The response is the same whether or not another account uses the address.',
+    access: 'recent',
+    body: z.object({
+      email: described(
+        emailAddress,
+        'The new email address. The case of ASCII letters is ignored.',
+        newAddress,
+      ),
+    }),
+    status: 202,
+    response: model('EmailChangeSent', 'Identical whether or not another account uses the address.', {
+      status: described(z.literal('sent'), 'Always `sent`.'),
+      expires_in: expiresIn('the link', 3600),
+    }),
+    errors: { signup_disabled: 'Addresses of this domain are not allowed here.', rate_limited: true },
+  }),
+  verifyEmailChange: define({
+    ...at('profile', 'post', '/me/email/verify'),
+    title: 'Change the email address',
+    summary: "Changes the account's email address",
+    notes:
+      'Takes the token of the link, and either a session of the account or its current address. Sends a security notice to the previous address, from which the change can be undone.',
+    access: 'optional',
+    body: z.object({
+      token: linkToken,
+      current_email: described(
+        emailAddress.optional(),
+        "The account's current email address. Required unless the request carries a credential of that account.",
+        examples.email,
+      ),
+    }),
+    response: profile,
+    errors: {
+      invalid_grant: 'The link is unknown, expired or already used, or the current address is wrong.',
+      conflict: 'Another account has this address.',
+      account_disabled: true,
+      rate_limited: true,
+    },
+  }),
+  previewEmailChange: define({
+    ...at('profile', 'post', '/me/email/preview'),
+    title: 'Check an email change',
+    summary: 'Returns the email change that a confirmation link would make',
+    notes: 'Requires a session of the account. Changes nothing.',
+    access: 'bearer',
+    body: emailChangeToken,
+    response: model('EmailChangePreview', 'What a confirmation link would change.', {
+      email: described(addressShown, 'The current email address.'),
+      new_email: shown('The address that the link would set.', newAddress),
+    }),
+    errors: {
+      invalid_grant: 'The link is unknown, expired, already used, or for another account.',
+      rate_limited: true,
+    },
+  }),
+} as const;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { at, define } from './endpoint.ts';
 import { examples } from './examples.ts';
-import { described, deviceName, model, shown, shownOrNull, storable } from './fields.ts';
-import { touch, touchOptions } from './passkeys.ts';
+import { described, deviceName, flag, formPost, model, shown, shownOrNull, storable, url } from './fields.ts';
+import { refusedTouch, touch, touchOptions } from './passkeys.ts';
 import { requestedAccess } from './scopes.ts';
 
 /** The only response type. @see RFC 6749 section 4.1.1 */
@@ -70,28 +71,12 @@ export const authorizationParameters = z
   });
 export type AuthorizationParameters = z.infer<typeof authorizationParameters>;
 
-export const authorizationApproval = authorizationParameters.extend({ passkey: touch });
-
-export const formPost = model(
-  'FormPost',
-  'A form that the page posts to the client (OAuth 2.0 Form Post Response Mode).',
-  {
-    action: described(z.url(), 'The redirect URI.', 'http://127.0.0.1:41234/callback'),
-    fields: described(z.record(z.string(), z.string()), 'The fields of the form.', {
-      code: examples.authorizationCode,
-      state: 'af0ifjsldkj',
-      iss: 'https://login.example',
-    }),
-  },
-);
-
 /** The response to the client: an address to go to, or a form to post. */
-export const authorizationResponse = z
+const authorizationResponse = z
   .union([
     z
       .object({
-        redirect: described(
-          z.url(),
+        redirect: url(
           'The redirect URI with the response in its query.',
           `https://grafana.example/login/generic_oauth?code=${examples.authorizationCode}`,
         ),
@@ -120,14 +105,13 @@ const authorizationClient = z.object({
   host: shownOrNull('The host of an external client, as in its client_id. Otherwise null.', null),
 });
 
-export const pendingAuthorization = model('PendingAuthorization', 'What an authorization request asks for.', {
+const pendingAuthorization = model('PendingAuthorization', 'What an authorization request asks for.', {
   client: authorizationClient.meta({ description: 'Who asks.' }),
   redirect_host: shownOrNull(
     'The host that the response goes to. Null for a program on this computer.',
     'grafana.example',
   ),
-  loopback_warning: described(
-    z.boolean(),
+  loopback_warning: flag(
     'Whether to warn that any program on this computer could claim to be the client.',
     false,
   ),
@@ -138,10 +122,49 @@ export const pendingAuthorization = model('PendingAuthorization', 'What an autho
     'Whether the user has to approve. `given` for trusted applications, and for a service with a key while a session of it may do as much: approve at once.',
     'needed',
   ),
-  sign_in_needed: described(z.boolean(), 'Whether the user has to sign in again before approving.', false),
+  sign_in_needed: flag('Whether the user has to sign in again before approving.', false),
   passkey: touchOptions,
 });
 export type PendingAuthorization = z.infer<typeof pendingAuthorization>;
 
 /** Who sends an authorization request, and where the response goes, for the person who reads the page. */
 export type AuthorizationSource = Pick<PendingAuthorization, 'client' | 'redirect_host'>;
+
+const shared = {
+  access: 'browser',
+  ownOriginOnly: true,
+  body: authorizationParameters,
+  errors: { ...clientErrors, rate_limited: true },
+} as const;
+
+const notes =
+  'The body has the parameters of the request. With `redirect` or `form_post` beside it, an error belongs to the client: send the user there. A cookie is accepted only from pages of this service.';
+
+export const authorizeEndpoints = {
+  verifyAuthorization: define({
+    ...shared,
+    ...at('authorization', 'post', '/authorize/verify'),
+    title: 'Look up an authorization request',
+    summary: 'Returns what an authorization request asks for',
+    notes: `Nothing is approved. ${notes}`,
+    response: pendingAuthorization,
+  }),
+  approveAuthorization: define({
+    ...shared,
+    ...at('authorization', 'post', '/authorize/approve'),
+    title: 'Approve an authorization request',
+    summary: 'Approves an authorization request and returns the response for the client',
+    notes: `${notes} Its \`scope\` is the one that was looked up. Unless the approval is \`given\`, a passkey of the account has to confirm it; without one, the user must have signed in recently.`,
+    body: authorizationParameters.extend({ passkey: touch }),
+    errors: { ...shared.errors, invalid_grant: refusedTouch },
+    response: authorizationResponse,
+  }),
+  denyAuthorization: define({
+    ...shared,
+    ...at('authorization', 'post', '/authorize/deny'),
+    title: 'Deny an authorization request',
+    summary: 'Denies an authorization request and returns the response for the client',
+    notes,
+    response: authorizationResponse,
+  }),
+} as const;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { at, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import {
@@ -6,16 +7,19 @@ import {
   described,
   deviceName,
   expiresIn,
+  flag,
+  int,
   ipAddress,
   model,
   notSupported,
   opaque,
   shown,
   time,
+  url,
   userAgent,
   visibleText,
 } from './fields.ts';
-import { touch, touchOptions } from './passkeys.ts';
+import { refusedTouch, touch, touchOptions } from './passkeys.ts';
 import { requestedAccess, resourceText, scopeText } from './scopes.ts';
 
 const clientText = visibleText(fieldLimits.clientText).optional();
@@ -50,7 +54,7 @@ export const deviceAuthorizationRequest = z
   .meta(deviceExample);
 
 /** A form has only text. */
-export const deviceAuthorizationForm = z
+const deviceAuthorizationForm = z
   .object({
     ...requestMembers,
     confirmation: described(z.enum(['true', 'false']).optional(), canConfirm, 'true'),
@@ -69,21 +73,16 @@ export const deviceAuthorization = model('DeviceAuthorization', 'RFC 8628 sectio
     'The code that the user enters. Case, spaces and hyphens do not matter.',
     examples.userCode,
   ),
-  verification_uri: described(
-    z.url(),
-    'The page where the user enters the code.',
-    'https://login.example/device',
-  ),
-  verification_uri_complete: described(
-    z.url(),
+  verification_uri: url('The page where the user enters the code.', 'https://login.example/device'),
+  verification_uri_complete: url(
     'The same page with the code filled in, for a link or a QR code.',
     `https://login.example/device?user_code=${examples.userCode}`,
   ),
   expires_in: expiresIn('both codes', 600),
-  interval: described(z.int(), 'Seconds to wait between two polls.', 5),
+  interval: int('Seconds to wait between two polls.', 5),
 });
 
-export const userCodeRequest = z.object({
+const userCodeRequest = z.object({
   user_code: described(
     opaque(fieldLimits.userCode),
     'The code that the device shows. Case, spaces and hyphens do not matter.',
@@ -91,7 +90,7 @@ export const userCodeRequest = z.object({
   ),
 });
 
-export const deviceApproval = userCodeRequest.extend({ passkey: touch });
+const deviceApproval = userCodeRequest.extend({ passkey: touch });
 export type DeviceApproval = z.infer<typeof deviceApproval>;
 
 export const pendingDevice = model(
@@ -105,11 +104,7 @@ export const pendingDevice = model(
     user_agent: userAgent,
     requested_at: time.meta({ description: 'When the device asked to sign in.' }),
     expires_in: expiresIn('the code', 540),
-    same_network: described(
-      z.boolean(),
-      'Whether the device asked from the network that this request comes from.',
-      true,
-    ),
+    same_network: flag('Whether the device asked from the network that this request comes from.', true),
     confirmation: described(
       z.enum(['none', 'required', 'impossible']),
       'Whether the user has to enter a code on the device after approving it, because the device is in another network. `impossible` if the program cannot ask for it: approve from the network of the device.',
@@ -123,13 +118,74 @@ export const pendingDevice = model(
     passkey: touchOptions,
   },
 );
-export const deviceConfirmation = model(
-  'DeviceConfirmation',
-  'The code that confirms an approval on the device.',
-  {
-    confirmation_code: shown('Six digits that the user enters on the device. Shown this once.', '123456'),
-  },
-);
+const deviceConfirmation = model('DeviceConfirmation', 'The code that confirms an approval on the device.', {
+  confirmation_code: shown('Six digits that the user enters on the device. Shown this once.', '123456'),
+});
 export type DeviceConfirmation = z.infer<typeof deviceConfirmation>;
 
 export type PendingDevice = z.infer<typeof pendingDevice>;
+
+/** What a person does about a user code. */
+const aboutUserCode = {
+  body: userCodeRequest,
+  errors: { invalid_grant: 'The user code is unknown, expired or already decided.', rate_limited: true },
+} as const;
+
+export const deviceEndpoints = {
+  startDeviceAuthorization: define({
+    ...at('device', 'post', '/device'),
+    title: 'Start a device sign-in',
+    summary: 'Starts a device sign-in and returns its device code and user code',
+    notes:
+      'The device polls for tokens with the device code while the user enters the user code in a browser. See RFC 8628 section 3.1.',
+    access: 'anyone',
+    body: deviceAuthorizationRequest,
+    bodyOptional: true,
+    form: deviceAuthorizationForm,
+    response: deviceAuthorization,
+    errors: {
+      invalid_scope: 'No service declares one of the scopes.',
+      invalid_target: 'No service declares the resource.',
+      unauthorized_client: 'Device sign-ins are turned off.',
+      rate_limited: true,
+    },
+  }),
+  verifyDevice: define({
+    ...aboutUserCode,
+    ...at('device', 'post', '/device/verify'),
+    title: 'Look up a user code',
+    summary: 'Returns the details of a pending device sign-in',
+    notes: 'Does not approve, deny or otherwise change it.',
+    access: 'browser',
+    response: pendingDevice,
+  }),
+  approveDevice: define({
+    ...aboutUserCode,
+    ...at('device', 'post', '/device/approve'),
+    title: 'Approve a device',
+    summary: 'Approves a pending device sign-in',
+    notes:
+      'The decision is final. Where a confirmation is required, the response has the code that the user enters on the device; otherwise it is empty. If the account has a passkey, it has to confirm the approval; otherwise the user must have signed in recently.',
+    access: 'browser',
+    body: deviceApproval,
+    emptyStatus: 204,
+    response: deviceConfirmation,
+    errors: {
+      ...aboutUserCode.errors,
+      invalid_grant: `${aboutUserCode.errors.invalid_grant} ${refusedTouch}`,
+      invalid_scope: 'A scope that the device asked for has been withdrawn.',
+      invalid_target: 'The resource that the device asked for has been withdrawn.',
+      access_denied:
+        'The device cannot be approved from this network, because its program cannot ask for a code.',
+    },
+  }),
+  denyDevice: define({
+    ...aboutUserCode,
+    ...at('device', 'post', '/device/deny'),
+    title: 'Deny a device',
+    summary: 'Denies a pending device sign-in',
+    notes: 'The decision is final.',
+    access: 'browser',
+    status: 204,
+  }),
+} as const;

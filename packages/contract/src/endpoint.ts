@@ -2,8 +2,7 @@ import type { z } from 'zod';
 import type { EndpointGroup } from './endpoint-groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { pagination } from './fields.ts';
-import type { OwnScope } from './scopes.ts';
-import type { ServiceRight } from './services.ts';
+import type { OwnScope, ServiceRight } from './scopes.ts';
 
 /**
  * Who may call an endpoint.

@@ -1,19 +1,21 @@
 // Every endpoint of the API, declared once. Validation, types, clients and the OpenAPI document are derived from it.
 
+import { accountEndpoints } from './account.ts';
+import { authorizeEndpoints } from './authorize.ts';
+import { deviceEndpoints } from './device.ts';
 import type { Declared, Endpoint } from './endpoint.ts';
-import { accountEndpoints } from './endpoints/account.ts';
-import { authorizeEndpoints } from './endpoints/authorize.ts';
-import { deviceEndpoints } from './endpoints/device.ts';
-import { keyEndpoints } from './endpoints/keys.ts';
-import { magicLinkEndpoints } from './endpoints/magic-links.ts';
-import { openidEndpoints } from './endpoints/openid.ts';
-import { operatorEndpoints } from './endpoints/operators.ts';
-import { organizationEndpoints } from './endpoints/organizations.ts';
-import { passkeyEndpoints } from './endpoints/passkeys.ts';
-import { serviceEndpoints } from './endpoints/services.ts';
-import { sessionEndpoints } from './endpoints/sessions.ts';
-import { tokenEndpoints } from './endpoints/tokens.ts';
-import { userEndpoints } from './endpoints/users.ts';
+import { eventEndpoints } from './events.ts';
+import { feedEndpoints } from './feed.ts';
+import { keyEndpoints } from './keys.ts';
+import { magicLinkEndpoints } from './magic-links.ts';
+import { noticeEndpoints } from './notices.ts';
+import { openidEndpoints } from './openid.ts';
+import { organizationEndpoints } from './organizations.ts';
+import { passkeyEndpoints } from './passkeys.ts';
+import { serviceEndpoints } from './services.ts';
+import { sessionEndpoints } from './sessions.ts';
+import { tokenEndpoints } from './tokens.ts';
+import { operatorEndpoints, userEndpoints } from './users.ts';
 
 const named = <T extends Readonly<Record<string, Declared>>>(table: T) =>
   Object.fromEntries(
@@ -30,10 +32,13 @@ export const endpoints = named({
   ...magicLinkEndpoints,
   ...sessionEndpoints,
   ...accountEndpoints,
+  ...noticeEndpoints,
+  ...eventEndpoints,
   ...keyEndpoints,
   ...openidEndpoints,
   ...organizationEndpoints,
   ...userEndpoints,
   ...operatorEndpoints,
   ...serviceEndpoints,
+  ...feedEndpoints,
 });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { formPost } from './authorize.ts';
-import { described, model, shown } from './fields.ts';
+import { described, formPost, model, shown } from './fields.ts';
 
 /**
  * Every error code by its HTTP status, with what it means wherever it occurs. Codes are stable: clients switch on them.

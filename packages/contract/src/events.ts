@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { at, define, ownList } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { described, ipAddress, model, pageOf, shown, shownOrNull, time, userAgent } from './fields.ts';
 
@@ -62,3 +63,13 @@ export type Event = z.infer<typeof event>;
 export const eventList = pageOf('EventList', 'A page of the security log.', {
   events: z.array(event).meta({ description: 'The events, newest first.' }),
 });
+
+export const eventEndpoints = {
+  listEvents: define({
+    ...ownList,
+    ...at('security-log', 'get', '/events'),
+    title: 'List events',
+    summary: "Lists the events of the user's security log, newest first",
+    response: eventList,
+  }),
+} as const;

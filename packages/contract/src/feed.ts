@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { at, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, model, text, time, wholeNumber } from './fields.ts';
+import { described, flag, int, model, text, time, wholeNumber } from './fields.ts';
 
 /** The events that the feed reports. */
 export type FeedEventType =
@@ -29,7 +30,7 @@ const setError = z.object({
 });
 
 /** @see RFC 8936 section 2.4 */
-export const feedRequest = z
+const feedRequest = z
   .object({
     maxEvents: described(
       wholeNumber(0, fieldLimits.feedEvents).default(fieldLimits.defaultFeedEvents),
@@ -69,7 +70,7 @@ export const feedRequest = z
 export type FeedRequest = z.output<typeof feedRequest>;
 
 /** @see RFC 8936 section 2.3 */
-export const feedAnswer = model('FeedAnswer', 'RFC 8936 section 2.3', {
+const feedAnswer = model('FeedAnswer', 'RFC 8936 section 2.3', {
   sets: described(
     z.record(z.string(), z.string()),
     'Security event tokens (RFC 8417) by jti, oldest first.',
@@ -78,19 +79,35 @@ export const feedAnswer = model('FeedAnswer', 'RFC 8936 section 2.3', {
         'eyJ0eXAiOiJzZWNldmVudCtqd3QiLCJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUifQ.c2ln',
     },
   ),
-  moreAvailable: described(z.boolean(), 'Whether more events are waiting. If so, ask again at once.', false),
+  moreAvailable: flag('Whether more events are waiting. If so, ask again at once.', false),
   through: described(
     time,
     'Every event from before this moment is in this answer or an earlier one, or was acknowledged.',
   ),
-  after: described(
-    z.int(),
-    'The time from the arrival of the request to `through` in milliseconds. May be negative.',
-    42,
-  ),
+  after: int('The time from the arrival of the request to `through` in milliseconds. May be negative.', 42),
   begun: described(
     z.literal(true).optional(),
     'The reader begins with this answer: it gets no earlier events.',
   ),
 });
 export type FeedAnswer = z.infer<typeof feedAnswer>;
+
+export const feedEndpoints = {
+  readFeed: define({
+    ...at('feed', 'post', '/feed'),
+    title: 'Read the feed',
+    summary: 'Returns what ended or changed: sessions, keys, accounts, memberships and profiles',
+    notes:
+      'For services, which poll for security event tokens (RFC 8936). Waits for the next event unless returnImmediately is set. Returns gone once if the feed was not read for 7 days, and then starts over; conflict if the service has too many readers.',
+    access: 'service',
+    rights: ['feed'],
+    body: feedRequest,
+    bodyOptional: true,
+    response: feedAnswer,
+    isPolled: true,
+    errors: {
+      conflict: 'The service has reached its limit of readers.',
+      gone: 'The feed was not read for 7 days. The next request starts over.',
+    },
+  }),
+} as const;

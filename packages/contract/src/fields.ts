@@ -68,6 +68,15 @@ export const shown = (description: string, example: string | null) =>
 export const shownOrNull = (description: string, example: string | null) =>
   described(z.string().nullable(), description, example);
 
+export const flag = (description: string, example: boolean) => described(z.boolean(), description, example);
+
+export const int = (description: string, example: number) => described(z.int(), description, example);
+
+export const url = (description: string, example: string) => described(z.url(), description, example);
+
+export const texts = (description: string, example: readonly string[]) =>
+  described(z.array(z.string()), description, example);
+
 /** An RFC 3339 timestamp in UTC, with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 }).meta({
   pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$',
@@ -79,8 +88,7 @@ export const userId = shown('The id of the user.', examples.userId);
 /** An email address in a response. */
 export const addressShown = shown("The user's email address, as it was first typed.", examples.email);
 
-export const emailVerified = described(
-  z.boolean(),
+export const emailVerified = flag(
   'Whether the user has proved that they receive email at the address.',
   true,
 );
@@ -113,8 +121,7 @@ export const deviceName = shownOrNull(
 );
 
 /** The remaining lifetime of something. */
-export const expiresIn = (what: string, seconds: number) =>
-  described(z.int(), `Seconds until ${what} expires.`, seconds);
+export const expiresIn = (what: string, seconds: number) => int(`Seconds until ${what} expires.`, seconds);
 
 /** The body of a request without parameters. */
 export const emptyObject = z.object({});
@@ -192,3 +199,17 @@ export const emailAddress = z
     // Looser than the validation, and limited to syntax that all regular expression dialects share.
     pattern: '^[^@\\s]{1,64}@[^@\\s]{1,252}$',
   });
+
+/** A response that a page posts to the client of an authorization request. */
+export const formPost = model(
+  'FormPost',
+  'A form that the page posts to the client (OAuth 2.0 Form Post Response Mode).',
+  {
+    action: url('The redirect URI.', 'http://127.0.0.1:41234/callback'),
+    fields: described(z.record(z.string(), z.string()), 'The fields of the form.', {
+      code: examples.authorizationCode,
+      state: 'af0ifjsldkj',
+      iss: 'https://login.example',
+    }),
+  },
+);

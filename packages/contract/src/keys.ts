@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
+import { at, define, ownList } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import { described, model, pageOf, shown, shownOrNull, text, time, visibleText } from './fields.ts';
-import { touch, touchOptions } from './passkeys.ts';
+import { refusedTouch, touch, touchOptions } from './passkeys.ts';
 import { describedScope, resourceText, scopeText } from './scopes.ts';
 
 const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSeconds);
@@ -15,7 +16,7 @@ const refusePrototype = (claims: unknown): unknown =>
   typeof claims === 'object' && claims !== null && Object.hasOwn(claims, '__proto__') ? undefined : claims;
 
 /** Whose tokens can be exchanged for runs within a key. */
-export const keyTrust = model('KeyTrust', 'The tokens that stand for a key without a secret.', {
+const keyTrust = model('KeyTrust', 'The tokens that stand for a key without a secret.', {
   issuer: described(text(fieldLimits.issuer), 'One of the issuers that the operator lists.', examples.issuer),
   claims: described(
     z.preprocess(refusePrototype, z.record(claimText, claimText)),
@@ -59,8 +60,6 @@ export const newKey = z.object({
 });
 export type NewKey = z.infer<typeof newKey>;
 
-export const keyChallenge = model('KeyChallenge', 'What creating a key takes.', { passkey: touchOptions });
-
 export const keyId = shown('The id of the key.', examples.keyId);
 
 export const key = model('Key', 'A key, without its secret.', {
@@ -90,12 +89,8 @@ export const createdKey = model('CreatedKey', 'A key, with its secret if it has 
 });
 export type CreatedKey = z.infer<typeof createdKey>;
 
-export const keyList = pageOf('KeyList', "A page of the user's active keys.", {
-  keys: described(z.array(key), 'The keys, newest first.'),
-});
-
 /** Everything that a client can ask for. */
-export const scopeList = model('ScopeList', 'What a token, a key or a device can be limited to.', {
+const scopeList = model('ScopeList', 'What a token, a key or a device can be limited to.', {
   scopes: described(z.array(describedScope), 'The scopes that a token can have.'),
   resources: described(
     z.array(
@@ -108,3 +103,65 @@ export const scopeList = model('ScopeList', 'What a token, a key or a device can
   ),
 });
 export type ScopeList = z.infer<typeof scopeList>;
+
+const aboutNewKey = {
+  access: 'browser',
+  body: newKey,
+  errors: {
+    invalid_scope: 'No service declares one of the scopes.',
+    invalid_target: 'No service declares the resource.',
+    invalid_authorization_details: 'It is not an array of objects with a type, or too large.',
+  },
+} as const;
+
+export const keyEndpoints = {
+  challengeKey: define({
+    ...aboutNewKey,
+    ...at('keys', 'post', '/keys/challenge'),
+    title: 'Get the passkey options for a key',
+    summary: 'Returns the options to confirm a new key with a passkey',
+    notes: 'Creates nothing. The response to the options is good for a key with the same body, once.',
+    response: model('KeyChallenge', 'What creating a key takes.', { passkey: touchOptions }),
+  }),
+  createKey: define({
+    ...aboutNewKey,
+    ...at('keys', 'post', '/keys'),
+    title: 'Create a key',
+    summary: 'Creates a key: a long-lived credential for a program without a user',
+    notes:
+      'Send the key wherever an access token goes. It allows what its scope says, on the service of its resource if it has one, and never counts as a recent sign-in. It cannot be refreshed. An email announces the end of a key of more than 14 days, 7 days before it. The response is the only time it is shown. If the account has a passkey, it has to confirm the key; otherwise the user must have signed in recently.',
+    status: 201,
+    response: createdKey,
+    errors: {
+      ...aboutNewKey.errors,
+      invalid_grant: refusedTouch,
+      rate_limited: true,
+      conflict: 'The account has reached its limit of active keys.',
+    },
+  }),
+  listKeys: define({
+    ...ownList,
+    ...at('keys', 'get', '/keys'),
+    title: 'List keys',
+    summary: "Lists the user's active keys without their secrets, newest first",
+    response: pageOf('KeyList', "A page of the user's active keys.", {
+      keys: described(z.array(key), 'The keys, newest first.'),
+    }),
+  }),
+  removeKey: define({
+    ...at('keys', 'delete', '/keys/{id}'),
+    title: 'Remove a key',
+    params: { id: keyId },
+    summary: "Removes one of the user's keys",
+    access: 'bearer',
+    status: 204,
+    errors: { not_found: 'The user has no active key with this id.', rate_limited: true },
+  }),
+  listScopes: define({
+    ...at('keys', 'get', '/scopes'),
+    title: 'List scopes and resources',
+    summary: 'Lists the scopes and resources that can be asked for',
+    access: 'bearer',
+    response: scopeList,
+  }),
+} as const;

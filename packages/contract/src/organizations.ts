@@ -1,7 +1,19 @@
 import { z } from 'zod';
+import { at, define, ownList } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, model, pageOf, personName, shown, time, userId, visibleText } from './fields.ts';
+import {
+  described,
+  flag,
+  model,
+  pageOf,
+  pagination,
+  personName,
+  shown,
+  time,
+  userId,
+  visibleText,
+} from './fields.ts';
 
 export const organizationRoles = ['owner', 'admin', 'member'] as const;
 export const organizationRole = described(
@@ -21,18 +33,10 @@ export const organization = model('Organization', 'An organization, as one of it
   slug,
   name: shownName,
   role: organizationRole,
-  personal: described(
-    z.boolean(),
-    'Whether this is the organization that every account has for itself.',
-    false,
-  ),
+  personal: flag('Whether this is the organization that every account has for itself.', false),
   joined_at: joinedAt,
 });
 export type Organization = z.infer<typeof organization>;
-
-export const organizationList = pageOf('OrganizationList', "A page of the user's organizations.", {
-  organizations: z.array(organization).meta({ description: 'The organizations, oldest membership first.' }),
-});
 
 export const organizationSlug = new RegExp(`^[a-z0-9](-?[a-z0-9]){0,${fieldLimits.organizationSlug - 1}}$`);
 
@@ -45,15 +49,13 @@ export const organizationName = described(
   'Analytical Engines',
 );
 
-export const organizationSlugParameter = shown(
+const organizationSlugParameter = shown(
   `The slug of the organization. For a new one it ${organizationSlugRule}.`,
   'analytical-engines',
 );
 
-export const organizationWrite = z.object({ name: organizationName });
-
 /** An organization as services see it: without a user, there is no role. */
-export const organizationRecord = model('OrganizationRecord', 'An organization, as services see it.', {
+const organizationRecord = model('OrganizationRecord', 'An organization, as services see it.', {
   id: organizationId,
   slug,
   name: shownName,
@@ -69,8 +71,103 @@ export const member = model('Member', 'A member of an organization.', {
 });
 export type Member = z.infer<typeof member>;
 
-export const memberList = pageOf('MemberList', 'A page of the members of an organization.', {
-  members: z.array(member).meta({ description: 'The members, oldest membership first.' }),
-});
+const conflict = 'It is a personal organization.';
+const notes = 'Fails with conflict for a personal organization.';
+const lastOwner = {
+  notes: 'Fails with conflict for the last owner, and for a personal organization.',
+  conflict: 'The user is the last owner, or it is a personal organization.',
+} as const;
+const noOrganization = 'There is no organization with this slug.';
+const noMember = 'There is no such organization, or the user is not a member of it.';
 
-export const memberWrite = z.object({ role: organizationRole });
+const ofOrganization = {
+  params: { slug: organizationSlugParameter },
+  access: 'service',
+  rights: ['organizations'],
+} as const;
+const ofMember = {
+  ...ofOrganization,
+  params: { slug: organizationSlugParameter, user_id: userId },
+} as const;
+
+export const organizationEndpoints = {
+  listOrganizations: define({
+    ...ownList,
+    ...at('organizations', 'get', '/organizations'),
+    title: 'List organizations',
+    summary: "Lists the user's organizations, oldest membership first",
+    scopes: ['organizations'],
+    response: pageOf('OrganizationList', "A page of the user's organizations.", {
+      organizations: z
+        .array(organization)
+        .meta({ description: 'The organizations, oldest membership first.' }),
+    }),
+  }),
+  putOrganization: define({
+    ...ofOrganization,
+    ...at('organizations', 'put', '/organizations/{slug}'),
+    title: 'Create or rename an organization',
+    summary: 'Creates an organization, or renames it if it exists',
+    notes: `A new organization has no members. ${notes}`,
+    headers: {
+      'If-Match': 'With *, only renames: precondition_failed if there is no such organization.',
+      'If-None-Match': 'With *, only creates: precondition_failed if the organization exists.',
+    },
+    body: z.object({ name: organizationName }),
+    createdStatus: 201,
+    response: organizationRecord,
+    errors: {
+      conflict,
+      precondition_failed:
+        'If-Match is set and the organization does not exist, or If-None-Match is set and it does.',
+    },
+  }),
+  deleteOrganization: define({
+    ...ofOrganization,
+    ...at('organizations', 'delete', '/organizations/{slug}'),
+    title: 'Delete an organization',
+    summary: 'Deletes an organization; all its members leave it',
+    notes,
+    status: 204,
+    errors: { not_found: noOrganization, conflict },
+  }),
+  listMembers: define({
+    ...ofOrganization,
+    ...at('organizations', 'get', '/organizations/{slug}/members'),
+    title: 'List members',
+    summary: 'Lists the members of an organization, oldest membership first',
+    query: pagination,
+    response: pageOf('MemberList', 'A page of the members of an organization.', {
+      members: z.array(member).meta({ description: 'The members, oldest membership first.' }),
+    }),
+    errors: { invalid_request: true, not_found: noOrganization },
+  }),
+  getMember: define({
+    ...ofMember,
+    ...at('organizations', 'get', '/organizations/{slug}/members/{user_id}'),
+    title: 'Get a member',
+    summary: 'Returns a member of an organization',
+    rights: ['users', 'organizations'],
+    response: member,
+    errors: { not_found: noMember },
+  }),
+  putMember: define({
+    ...ofMember,
+    ...at('organizations', 'put', '/organizations/{slug}/members/{user_id}'),
+    title: 'Add or change a member',
+    summary: 'Adds a user to an organization, or changes the role of a member',
+    notes: lastOwner.notes,
+    body: z.object({ role: organizationRole }),
+    response: member,
+    errors: { not_found: 'There is no such organization or user.', conflict: lastOwner.conflict },
+  }),
+  removeMember: define({
+    ...ofMember,
+    ...at('organizations', 'delete', '/organizations/{slug}/members/{user_id}'),
+    title: 'Remove a member',
+    summary: 'Removes a member from an organization',
+    notes: lastOwner.notes,
+    status: 204,
+    errors: { not_found: noMember, conflict: lastOwner.conflict },
+  }),
+} as const;

@@ -1,7 +1,23 @@
 import { z } from 'zod';
+import { at, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, model, readOnlyMembers, shown, storable, text, time, visibleText } from './fields.ts';
+import {
+  described,
+  emptyObject,
+  flag,
+  int,
+  model,
+  readOnlyMembers,
+  shown,
+  storable,
+  text,
+  texts,
+  time,
+  url,
+  visibleText,
+} from './fields.ts';
+import { cookieSignIn, signInQuery, tokenSet } from './tokens.ts';
 
 /** COSE algorithms in order of preference: EdDSA, ES256, RS256. */
 export const passkeyAlgorithms = [-8, -7, -257] as const;
@@ -12,7 +28,7 @@ const transportNames = 'How the browser can reach the authenticator.';
 
 const challenge = shown('Random bytes to sign, in base64url. Works once.', examples.challenge);
 
-const timeout = described(z.int(), 'How long to wait for the user, in milliseconds.', 300_000);
+const timeout = int('How long to wait for the user, in milliseconds.', 300_000);
 
 const credentialDescriptor = z.object({
   type: publicKey,
@@ -45,7 +61,7 @@ export const creationOptions = model(
       z.array(
         z.object({
           type: publicKey,
-          alg: described(z.int(), 'A COSE algorithm.', passkeyAlgorithms[0]),
+          alg: int('A COSE algorithm.', passkeyAlgorithms[0]),
         }),
       ),
       'The algorithms that are accepted, best first.',
@@ -117,7 +133,7 @@ const credential = {
 };
 
 /** The browser's response to the creation options. @see WebAuthn Level 3 section 5.1.8 */
-export const registrationResponse = model('RegistrationResponseJSON', 'WebAuthn Level 3 section 5.1.8', {
+const registrationResponse = model('RegistrationResponseJSON', 'WebAuthn Level 3 section 5.1.8', {
   ...credential,
   response: described(
     z.object({
@@ -144,7 +160,7 @@ export const registrationResponse = model('RegistrationResponseJSON', 'WebAuthn 
 export type RegistrationResponse = z.infer<typeof registrationResponse>;
 
 /** The browser's response to the request options. @see WebAuthn Level 3 section 5.1.8 */
-export const authenticationResponse = model('AuthenticationResponseJSON', 'WebAuthn Level 3 section 5.1.8', {
+const authenticationResponse = model('AuthenticationResponseJSON', 'WebAuthn Level 3 section 5.1.8', {
   ...credential,
   response: described(
     z.object({
@@ -196,37 +212,114 @@ export const passkey = model('Passkey', "One of the user's passkeys.", {
     'Whether the passkey stays on one device or can be synchronized to others.',
     'multi_device',
   ),
-  backed_up: described(z.boolean(), 'Whether it was backed up at its last use.', true),
-  transports: described(z.array(z.string()), transportNames, ['internal', 'hybrid']),
+  backed_up: flag('Whether it was backed up at its last use.', true),
+  transports: texts(transportNames, ['internal', 'hybrid']),
   created_at: time.meta({ description: 'When it was registered.' }),
   last_used_at: described(time.nullable(), 'When it was last used to sign in. Null until its first use.'),
 });
 export type Passkey = z.infer<typeof passkey>;
 
-export const passkeyList = model('PasskeyList', "The user's passkeys.", {
-  passkeys: z.array(passkey).meta({ description: 'All passkeys, newest first.' }),
-});
-
-export const passkeyPatch = z.object({
-  name: described(
-    visibleText(fieldLimits.passkeyName),
-    'What the user calls the passkey from now on.',
-    'Old laptop',
-  ),
-  ...readOnlyMembers(passkey.omit({ name: true })),
-});
-
 /** @see W3C A Well-Known URL for Relying Party Passkey Endpoints, section 2 */
-export const passkeyEndpoints = z.object({
-  enroll: described(z.url(), 'The page where users add a passkey.', 'https://login.example/account#security'),
-  manage: described(
-    z.url(),
-    'The page where users manage their passkeys.',
-    'https://login.example/account#security',
-  ),
+export const passkeyPages = z.object({
+  enroll: url('The page where users add a passkey.', 'https://login.example/account#security'),
+  manage: url('The page where users manage their passkeys.', 'https://login.example/account#security'),
 });
 
 /** @see WebAuthn Level 3 section 5.11 */
 export const relatedOriginList = z.object({
   origins: described(z.array(z.url()), 'The origins that may use the passkeys.', ['https://login.example']),
 });
+
+export const passkeyEndpoints = {
+  startPasskeyRegistration: define({
+    ...at('passkeys', 'post', '/passkey/register/challenge'),
+    title: 'Start registering a passkey',
+    summary: 'Returns the options for creating a passkey',
+    notes:
+      'The response is a PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3). Complete the registration in the same session.',
+    access: 'recent',
+    body: emptyObject,
+    bodyOptional: true,
+    response: creationOptions,
+    errors: { rate_limited: true },
+  }),
+  registerPasskey: define({
+    ...at('passkeys', 'post', '/passkey/register'),
+    title: 'Register a passkey',
+    summary: 'Registers a passkey',
+    notes: 'Takes a RegistrationResponseJSON, in the session that requested the options.',
+    access: 'bearer',
+    body: registrationResponse,
+    status: 201,
+    response: passkey,
+    errors: {
+      invalid_grant: 'The response does not verify, or its challenge has expired or was already used.',
+      conflict: 'The passkey is already registered, or the account has reached its limit of passkeys.',
+      rate_limited: true,
+    },
+  }),
+  startPasskeyLogin: define({
+    ...at('passkeys', 'post', '/passkey/login/challenge'),
+    title: 'Start a sign-in with a passkey',
+    summary: 'Returns the options for signing in with a passkey',
+    notes: 'The response is a PublicKeyCredentialRequestOptionsJSON (WebAuthn Level 3).',
+    access: 'anyone',
+    body: emptyObject,
+    bodyOptional: true,
+    response: requestOptions,
+    errors: { rate_limited: true },
+  }),
+  loginWithPasskey: define({
+    ...at('passkeys', 'post', '/passkey/login'),
+    title: 'Sign in with a passkey',
+    summary: 'Signs in with a passkey',
+    notes: 'Takes an AuthenticationResponseJSON (WebAuthn Level 3).',
+    access: 'anyone',
+    query: signInQuery,
+    body: authenticationResponse,
+    response: tokenSet.or(cookieSignIn),
+    errors: {
+      invalid_grant: 'The response does not verify, or its challenge has expired or was already used.',
+      unknown_credential: true,
+      account_disabled: true,
+      origin_not_allowed: true,
+      rate_limited: true,
+    },
+  }),
+  listPasskeys: define({
+    ...at('passkeys', 'get', '/passkeys'),
+    title: 'List passkeys',
+    summary: "Lists the user's passkeys, newest first",
+    access: 'bearer',
+    response: model('PasskeyList', "The user's passkeys.", {
+      passkeys: z.array(passkey).meta({ description: 'All passkeys, newest first.' }),
+    }),
+  }),
+  renamePasskey: define({
+    ...at('passkeys', 'patch', '/passkeys/{id}'),
+    title: 'Rename a passkey',
+    params: { id: passkeyId },
+    summary: 'Renames a passkey',
+    access: 'bearer',
+    body: z.object({
+      name: described(
+        visibleText(fieldLimits.passkeyName),
+        'What the user calls the passkey from now on.',
+        'Old laptop',
+      ),
+      ...readOnlyMembers(passkey.omit({ name: true })),
+    }),
+    response: passkey,
+    errors: { not_found: 'The user has no passkey with this id.', rate_limited: true },
+  }),
+  removePasskey: define({
+    ...at('passkeys', 'delete', '/passkeys/{id}'),
+    title: 'Remove a passkey',
+    params: { id: passkeyId },
+    summary: 'Removes a passkey',
+    notes: 'The last passkey can be removed too: the user can always sign in by email.',
+    access: 'recent',
+    status: 204,
+    errors: { not_found: 'The user has no passkey with this id.' },
+  }),
+} as const;

@@ -23,6 +23,10 @@ export type OwnScope = keyof typeof ownScopes;
 /** Those that clients find in lists. Some clients ask for every scope that is listed. */
 export const listedScopes = (Object.keys(ownScopes) as OwnScope[]).filter((name) => name !== 'identity');
 
+/** What a service key may do besides introspecting tokens. */
+export const serviceRights = ['delegate', 'feed', 'operate', 'organizations', 'users'] as const;
+export type ServiceRight = (typeof serviceRights)[number];
+
 /** A scope name. @see RFC 6749 section 3.3 */
 export const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
+import { at, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
-import { described, model, secret, shown } from './fields.ts';
+import { described, int, model, secret, shown, texts, url } from './fields.ts';
 import { organizationRoles } from './organizations.ts';
 import { sessionKinds } from './sessions.ts';
 import { tokenTypeHint } from './tokens.ts';
@@ -20,16 +21,8 @@ export const introspectionRequest = z.object({
   token_type_hint: tokenTypeHint,
 });
 
-/** What a service key may do besides introspecting tokens. */
-export const serviceRights = ['delegate', 'feed', 'operate', 'organizations', 'users'] as const;
-export type ServiceRight = (typeof serviceRights)[number];
-
-const seconds = (description: string, example: number) => described(z.int(), description, example);
-const strings = (description: string, ...example: string[]) =>
-  described(z.array(z.string()), description, example);
 /** An address of the service. */
-const address = (description: string, path: string) =>
-  described(z.url(), description, `https://login.example${path}`);
+const address = (description: string, path: string) => url(description, `https://login.example${path}`);
 
 /** Runs are at most three deep, so three services can act in turn. The one that acts now is outermost. */
 const actorId = shown('The id of the service.', examples.serviceId);
@@ -65,7 +58,7 @@ export const organizationsTruncated = described(
  * token has no `token_type`.
  * @see RFC 7662 section 2.2, RFC 9470 section 6.2
  */
-export const activeToken = z
+const activeToken = z
   .object({
     active: described(z.literal(true), 'The token is active.'),
     token_use: described(
@@ -93,9 +86,9 @@ export const activeToken = z
       actor.optional(),
       'The service that acts for the user (RFC 8693 section 4.1), with the one that acted before it inside. Only present for runs of services.',
     ),
-    within: strings(
+    within: texts(
       'The ids of the sessions and the key that a run is within, nearest first. It ends with each of them.',
-      examples.sessionId,
+      [examples.sessionId],
     ).optional(),
     iss: shown('The base URL of this service.', 'https://login.example'),
     sub: shown('The user id, or the service id of a service that acts for no user.', examples.userId),
@@ -103,23 +96,22 @@ export const activeToken = z
       'The id of the session or key. A service that acts for no user has none.',
       examples.sessionId,
     ).optional(),
-    exp: seconds('When the token expires, in seconds since 1970.', examples.seconds + 14_400),
-    iat: seconds('When the token was issued, in seconds since 1970.', examples.seconds),
+    exp: int('When the token expires, in seconds since 1970.', examples.seconds + 14_400),
+    iat: int('When the token was issued, in seconds since 1970.', examples.seconds),
     session_kind: described(
       z.enum([...sessionKinds, 'key']).optional(),
       'What kind of session it belongs to. Omitted together with sid.',
       'browser',
     ),
     client_id: shown('The application that it was issued to, if any.', examples.serviceId).optional(),
-    auth_time: seconds(
+    auth_time: int(
       'When the user signed in, in seconds since 1970. Omitted for devices, applications, keys and runs, which never count as recent.',
       examples.seconds - 60,
     ).optional(),
-    amr: strings(
-      'How the user signed in, as RFC 8176 values. Omitted together with auth_time.',
+    amr: texts('How the user signed in, as RFC 8176 values. Omitted together with auth_time.', [
       'hwk',
       'user',
-    ).optional(),
+    ]).optional(),
     acr: described(
       z.literal('phr').optional(),
       'Phishing-resistant (OpenID EAP ACR Values): the user signed in with a passkey.',
@@ -175,22 +167,20 @@ export const serverMetadata = model('ServerMetadata', 'RFC 8414 section 2', {
   revocation_endpoint: address('Where tokens are revoked.', '/api/v1/auth/revoke'),
   introspection_endpoint: address('Where services look tokens up.', '/api/v1/auth/introspect'),
   jwks_uri: address('The public keys of signed responses and feed events.', '/.well-known/jwks.json'),
-  scopes_supported: strings(
-    'The scopes of Latchkey itself. Services declare others.',
+  scopes_supported: texts('The scopes of Latchkey itself. Services declare others.', [
     'profile',
     'email',
     'organizations',
     'openid',
     'offline_access',
-  ),
-  grant_types_supported: strings(
-    'The grant types of the token endpoint.',
+  ]),
+  grant_types_supported: texts('The grant types of the token endpoint.', [
     'refresh_token',
     'client_credentials',
-  ),
-  response_types_supported: strings('Only the authorization code.', 'code'),
-  response_modes_supported: strings('How a client gets its code.', 'query', 'form_post'),
-  code_challenge_methods_supported: strings('The code challenge that each request needs.', 'S256'),
+  ]),
+  response_types_supported: texts('Only the authorization code.', ['code']),
+  response_modes_supported: texts('How a client gets its code.', ['query', 'form_post']),
+  code_challenge_methods_supported: texts('The code challenge that each request needs.', ['S256']),
   authorization_response_iss_parameter_supported: described(
     z.literal(true),
     'Each response names its issuer (RFC 9207).',
@@ -199,39 +189,33 @@ export const serverMetadata = model('ServerMetadata', 'RFC 8414 section 2', {
     z.literal(true).optional(),
     'Whether clients of some hosts may describe themselves at their client_id.',
   ),
-  subject_types_supported: strings('A user has the same id for every client.', 'public'),
-  id_token_signing_alg_values_supported: strings('The algorithm of identity tokens.', 'RS256'),
+  subject_types_supported: texts('A user has the same id for every client.', ['public']),
+  id_token_signing_alg_values_supported: texts('The algorithm of identity tokens.', ['RS256']),
   claims_parameter_supported: described(z.literal(false), 'Scopes choose the claims.'),
   request_uri_parameter_supported: described(z.literal(false), 'Requests are made by their parameters.'),
-  token_endpoint_auth_methods_supported: strings(
-    'How clients of the token endpoint identify themselves.',
+  token_endpoint_auth_methods_supported: texts('How clients of the token endpoint identify themselves.', [
     'none',
     'client_secret_basic',
-  ),
-  revocation_endpoint_auth_methods_supported: strings(
+  ]),
+  revocation_endpoint_auth_methods_supported: texts(
     'How clients of the revocation endpoint identify themselves.',
-    'none',
+    ['none'],
   ),
-  token_endpoint_auth_signing_alg_values_supported: strings(
-    'The algorithms of `private_key_jwt`.',
+  token_endpoint_auth_signing_alg_values_supported: texts('The algorithms of `private_key_jwt`.', [
     'RS256',
     'ES256',
     'EdDSA',
-  ).optional(),
-  revocation_endpoint_auth_signing_alg_values_supported: strings(
+  ]).optional(),
+  revocation_endpoint_auth_signing_alg_values_supported: texts(
     'The algorithms of `private_key_jwt` at the revocation endpoint.',
-    'RS256',
-    'ES256',
-    'EdDSA',
+    ['RS256', 'ES256', 'EdDSA'],
   ).optional(),
-  introspection_endpoint_auth_methods_supported: strings(
-    'How services identify themselves.',
+  introspection_endpoint_auth_methods_supported: texts('How services identify themselves.', [
     'client_secret_basic',
-  ),
-  introspection_signing_alg_values_supported: strings(
-    'The algorithm of signed introspection responses.',
+  ]),
+  introspection_signing_alg_values_supported: texts('The algorithm of signed introspection responses.', [
     'ES256',
-  ),
+  ]),
   service_documentation: address('This reference.', '/docs'),
 });
 export type ServerMetadata = z.infer<typeof serverMetadata>;
@@ -262,3 +246,17 @@ export type PublicKey = z.infer<typeof publicKey>;
 export const keySet = model('KeySet', 'RFC 7517 section 5', {
   keys: described(z.array(publicKey), 'Every key that a valid signature can be from.'),
 });
+
+export const serviceEndpoints = {
+  introspect: define({
+    ...at('tokens', 'post', '/introspect'),
+    title: 'Introspect a token',
+    summary: 'Returns whether a token is active, and whose it is',
+    notes: 'For services (RFC 7662). Returns a signed response (RFC 9701) if the Accept header asks for one.',
+    access: 'service',
+    body: introspectionRequest,
+    form: introspectionRequest,
+    response: introspection,
+    signedAs: introspectionJwtType,
+  }),
+} as const;

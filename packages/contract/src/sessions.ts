@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { authorizationDetails } from './authorization-details.ts';
+import { at, define, ownList } from './endpoint.ts';
 import { examples } from './examples.ts';
 import {
   described,
   deviceName,
+  flag,
   ipAddress,
   model,
   pageOf,
@@ -12,6 +14,7 @@ import {
   time,
   userAgent,
 } from './fields.ts';
+import { revokeForm, revokeRequest, revokeScope } from './tokens.ts';
 
 /** `app` is an application that the user signed in to. */
 export const loginKinds = ['browser', 'device', 'app'] as const;
@@ -48,7 +51,7 @@ export const session = model('Session', "One of the user's sessions.", {
     'When the session was last used, up to five minutes late.',
     '2026-01-16T08:12:45.107Z',
   ),
-  current: described(z.boolean(), 'Whether this is the session that the request was made with.', true),
+  current: flag('Whether this is the session that the request was made with.', true),
   scope: shown('What its tokens allow. `*` is everything the user may do.', '*'),
   resource: shownOrNull('The only service that accepts its tokens. Null if any does.', null),
   within: described(
@@ -67,3 +70,53 @@ export type Session = z.infer<typeof session>;
 export const sessionList = pageOf('SessionList', "A page of the user's sessions.", {
   sessions: z.array(session).meta({ description: 'The active sessions, newest first.' }),
 });
+
+const revoking = {
+  summary: "Revokes all of the user's sessions, or with scope=session only the current one",
+  access: 'bearer',
+  endsOwnSession: true,
+  query: revokeScope,
+  body: revokeRequest,
+  bodyOptional: true,
+  status: 204,
+} as const;
+
+export const sessionEndpoints = {
+  revoke: define({
+    ...revoking,
+    ...at('sessions', 'post', '/revoke'),
+    title: 'Revoke sessions',
+    notes:
+      'With a form-encoded body, this is the OAuth revocation endpoint (RFC 7009), which responds with 200.',
+    form: revokeForm,
+    formStatus: 200,
+    errors: {
+      invalid_client: 'The client signs its requests, and this one has no valid client_assertion.',
+      rate_limited: true,
+    },
+  }),
+  logout: define({
+    ...revoking,
+    ...at('sessions', 'delete', '/logout'),
+    title: 'Sign out',
+    notes: 'Equivalent to POST /revoke with a JSON body.',
+  }),
+  listSessions: define({
+    ...ownList,
+    ...at('sessions', 'get', '/sessions'),
+    title: 'List sessions',
+    summary: "Lists the user's active sessions, newest first",
+    response: sessionList,
+  }),
+  revokeSession: define({
+    ...at('sessions', 'delete', '/sessions/{id}'),
+    title: 'Revoke a session',
+    params: { id: sessionId },
+    summary: "Revokes one of the user's sessions",
+    notes: 'If an approved device has not signed in yet, withdraws the approval instead.',
+    access: 'bearer',
+    endsOwnSession: true,
+    status: 204,
+    errors: { not_found: 'The user has no active session with this id.' },
+  }),
+} as const;

@@ -1,4 +1,4 @@
-import { type ServiceRight, serviceRights } from '@latchkey/contract/services';
+import { type ServiceRight, serviceRights } from '@latchkey/contract/scopes';
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   type CreatedService,

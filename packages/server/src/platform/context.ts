@@ -1,5 +1,5 @@
 import type { ProfileField } from '@latchkey/contract/account';
-import type { ServiceRight } from '@latchkey/contract/services';
+import type { ServiceRight } from '@latchkey/contract/scopes';
 import type { Config } from './config/config.ts';
 import type { KeyRing, LogKeys } from './crypto/key-ring.ts';
 import type { Random } from './crypto/random.ts';

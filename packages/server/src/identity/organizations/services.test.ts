@@ -1,7 +1,7 @@
 // Organizations and their members as services manage them, on both databases.
 
 import { expect, test } from 'bun:test';
-import type { ServiceRight } from '@latchkey/contract/services';
+import type { ServiceRight } from '@latchkey/contract/scopes';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
 

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import { serviceRights } from '@latchkey/contract/services';
+import { serviceRights } from '@latchkey/contract/scopes';
 import { z } from 'zod';
 import {
   type Answer,

@@ -1,7 +1,6 @@
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { organizationSlug } from '@latchkey/contract/organizations';
-import { everything } from '@latchkey/contract/scopes';
-import type { ServiceRight } from '@latchkey/contract/services';
+import { everything, type ServiceRight } from '@latchkey/contract/scopes';
 import type { Caller, CallingService, Context, SentServiceKey } from '../context.ts';
 import { AuthError, insufficientScope, invalidSlug, resourceNotFound } from '../errors.ts';
 import { type ClientInfo, readClientInfo } from '../values/client-address.ts';

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { errorStatus } from '@latchkey/contract/errors';
-import { serviceRights } from '@latchkey/contract/services';
+import { serviceRights } from '@latchkey/contract/scopes';
 
 import { type Answer, onBothDatabases, openApp } from '../../../../../tests/support/app.ts';
 import { shared } from '../../../../../tests/support/shared.ts';

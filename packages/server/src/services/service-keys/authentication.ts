@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { ServiceRight } from '@latchkey/contract/services';
+import type { ServiceRight } from '@latchkey/contract/scopes';
 import type { CallingService, Context, SentServiceKey } from '../../platform/context.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Random } from '../../platform/crypto/random.ts';

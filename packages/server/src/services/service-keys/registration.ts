@@ -2,8 +2,7 @@
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
-import { ownScopes, scopeName } from '@latchkey/contract/scopes';
-import { type ServiceRight, serviceRights } from '@latchkey/contract/services';
+import { ownScopes, type ServiceRight, scopeName, serviceRights } from '@latchkey/contract/scopes';
 import { invalidRequest } from '../../platform/errors.ts';
 import { isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
 

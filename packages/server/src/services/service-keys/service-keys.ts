@@ -2,7 +2,7 @@
 // belongs to one service for ever: people approved it for that service. Beside it: authentication.ts (who calls),
 // registration.ts (what is valid).
 
-import type { ServiceRight } from '@latchkey/contract/services';
+import type { ServiceRight } from '@latchkey/contract/scopes';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';

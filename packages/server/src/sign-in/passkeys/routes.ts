@@ -1,5 +1,5 @@
 import { endpoints } from '@latchkey/contract/endpoints';
-import { passkeyEndpoints, relatedOriginList } from '@latchkey/contract/passkeys';
+import { passkeyPages, relatedOriginList } from '@latchkey/contract/passkeys';
 import { signInResponse } from '../../identity/account/account.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
@@ -54,7 +54,7 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     path: '/.well-known/passkey-endpoints',
     summary: 'Pages where users add and manage passkeys, for password managers (W3C Passkey Endpoints)',
     type: 'application/json',
-    schema: passkeyEndpoints,
+    schema: passkeyPages,
     handler: (exchange) => exchange.json({ enroll: page, manage: page }),
   });
   serveStaticPath(api.routes, {
