@@ -33,7 +33,6 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
   'tests/support/fault-proxy.ts': ['a slow network', 'Bun.sleep'],
   'tests/support/smtp.ts': ['a slow mail server, and when it took a mail', 'Bun.sleep', 'performance.now'],
   'tests/support/transcript.ts': ['pauses of a transcript, between two programs', 'Bun.sleep'],
-  'tests/support/gallery/': ['pages that show the time of the browser', 'Date.now'],
   'packages/dashboard/src/device/approval-status.test.ts': ['sets the clock of a page', 'setSystemTime'],
   'packages/server/src/services/clients/assertions.test.ts': [
     'gives a library the time of the service',

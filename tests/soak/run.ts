@@ -1,14 +1,10 @@
 // npm run test:soak [-- MINUTES [sqlite|postgres]]: the long form of soak.long.test.ts. Without a store, both one after the other.
 
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { seed } from '../support/seed.ts';
-import { drawChart } from './chart.ts';
 import { sampleHeading, sampleLine, trendLines } from './report.ts';
 import { runSoak, type Store } from './run-soak.ts';
 import { trendsOf } from './trends.ts';
 
-const artifacts = join(import.meta.dir, '../../artifacts');
 const storeNames: Record<Store, string> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 
 const minutes = Number(process.argv[2] ?? 30);
@@ -36,11 +32,6 @@ async function soakOn(store: Store): Promise<boolean> {
   const trends = trendsOf(samples);
   const total = Object.values(kinds).reduce((sum, count) => sum + count, 0);
 
-  mkdirSync(artifacts, { recursive: true });
-  const file = join(artifacts, `soak-${store}.svg`);
-  const title = `${minutes} minutes at half load on ${storeNames[store]}`;
-  await Bun.write(file, drawChart(title, samples));
-
   print('');
   for (const line of trendLines(trends, isJudged)) print(line);
   print('');
@@ -49,9 +40,7 @@ async function soakOn(store: Store): Promise<boolean> {
   );
   for (const kind of missing) print(`Never sent: ${kind}`);
   for (const answer of unexpected) print(`Unexpected: ${answer}`);
-  print(
-    `${unexpectedCount} unexpected answers; the service exited with ${exitCode}. Curves: artifacts/soak-${store}.svg`,
-  );
+  print(`${unexpectedCount} unexpected answers; the service exited with ${exitCode}.`);
   const isFlat = !isJudged || trends.every((trend) => trend.isFlat);
   return isFlat && unexpectedCount === 0 && missing.length === 0 && exitCode === 0;
 }

@@ -17,7 +17,7 @@ export interface Sample {
   readonly p999Ms: number;
 }
 
-/** A value of the samples that is drawn, and how much of its mean it may grow during the second half. */
+/** A value of the samples that is reported, and how much of its mean it may grow during the second half. */
 export interface Curve {
   readonly name: string;
   readonly unit: string;

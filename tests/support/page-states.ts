@@ -1,6 +1,5 @@
 // Every page in every state worth checking, for axe-core and for screenshots.
 
-import { startGallery } from './gallery/gallery.ts';
 import { mailTo, request } from './http.ts';
 import { declareTickets } from './keys.ts';
 import { accountStates, fillAccount } from './page-states/account.ts';
@@ -31,7 +30,6 @@ export async function openPageStates(): Promise<PageStates> {
   };
   const service = await startService({ env });
   const branded = await startBranded();
-  const gallery = await startGallery();
   const { url } = service;
   await declareTickets(service);
   await fillAccount(url);
@@ -48,7 +46,7 @@ export async function openPageStates(): Promise<PageStates> {
     service: {
       ...service,
       stop: async () => {
-        await Promise.all([branded.stop(), gallery.stop(), program.stop()]);
+        await Promise.all([branded.stop(), program.stop()]);
         return service.stop();
       },
     },
@@ -56,22 +54,9 @@ export async function openPageStates(): Promise<PageStates> {
       ...groups.flatMap((statesAt) => statesAt(url)),
       ...authorizeStates(url, program),
       ...brandedStates(branded.url),
-      ...galleryStates(gallery.url),
     ],
   };
 }
-
-const galleryStates = (url: string): PageState[] =>
-  ['', 'dialog'].map((open) => ({
-    name: open === '' ? 'gallery' : `gallery-${open}`,
-    open: async (page) => {
-      await page.goto(`${url}#${open}`);
-      await page
-        .getByText(open === 'dialog' ? 'Permanently delete account' : 'Buttons')
-        .first()
-        .waitFor();
-    },
-  }));
 
 const otherStates = (url: string): PageState[] => [
   {
