@@ -45,16 +45,6 @@ describe('a login without a chosen name', () => {
     });
   });
 
-  test('is kept beside the login of another user, under its own address', async () => {
-    const { at, held } = open();
-    await at().put(loginOf('ada'));
-    await at().put(loginOf('bea'));
-    expect(await held()).toEqual({
-      current: 'bea@example.com',
-      logins: { 'ada@example.com': 'ada', 'bea@example.com': 'bea' },
-    });
-  });
-
   test('keeps the chosen name of the login that it replaces', async () => {
     const { at, held } = open();
     await at('work').put(loginOf('ada', 'first'));

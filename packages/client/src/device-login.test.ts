@@ -39,26 +39,6 @@ onBothDatabases('device login by the SDK', (open) => {
     expect(waits).toEqual([]);
   });
 
-  test('without holding, each poll comes 1.2 intervals after the previous one', async () => {
-    const service = await open();
-    const waits: Wait[] = [];
-    const clock = clockAtSpeed(service, 1, async () => {
-      expect(outcomesOf(service)).toHaveLength(waits.length - 1);
-      if (waits.length === 4) await decide(service, login.userCode, 'approve');
-    });
-    const login = await startDeviceLogin(apiOf(service), { clock, deviceName: 'den' });
-    const started = service.ctx.clock();
-    const tokens = await login.tokens({ holdSeconds: 0, onWait: (wait) => waits.push(wait) });
-    expect(service.ctx.clock() - started).toBeGreaterThanOrEqual(24_000);
-    expect(login.userCode).toMatch(/^[A-Z]{4}-[A-Z]{4}$/);
-    expect(login.verificationUriComplete).toContain(login.userCode);
-    expect(waits).toEqual([
-      { seconds: 6 },
-      ...Array<Wait>(3).fill({ seconds: 6, because: 'authorization_pending' }),
-    ]);
-    expect((await service.ask('GET', '/me', { token: tokens.access_token })).status).toBe(200);
-  });
-
   for (const speed of [0.8, 1.3, 2]) {
     test(`a clock at ${speed} times the right speed completes the login without repeated slow_down responses`, async () => {
       const service = await open();
@@ -126,14 +106,5 @@ onBothDatabases('device login by the SDK', (open) => {
     const decided = await service.ask('POST', '/device/approve', { json: { user_code: code }, token });
     expect([decided.status, decided.body.error]).toEqual([400, 'invalid_grant']);
     expect(await codeOf(startDeviceLogin(api, { signal: AbortSignal.abort() }))).toBe('aborted');
-  });
-
-  test('a denied and an expired login end with their own error codes', async () => {
-    const service = await open();
-    const denied = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
-    await decide(service, denied.userCode, 'deny');
-    expect(await codeOf(denied.tokens())).toBe('access_denied');
-    const expired = await startDeviceLogin(apiOf(service), { clock: clockOf(service) });
-    expect(await codeOf(expired.tokens({ holdSeconds: 0 }))).toBe('expired_token');
   });
 });

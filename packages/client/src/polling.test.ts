@@ -112,12 +112,6 @@ test('the first held poll comes at once, later ones an interval after the previo
   expect((await polled([approved])).preferences).toEqual([null]);
 });
 
-test('a service that does not hold polls is polled at intervals', async () => {
-  const answers = [...Array(3).fill(answer(error('authorization_pending'))), approved];
-  const { result } = await polled(answers, started, 25);
-  expect(result).toEqual({ outcome: tokens, seconds: [6, 6, 6], polls: 4 });
-});
-
 test('after a held poll was cut off, no further one is held', async () => {
   const cuts = [
     () => new Response('<html>Gateway timeout</html>', { status: 504 }),

@@ -11,7 +11,6 @@ import {
   lossy,
   storedSession,
 } from '../../../tests/support/client.ts';
-import { turns } from '../../../tests/support/turns.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 import { openSession } from './session.ts';
@@ -131,24 +130,6 @@ test('a login stored at the moment of removal is not removed', async () => {
   const token = await session.renew(access_token);
   expect((await storedSession(store)).access_token).toBe(token);
   expect((await service.ask('GET', '/me', { token })).status).toBe(200);
-});
-
-test('new tokens are stored before they are used', async () => {
-  const service = await openApp('sqlite');
-  const storage = memoryStorage();
-  const events: string[] = [];
-  const slow: Storage = {
-    ...storage,
-    write: async (document) => {
-      await turns(20);
-      await storage.write(document);
-      events.push('written');
-    },
-  };
-  const { session } = await expired(service, slow);
-  events.length = 0;
-  await session.accessToken().then(() => events.push('used'));
-  expect(events).toEqual(['written', 'written', 'used']);
 });
 
 test('a token that still works is returned when its early refresh fails for any reason', async () => {

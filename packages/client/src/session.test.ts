@@ -134,18 +134,6 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'retry']);
   });
 
-  test('a refresh without a response is completed by the next call, long before the token expires', async () => {
-    const service = await open();
-    const { open: session, wire, store } = await loggedIn(service);
-    const before = await storedSession(store);
-    wire.loseNext(4);
-    expect(await codeOf(session().renew(before.access_token))).toBe('unreachable');
-    expect(await session().accessToken()).toBe(before.access_token);
-    service.pass(31);
-    expect(await session().accessToken()).not.toBe(before.access_token);
-    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', ...Array(4).fill('retry')]);
-  });
-
   test('a repeated response whose token has expired is followed by another refresh', async () => {
     const service = await open({ settings: { LATCHKEY_ACCESS_TOKEN_TTL: '60' } });
     const { open: session, wire, store, works } = await loggedIn(service);
@@ -276,20 +264,6 @@ onBothDatabases('a session of the SDK', (open) => {
     await session().logout({ everywhere: true });
     expect(await store.read()).toBeNull();
     expect((await service.ask('GET', '/me', { token: browser.access_token })).status).toBe(401);
-  });
-
-  test('a clock that is set back or forward costs at most one refresh', async () => {
-    const service = await open();
-    const { store, wire, works } = await loggedIn(service);
-    let skew = -86_400_000;
-    const clock = { ...clockOf(service), now: () => service.ctx.clock() + skew };
-    const one = openSession({ api: apiOf(service, wire.fetch), store, clock });
-    expect(await works(await one.accessToken())).toBe(true);
-    skew = 86_400_000;
-    expect(await works(await one.accessToken())).toBe(true);
-    skew = 0;
-    expect(await works(await one.accessToken())).toBe(true);
-    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'rotated', 'rotated']);
   });
 });
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases } from '../../../tests/support/app.ts';
 import { closeAtTestEnd } from '../../../tests/support/cleanup.ts';
-import { codeOf, fetchOf } from '../../../tests/support/client.ts';
+import { codeOf } from '../../../tests/support/client.ts';
 import { turns } from '../../../tests/support/turns.ts';
 import { createVerifier, type VerifierOptions } from './verify.ts';
 
@@ -244,29 +243,4 @@ test('an issuer that only a response names is no issuer', async () => {
     [[server], undefined, 'not_latchkey'],
   ] as const)
     expect(await codeOf(issuerOf(named, issuer))).toBe(code);
-});
-
-onBothDatabases('the service itself', (open) => {
-  test('identifies the user of a token, and reports it inactive as soon as it is revoked', async () => {
-    const app = await open();
-    const { access_token: token, refresh_token } = await app.login();
-    const { body: me } = await app.ask('GET', '/me', { token });
-    const basic = (await app.serviceAuthorization()).slice('Basic '.length);
-    const verifier = createVerifier({
-      server: app.ctx.config.baseUrl,
-      serviceKey: atob(basic),
-      cacheSeconds: 0,
-      fetch: fetchOf(app),
-    });
-    expect(await verifier.verify(token)).toMatchObject({
-      active: true,
-      sub: me.id,
-      token_use: 'access_token',
-      scope: '*',
-      amr: ['otp'],
-    });
-    expect(await verifier.verify(refresh_token)).toEqual({ active: false });
-    await app.ask('POST', '/revoke', { token });
-    expect(await verifier.verify(token)).toEqual({ active: false });
-  });
 });

@@ -266,29 +266,3 @@ test('a document too large to be read back is not written', async () => {
   expect(fileStorage(path).write(long)).rejects.toMatchObject({ code: 'store_failed' });
   expect(await fileStorage(path).read()).toEqual(empty);
 });
-
-/** A disk of 64 KiB, or undefined if this user cannot mount one. */
-function smallDisk(): string | undefined {
-  const place = mkdtempSync(join(base, 'disk-'));
-  const { success } = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', place]);
-  return success ? place : undefined;
-}
-
-test.skipIf(!isRoot)('a write to a full disk fails and keeps the stored document', async () => {
-  const disk = smallDisk();
-  if (!disk) return;
-  try {
-    const storage = fileStorage(join(disk, 'latchkey', 'credentials.json'));
-    await storage.write(document);
-    const filler = join(disk, 'filler');
-    try {
-      for (let size = 4096; ; size += 4096) writeFileSync(filler, 'x'.repeat(size));
-    } catch {}
-    const { message } = await storage.write(empty).catch((error) => error);
-    expect(message).toEndWith('cannot be written: the disk is full.');
-    expect(await storage.read()).toEqual(document);
-    expect(await storage.lock('document', async () => 'had')).toBe('had');
-  } finally {
-    Bun.spawnSync(['umount', disk]);
-  }
-});
