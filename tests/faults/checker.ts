@@ -1,6 +1,5 @@
 // Checks a history against what Latchkey promises, whatever fails. Pure functions, one for each promise.
 
-import { violationsIn as sessionViolationsIn } from '../history/checker.ts';
 import type {
   Delivery,
   FaultHistory,
@@ -12,6 +11,7 @@ import type {
   Spending,
   Write,
 } from './history.ts';
+import { violationsIn as sessionViolationsIn } from './session-checker.ts';
 
 /** How long the service may try to note that it has sent an email. */
 const notingMs = 15_000;

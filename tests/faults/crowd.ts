@@ -1,13 +1,16 @@
 // Everybody who uses the service while faults come and go.
 
-import type { LiveToken } from '../history/recorder.ts';
+import type { Verifier } from '../../packages/client/src/verify.ts';
 import { mailIdOf } from './mails.ts';
 import { Person } from './person.ts';
+import { type FeedReader, verifyAtService } from './services.ts';
+import type { LiveToken } from './session-recorder.ts';
 import { anyAddress, anyNode, apiOf, type World } from './world.ts';
 
 const people = 6;
-const verifiers = 2;
+const checkers = 2;
 const pauseMs = 15;
+const servicePauseMs = 30;
 const correspondencePauseMs = 150;
 const greedPauseMs = 60;
 /** How often somebody asks on after the service has said that it is too much. */
@@ -108,11 +111,19 @@ async function repeat(world: World, pauseMs: number, step: () => Promise<unknown
 }
 
 /** Resolves when the world is over and everybody has finished what they were doing. */
-export async function liveIn(world: World): Promise<void> {
+export async function liveIn(
+  world: World,
+  verifiers: readonly Verifier[],
+  readers: readonly FeedReader[],
+): Promise<void> {
   const persons = Array.from({ length: people }, () => new Person(world));
   await Promise.all([
     ...persons.map((person) => repeat(world, pauseMs, () => person.act())),
-    ...Array.from({ length: verifiers }, () => repeat(world, pauseMs, () => verifySome(world))),
+    ...Array.from({ length: checkers }, () => repeat(world, pauseMs, () => verifySome(world))),
+    ...verifiers.map((verifier, n) =>
+      repeat(world, servicePauseMs, () => verifyAtService(world, verifier, `s${n}`)),
+    ),
+    ...readers.map((reader) => repeat(world, servicePauseMs, () => reader.read(1 + world.random.below(20)))),
     repeat(world, correspondencePauseMs, correspondent(world)),
     repeat(world, greedPauseMs, greedyWriter(world)),
     repeat(world, greedPauseMs, guesser(world)),

@@ -1,6 +1,6 @@
 // What clients saw while faults came and went. All times are milliseconds by one monotonic clock.
 
-import type { History as SessionHistory } from '../history/history.ts';
+import type { History as SessionHistory } from './session-history.ts';
 
 /** When a request was sent, and when its answer came or its client gave up. */
 interface Timed {

@@ -4,13 +4,14 @@
 import type { Api } from '@latchkey/client/api';
 import { newIdempotencyKey } from '@latchkey/client/credentials';
 import { operations } from '@latchkey/client/operations';
-import type { TokenSet } from '@latchkey/contract/tokens';
-import type { StartedSession } from '../history/history.ts';
-import type { LiveToken } from '../history/recorder.ts';
+import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import { type Assertion, type Authenticator, createAuthenticator } from '../support/authenticator.ts';
+import { accessTokenType } from '../support/runs.ts';
 import type { Redemption } from './history.ts';
 import { findMail, mailIdOf, type SignInMail } from './mails.ts';
 import type { Seen } from './recorder.ts';
+import type { StartedSession } from './session-history.ts';
+import type { LiveToken } from './session-recorder.ts';
 import type { FaultNode } from './site.ts';
 import { anyAddress, anyNode, apiOf, type World } from './world.ts';
 
@@ -22,6 +23,7 @@ interface Held {
 }
 
 const maxDevices = 3;
+const maxDepth = 3;
 const maxTries = 4;
 const retryPauseMs = 250;
 const mailDeadlineMs = 20_000;
@@ -91,6 +93,7 @@ export class Person {
         () => (this.#authenticator ? this.#usePasskey() : this.#addPasskey(browser)),
       ],
       [6, () => this.#refresh(held)],
+      [3, () => this.#startRuns(held)],
       [2, () => this.#race(held)],
       [5, () => this.#write(held)],
       [5, () => this.#read(held)],
@@ -237,6 +240,27 @@ export class Person {
       }),
     );
     return seen.code === 'authorization_pending' ? { ...seen, code: 'invalid_grant' } : seen;
+  }
+
+  /** Starts a run, and sometimes another one within it. Nobody uses them but those who verify their tokens. */
+  async #startRuns({ session: parent, token }: Pick<Held, 'session' | 'token'>): Promise<void> {
+    const { recorder, random } = this.#world;
+    const seen = await recorder.see('run', () =>
+      this.#api(anyNode(this.#world)).send(operations.issueToken.path, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+          subject_token: token.text,
+          subject_token_type: accessTokenType,
+          scope: 'profile',
+        }),
+      }),
+    );
+    if (!seen.result) return;
+    const session = recorder.sessions.started(parent.account, parent.path, seen.sentAt);
+    const issued = recorder.sessions.issued(session, (seen.result.body as IssuedToken).access_token);
+    recorder.tokens.push(issued);
+    if (session.path.length <= maxDepth && random.oneIn(2)) await this.#startRuns({ session, token: issued });
   }
 
   async #addPasskey(browser: Held): Promise<void> {

@@ -1,7 +1,6 @@
 // Records what clients see, while it happens.
 
 import { LatchkeyError } from '@latchkey/client/errors';
-import { type LiveToken, Recorder as SessionRecorder } from '../history/recorder.ts';
 import type { ReceivedMail } from '../support/smtp.ts';
 import type {
   Budget,
@@ -16,6 +15,7 @@ import type {
   Write,
 } from './history.ts';
 import { deliveryOf } from './mails.ts';
+import { type LiveToken, Recorder as SessionRecorder } from './session-recorder.ts';
 
 /** What a request came to, and when. */
 export interface Seen<T> {
@@ -67,15 +67,16 @@ export class FaultRecorder {
     }
   }
 
-  /** What was seen, once the service has sent these emails and its security log was checked. */
+  /** What was seen, once the service has sent these emails, and its security log and its feed were read. */
   history(
     mails: readonly ReceivedMail[],
     budgets: Readonly<Record<string, Budget>>,
     logDefects: readonly string[],
+    feed: readonly string[],
   ): FaultHistory {
     const { redemptions, refreshes, writes, reads, promisedMails, spendings, faults } = this;
     const deliveries = mails.filter(({ isCopy }) => !isCopy).map(deliveryOf);
-    const sessions = this.sessions.history([]);
+    const sessions = this.sessions.history(feed);
     return {
       ...{ sessions, redemptions, refreshes, writes, reads, promisedMails, deliveries, spendings },
       ...{ budgets, faults, logDefects },

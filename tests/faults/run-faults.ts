@@ -1,12 +1,14 @@
 // Lets a crowd use a service while one fault after another happens to it, and checks what they saw.
 
 import { type Random, randomFrom } from '../support/random.ts';
+import { runOperator } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { excusedMails, lostMails, violationsIn } from './checker.ts';
 import { liveIn, verify } from './crowd.ts';
 import type { Outcome } from './history.ts';
 import { openPostgresSite } from './postgres-site.ts';
 import { FaultRecorder } from './recorder.ts';
+import { FeedReader, verifiersFor } from './services.ts';
 import { budgets } from './settings.ts';
 import type { Fault } from './site.ts';
 import { openSqliteSite } from './sqlite-site.ts';
@@ -50,6 +52,7 @@ const pollMs = 250;
 const finalTokens = 800;
 const finalClients = 8;
 const finalTries = 20;
+const readerNames = ['r0', 'r1'];
 
 /** All of them in random order, again and again, as far as they are possible. */
 function* shuffled(faults: readonly Fault[], random: Random): Generator<Fault> {
@@ -99,7 +102,7 @@ async function makeFaults(
 async function awaitMails({ site, recorder }: World): Promise<void> {
   const deadline = Date.now() + mailDeadlineMs;
   const isLost = () => {
-    const { promisedMails, deliveries, redemptions } = recorder.history(site.smtp.messages, budgets, []);
+    const { promisedMails, deliveries, redemptions } = recorder.history(site.smtp.messages, budgets, [], []);
     return lostMails(promisedMails, deliveries, redemptions).length > 0;
   };
   while (Date.now() < deadline && isLost()) await Bun.sleep(pollMs);
@@ -133,8 +136,14 @@ export async function runFaults(run: Run): Promise<Report> {
   try {
     const recorder = new FaultRecorder();
     let isOver = false;
-    const world: World = { site, recorder, random, isOver: () => isOver };
-    const crowd = liveIn(world);
+    const operate = (...args: string[]) => runOperator(site.settings(), ...args);
+    const { stdout } = await operate('services', 'create', 'projects', '--may', 'feed');
+    const serviceKey = stdout.trimEnd().split('\n').at(-1)!;
+    const world: World = { site, recorder, random, serviceKey, isOver: () => isOver };
+    const verifiers = verifiersFor(world);
+    const readers = readerNames.map((name) => new FeedReader(world, name));
+    for (const reader of readers) await reader.read();
+    const crowd = liveIn(world, verifiers, readers);
     await awaitCrowd(world);
     const faults = site.faults.filter(({ name }) => name === (only ?? name));
     const recoveries = await makeFaults(world, faults, run);
@@ -142,8 +151,16 @@ export async function runFaults(run: Run): Promise<Report> {
     await crowd;
     await awaitMails(world);
     await verifyAgain(world);
-    const logDefects = await site.logDefects();
-    const history = recorder.history(site.smtp.messages, budgets, logDefects);
+    for (const verifier of verifiers) verifier.close();
+    for (const reader of readers) await reader.drain();
+    const feed = await new FeedReader(world).drain();
+    const { code, stdout: verified, stderr } = await operate('events', 'verify');
+    const history = recorder.history(
+      site.smtp.messages,
+      budgets,
+      code === 0 ? [] : [`${verified}${stderr}`],
+      feed,
+    );
     return {
       operations: recorder.operations,
       faults: reportOn(recoveries),

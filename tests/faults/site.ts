@@ -30,7 +30,7 @@ export interface Site {
   readonly skipped: readonly string[];
   /** Resolves when every node answers again. */
   recovered(anyAddress: () => string): Promise<void>;
-  /** What `events verify` finds. */
-  logDefects(): Promise<readonly string[]>;
+  /** The settings of a command of the operator. */
+  settings(): Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }

@@ -3,7 +3,7 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { mountDisk, type SmallDisk } from '../support/disk.ts';
-import { runOperator, temporaryDirectory } from '../support/service.ts';
+import { temporaryDirectory } from '../support/service.ts';
 import { startSmtp } from '../support/smtp.ts';
 import { fault, mailFaults, nodeFaults } from './common-faults.ts';
 import { ProcessNode } from './process-node.ts';
@@ -67,10 +67,7 @@ export async function openSqliteSite(): Promise<Site> {
       ...(disk === undefined ? ['full disk: only root can mount a small one'] : []),
     ],
     recovered: (anyAddress) => node.recovered(anyAddress),
-    logDefects: async () => {
-      const { code, stdout, stderr } = await runOperator(node.env, 'events', 'verify');
-      return code === 0 ? [] : [`${stdout}${stderr}`];
-    },
+    settings: () => node.env,
     stop: async () => {
       await node.stop();
       node.close();

@@ -9,6 +9,8 @@ export interface World {
   readonly site: Site;
   readonly recorder: FaultRecorder;
   readonly random: Random;
+  /** `id:secret` of a service that may read the feed. */
+  readonly serviceKey: string;
   /** Whether clients shall begin nothing more. */
   isOver(): boolean;
 }

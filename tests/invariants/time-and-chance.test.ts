@@ -49,7 +49,6 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
     'Date.now',
     'performance.now',
   ],
-  'tests/history/': ['people in real time, with pauses', 'Bun.sleep', 'Date.now', 'performance.now'],
   'tests/hostile/': ['ends a connection that says nothing; reports a rate', 'setTimeout', 'performance.now'],
   'tests/processes/agent.test.ts': ['stores a login for programs, which live in real time', 'Date.now'],
   'tests/processes/bench.long.test.ts': ['dates what a floor keeps', 'Date.now'],

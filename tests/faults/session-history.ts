@@ -1,8 +1,7 @@
-// What the clients of several nodes saw: operations with their answers. All times are milliseconds by one monotonic clock.
+// What clients and services saw of sessions and of the feed: operations with their answers. All times are milliseconds by one monotonic clock.
 
 /** How sessions end. */
-export const endings = ['one', 'own', 'form', 'all', 'theft', 'disowned', 'disabled', 'deleted'] as const;
-export type Ending = (typeof endings)[number];
+export type Ending = 'own' | 'form' | 'all' | 'theft';
 
 /** A session or run that was started. */
 export interface StartedSession {
@@ -43,19 +42,8 @@ export interface Verification {
 /** An answer of the feed to a reader. */
 export interface Reading {
   readonly reader: string;
-  readonly sentAt: number;
-  /** Until so many milliseconds after the request arrived, every event is in this answer or an earlier one. */
-  readonly after: number;
   /** The `jti` of its events, in their order. */
   readonly events: readonly string[];
-}
-
-/** A row of the feed, with the session or account of this history that it is about. */
-export interface FeedRow {
-  readonly jti: string;
-  readonly account: number | undefined;
-  /** Undefined if it is not about one session. */
-  readonly session: number | undefined;
 }
 
 export interface History {
@@ -65,6 +53,6 @@ export interface History {
   readonly verifications: readonly Verification[];
   /** In the order of the answers. */
   readonly readings: readonly Reading[];
-  /** Every event that was committed after all readers had begun, in the order of the feed. */
-  readonly feed: readonly FeedRow[];
+  /** The `jti` of every event that was committed after all readers had begun, in the order of the feed. */
+  readonly feed: readonly string[];
 }

@@ -4,13 +4,12 @@ import type { Random } from '../support/random.ts';
 import type {
   End,
   Ending,
-  FeedRow,
   History,
   IssuedToken,
   Reading,
   StartedSession,
   Verification,
-} from './history.ts';
+} from './session-history.ts';
 
 /** How long an ended token is still verified: longer than a service may remember it. */
 const watchedAfterEndMs = 3_500;
@@ -38,21 +37,13 @@ export class Recorder {
   readonly #verifications: Verification[] = [];
   readonly #readings: Reading[] = [];
   #watched: Watched[] = [];
-  /** Counts of operations by name, and of faults. */
-  readonly operations: Record<string, number> = {};
-  readonly faults: Record<string, number> = {};
 
   readonly now = (): number => performance.now();
-
-  count(what: 'operations' | 'faults', name: string): void {
-    this[what][name] = (this[what][name] ?? 0) + 1;
-  }
 
   started(account: number, parent: readonly number[], sentAt: number): StartedSession {
     const id = this.#sessions.length + 1;
     const session = { id, account, path: [id, ...parent], sentAt, answeredAt: this.now() };
     this.#sessions.push(session);
-    this.count('operations', parent.length === 0 ? 'login' : `run of depth ${parent.length}`);
     return session;
   }
 
@@ -73,7 +64,6 @@ export class Recorder {
     const sentAt = this.now();
     const add = (answeredAt: number | undefined) => {
       this.#ends.push({ how, account, session, sentAt, answeredAt });
-      this.count('operations', answeredAt === undefined ? 'end without an answer' : `end: ${how}`);
       if (answeredAt === undefined) return;
       for (const token of this.#watched)
         if (session === undefined ? token.account === account : token.path.includes(session))
@@ -87,7 +77,6 @@ export class Recorder {
   }
 
   verified(verification: Omit<Verification, 'isAccepted' | 'answeredAt'>, outcome: Outcome): void {
-    this.count('operations', `${verification.by}: ${outcome}`);
     if (outcome === 'unknown') return;
     this.#verifications.push({
       ...verification,
@@ -97,7 +86,6 @@ export class Recorder {
   }
 
   read(reading: Reading): void {
-    this.count('operations', 'feed answer');
     this.#readings.push(reading);
   }
 
@@ -118,7 +106,7 @@ export class Recorder {
     return [...new Set(Array.from({ length: count }, () => random.pick(live)))];
   }
 
-  history(feed: readonly FeedRow[]): History {
+  history(feed: readonly string[]): History {
     return {
       sessions: this.#sessions,
       tokens: this.#tokens,
