@@ -1,6 +1,6 @@
 import { seconds } from '../platform/config/formats.ts';
 import { day, maxTtlSeconds, setting } from '../platform/config/settings.ts';
-import type { Rules } from '../platform/rate-limits/rules.ts';
+import { nodeLimit, type Rules, sharedLimit } from '../platform/rate-limits/rules.ts';
 
 export const sessionSettings = {
   accessTokenTtlSeconds: setting(
@@ -43,16 +43,14 @@ export const sessionSettings = {
 };
 
 export const sessionLimits = {
-  account_changes: {
-    quota: 60,
-    windowSeconds: 60,
-    shared: true,
-    description: 'Changes to the profile, to names of passkeys and to keys, by account.',
-  },
-  refreshes: {
-    quota: 600,
-    windowSeconds: 60,
-    shared: false,
-    description: 'Refreshes, by session, so that many people behind one address do not affect each other.',
-  },
-} as const satisfies Rules;
+  account_changes: sharedLimit(
+    60,
+    60,
+    'Changes to the profile, to names of passkeys and to keys, by account.',
+  ),
+  refreshes: nodeLimit(
+    600,
+    60,
+    'Refreshes, by session, so that many people behind one address do not affect each other.',
+  ),
+} satisfies Rules;

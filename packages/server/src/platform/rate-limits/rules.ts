@@ -12,6 +12,22 @@ export interface Rule extends Quota {
   readonly description: string;
 }
 
+/** A limit that is counted for all nodes together. */
+export const sharedLimit = (quota: number, windowSeconds: number, description: string): Rule => ({
+  quota,
+  windowSeconds,
+  shared: true,
+  description,
+});
+
+/** A limit that protects a single node, and is counted in its memory. */
+export const nodeLimit = (quota: number, windowSeconds: number, description: string): Rule => ({
+  quota,
+  windowSeconds,
+  shared: false,
+  description,
+});
+
 export type Rules = Readonly<Record<string, Rule>>;
 
 /** The names of all rate limits. Each capability declares its own, and `settings.ts` above puts them together. */

@@ -1,6 +1,6 @@
 import { clientHosts } from '../../platform/config/formats.ts';
 import { setting } from '../../platform/config/settings.ts';
-import type { Rules } from '../../platform/rate-limits/rules.ts';
+import { type Rules, sharedLimit } from '../../platform/rate-limits/rules.ts';
 
 export const clientSettings = {
   clientHosts: setting(
@@ -12,10 +12,5 @@ export const clientSettings = {
 };
 
 export const clientLimits = {
-  client_documents: {
-    quota: 30,
-    windowSeconds: 60,
-    shared: true,
-    description: 'Metadata documents of clients fetched, by client address.',
-  },
-} as const satisfies Rules;
+  client_documents: sharedLimit(30, 60, 'Metadata documents of clients fetched, by client address.'),
+} satisfies Rules;

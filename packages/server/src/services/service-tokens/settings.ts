@@ -1,10 +1,5 @@
-import type { Rules } from '../../platform/rate-limits/rules.ts';
+import { type Rules, sharedLimit } from '../../platform/rate-limits/rules.ts';
 
 export const serviceTokenLimits = {
-  service_tokens: {
-    quota: 1200,
-    windowSeconds: 60,
-    shared: true,
-    description: 'Tokens of services that act for no user, by service.',
-  },
-} as const satisfies Rules;
+  service_tokens: sharedLimit(1200, 60, 'Tokens of services that act for no user, by service.'),
+} satisfies Rules;

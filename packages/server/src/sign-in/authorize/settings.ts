@@ -1,10 +1,5 @@
-import type { Rules } from '../../platform/rate-limits/rules.ts';
+import { type Rules, sharedLimit } from '../../platform/rate-limits/rules.ts';
 
 export const authorizeLimits = {
-  authorizations: {
-    quota: 300,
-    windowSeconds: 60,
-    shared: true,
-    description: 'Approved authorization requests, by account.',
-  },
-} as const satisfies Rules;
+  authorizations: sharedLimit(300, 60, 'Approved authorization requests, by account.'),
+} satisfies Rules;

@@ -1,6 +1,6 @@
 import { oneOf, seconds } from '../../platform/config/formats.ts';
 import { day, setting } from '../../platform/config/settings.ts';
-import type { Rules } from '../../platform/rate-limits/rules.ts';
+import { nodeLimit, type Rules, sharedLimit } from '../../platform/rate-limits/rules.ts';
 
 export const deviceSettings = {
   deviceLogin: setting(
@@ -24,28 +24,12 @@ export const deviceSettings = {
 };
 
 export const deviceLimits = {
-  device_authorizations: {
-    quota: 30,
-    windowSeconds: 60,
-    shared: true,
-    description: 'Device sign-ins started, by client address.',
-  },
-  device_polls: {
-    quota: 600,
-    windowSeconds: 60,
-    shared: false,
-    description: 'Polls, by device code, for clients that ignore `slow_down`.',
-  },
-  user_codes_by_user: {
-    quota: 10,
-    windowSeconds: 600,
-    shared: true,
-    description: 'Wrong user codes of devices, by account. Verifying, approving and denying count together.',
-  },
-  user_codes_by_client: {
-    quota: 30,
-    windowSeconds: 600,
-    shared: true,
-    description: 'Wrong user codes of devices, by client address.',
-  },
-} as const satisfies Rules;
+  device_authorizations: sharedLimit(30, 60, 'Device sign-ins started, by client address.'),
+  device_polls: nodeLimit(600, 60, 'Polls, by device code, for clients that ignore `slow_down`.'),
+  user_codes_by_user: sharedLimit(
+    10,
+    600,
+    'Wrong user codes of devices, by account. Verifying, approving and denying count together.',
+  ),
+  user_codes_by_client: sharedLimit(30, 600, 'Wrong user codes of devices, by client address.'),
+} satisfies Rules;

@@ -1,6 +1,6 @@
 import { seconds } from '../../platform/config/formats.ts';
 import { day, setting } from '../../platform/config/settings.ts';
-import type { Rules } from '../../platform/rate-limits/rules.ts';
+import { type Rules, sharedLimit } from '../../platform/rate-limits/rules.ts';
 
 /** Wrong attempts before an emailed code stops working. The magic link in the same email stays valid. */
 export const maxCodeAttempts = 5;
@@ -15,10 +15,9 @@ export const magicLinkSettings = {
 };
 
 export const magicLinkLimits = {
-  email_codes_by_client: {
-    quota: 120,
-    windowSeconds: 600,
-    shared: true,
-    description: `Wrong email codes, by client address. Each code also stops working after ${maxCodeAttempts}.`,
-  },
-} as const satisfies Rules;
+  email_codes_by_client: sharedLimit(
+    120,
+    600,
+    `Wrong email codes, by client address. Each code also stops working after ${maxCodeAttempts}.`,
+  ),
+} satisfies Rules;

@@ -1,6 +1,6 @@
 import { oneOf } from '../../platform/config/formats.ts';
 import { setting } from '../../platform/config/settings.ts';
-import type { Rules } from '../../platform/rate-limits/rules.ts';
+import { nodeLimit, type Rules } from '../../platform/rate-limits/rules.ts';
 
 export const passkeySettings = {
   approval: setting(
@@ -12,16 +12,6 @@ export const passkeySettings = {
 };
 
 export const passkeyLimits = {
-  passkey_challenges: {
-    quota: 3000,
-    windowSeconds: 60,
-    shared: false,
-    description: 'WebAuthn challenges, by client address.',
-  },
-  passkey_responses: {
-    quota: 1200,
-    windowSeconds: 60,
-    shared: false,
-    description: 'Responses to WebAuthn challenges, by client address.',
-  },
-} as const satisfies Rules;
+  passkey_challenges: nodeLimit(3000, 60, 'WebAuthn challenges, by client address.'),
+  passkey_responses: nodeLimit(1200, 60, 'Responses to WebAuthn challenges, by client address.'),
+} satisfies Rules;
