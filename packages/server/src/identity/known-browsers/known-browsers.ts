@@ -10,14 +10,12 @@ import * as store from './store.ts';
 /** How many addresses a cookie remembers. Signing in to one more forgets the oldest. */
 export const maxKnownAddresses = 5;
 
-// The cookie's bytes: browser id 16 | per address: hash 16, user id 16, session id 16, expiry in ms since 1970 6.
-// Unused entries hold zeros, so that the length does not reveal how many addresses there are.
-const idBytes = 16;
-const expiryBytes = 6;
-const entryBytes = 3 * idBytes + expiryBytes;
-const encryptionLabel = 'known browser';
+const browserIdBytes = 16;
+const encryptionLabel = 'sign-ins of a known browser';
 const encryptionPlace = 'cookie';
-const idPrefix = { user: 'usr_', session: 'ses_' } as const;
+
+/** As long as the text of a cookie can be, and is, so that its length does not reveal how many addresses there are. */
+const cookieCharacters = 800;
 
 /** A sign-in in a browser. */
 interface BrowserSignIn {
@@ -28,57 +26,29 @@ interface BrowserSignIn {
 
 /** The latest sign-in from a browser with an address. */
 interface KnownSignIn extends Omit<BrowserSignIn, 'emailKey'> {
-  readonly addressHash: Buffer;
+  readonly addressHash: string;
+  /** In milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
+/** What the cookie says, as JSON. */
 interface KnownBrowser {
   /** Random, and the same for as long as the browser keeps a valid cookie. */
-  readonly id: Buffer;
+  readonly id: string;
   /** Newest first. */
   readonly signIns: readonly KnownSignIn[];
 }
 
-const addressHashOf = (emailKey: string): Buffer => sha256('known address', emailKey).subarray(0, idBytes);
-
-const writeId = (bytes: Buffer, at: number, prefix: string, id: string): void =>
-  void bytes.set(Buffer.from(id.slice(prefix.length), 'base64url'), at);
-
-const readId = (bytes: Buffer, at: number, prefix: string): string =>
-  prefix + bytes.subarray(at, at + idBytes).toString('base64url');
-
-function encode({ id, signIns }: KnownBrowser): Buffer {
-  const bytes = Buffer.alloc(idBytes + maxKnownAddresses * entryBytes);
-  bytes.set(id);
-  for (const [index, signIn] of signIns.entries()) {
-    const at = idBytes + index * entryBytes;
-    bytes.set(signIn.addressHash, at);
-    writeId(bytes, at + idBytes, idPrefix.user, signIn.userId);
-    writeId(bytes, at + 2 * idBytes, idPrefix.session, signIn.sessionId);
-    bytes.writeUIntBE(signIn.expiresAt, at + 3 * idBytes, expiryBytes);
-  }
-  return bytes;
-}
-
-/** Leaves out expired entries, and with them unused ones, whose expiry is 0. */
-function decode(bytes: Buffer, now: number): KnownBrowser {
-  const signIns: KnownSignIn[] = [];
-  for (let at = idBytes; at + entryBytes <= bytes.length; at += entryBytes) {
-    signIns.push({
-      addressHash: bytes.subarray(at, at + idBytes),
-      userId: readId(bytes, at + idBytes, idPrefix.user),
-      sessionId: readId(bytes, at + 2 * idBytes, idPrefix.session),
-      expiresAt: bytes.readUIntBE(at + 3 * idBytes, expiryBytes),
-    });
-  }
-  return { id: bytes.subarray(0, idBytes), signIns: signIns.filter(({ expiresAt }) => expiresAt > now) };
-}
+const addressHashOf = (emailKey: string): string =>
+  sha256('known address', emailKey).subarray(0, 16).toString('base64url');
 
 /** Decrypts a cookie; undefined if there is none, it was tampered with or its key has left the ring. */
 function readCookie(ctx: Context, cookie: string | undefined): KnownBrowser | undefined {
   const opened =
     cookie === undefined ? undefined : decrypt(ctx.keys, encryptionLabel, encryptionPlace, cookie);
-  return opened && decode(opened.secret, ctx.clock());
+  if (!opened) return undefined;
+  const { id, signIns } = JSON.parse(opened.secret.toString()) as KnownBrowser;
+  return { id, signIns: signIns.filter(({ expiresAt }) => expiresAt > ctx.clock()) };
 }
 
 /**
@@ -92,11 +62,12 @@ export function rememberBrowser(
 ): string {
   const known = readCookie(ctx, cookie);
   const addressHash = addressHashOf(emailKey);
-  const others = known?.signIns.filter((other) => !other.addressHash.equals(addressHash)) ?? [];
+  const others = known?.signIns.filter((other) => other.addressHash !== addressHash) ?? [];
   const expiresAt = ctx.clock() + knownBrowserTtlSeconds * 1000;
   const signIns = [{ ...signIn, addressHash, expiresAt }, ...others].slice(0, maxKnownAddresses);
-  const browser = { id: known?.id ?? ctx.random(idBytes), signIns };
-  return encrypt(ctx.keys, ctx.random, encryptionLabel, encryptionPlace, encode(browser));
+  const id = known?.id ?? ctx.random(browserIdBytes).toString('base64url');
+  const text = JSON.stringify({ id, signIns } satisfies KnownBrowser).padEnd(cookieCharacters);
+  return encrypt(ctx.keys, ctx.random, encryptionLabel, encryptionPlace, Buffer.from(text));
 }
 
 /**
@@ -110,14 +81,14 @@ export async function recognizeBrowser(
 ): Promise<string | undefined> {
   const browser = readCookie(ctx, cookie);
   const addressHash = addressHashOf(emailKey);
-  const signIn = browser?.signIns.find((known) => known.addressHash.equals(addressHash));
+  const signIn = browser?.signIns.find((known) => known.addressHash === addressHash);
   if (!browser || !signIn) return undefined;
   const [account] = await store.findKnownAccount(ctx.db.read, {
     id: signIn.userId,
     email_key: emailKey,
     session_id: signIn.sessionId,
   });
-  return account && browser.id.toString('base64url');
+  return account && browser.id;
 }
 
 /** The mailbox of an address: subaddresses such as `ada+shop@` belong to the same one. */

@@ -11,60 +11,41 @@ const firstComparisons = 3;
 const driftPerMs = 0.0001;
 
 /**
- * The clock that decides what has expired. On PostgreSQL it follows the clock of the database, so all nodes agree, and one whose
- * own clock is wrong or jumps does no harm. On SQLite there is one node, and its clock is the time.
+ * The clock that decides what has expired, in milliseconds since 1970, as integers. On PostgreSQL it follows the clock of the database, so
+ * all nodes agree, and one whose own clock is wrong or jumps does no harm: between two comparisons the monotonic clock of the machine
+ * carries it on. On SQLite there is one node, and its clock is the time.
  */
 export async function openClock(
-  db: Pick<Database, 'dialect' | 'read'>,
-  timers: Pick<Timers, 'monotonic'>,
+  { dialect, read }: Pick<Database, 'dialect' | 'read'>,
+  { monotonic }: Pick<Timers, 'monotonic'>,
 ): Promise<() => number> {
-  if (db.dialect === 'sqlite') return Date.now;
-  const clock = new DatabaseClock(db, timers);
-  for (let count = 0; count < firstComparisons; count++) await clock.compare();
-  return () => clock.now();
-}
-
-/** Between two comparisons the monotonic clock of this machine carries it on. */
-class DatabaseClock {
-  readonly #db: Pick<Database, 'read'>;
-  readonly #timers: Pick<Timers, 'monotonic'>;
+  if (dialect === 'sqlite') return Date.now;
   /** What to add to the monotonic clock, and by how much that may have been wrong when it was measured. */
-  #offsetMs = 0;
-  #errorMs = Number.POSITIVE_INFINITY;
-  #measuredAt = 0;
-  #nextComparisonAt = 0;
-
-  constructor(db: Pick<Database, 'read'>, timers: Pick<Timers, 'monotonic'>) {
-    this.#db = db;
-    this.#timers = timers;
-  }
-
-  /** Milliseconds since 1970, as an integer. */
-  now(): number {
-    const now = this.#timers.monotonic();
-    // Without an answer the clock runs on.
-    if (now >= this.#nextComparisonAt) this.compare().catch(() => undefined);
-    return Math.floor(now + this.#offsetMs);
-  }
+  let known = { offsetMs: 0, errorMs: Number.POSITIVE_INFINITY, measuredAt: 0 };
+  let nextComparisonAt = 0;
 
   /**
    * Measures the offset. The answer was given at some time between the request and its arrival, so a slow one says little: it only
    * counts if the offset is known no better, or contradicts it.
    */
-  async compare(): Promise<void> {
-    const sentAt = this.#timers.monotonic();
-    this.#nextComparisonAt = sentAt + comparisonIntervalMs;
-    const [row] = await this.#db.read.run<{ now: number }>(
-      'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now',
-      [],
-    );
-    const answeredAt = this.#timers.monotonic();
-    const offsetMs = row!.now - (sentAt + answeredAt) / 2;
-    const errorMs = (answeredAt - sentAt) / 2;
-    const knownErrorMs = this.#errorMs + (answeredAt - this.#measuredAt) * driftPerMs;
-    if (errorMs > knownErrorMs && Math.abs(offsetMs - this.#offsetMs) <= errorMs + knownErrorMs) return;
-    this.#offsetMs = offsetMs;
-    this.#errorMs = errorMs;
-    this.#measuredAt = answeredAt;
-  }
+  const compare = async (): Promise<void> => {
+    const sentAt = monotonic();
+    nextComparisonAt = sentAt + comparisonIntervalMs;
+    const statement = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now';
+    const [row] = await read.run<{ now: number }>(statement, []);
+    const measuredAt = monotonic();
+    const offsetMs = row!.now - (sentAt + measuredAt) / 2;
+    const errorMs = (measuredAt - sentAt) / 2;
+    const knownErrorMs = known.errorMs + (measuredAt - known.measuredAt) * driftPerMs;
+    if (errorMs > knownErrorMs && Math.abs(offsetMs - known.offsetMs) <= errorMs + knownErrorMs) return;
+    known = { offsetMs, errorMs, measuredAt };
+  };
+
+  for (let count = 0; count < firstComparisons; count++) await compare();
+  return () => {
+    const now = monotonic();
+    // Without an answer the clock runs on.
+    if (now >= nextComparisonAt) compare().catch(() => undefined);
+    return Math.floor(now + known.offsetMs);
+  };
 }

@@ -55,9 +55,6 @@ export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): 
   await append(ctx, tx, await requireChain(tx, event.userId), event, null);
 }
 
-/** Rolls back what a repetition wrote before the lock on the log revealed it as one. */
-class AlreadyRecorded extends Error {}
-
 /**
  * Records a change that a person may repeat at will: all changes of one type that a session makes within a minute share
  * one event. `merge` combines two details into one; if that adds nothing, nothing is written.
@@ -163,19 +160,14 @@ export async function recordOncePerHour(
   subject: string,
   cause: (tx: Executor) => Promise<void> = async () => {},
 ): Promise<void> {
-  const once = onceOf(ctx, event, subject);
-  const key = { user_id: event.userId, once };
+  const key = { user_id: event.userId, once: onceOf(ctx, event, subject) };
   if ((await store.findOnce(ctx.db.read, key)).length > 0) return;
-  const recorded = ctx.db.transaction(async (tx) => {
-    // Before what the cause writes: a deletion of the account also locks it first, then deletes all of that.
-    await lockAccountRow(tx, { id: event.userId });
+  await ctx.db.transaction(async (tx) => {
+    // Of several requests at once, the others wait here. A deletion of the account does, too.
+    const [account] = await lockAccountRow(tx, { id: event.userId });
+    if (!account || (await store.findOnce(tx, key)).length > 0) return;
     await cause(tx);
-    const chain = await lockChain(tx, event.userId);
-    if (!chain || (await store.findOnce(tx, key)).length > 0) throw new AlreadyRecorded();
-    await append(ctx, tx, chain, event, once);
-  });
-  await recorded.catch((error: unknown) => {
-    if (!(error instanceof AlreadyRecorded)) throw error;
+    await append(ctx, tx, await requireChain(tx, event.userId), event, key.once);
   });
 }
 

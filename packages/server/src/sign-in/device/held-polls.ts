@@ -13,10 +13,12 @@ type Wakening = 'decided' | 'elapsed' | 'client_gone' | 'stopping';
 
 /** Notices decisions about one authorization from the moment it is created, so that none falls between a read and a wait. */
 interface Watch {
-  /** Resolves with the first reason to continue: a decision since the last call, or the end of the wait. */
+  /** Resolves with the reason to continue: a decision since the last call, or the end of the wait. */
   next(ms: number, clientGone: AbortSignal): Promise<Wakening>;
   end(): void;
 }
+
+type Wake = () => void;
 
 /** The polls that wait for a decision on this node. While they wait, none of them runs a statement or holds a connection. */
 export interface HeldPolls {
@@ -28,27 +30,27 @@ export interface HeldPolls {
 /** Starts to listen with the first watch. Until then it costs nothing. */
 export function openHeldPolls(ctx: Context): HeldPolls {
   const { notifications, dialect, read } = ctx.db;
-  const watched = new Map<string, Set<PollWatch>>();
+  const watched = new Map<string, Set<Wake>>();
   let isListening = false;
   /** Aborted when no poll is waiting. */
   let lookups: AbortController | undefined;
 
-  const wake = (id: string) => {
-    for (const watch of watched.get(id) ?? []) watch.wake('decided');
+  const wakeAll = (id: string) => {
+    for (const wake of watched.get(id) ?? []) wake();
   };
   const lookUp = async () => {
     if (watched.size === 0) return;
     const decided = await store.findDecided(read, { ids: JSON.stringify([...watched.keys()]) });
-    for (const { id } of decided) wake(id);
+    for (const { id } of decided) wakeAll(id);
   };
   const lookUpSafely = () => lookUp().catch(() => ctx.log.warn('the lookup of decisions failed'));
 
   const start = () => {
     if (!isListening) {
       isListening = true;
-      notifications.listen(decisionsChannel, (id) => void (id === undefined ? lookUpSafely() : wake(id)));
+      notifications.listen(decisionsChannel, (id) => void (id === undefined ? lookUpSafely() : wakeAll(id)));
       ctx.stopping.addEventListener('abort', () => {
-        for (const watches of watched.values()) for (const watch of watches) watch.wake('stopping');
+        for (const id of watched.keys()) wakeAll(id);
       });
     }
     // On SQLite every decision is made in this process, so no notification can be lost.
@@ -57,10 +59,10 @@ export function openHeldPolls(ctx: Context): HeldPolls {
     void repeat(ctx.timers, lookupIntervalMs, lookups.signal, lookUpSafely);
   };
 
-  const end = (id: string, watch: PollWatch) => {
-    const watches = watched.get(id);
-    watches?.delete(watch);
-    if (watches?.size === 0) watched.delete(id);
+  const end = (id: string, wake: Wake) => {
+    const wakes = watched.get(id);
+    wakes?.delete(wake);
+    if (wakes?.size === 0) watched.delete(id);
     if (watched.size > 0) return;
     lookups?.abort();
     lookups = undefined;
@@ -69,48 +71,22 @@ export function openHeldPolls(ctx: Context): HeldPolls {
   return {
     announce: (id) => notifications.publish(decisionsChannel, id),
     watch: (id) => {
-      const watch = new PollWatch(ctx, () => end(id, watch));
-      watched.set(id, (watched.get(id) ?? new Set()).add(watch));
+      let woken = new AbortController();
+      const wake = () => woken.abort();
+      watched.set(id, (watched.get(id) ?? new Set()).add(wake));
       start();
-      return watch;
+      const next: Watch['next'] = async (ms, clientGone) => {
+        if (clientGone.aborted || ctx.stopping.aborted) wake();
+        clientGone.addEventListener('abort', wake, { once: true });
+        await ctx.timers.sleep(ms, woken.signal);
+        clientGone.removeEventListener('abort', wake);
+        if (clientGone.aborted) return 'client_gone';
+        if (ctx.stopping.aborted) return 'stopping';
+        if (!woken.signal.aborted) return 'elapsed';
+        woken = new AbortController();
+        return 'decided';
+      };
+      return { next, end: () => end(id, wake) };
     },
   };
-}
-
-class PollWatch implements Watch {
-  readonly #timers: Context['timers'];
-  readonly end: () => void;
-  #missed: Wakening | undefined;
-  #resolve: ((wakening: Wakening) => void) | undefined;
-
-  constructor({ stopping, timers }: Context, end: () => void) {
-    this.#timers = timers;
-    this.end = end;
-    if (stopping.aborted) this.#missed = 'stopping';
-  }
-
-  wake(wakening: Wakening): void {
-    if (this.#resolve) this.#resolve(wakening);
-    else if (this.#missed !== 'stopping') this.#missed = wakening;
-  }
-
-  next(ms: number, clientGone: AbortSignal): Promise<Wakening> {
-    const missed = clientGone.aborted ? 'client_gone' : this.#missed;
-    this.#missed = undefined;
-    if (missed) return Promise.resolve(missed);
-    return new Promise((resolve) => {
-      const woken = new AbortController();
-      const leave = () => this.#resolve?.('client_gone');
-      clientGone.addEventListener('abort', leave, { once: true });
-      this.#resolve = (wakening) => {
-        this.#resolve = undefined;
-        woken.abort();
-        clientGone.removeEventListener('abort', leave);
-        resolve(wakening);
-      };
-      void this.#timers.sleep(ms, woken.signal).then(() => {
-        if (!woken.signal.aborted) this.#resolve?.('elapsed');
-      });
-    });
-  }
 }

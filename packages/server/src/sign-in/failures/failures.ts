@@ -82,55 +82,52 @@ interface RefusedAttempt extends Omit<FailedSignIn, 'userId' | 'times'> {
   readonly findUserId: () => Promise<string | undefined>;
 }
 
-class FailureQueue {
-  readonly #ctx: Context;
-  readonly #waiting = new Map<string, RefusedAttempt & { times: number }>();
-  #isDue = false;
-  #writing = Promise.resolve();
+type FailureQueue = ReturnType<typeof openQueue>;
 
-  constructor(ctx: Context) {
-    this.#ctx = ctx;
-  }
+function openQueue(ctx: Context) {
+  const waiting = new Map<string, RefusedAttempt & { times: number }>();
+  let isDue = false;
+  let writing = Promise.resolve();
 
-  add(attempt: RefusedAttempt): void {
-    const key = JSON.stringify([attempt.method, attempt.network, attempt.by]);
-    const same = this.#waiting.get(key);
-    if (same) same.times++;
-    else if (this.#waiting.size < maxWaiting) this.#waiting.set(key, { ...attempt, times: 1 });
-    if (this.#isDue) return;
-    this.#isDue = true;
-    const delayMs = minDelayMs + Math.random() * (maxDelayMs - minDelayMs);
-    void this.#ctx.timers.sleep(delayMs, this.#ctx.stopping).then(() => this.write());
-  }
-
-  /** Writes what waits, after what is being written. */
-  write(): Promise<void> {
-    this.#isDue = false;
-    const attempts = [...this.#waiting.values()];
-    this.#waiting.clear();
-    this.#writing = this.#writing.then(async () => {
-      for (const attempt of attempts) await this.#writeOne(attempt);
-    });
-    return this.#writing;
-  }
-
-  async #writeOne({ findUserId, ...attempt }: RefusedAttempt & { times: number }): Promise<void> {
-    const { db, log } = this.#ctx;
+  const writeOne = async ({ findUserId, ...attempt }: RefusedAttempt & { times: number }): Promise<void> => {
     try {
       const userId = await findUserId();
       if (userId === undefined) return;
-      await db.transaction((tx) => recordFailedSignIn(this.#ctx, tx, { ...attempt, userId }));
+      await ctx.db.transaction((tx) => recordFailedSignIn(ctx, tx, { ...attempt, userId }));
     } catch {
-      log.warn('a failed sign-in could not be recorded');
+      ctx.log.warn('a failed sign-in could not be recorded');
     }
-  }
+  };
+
+  /** Writes what waits, after what is being written. */
+  const write = (): Promise<void> => {
+    isDue = false;
+    const attempts = [...waiting.values()];
+    waiting.clear();
+    writing = writing.then(async () => {
+      for (const attempt of attempts) await writeOne(attempt);
+    });
+    return writing;
+  };
+
+  const add = (attempt: RefusedAttempt): void => {
+    const key = JSON.stringify([attempt.method, attempt.network, attempt.by]);
+    const same = waiting.get(key);
+    if (same) same.times++;
+    else if (waiting.size < maxWaiting) waiting.set(key, { ...attempt, times: 1 });
+    if (isDue) return;
+    isDue = true;
+    const delayMs = minDelayMs + Math.random() * (maxDelayMs - minDelayMs);
+    void ctx.timers.sleep(delayMs, ctx.stopping).then(write);
+  };
+  return { add, write };
 }
 
 const queues = new WeakMap<Context, FailureQueue>();
 
 /** Records a refused attempt to sign in, a moment later, if it was for an account. */
 function recordLater(ctx: Context, attempt: RefusedAttempt): void {
-  const queue = queues.get(ctx) ?? new FailureQueue(ctx);
+  const queue = queues.get(ctx) ?? openQueue(ctx);
   queues.set(ctx, queue);
   queue.add(attempt);
 }
