@@ -65,7 +65,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   identity: [['known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['failures'], ['passkeys'], ['authorize', 'device', 'magic-links']],
   trust: [['signing-keys'], ['discovery', 'feed', 'introspection', 'openid']],
-  'whole-account': [['disowning', 'operators', 'personal-data']],
+  'whole-account': [['revoking'], ['disowning', 'operators', 'personal-data']],
   'settings.ts': [['']],
   'create-context.ts': [['']],
   'app.ts': [['']],

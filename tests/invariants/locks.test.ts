@@ -14,8 +14,7 @@ import type { Context } from '../../packages/server/src/platform/context.ts';
 import { mailboxTransport } from '../../packages/server/src/platform/mail/transport.ts';
 import { MailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { recordRateLimitReached } from '../../packages/server/src/security-log/events/events.ts';
-import { revokeService } from '../../packages/server/src/services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../packages/server/src/sessions/ending.ts';
+import { revokeService } from '../../packages/server/src/sessions/ending.ts';
 import { deleteAccount } from '../../packages/server/src/whole-account/personal-data/personal-data.ts';
 import { newAuthenticator, passkeyLogin } from '../support/account.ts';
 import { type AccountScene, linkFor, prepareAccount, retryKey, tokenOf } from '../support/account-scene.ts';
@@ -349,7 +348,7 @@ const others: Record<string, Operation> = {
     run: async (node, { userId, key }) => {
       const { id } = await declareService(node.ctx, { redirectUris: [redirectUri] });
       await sql`UPDATE sessions SET client_id = ${id} WHERE user_id = ${userId} AND id <> ${key.id} AND generation = 3`;
-      return operator(() => revokeService(node.ctx, id, endRunsOfService));
+      return operator(() => revokeService(node.ctx, id));
     },
     status: 200,
     leaves: event('session_revoked', '%service_revoked%'),

@@ -7,7 +7,6 @@ import {
   tokenExchangeGrantType,
 } from '@latchkey/contract/tokens';
 import manifest from '../package.json' with { type: 'json' };
-import { revokeAllSessions } from './identity/account/account.ts';
 import { startCensus } from './identity/account/census.ts';
 import { accountRoutes } from './identity/account/routes.ts';
 import { formerAddressTtlSeconds } from './identity/email-change/former-addresses.ts';
@@ -63,7 +62,6 @@ import { tokenExchangeGrant } from './sessions/runs/routes.ts';
 import { sweepRuns } from './sessions/runs/store.ts';
 import { requireBrowserSession, requireRecentSignIn } from './sessions/sessions.ts';
 import { sweepSessions } from './sessions/store.ts';
-import { revokeCode } from './sign-in/authorize/redeeming.ts';
 import {
   authorizationCodeGrant,
   authorizePage,
@@ -71,7 +69,6 @@ import {
   noticingReplays,
 } from './sign-in/authorize/routes.ts';
 import { sweepCodes } from './sign-in/authorize/store.ts';
-import { cancelDeviceAuthorization, withdrawApproval } from './sign-in/device/device.ts';
 import { openHeldPolls } from './sign-in/device/held-polls.ts';
 import { deviceCodeGrant, deviceRoutes } from './sign-in/device/routes.ts';
 import { sweepAuthorizations } from './sign-in/device/store.ts';
@@ -95,6 +92,7 @@ import { disowningRoutes } from './whole-account/disowning/routes.ts';
 import { operatorRoutes } from './whole-account/operators/routes.ts';
 import { accountDeletedMail, accountDeletedTemplate } from './whole-account/personal-data/mail.ts';
 import { personalDataRoutes } from './whole-account/personal-data/routes.ts';
+import { revokingRoutes } from './whole-account/revoking/routes.ts';
 
 /** The template of each mail in the outbox. */
 export const templates: Templates = {
@@ -200,13 +198,8 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   deviceRoutes(api, ctx, heldPolls);
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);
-  sessionRoutes(api, ctx, {
-    revokeAllSessions,
-    withdrawApproval,
-    cancelDeviceCode: (code, client) => cancelDeviceAuthorization(ctx, heldPolls, code, client),
-    revokeCode,
-    identifyClient: clients.identify,
-  });
+  sessionRoutes(api, ctx);
+  revokingRoutes(api, ctx, { clients, heldPolls });
   accountRoutes(api, ctx);
   emailChangeRoutes(api, ctx);
   disowningRoutes(api, ctx);

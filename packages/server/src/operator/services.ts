@@ -9,11 +9,10 @@ import {
   listServices,
   type Registration,
   retireServiceKey,
-  revokeService,
   rotateServiceKey,
   setService,
 } from '../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../sessions/ending.ts';
+import { revokeService } from '../sessions/ending.ts';
 import { type CommandContext, printsList, type Run, withArgument } from './commands.ts';
 import { shortTime, type Table, timeOf } from './output.ts';
 
@@ -214,7 +213,7 @@ function addServiceKeyCommands(services: Command, run: Run): void {
     return `Ended the older secret of ${id}.`;
   });
   withId('revoke', 'revoke a service at once', async (ctx, id) => {
-    await revokeService(ctx, id, endRunsOfService);
+    await revokeService(ctx, id);
     return `Revoked ${id}.`;
   });
 }

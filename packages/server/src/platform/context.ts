@@ -1,5 +1,6 @@
 import type { ProfileField } from '@latchkey/contract/account';
 import type { ServiceRight } from '@latchkey/contract/scopes';
+import type { GrantParameters } from '@latchkey/contract/tokens';
 import type { Config } from './config/config.ts';
 import type { KeyRing, LogKeys } from './crypto/key-ring.ts';
 import type { Random } from './crypto/random.ts';
@@ -68,6 +69,15 @@ export interface Requester {
 export interface SentServiceKey {
   readonly id: string;
   readonly secret: string;
+}
+
+/** A request for tokens, as its grant gets it. */
+export interface TokenRequest {
+  readonly client: ClientInfo;
+  readonly serviceKey: SentServiceKey | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly isForm?: true;
+  readonly body: GrantParameters;
 }
 
 /** The service whose key authenticated a request. */

@@ -12,6 +12,7 @@ import {
   writeFeedEvents,
 } from '../security-log/feed-events/feed-events.ts';
 import { notify } from '../security-log/notices/notices.ts';
+import { endService } from '../services/service-keys/service-keys.ts';
 import { endServiceToken } from '../services/service-tokens/service-tokens.ts';
 import * as runStore from './runs/store.ts';
 import { lockAccountAs } from './sessions.ts';
@@ -19,31 +20,10 @@ import * as store from './store.ts';
 import { isKeyId, readToken } from './tokens.ts';
 
 /** Whose session is revoked, and the caller's own session or the service, unless a bare token revokes it. */
-interface Revoker {
+export interface Revoker {
   readonly userId: string;
   readonly sessionId?: string;
   readonly serviceId?: string;
-}
-
-/** Denies the approved device authorization that would start this session; false when there is none. */
-export type WithdrawApproval = (
-  tx: Executor,
-  approval: { readonly userId: string; readonly sessionId: string },
-) => Promise<boolean>;
-
-/**
- * Revokes one session of the user, or withdraws an approved device authorization by the id of the session it would start.
- * @throws {AuthError} `not_found`, including for another user's session, and for any key but the caller itself
- */
-export async function revokeSession(
-  ctx: Context,
-  revoker: Revoker,
-  sessionId: string,
-  client: ClientInfo,
-  withdrawApproval: WithdrawApproval,
-): Promise<void> {
-  if (isKeyId(sessionId) && sessionId !== revoker.sessionId) throw resourceNotFound();
-  if (!(await endSession(ctx, revoker, sessionId, client, withdrawApproval))) throw resourceNotFound();
 }
 
 /**
@@ -59,60 +39,73 @@ export async function revokeKey(
   if (!isKeyId(id) || !(await endSession(ctx, revoker, id, client))) throw resourceNotFound();
 }
 
-/** Cancels the authorization of a device code, and returns the id of its session; undefined for any other string. */
-export type CancelDeviceCode = (deviceCode: string, client: ClientInfo) => Promise<string | undefined>;
-
 /**
- * Revokes the session of a refresh token, access token, key or device code, or the token of a service that acts for no
- * user; ignores any other string.
+ * Ends the session of a refresh token, access token or key, or the token of a service that acts for no user; ignores any other string.
  * @see RFC 7009 section 2.2
  */
-export async function revokeByToken(
-  ctx: Context,
-  token: string,
-  client: ClientInfo,
-  cancelDeviceCode: CancelDeviceCode,
-): Promise<void> {
+export async function endByToken(ctx: Context, token: string, client: ClientInfo): Promise<void> {
   const read = readToken(ctx, token);
-  const id = read?.sessionId ?? (await cancelDeviceCode(token, client));
-  if (id === undefined) return;
+  if (read && !(await endById(ctx, read.sessionId, client))) await endServiceToken(ctx, read.handle.subject);
+}
+
+/** Ends the session with this id for somebody who has a token of it, or what its tokens come from; false if there is none. */
+export async function endById(ctx: Context, id: string, client: ClientInfo): Promise<boolean> {
   const [session] = await store.findSession(ctx.db.read, { id });
   if (session) await endSession(ctx, { userId: session.user_id }, id, client);
-  else if (read) await endServiceToken(ctx, read.handle.subject);
+  return session !== undefined;
 }
 
 /**
- * Locks the accounts with active sessions of a service as an application, and with active runs that it acts in. Returns what ends these runs and records it for each account,
- * since the transaction that revokes the service takes other locks in between (`accounts/locks.ts`).
+ * Revokes a service at once, on every node, and ends its sessions as an application and the runs that it acts in. What it declared can no
+ * longer be asked for, by no other service either.
+ * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
  */
-export async function endRunsOfService(
-  ctx: Context,
-  tx: Executor,
-  serviceId: string,
-): Promise<() => Promise<void>> {
+export async function revokeService(ctx: Context, id: string): Promise<void> {
+  await ctx.db.transaction(async (tx) => {
+    const userIds = await lockUsersOfService(ctx, tx, id);
+    await endService(ctx, tx, id);
+    await endSessionsOfService(ctx, tx, id, userIds);
+  });
+  // No lookup accepts a run that was being made meanwhile. This only records its end.
+  await ctx.db.transaction(async (tx) =>
+    endSessionsOfService(ctx, tx, id, await lockUsersOfService(ctx, tx, id)),
+  );
+}
+
+/**
+ * Locks the accounts with active sessions of a service as an application, and with active runs that it acts in: all of them before the
+ * service and the first log (`accounts/locks.ts`). Returns their ids.
+ */
+async function lockUsersOfService(ctx: Context, tx: Executor, serviceId: string): Promise<string[]> {
   const now = ctx.clock();
   const accounts = [
     ...(await runStore.listAccountsOfService(tx, { service_id: serviceId, now })),
     ...(await store.listAccountsOfClient(tx, { client_id: serviceId, now })),
   ];
-  const userIds = [...new Set(accounts.map(({ user_id }) => user_id))];
-  // Locks all accounts before the first log, in the order in which every transaction locks several.
+  const userIds = [...new Set(accounts.map(({ user_id }) => user_id))].toSorted();
   await lockAccountRows(tx, { ids: JSON.stringify(userIds) });
-  return async () => {
-    for (const user_id of userIds.toSorted()) {
-      const ended = [
-        ...(await store.endSessionsOfClient(tx, { client_id: serviceId, user_id, now })),
-        ...(await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now })),
-      ];
-      for (const row of ended)
-        await recordEnd(ctx, tx, { userId: user_id }, row, { reason: 'service_revoked' });
-    }
-  };
+  return userIds;
+}
+
+async function endSessionsOfService(
+  ctx: Context,
+  tx: Executor,
+  serviceId: string,
+  userIds: readonly string[],
+): Promise<void> {
+  const now = ctx.clock();
+  for (const user_id of userIds) {
+    const ended = [
+      ...(await store.endSessionsOfClient(tx, { client_id: serviceId, user_id, now })),
+      ...(await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now })),
+    ];
+    for (const row of ended)
+      await recordEnd(ctx, tx, { userId: user_id }, row, { reason: 'service_revoked' });
+  }
 }
 
 /**
- * Ends a session or, with `withdrawApproval`, withdraws its approval, and records which; false if there was neither. A
- * session that has started has no approval left to withdraw.
+ * Ends a session and records that; false if there is none.
  * @throws {AuthError} `invalid_token` if the session of the revoker has ended
  */
 export const endSession = (
@@ -120,36 +113,33 @@ export const endSession = (
   revoker: Revoker,
   sessionId: string,
   client: ClientInfo,
-  withdrawApproval?: WithdrawApproval,
 ): Promise<boolean> =>
   ctx.db.transaction(async (tx) => {
     const { userId, sessionId: by } = revoker;
-    if (by === undefined) await lockAccountRow(tx, { id: userId });
-    else await lockAccountAs(ctx, tx, { userId, sessionId: by });
-    // The approval first: if a device redeems it in between, the second statement finds the session.
-    const withdrawn = (await withdrawApproval?.(tx, { userId, sessionId })) ?? false;
+    await lockAccountOfRevoker(ctx, tx, revoker);
     const ending = { id: sessionId, user_id: userId, distrusted_as: null, now: ctx.clock() };
-    const [revoked] = withdrawn ? [] : await store.endSession(tx, ending);
-    if (!withdrawn && !revoked) return false;
-    const { serviceId } = revoker;
-    const detail = {
-      ...(withdrawn ? { reason: 'withdrawn' } : reasonOf(sessionId, revoker)),
-      ...(serviceId === undefined ? {} : { by: serviceId }),
-    };
-    if (revoked) await recordEnd(ctx, tx, { userId, by: revoker.sessionId, client }, revoked, detail);
-    else await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId, client, detail });
+    const [ended] = await store.endSession(tx, ending);
+    if (!ended) return false;
+    await recordEnd(ctx, tx, { userId, by, client }, ended, reasonOf(sessionId, revoker));
     return true;
   });
 
-/** Who revoked a session: the session itself, another one, an operator, or the holder of one of its tokens. */
+/** @throws {AuthError} `invalid_token` if the session of the revoker has ended */
+export async function lockAccountOfRevoker(
+  ctx: Context,
+  tx: Executor,
+  { userId, sessionId }: Revoker,
+): Promise<void> {
+  if (sessionId === undefined) await lockAccountRow(tx, { id: userId });
+  else await lockAccountAs(ctx, tx, { userId, sessionId });
+}
+
+/** Who revoked a session: an operator, the holder of one of its tokens, the session itself, or another one. */
 function reasonOf(sessionId: string, { sessionId: by, serviceId }: Revoker): Record<string, string> {
-  if (serviceId !== undefined) return { reason: 'operator' };
+  if (serviceId !== undefined) return { reason: 'operator', by: serviceId };
   if (by === undefined) return { reason: 'token' };
   return by === sessionId ? { reason: 'logout' } : { reason: 'other_session', by };
 }
-
-/** The session that revokes all sessions of its user, `operator` for the command, or the id of an operator's service. */
-export type RevokedAllBy = { readonly sessionId: string; readonly client: ClientInfo } | string;
 
 /**
  * Ends a session whose refresh token or authorization code was stolen and notifies the owner. If stolen tokens are presented in parallel, only

@@ -1,5 +1,5 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { CallingService, Context, SentServiceKey } from '../platform/context.ts';
+import type { CallingService, Context, TokenRequest } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import { idempotencyHash, programHash, senderHash } from '../platform/crypto/hash.ts';
 import { AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
@@ -19,16 +19,6 @@ export const refreshRetryWindowSeconds = 600;
 
 /** Why a refresh token did not yield a new generation. */
 export type ReuseKind = 'retry' | 'race' | 'theft' | Exclude<SessionStatus, 'active'>;
-
-/** How a refresh token was sent. */
-interface RefreshCall {
-  readonly idempotencyKey: string | undefined;
-  readonly isForm?: true;
-  readonly client: ClientInfo;
-  /** Of the service that made the run, or that is the application. */
-  readonly serviceKey: SentServiceKey | undefined;
-  readonly body: { readonly client_id?: string | undefined };
-}
 
 interface PresentedToken {
   readonly generation: number;
@@ -118,8 +108,7 @@ const refused = invalidGrant('The refresh token is unknown, expired, revoked or 
 export async function refresh(
   ctx: Context,
   refreshToken: string,
-  call: RefreshCall,
-  repeated: RepeatedAccess = {},
+  call: TokenRequest,
 ): Promise<RefreshResult & { readonly sessionId: string; readonly clientId: string | undefined }> {
   const { serviceKey, body, client: from } = call;
   const now = ctx.clock();
@@ -146,9 +135,9 @@ export async function refresh(
     service,
     clientId,
   };
-  await checkRepeatedAccess(ctx, request, repeated);
+  await checkRepeatedAccess(ctx, request, body);
   const { tokens, detail } = await spendOrRepeat(ctx, request);
-  const named = repeated.scope === undefined ? tokens : withRequestedScope(tokens, repeated);
+  const named = body.scope === undefined ? tokens : withRequestedScope(tokens, body);
   return { tokens: named, detail, sessionId, clientId };
 }
 
@@ -160,7 +149,7 @@ export async function refresh(
 function repetitionOf(
   ctx: Context,
   secret: Buffer,
-  { idempotencyKey, isForm, client, serviceKey, body }: RefreshCall,
+  { idempotencyKey, isForm, client, serviceKey, body }: TokenRequest,
   service: CallingService | AuthError | undefined,
 ): Pick<PresentedToken, 'idempotencyHash' | 'repeatableSeconds'> {
   const leewaySeconds = ctx.config.refreshReuseLeewaySeconds;

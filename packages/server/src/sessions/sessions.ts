@@ -10,9 +10,9 @@ import { includesAny } from '../platform/values/scope.ts';
 import { takeForUser } from '../security-log/events/events.ts';
 import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
-import { parseDetails, sessionIdOf, withinOf } from './tokens.ts';
+import { isKeyId, parseDetails, sessionIdOf, withinOf } from './tokens.ts';
 
-export { sessionIdOf };
+export { isKeyId, sessionIdOf };
 
 /**
  * The session of an application, with the time of its newest tokens, and how its user had signed in to the browser that

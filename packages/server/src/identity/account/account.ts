@@ -13,7 +13,6 @@ import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { type NewEvent, recordEvent } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
-import type { RevokedAllBy } from '../../sessions/ending.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
 import { cookieOf, type SignInOrigin, type StartedSession, tokensOf } from '../../sessions/starting.ts';
 import { rememberBrowser } from '../known-browsers/known-browsers.ts';
@@ -159,6 +158,9 @@ export async function endAllSessions(tx: Executor, userId: string): Promise<bool
 /** Announces to services that all sessions of an account have ended. Call it last. */
 export const announceEndOfAll = (ctx: Context, tx: Executor, userId: string): Promise<void> =>
   writeFeedEvent(ctx, tx, { type: 'session-revoked', userId });
+
+/** The session that revokes all sessions of its user, `operator` for the command, or the id of an operator's service. */
+type RevokedAllBy = { readonly sessionId: string; readonly client: ClientInfo } | string;
 
 /**
  * Ends every session of an account for its user, by one of these sessions, or for the operator. Does nothing when the

@@ -9,7 +9,7 @@ import {
   refreshGrantType,
   type TokenSet,
 } from '@latchkey/contract/tokens';
-import type { Context, SentServiceKey } from '../context.ts';
+import type { Context, SentServiceKey, TokenRequest } from '../context.ts';
 import { AuthError, invalidRequest } from '../errors.ts';
 import { dialectOf } from '../http/body.ts';
 import type { CallHeaders, Reply } from '../http/call.ts';
@@ -18,14 +18,8 @@ import type { ClientInfo } from '../values/client-address.ts';
 import { duplicateMember } from '../values/json.ts';
 
 export interface GrantCall
-  extends Pick<
-    CallHeaders,
-    'idempotencyKey' | 'wait' | 'serviceKey' | 'presentedCredential' | 'requireExpectedUser'
-  > {
-  readonly client: ClientInfo;
-  readonly isForm?: true;
-  readonly body: GrantParameters;
-}
+  extends TokenRequest,
+    Pick<CallHeaders, 'wait' | 'presentedCredential' | 'requireExpectedUser'> {}
 
 /**
  * One way to get tokens at the OAuth token endpoint. It authenticates its client, a service by its key, before it

@@ -1,7 +1,7 @@
 // Clients that sign their requests to the token endpoint (`private_key_jwt`). @see RFC 7523 sections 2.2 and 3
 
 import { endpoints } from '@latchkey/contract/endpoints';
-import type { Context, SentServiceKey } from '../../platform/context.ts';
+import type { Context, TokenRequest } from '../../platform/context.ts';
 import { AuthError, invalidRequest, temporarilyUnavailable } from '../../platform/errors.ts';
 import type { VerifySignature } from '../../platform/outgoing/key-set.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
@@ -19,15 +19,7 @@ const refusedClient = (description: string): AuthError =>
   new AuthError('invalid_client', description).asBadRequest();
 
 /** A request of a client, as a form or JSON. */
-export interface ClientRequest {
-  readonly serviceKey: SentServiceKey | undefined;
-  readonly body: {
-    readonly client_id?: string | undefined;
-    readonly client_assertion?: string | undefined;
-    readonly client_assertion_type?: string | undefined;
-  };
-  readonly client: ClientInfo;
-}
+export type ClientRequest = Pick<TokenRequest, 'serviceKey' | 'body' | 'client'>;
 
 /** A client that described itself, with what verifies its signatures if it signs its requests. */
 export interface KnownClient extends DescribedClient {

@@ -1,7 +1,7 @@
 // OAuth clients, which people sign in to: the command line, services that the operator gave redirect URIs, and programs
 // that describe themselves at a URL of a listed host. None registers itself.
 
-import type { Context, SentServiceKey } from '../../platform/context.ts';
+import type { Context, TokenRequest } from '../../platform/context.ts';
 import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { FetchError, fetchDocument } from '../../platform/outgoing/fetch-document.ts';
 import { type FetchedKeys, openKeySet, type VerifySignature } from '../../platform/outgoing/key-set.ts';
@@ -153,12 +153,6 @@ function verifierOf(
   return openKeySet(ctx.clock, { fetch, keptWithoutSourceMs: 0, failureKeptMs: 0, known });
 }
 
-/** How a client says who it is at the token endpoint. */
-interface ClientProof {
-  readonly serviceKey: SentServiceKey | undefined;
-  readonly body: { readonly client_id?: string | undefined };
-}
-
 /**
  * The id of the client of a token request: of the service whose key it has, or of the public client that it names. Undefined if
  * it names no client that may do without a key.
@@ -166,7 +160,7 @@ interface ClientProof {
  */
 export async function proveClient(
   ctx: Context,
-  { serviceKey, body: { client_id: id } }: ClientProof,
+  { serviceKey, body: { client_id: id } }: TokenRequest,
 ): Promise<string | undefined> {
   if (serviceKey) return (await authenticateService(ctx, serviceKey)).id;
   if (id === undefined) throw invalidRequest('client_id: is missing');

@@ -4,8 +4,8 @@ import { type Answer, onBothDatabases, type Tokens } from '../../../../../tests/
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
-import { endRunsOfService } from '../../sessions/ending.ts';
-import { listServices, revokeService } from './service-keys.ts';
+import { revokeService } from '../../sessions/ending.ts';
+import { listServices } from './service-keys.ts';
 
 const uri = (name: string) => `https://${name}.example`;
 const scopeOf = (name: string) => ({ name: `${name}:read`, sentence: `Read your ${name}` });
@@ -72,7 +72,7 @@ onBothDatabases('a scope or resource', (open) => {
     const withdrawn = await declareService(app.ctx, offering('boards'));
     await changeService(app.ctx, withdrawn.id, { scopes: [], resource: null });
     const revoked = await declareService(app.ctx, offering('charts'));
-    await revokeService(app.ctx, revoked.id, endRunsOfService);
+    await revokeService(app.ctx, revoked.id);
     const other = await declareService(app.ctx, offering('labels'));
     const before = await listServices(app.ctx);
     for (const [name, owner] of [

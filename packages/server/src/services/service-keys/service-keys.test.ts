@@ -3,14 +3,13 @@ import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { basic, changeService, declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { until } from '../../../../../tests/support/until.ts';
-import { endRunsOfService } from '../../sessions/ending.ts';
+import { revokeService } from '../../sessions/ending.ts';
 import {
   findResource,
   findScopes,
   listServices,
   type Registration,
   retireServiceKey,
-  revokeService,
   rotateServiceKey,
 } from './service-keys.ts';
 
@@ -102,11 +101,11 @@ onBothDatabases('service keys', (open) => {
     const headers = { Authorization: made.authorization };
     const form = { token: 'x' };
     expect((await other.ask('POST', '/introspect', { form, headers })).status).toBe(200);
-    await revokeService(app.ctx, made.id, endRunsOfService);
+    await revokeService(app.ctx, made.id);
     expect((await other.ask('POST', '/introspect', { form, headers })).status).toBe(401);
     await expectRefused(headers);
     expect((await introspect(form)).status).toBe(200);
-    await expect(revokeService(app.ctx, made.id, endRunsOfService)).rejects.toThrow('no active service');
+    await expect(revokeService(app.ctx, made.id)).rejects.toThrow('no active service');
     const listed = (await listServices(app.ctx)).find((row) => row.id === made.id);
     expect(listed).toMatchObject({ name: 'sessions', revokedAt: expect.any(Number) });
   });
@@ -180,14 +179,14 @@ onBothDatabases('service keys', (open) => {
   test('a revoked or unknown service can be neither changed nor rotated nor retired', async () => {
     const { id, authorization } = await declareService(app.ctx);
     await rotateServiceKey(app.ctx, id);
-    await revokeService(app.ctx, id, endRunsOfService);
+    await revokeService(app.ctx, id);
     await expectRefused({ Authorization: authorization });
     for (const gone of [id, 'svc_unknown']) {
       const refused = [
         rotateServiceKey(app.ctx, gone),
         retireServiceKey(app.ctx, gone),
         changeService(app.ctx, gone, { rights: [] }),
-        revokeService(app.ctx, gone, endRunsOfService),
+        revokeService(app.ctx, gone),
       ];
       for (const result of await Promise.allSettled(refused))
         expect(result).toMatchObject({ reason: { code: 'not_found' } });
@@ -234,7 +233,7 @@ onBothDatabases('service keys', (open) => {
     });
     const start = async (json: object) => (await app.ask('POST', '/device', { json })).body.error;
     expect(await start({ scope: 'gone:read', resource: 'https://gone.example' })).toBeUndefined();
-    await revokeService(app.ctx, id, endRunsOfService);
+    await revokeService(app.ctx, id);
     expect(await start({ scope: 'gone:read' })).toBe('invalid_scope');
     expect(await start({ resource: 'https://gone.example' })).toBe('invalid_target');
   });

@@ -180,30 +180,13 @@ async function requireService(on: Executor, id: string): Promise<void> {
 }
 
 /**
- * Locks the accounts with active runs that a service acts in, and returns what ends and records these runs. Composed above
- * this layer, because sessions are.
- */
-export type EndRunsOfService = (
-  ctx: Context,
-  tx: Executor,
-  serviceId: string,
-) => Promise<() => Promise<void>>;
-
-/**
- * Revokes a service at once, on every node, and ends the runs that it acts in. What it declared can no longer be asked
- * for, by no other service either.
+ * Revokes a service and withdraws what it declared. `revokeService` of the sessions also ends what the service began.
  * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
  */
-export async function revokeService(ctx: Context, id: string, endRuns: EndRunsOfService): Promise<void> {
-  await ctx.db.transaction(async (tx) => {
-    const endLocked = await endRuns(ctx, tx, id);
-    const [revoked] = await store.revokeServiceKey(tx, { id, now: ctx.clock() });
-    if (!revoked) throw noSuchService(id);
-    await withdrawAll(ctx, tx, id);
-    await endLocked();
-  });
-  // No lookup accepts a run that was being made meanwhile. This only records its end.
-  await ctx.db.transaction(async (tx) => (await endRuns(ctx, tx, id))());
+export async function endService(ctx: Context, tx: Executor, id: string): Promise<void> {
+  const [revoked] = await store.revokeServiceKey(tx, { id, now: ctx.clock() });
+  if (!revoked) throw noSuchService(id);
+  await declareNames(ctx, tx, id, { resource: null, scopes: [] });
 }
 
 /** A service as operators see it. Times are milliseconds since 1970. */
@@ -323,7 +306,3 @@ async function declareNames(
     throw conflict(`The ${kind} ${name} belongs to ${owner?.name} (${owner?.id})${state}.`);
   }
 }
-
-/** Withdraws all declarations of a service. */
-const withdrawAll = (ctx: Context, tx: Executor, serviceId: string): Promise<void> =>
-  declareNames(ctx, tx, serviceId, { resource: null, scopes: [] });

@@ -4,8 +4,7 @@ import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { exchange, introspected } from '../../../../../tests/support/runs.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
-import { endRunsOfService } from '../../sessions/ending.ts';
-import { revokeService } from '../service-keys/service-keys.ts';
+import { revokeService } from '../../sessions/ending.ts';
 
 const ticketsUri = 'https://tickets.example/api';
 const filesUri = 'https://files.example/api';
@@ -127,7 +126,7 @@ onBothDatabases('a token of a service that acts for no user', (open) => {
     const doomed = await declareService(app.ctx, { name: 'Doomed', reach: [ticketsUri] });
     const { access_token: orphaned } = await issued({}, doomed.authorization);
     expect((await facts(orphaned)).active).toBe(true);
-    await revokeService(app.ctx, doomed.id, endRunsOfService);
+    await revokeService(app.ctx, doomed.id);
     expect(await facts(orphaned)).toEqual({ active: false });
   });
 

@@ -5,8 +5,7 @@ import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/
 import { createdKey, wantedKey } from '../../../../../tests/support/keys.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { until } from '../../../../../tests/support/until.ts';
-import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../ending.ts';
+import { revokeService } from '../ending.ts';
 
 let people = 0;
 const someone = () => `keys-${people++}@example.com`;
@@ -240,7 +239,7 @@ onBothDatabases('keys', (open, dialect) => {
         resource: 'https://old.example',
         scopes: [{ name: 'old:read', sentence: 'Read what is old' }],
       });
-      await revokeService(app.ctx, revoked, endRunsOfService);
+      await revokeService(app.ctx, revoked);
       const { access_token: token } = await app.login(someone());
       const { status, body } = await app.ask('GET', '/scopes', { token });
       expect(status).toBe(200);
@@ -264,7 +263,7 @@ onBothDatabases('keys', (open, dialect) => {
         service: 'Tickets',
       });
       expect(body.resources).toEqual([{ resource: tickets, service: 'Tickets' }]);
-      await revokeService(app.ctx, id, endRunsOfService);
+      await revokeService(app.ctx, id);
     });
   });
 

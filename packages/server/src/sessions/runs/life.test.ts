@@ -6,9 +6,8 @@ import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../.
 import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-import { revokeService } from '../../services/service-keys/service-keys.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
-import { endRunsOfService } from '../ending.ts';
+import { revokeService } from '../ending.ts';
 
 let people = 0;
 const someone = () => `lives-${people++}@example.com`;
@@ -166,7 +165,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
       const narrowed = await run(first.access_token);
       const inner = await run(first.access_token, { by: builds.authorization });
       const other = await run(login.access_token, { by: builds.authorization, scope });
-      await revokeService(app.ctx, doomed.id, endRunsOfService);
+      await revokeService(app.ctx, doomed.id);
       await requireEnded([first, narrowed, inner]);
       expect(await isActive(other.access_token)).toBe(true);
       expect(outcome(await refreshRun(app, first.refresh_token, doomed.authorization))).toBe(

@@ -6,8 +6,7 @@ import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../.
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../ending.ts';
+import { revokeService } from '../ending.ts';
 
 let people = 0;
 const someone = () => `races-${people++}@example.com`;
@@ -60,7 +59,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
       'signing out': ({ access_token: token }) => app.ask('DELETE', '/logout?scope=session', { token }),
       'signing out everywhere': ({ access_token: token }) => app.ask('POST', '/revoke', { token }),
       'disabling the account': (_, email) => setDisabled(app.ctx, email, true),
-      'revoking the service': (_login, _email, service) => revokeService(app.ctx, service, endRunsOfService),
+      'revoking the service': (_login, _email, service) => revokeService(app.ctx, service),
     };
   for (const [what, end] of Object.entries(ends)) {
     test(`${what} leaves no run behind that was being made at that moment`, async () => {

@@ -14,8 +14,7 @@ import {
   responseIn,
 } from '../../../../../tests/support/authorize.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
-import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/ending.ts';
+import { revokeService } from '../../sessions/ending.ts';
 
 const allowedOrigin = 'https://dashboard.example';
 
@@ -140,7 +139,7 @@ onBothDatabases('authorization requests', (open, dialect) => {
     test('a service without redirect URIs, and a revoked one, are unknown', async () => {
       const none = await declareService(app.ctx);
       const revoked = await declareService(app.ctx, { redirectUris: [redirectUri] });
-      await revokeService(app.ctx, revoked.id, endRunsOfService);
+      await revokeService(app.ctx, revoked.id);
       for (const { id } of [none, revoked]) {
         const answer = await verify(requestOf(id));
         expect([answer.body.error, answer.body.redirect]).toEqual(['invalid_request', undefined]);
@@ -459,7 +458,7 @@ onBothDatabases('authorization requests', (open, dialect) => {
       headers: { Authorization: own.authorization },
     });
     expect(refreshed.status).toBe(200);
-    await revokeService(app.ctx, own.id, endRunsOfService);
+    await revokeService(app.ctx, own.id);
     expect((await app.ask('GET', '/me', { token: access_token })).status).toBe(401);
     const { body } = await app.ask('GET', '/events', { token: tokens.access_token });
     expect(body.events[0]).toMatchObject({ type: 'session_revoked', detail: { reason: 'service_revoked' } });
@@ -472,7 +471,7 @@ onBothDatabases('authorization requests', (open, dialect) => {
       const redeemed = codes.map((code) =>
         redeem(app, code, {}, { headers: { Authorization: own.authorization } }),
       );
-      await revokeService(app.ctx, own.id, endRunsOfService);
+      await revokeService(app.ctx, own.id);
       for (const { status, body } of await Promise.all(redeemed)) {
         if (status !== 200) continue;
         expect((await app.ask('GET', '/me', { token: body.access_token })).status).toBe(401);

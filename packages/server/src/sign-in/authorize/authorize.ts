@@ -9,7 +9,7 @@ import {
 } from '@latchkey/contract/authorize';
 import { everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../../platform/context.ts';
-import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
+import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidRequest, invalidScope } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
@@ -344,3 +344,9 @@ export async function denyRequest(
 /** Spends the open codes of a locked account, and returns what they were for. */
 export const spendCodes = (ctx: Context, tx: Executor, userId: string) =>
   store.spendCodes(tx, { user_id: userId, now: ctx.clock() });
+
+/** Spends an unredeemed code; ignores any other string. @see RFC 7009 section 2.1 */
+export async function revokeCode(ctx: Context, text: string): Promise<void> {
+  const handle = readHandle(ctx.keys, 'authorizationCode', text);
+  if (handle) await store.spend(ctx.db.single, { id: codeIdOf(handle.subject), now: ctx.clock() });
+}

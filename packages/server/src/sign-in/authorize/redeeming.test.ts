@@ -13,8 +13,7 @@ import { changeService, declareService, type TestService } from '../../../../../
 import { shared } from '../../../../../tests/support/shared.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
-import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/ending.ts';
+import { revokeService } from '../../sessions/ending.ts';
 
 onBothDatabases('the authorization code grant', (open) => {
   const app = shared(open);
@@ -271,7 +270,7 @@ onBothDatabases('the authorization code grant', (open) => {
       await revokeAllSessions(app.ctx, body.id, 'operator');
     },
     'disabling the account': (_, email) => setDisabled(app.ctx, email, true),
-    'revoking the service': (_approver, _email, client) => revokeService(app.ctx, client, endRunsOfService),
+    'revoking the service': (_approver, _email, client) => revokeService(app.ctx, client),
   };
   for (const [what, end] of Object.entries(endings))
     test(`${what} makes the code worthless`, async () => {

@@ -1,6 +1,6 @@
-import type { GrantParameters, TokenSet } from '@latchkey/contract/tokens';
+import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
-import type { Context, SentServiceKey } from '../../platform/context.ts';
+import type { Context, TokenRequest } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
 import { AuthError, invalidGrant, invalidRequest } from '../../platform/errors.ts';
@@ -31,13 +31,6 @@ interface RedeemedCode {
   readonly nonce: string | null;
 }
 
-interface CodeRequest {
-  readonly body: GrantParameters;
-  readonly idempotencyKey: string | undefined;
-  readonly serviceKey: SentServiceKey | undefined;
-  readonly client: ClientInfo;
-}
-
 const refused = invalidGrant('The code is unknown, expired or used, or not for this request.');
 
 /**
@@ -49,7 +42,7 @@ const refused = invalidGrant('The code is unknown, expired or used, or not for t
  */
 export async function redeemCode(
   ctx: Context,
-  request: CodeRequest,
+  request: TokenRequest,
   verifier: string,
 ): Promise<RedeemedCode> {
   const { body, client } = request;
@@ -94,7 +87,7 @@ const repeatedRequest = ({
   idempotencyKey: key,
   serviceKey,
   body: { client_id, redirect_uri, code_verifier, resource, scope },
-}: CodeRequest): string | undefined =>
+}: TokenRequest): string | undefined =>
   key === undefined
     ? undefined
     : JSON.stringify([key, serviceKey, client_id, redirect_uri, code_verifier, resource, scope]);
@@ -177,12 +170,6 @@ async function startAppSession(
     if (error instanceof AuthError && error.status < 500 && error.code !== 'rate_limited') return undefined;
     throw error;
   }
-}
-
-/** Spends an unredeemed code; ignores any other string. @see RFC 7009 section 2.1 */
-export async function revokeCode(ctx: Context, text: string): Promise<void> {
-  const handle = readHandle(ctx.keys, 'authorizationCode', text);
-  if (handle) await store.spend(ctx.db.single, { id: codeIdOf(handle.subject), now: ctx.clock() });
 }
 
 /** The id of the row of an authorization code. */

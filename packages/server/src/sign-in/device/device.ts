@@ -17,6 +17,7 @@ import { sameNetwork } from '../../platform/values/client-address.ts';
 import { expiresIn } from '../../platform/values/in-seconds.ts';
 import { type NewEvent, recordEvent, takeForUser, withoutNulls } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
+import { lockAccountOfRevoker, type Revoker } from '../../sessions/ending.ts';
 import { lockAccountAs, sessionIdOf } from '../../sessions/sessions.ts';
 import type { Act } from '../../sessions/touches.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
@@ -24,6 +25,8 @@ import { touches } from '../passkeys/touch.ts';
 import type { HeldPolls } from './held-polls.ts';
 import { authorizationIdOf, confirmationHashes, newConfirmationCode, sessionSecretOf } from './redeeming.ts';
 import * as store from './store.ts';
+
+export type { HeldPolls };
 
 const maxUserCodeAttempts = 5;
 
@@ -300,15 +303,25 @@ const cancelApproved = (ctx: Context, id: string, client: ClientInfo): Promise<b
   });
 
 /**
- * Denies a device authorization that the user approved and no device has redeemed, by the id of the session it would
- * start; false when there is none. The account must be locked.
+ * Denies a device authorization that the user approved and no device has redeemed, by the id of the session it would start, and records
+ * that; false when there is none.
+ * @throws {AuthError} `invalid_token` if the session of the revoker has ended
  */
-export async function withdrawApproval(
-  tx: Executor,
-  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
-): Promise<boolean> {
-  return (await store.withdrawApproval(tx, { user_id: userId, session_id: sessionId })).length > 0;
-}
+export const withdrawApproval = (
+  ctx: Context,
+  revoker: Revoker,
+  sessionId: string,
+  client: ClientInfo,
+): Promise<boolean> =>
+  ctx.db.transaction(async (tx) => {
+    const { userId, serviceId } = revoker;
+    await lockAccountOfRevoker(ctx, tx, revoker);
+    const [withdrawn] = await store.withdrawApproval(tx, { user_id: userId, session_id: sessionId });
+    if (!withdrawn) return false;
+    const detail = { reason: 'withdrawn', ...(serviceId && { by: serviceId }) };
+    await recordEvent(ctx, tx, { type: 'session_revoked', userId, sessionId, client, detail });
+    return true;
+  });
 
 /** Denies the device authorizations that a locked account approved and no device has redeemed, and returns them. */
 export const denyApproved = (ctx: Context, tx: Executor, userId: string) =>

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { plainCode } from '@latchkey/contract/codes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
-import type { Context, WaitPreference } from '../../platform/context.ts';
+import type { Context, TokenRequest, WaitPreference } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
@@ -19,15 +19,6 @@ import * as store from './store.ts';
 
 /** How often one poll starts over because a concurrent poll changed the authorization between its read and its write. */
 const maxPollAttempts = 10;
-
-interface PollRequest {
-  readonly deviceCode: string;
-  readonly idempotencyKey: string | undefined;
-  readonly wait: WaitPreference | undefined;
-  readonly confirmationCode: string | undefined;
-  /** The scope and resource that the poll names, which must be those the device started with. */
-  readonly repeated: RepeatedAccess;
-}
 
 /** The response to a poll that started a session, or repeats the tokens of one. */
 interface RedeemedCode {
@@ -67,11 +58,13 @@ type Authorization = Awaited<ReturnType<typeof store.findAuthorization>>[number]
 export async function redeemDeviceCode(
   ctx: Context,
   heldPolls: HeldPolls,
-  { deviceCode, idempotencyKey, wait, confirmationCode, repeated }: PollRequest,
+  deviceCode: string,
+  { idempotencyKey, wait, body }: TokenRequest & { readonly wait: WaitPreference | undefined },
 ): Promise<RedeemedCode> {
   const handle = readHandle(ctx.keys, 'deviceCode', deviceCode);
   if (!handle) throw unknownDeviceCode('malformed');
   const now = ctx.clock();
+  const { confirmation_code: confirmationCode } = body;
   const tried = JSON.stringify([idempotencyKey, confirmationCode]);
   const poll: Poll = {
     authorizationId: authorizationIdOf(handle.subject),
@@ -89,11 +82,11 @@ export async function redeemDeviceCode(
     clientGone: wait?.clientGone,
   };
   await ctx.limiter.take({ limit: 'device_polls', subject: poll.authorizationId });
-  await checkRepeatedAccess(ctx, poll, repeated);
+  await checkRepeatedAccess(ctx, poll, body);
   const redeemed = wait ? await pollAndHold(ctx, heldPolls, poll, wait) : await runPoll(ctx, poll);
   if (redeemed === 'pending') throw pendingAuthorization();
-  if (repeated.scope === undefined) return redeemed;
-  return { ...redeemed, tokens: withRequestedScope(redeemed.tokens, repeated) };
+  if (body.scope === undefined) return redeemed;
+  return { ...redeemed, tokens: withRequestedScope(redeemed.tokens, body) };
 }
 
 /**

@@ -16,12 +16,10 @@ import { redeemDeviceCode } from './redeeming.ts';
 
 /** The device-code grant. @see RFC 8628 section 3.4 */
 export const deviceCodeGrant = (heldPolls: HeldPolls): Grant<TokenSet> => ({
-  redeem: async (ctx, { body, idempotencyKey, wait }) => {
-    refuseAuthorizationDetails(body);
-    const deviceCode = requireParameter(body, 'device_code');
-    const { confirmation_code: confirmationCode } = body;
-    const request = { deviceCode, idempotencyKey, wait, confirmationCode, repeated: body };
-    const { tokens, ...reply } = await redeemDeviceCode(ctx, heldPolls, request);
+  redeem: async (ctx, call) => {
+    refuseAuthorizationDetails(call.body);
+    const deviceCode = requireParameter(call.body, 'device_code');
+    const { tokens, ...reply } = await redeemDeviceCode(ctx, heldPolls, deviceCode, call);
     return { body: tokens, ...reply };
   },
 });

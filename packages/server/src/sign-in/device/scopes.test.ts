@@ -4,8 +4,7 @@ import { outcome } from '../../../../../tests/support/account.ts';
 import { type Answer, openApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
-import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/ending.ts';
+import { revokeService } from '../../sessions/ending.ts';
 
 const tickets = 'https://tickets.example/api';
 const builds = 'https://builds.example/api';
@@ -29,7 +28,7 @@ describe('the scope and resource of a device sign-in', () => {
       scopes: [{ name: 'old:read', sentence: 'Read what is old' }],
       resource: 'https://old.example/',
     });
-    await revokeService(app.ctx, id, endRunsOfService);
+    await revokeService(app.ctx, id);
     approver = await app.login();
   });
 

@@ -25,8 +25,7 @@ import { idOf, startedRun } from '../../../../../tests/support/runs.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
-import { revokeService } from '../../services/service-keys/service-keys.ts';
-import { endRunsOfService } from '../../sessions/ending.ts';
+import { revokeService } from '../../sessions/ending.ts';
 import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
 
 /** An account with something to end and change, and who changes it. */
@@ -411,7 +410,7 @@ const byOperator: Readonly<Record<string, Step>> = {
   'services revoke': async ({ t, accessToken }) => {
     const { id, authorization } = await runService(t);
     for (let n = 0; n < 2; n++) await startedRun(t, accessToken, { scope: 'profile', by: authorization });
-    return () => revokeService(t.ctx, id, endRunsOfService);
+    return () => revokeService(t.ctx, id);
   },
   'users delete':
     async ({ t, email }) =>

@@ -4,8 +4,7 @@ import { getUser } from '../../identity/account/users.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import { noClient } from '../../platform/values/client-address.ts';
-import { revokeSession } from '../../sessions/ending.ts';
-import { withdrawApproval } from '../../sign-in/device/device.ts';
+import { revokeSession } from '../revoking/revoking.ts';
 import { listUserEmails, listUserEvents, listUserSessions, reportOnAddress } from './operators.ts';
 
 /** What a service with the right `operate` sees of a user and may do. Every act names the service in the user's security log. */
@@ -27,7 +26,7 @@ export function operatorRoutes(api: Api, ctx: Context): void {
   onUser(endpoints.revokeUserSessions, (userId, by) => revokeAllSessions(ctx, userId, by));
 
   api.on(endpoints.revokeUserSession, async ({ service, params: { user_id: userId, session_id } }) => {
-    await revokeSession(ctx, { userId, serviceId: service.id }, session_id, noClient, withdrawApproval);
+    await revokeSession(ctx, { userId, serviceId: service.id }, session_id, noClient);
     return {};
   });
 
