@@ -2,17 +2,12 @@
 // the poll with the service's own statement, on SQLite in one commit with all polls that have arrived. No repetition, waiting, limits, metrics or other endpoints.
 
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import {
   authorizationIdOf,
   earlyPollToleranceMs,
 } from '../../packages/server/src/sign-in/device/redeeming.ts';
 import { acceptPoll } from '../../packages/server/src/sign-in/device/store.ts';
-import { openDatabase } from './database.ts';
-import { type FloorAnswer, json, serve } from './server.ts';
-
-const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
-const db = openDatabase(process.env['DATABASE_URL'] ?? '');
+import { db, type FloorAnswer, json, keys, serve } from './server.ts';
 
 const refusal = (error: string, error_description: string, request_id: string): FloorAnswer => ({
   status: 400,

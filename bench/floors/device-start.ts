@@ -5,19 +5,15 @@
 import { formatCode } from '@latchkey/contract/codes';
 import { randomUserCode } from '../../packages/server/src/platform/crypto/codes.ts';
 import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { authorizationIdOf, sessionSecretOf } from '../../packages/server/src/sign-in/device/redeeming.ts';
 import { insertAuthorization } from '../../packages/server/src/sign-in/device/store.ts';
-import { openDatabase } from './database.ts';
-import { json, serve } from './server.ts';
+import { db, json, keys, serve } from './server.ts';
 
 const ttlSeconds = 600;
 const interval = 1;
 
-const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
-const db = openDatabase(process.env['DATABASE_URL'] ?? '');
 const verification_uri = `${process.env['LATCHKEY_BASE_URL']}/device`;
 
 serve(async (request) => {

@@ -6,20 +6,17 @@ import { timingSafeEqual } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { findUserWithOrganizations } from '../../packages/server/src/identity/organizations/store.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { readServiceKey } from '../../packages/server/src/platform/http/credential.ts';
 import { secretHash } from '../../packages/server/src/services/service-keys/authentication.ts';
 import { findServiceKey } from '../../packages/server/src/services/service-keys/store.ts';
 import { findSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
-import { openDatabase } from './database.ts';
-import { type FloorAnswer, json, serve } from './server.ts';
+import { db, type FloorAnswer, json, keys, serve } from './server.ts';
 
 const jwtType = 'application/token-introspection+jwt';
 const accessTokenSeconds = 4 * 3600;
 
-const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
-const { read } = openDatabase(process.env['DATABASE_URL'] ?? '');
+const { read } = db;
 const iss = process.env['LATCHKEY_BASE_URL'] ?? '';
 const { publicKey, privateKey } = await generateKeyPair('ES256');
 const kid = await calculateJwkThumbprint(await exportJWK(publicKey));

@@ -3,18 +3,13 @@
 // known browsers, languages, metrics or other endpoints.
 
 import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { newId, systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
 import { insertMail, urgentPriority } from '../../packages/server/src/platform/mail/outbox-store.ts';
 import { emailKeyOf } from '../../packages/server/src/platform/values/email-key.ts';
 import { insertMagicLink } from '../../packages/server/src/sign-in/magic-links/store.ts';
-import { openDatabase } from './database.ts';
-import { json, serve } from './server.ts';
+import { db, json, keys, serve } from './server.ts';
 
 const ttlSeconds = 900;
-
-const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
-const db = openDatabase(process.env['DATABASE_URL'] ?? '');
 
 serve(async (request) => {
   const { email = '' } = await json(request);

@@ -4,14 +4,9 @@
 
 import { lockUserByAddress } from '../../packages/server/src/identity/account/store.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { lockMagicLink, spendLinksFor } from '../../packages/server/src/sign-in/magic-links/store.ts';
-import { openDatabase } from './database.ts';
-import { json, serve } from './server.ts';
+import { db, json, keys, serve } from './server.ts';
 import { signIn } from './sign-in.ts';
-
-const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
-const db = openDatabase(process.env['DATABASE_URL'] ?? '');
 
 const tokensOf = (id: string, userAgent: string | null) =>
   db.transaction(async (tx) => {
@@ -24,7 +19,7 @@ const tokensOf = (id: string, userAgent: string | null) =>
       spendLinksFor(tx, { email_key, now }),
     ]);
     if (!user || !spent.some((one) => one.id === id)) return undefined;
-    return signIn(tx, keys, { userId: user.id, method: 'magic_link', emailKey: email_key, userAgent });
+    return signIn(tx, { userId: user.id, method: 'magic_link', emailKey: email_key, userAgent });
   });
 
 serve(async (request) => {

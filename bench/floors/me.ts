@@ -3,14 +3,11 @@
 // of one turn are a single statement, as in the service. No scopes, metrics, cookies, limits or other endpoints.
 
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { lookup } from '../../packages/server/src/platform/database/gather.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
-import { openDatabase } from './database.ts';
-import { serve } from './server.ts';
+import { db, keys, serve } from './server.ts';
 
-const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
-const { read } = openDatabase(process.env['DATABASE_URL'] ?? '');
+const { read } = db;
 const refused = { description: process.env['REFUSAL'] ?? '', challenge: process.env['CHALLENGE'] ?? '' };
 
 const findProfile = lookup((db, p) =>

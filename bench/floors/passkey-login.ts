@@ -4,7 +4,6 @@
 
 import { createHash } from 'node:crypto';
 import { readChallenge } from '../../packages/server/src/platform/crypto/handle.ts';
-import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import {
   advanceCounter,
   findCredential,
@@ -17,12 +16,9 @@ import {
   readMap,
 } from '../../packages/server/src/sign-in/passkeys/verification.ts';
 import type { Assertion } from '../../tests/support/authenticator.ts';
-import { openDatabase } from './database.ts';
-import { serve } from './server.ts';
+import { db, keys, serve } from './server.ts';
 import { signIn } from './sign-in.ts';
 
-const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
-const db = openDatabase(process.env['DATABASE_URL'] ?? '');
 const origin = process.env['LATCHKEY_BASE_URL'] ?? '';
 
 const sha256 = (data: Uint8Array | string): Buffer => createHash('sha256').update(data).digest();
@@ -54,7 +50,7 @@ async function tokensOf(verified: Awaited<ReturnType<typeof verify>>, userAgent:
     const use = { id: passkeyId, user_id: userId, counter, backed_up, now: Date.now() };
     const [[spent], [advanced]] = await Promise.all([spendChallenge(tx, spending), advanceCounter(tx, use)]);
     if (!spent || !advanced) throw new Error('refused');
-    return signIn(tx, keys, { userId, method: 'passkey', passkeyId, userAgent });
+    return signIn(tx, { userId, method: 'passkey', passkeyId, userAgent });
   });
 }
 

@@ -2,18 +2,12 @@
 // own statement, on SQLite in one commit with all requests that have arrived, and answers once that is on disk. No
 // repetition, theft, limits, scopes, metrics or other endpoints.
 
-import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { rotate } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
-import { openDatabase } from './database.ts';
-import { json, serve } from './server.ts';
+import { db, json, keys, serve, tokensOf } from './server.ts';
 
-const accessTokenSeconds = 4 * 3600;
 const idleTtlMs = 30 * 24 * 3600 * 1000;
-
-const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
-const db = openDatabase(process.env['DATABASE_URL'] ?? '');
 
 serve(async (request) => {
   const { refresh_token = '' } = await json(request);
@@ -34,14 +28,5 @@ serve(async (request) => {
       })
     : [];
   if (!handle || !rotated) return { status: 400, body: {}, outcome: 'invalid_grant' };
-  const { subject } = handle;
-  return {
-    status: 200,
-    body: {
-      access_token: mintHandle(keys, 'accessToken', { subject, value: now + accessTokenSeconds * 1000 }),
-      token_type: 'Bearer',
-      expires_in: accessTokenSeconds,
-      refresh_token: mintHandle(keys, 'refreshToken', { subject, value: rotated.generation }),
-    },
-  };
+  return { status: 200, body: tokensOf(handle.subject, rotated.generation) };
 });

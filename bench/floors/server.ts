@@ -2,6 +2,12 @@
 // most 16 KiB at a time.
 
 import { writeSync } from 'node:fs';
+import { mintHandle } from '../../packages/server/src/platform/crypto/handle.ts';
+import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { openDatabase } from './database.ts';
+
+export const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');
+export const db = openDatabase(process.env['DATABASE_URL'] ?? '');
 
 const maxBatch = 16 * 1024;
 let lines = '';
@@ -67,3 +73,13 @@ export function serve(
 
 export const json = async (request: Request): Promise<Readonly<Record<string, string>>> =>
   (await request.json()) as Record<string, string>;
+
+const accessTokenSeconds = 4 * 3600;
+
+/** The tokens of a session, by its secret. */
+export const tokensOf = (subject: Buffer, generation: number) => ({
+  access_token: mintHandle(keys, 'accessToken', { subject, value: Date.now() + accessTokenSeconds * 1000 }),
+  token_type: 'Bearer',
+  expires_in: accessTokenSeconds,
+  refresh_token: mintHandle(keys, 'refreshToken', { subject, value: generation }),
+});

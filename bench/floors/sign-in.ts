@@ -2,17 +2,16 @@
 // sealed event in the security log of its account, in the transaction that spends its proof. No notices, cookies or sessions that it
 // replaces.
 
-import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
 import { newId, systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { macBeforeNext, sealChain, sealEvent } from '../../packages/server/src/security-log/events/chain.ts';
 import { insertEvent, lockChain, updateChain } from '../../packages/server/src/security-log/events/store.ts';
 import { insertSession, listBrowserOrigins } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
+import { keys, tokensOf } from './server.ts';
 
 const dayMs = 24 * 3600 * 1000;
-const accessTokenSeconds = 4 * 3600;
 
 export interface SignIn {
   readonly userId: string;
@@ -23,11 +22,7 @@ export interface SignIn {
 }
 
 /** Starts the session of a proof that was spent in the same transaction, and returns its tokens. Undefined if the account is gone. */
-export async function signIn(
-  tx: Executor,
-  keys: KeyRing,
-  { userId, ...proof }: SignIn,
-): Promise<object | undefined> {
+export async function signIn(tx: Executor, { userId, ...proof }: SignIn): Promise<object | undefined> {
   const now = Date.now();
   const client = { ip_address: '127.0.0.1', user_agent: proof.userAgent };
   const secret = systemRandom(subjectBytes);
@@ -53,13 +48,5 @@ export async function signIn(
   const next = { ...log, head_seq: event.seq, head_mac: mac, head_at: now, oldest_at: log.oldest_at ?? now };
   await updateChain(tx, { ...next, seal: sealChain(keys, next), seen: log.seal });
   await insertEvent(tx, { ...event, mac });
-  return {
-    access_token: mintHandle(keys, 'accessToken', {
-      subject: secret,
-      value: now + accessTokenSeconds * 1000,
-    }),
-    token_type: 'Bearer',
-    expires_in: accessTokenSeconds,
-    refresh_token: mintHandle(keys, 'refreshToken', { subject: secret, value: 1 }),
-  };
+  return tokensOf(secret, 1);
 }

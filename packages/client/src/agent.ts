@@ -8,6 +8,7 @@ import { originOf } from './api.ts';
 import { unlessAborted } from './clock.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import { keepToken } from './kept-token.ts';
+import { readBody } from './loopback-listener.ts';
 import { authorizedCalls, type CallOptions, type Session } from './session.ts';
 import type { WantedToken } from './token-exchange.ts';
 import { maxAnswerBytes, parseJson } from './transport.ts';
@@ -136,16 +137,10 @@ function ask(
 }
 
 async function receive(response: IncomingMessage, name: string): Promise<unknown> {
-  let text = '';
-  try {
-    for await (const chunk of response) {
-      text += chunk;
-      if (text.length > maxAnswerBytes) break;
-    }
-  } catch (cause) {
+  const text = await readBody(response, maxAnswerBytes).catch((cause: unknown) => {
     throw new LatchkeyError('unreachable', `The agent at ${name} did not finish its answer.`, { cause });
-  }
-  const answer = parseJson(text);
+  });
+  const answer = parseJson(text ?? '');
   if (response.statusCode === 200 && answer !== undefined) return answer;
   const { error, error_description } = Object(answer) as Record<string, unknown>;
   if (typeof error !== 'string' || typeof error_description !== 'string')

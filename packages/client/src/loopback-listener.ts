@@ -98,12 +98,15 @@ async function readAnswer(
 }
 
 /** Undefined if it is too long. @internal */
-export async function readBody(request: IncomingMessage): Promise<string | undefined> {
+export async function readBody(
+  message: IncomingMessage,
+  maxBytes = maxBodyBytes,
+): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of message as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
-    if (bytes > maxBodyBytes) return undefined;
+    if (bytes > maxBytes) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -7,8 +7,8 @@ import { type CredentialDocument, emptyDocument, type Storage } from '../credent
 import type { LatchkeyError } from '../errors.ts';
 import { formatDocument, parseDocument } from './document.ts';
 import { withProcessLock } from './process-lock.ts';
-import { KeychainAbsent, type SecretItem, secretItem } from './secret-service.ts';
-import { LateError, type SessionBus } from './session-bus.ts';
+import { type SecretItem, secretItem } from './secret-service.ts';
+import { KeychainAbsent, LateError, type SessionBus } from './session-bus.ts';
 import { storageFailed, systemReason } from './store-failure.ts';
 
 /** The part of `@napi-rs/keyring` that is used. */

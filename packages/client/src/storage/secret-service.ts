@@ -2,7 +2,7 @@ import {
   type BusCall,
   BusError,
   type BusValue,
-  NoBus,
+  KeychainAbsent,
   type SessionBus,
   withSessionBus,
 } from './session-bus.ts';
@@ -11,22 +11,15 @@ import {
 export interface SecretItem {
   /**
    * Null if there is none.
-   * @throws {KeychainAbsent}; {KeychainLocked}; an error if the keychain does not respond in time
+   * @throws {KeychainAbsent}; an error if the keychain is locked or does not respond in time
    */
   read(): Promise<string | null>;
   /** @throws as `read` */
   write(secret: string): Promise<void>;
 }
 
-/** There is no keychain: no bus, no Secret Service on it, or nothing to store secrets in. */
-export class KeychainAbsent extends Error {}
-
-/** The keychain is locked. What it holds is unknown. */
-export class KeychainLocked extends Error {
-  constructor() {
-    super('it is locked');
-  }
-}
+/** What the keychain holds is unknown. */
+const locked = (): Error => new Error('it is locked');
 
 const secrets = 'org.freedesktop.secrets';
 const servicePath = '/org/freedesktop/secrets';
@@ -57,25 +50,23 @@ export function secretItem(
     try {
       return await withSessionBus(bus, ms, work);
     } catch (error) {
-      if (error instanceof NoBus) throw new KeychainAbsent(error.message);
-      if (error instanceof BusError && error.code === lockedCode) throw new KeychainLocked();
-      if (error instanceof BusError && absentCodes.test(error.code))
-        throw new KeychainAbsent('no Secret Service runs');
-      throw error;
+      if (!(error instanceof BusError)) throw error;
+      if (error.code === lockedCode) throw locked();
+      throw absentCodes.test(error.code) ? new KeychainAbsent('no Secret Service runs') : error;
     }
   };
 
-  /** The path of the item, if there is one. @throws {KeychainLocked} if a locked keychain may hold it */
+  /** The path of the item, if there is one. @throws if a locked keychain may hold it */
   const find = async (call: BusCall): Promise<string | undefined> => {
-    const [unlocked, locked] = (await call(
+    const [found, hidden] = (await call(
       secrets,
       servicePath,
       `${service}.SearchItems`,
       'a{ss}',
       dictionary,
     )) as string[][];
-    if (unlocked?.[0] !== undefined) return unlocked[0];
-    if (locked?.[0] !== undefined) throw new KeychainLocked();
+    if (found?.[0] !== undefined) return found[0];
+    if (hidden?.[0] !== undefined) throw locked();
     await unlockedCollection(call);
     return undefined;
   };
@@ -110,7 +101,7 @@ export function secretItem(
           secret,
           true,
         );
-        if (prompt !== none) throw new KeychainLocked();
+        if (prompt !== none) throw locked();
       }),
   };
 }
@@ -125,7 +116,7 @@ async function openSession(call: BusCall): Promise<string> {
 async function unlockedCollection(call: BusCall): Promise<string> {
   const [path] = await call(secrets, servicePath, `${service}.ReadAlias`, 's', 'default');
   if (path === none) throw new KeychainAbsent('it has no default collection');
-  const [locked] = await call(
+  const [state] = await call(
     secrets,
     String(path),
     'org.freedesktop.DBus.Properties.Get',
@@ -133,6 +124,6 @@ async function unlockedCollection(call: BusCall): Promise<string> {
     collection,
     'Locked',
   );
-  if ((locked as [string, BusValue])[1] === true) throw new KeychainLocked();
+  if ((state as [string, BusValue])[1] === true) throw locked();
   return String(path);
 }

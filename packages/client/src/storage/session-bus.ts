@@ -21,8 +21,8 @@ export class LateError extends Error {
   }
 }
 
-/** There is no bus that accepts this process. */
-export class NoBus extends Error {}
+/** There is no keychain: no bus that accepts this process, no Secret Service on it, or nothing to store secrets in. */
+export class KeychainAbsent extends Error {}
 
 /** An error that a program on the bus, or the bus itself, answered with. */
 export class BusError extends Error {
@@ -57,7 +57,7 @@ const maxLineLength = 1024;
 
 /**
  * Runs the work with a connection to the bus, which is closed at the end, and after the time limit in any case.
- * @throws {NoBus}; {BusError}; an error if the bus, or a program on it, does not respond in time
+ * @throws {KeychainAbsent}; {BusError}; an error if the bus, or a program on it, does not respond in time
  */
 export async function withSessionBus<T>(
   where: SessionBus,
@@ -89,7 +89,7 @@ export function socketsOf({ address, runtimeDirectory }: SessionBus): string[] {
     });
 }
 
-/** @throws {NoBus} if nothing listens at any of these sockets */
+/** @throws {KeychainAbsent} if nothing listens at any of these sockets */
 async function connectFirst(paths: readonly string[], opened: Socket[]): Promise<Socket> {
   for (const path of paths) {
     const socket = connect({ path });
@@ -99,7 +99,7 @@ async function connectFirst(paths: readonly string[], opened: Socket[]): Promise
     });
     if (isConnected) return socket;
   }
-  throw new NoBus('no D-Bus session bus responds');
+  throw new KeychainAbsent('no D-Bus session bus responds');
 }
 
 /** Authenticates and says hello. */
@@ -108,7 +108,8 @@ async function openConnection(socket: Socket): Promise<BusCall> {
   const uid = Buffer.from(String(process.getuid?.() ?? 0)).toString('hex');
   socket.write(`\0AUTH EXTERNAL ${uid}\r\n`);
   const answer = await received.line();
-  if (!answer.startsWith('OK ')) throw new NoBus('the D-Bus session bus does not accept this process');
+  if (!answer.startsWith('OK '))
+    throw new KeychainAbsent('the D-Bus session bus does not accept this process');
   socket.write('BEGIN\r\n');
   let serial = 0;
   const call: BusCall = async (destination, path, method, signature = '', ...body) => {

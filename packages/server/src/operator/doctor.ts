@@ -14,7 +14,7 @@ import {
 import { canWorkWith } from '../platform/database/migrate.ts';
 import { defaultPoolSize } from '../platform/database/postgres.ts';
 import { reachSmtp } from '../platform/mail/transport.ts';
-import { redact } from '../platform/telemetry/redact.ts';
+import { reasonOf } from '../platform/telemetry/redact.ts';
 import { readConfig, unknownSettings } from '../settings.ts';
 import { settingsWarnings } from './announcement.ts';
 import { type CommandIo, counted } from './commands.ts';
@@ -36,8 +36,6 @@ const failed = (text: string): Check => ({ state: 'failed', text });
 const maxClockDifferenceMs = 2_000;
 const serviceTimeoutMs = 2_000;
 
-const reason = (error: unknown): string => redact(error instanceof Error ? error.message : String(error));
-
 async function checkStore(config: Config, nodes: number): Promise<Check[]> {
   try {
     const inspection = await inspectDatabase(config.databaseUrl);
@@ -52,7 +50,7 @@ async function checkStore(config: Config, nodes: number): Promise<Check[]> {
       ...(maxConnections === null ? [] : [checkConnections(config, nodes, maxConnections)]),
     ];
   } catch (error) {
-    return [failed(`the database cannot be read: ${reason(error)}`)];
+    return [failed(`the database cannot be read: ${reasonOf(error)}`)];
   }
 }
 
@@ -116,7 +114,7 @@ async function checkKeys(config: Config, env: CommandIo['env']): Promise<Check> 
       ? warning(`the key file ${keyFilePath(config)} does not exist; the next start creates it`)
       : checkKeyFile(config, env);
   } catch (error) {
-    return failed(reason(error));
+    return failed(reasonOf(error));
   }
 }
 
@@ -135,7 +133,7 @@ async function checkMail(config: Config): Promise<Check[]> {
     await reachSmtp(config.smtpUrl);
     return [ok('the SMTP server accepts connections')];
   } catch (error) {
-    return [failed(`LATCHKEY_SMTP_URL: ${reason(error)}`)];
+    return [failed(`LATCHKEY_SMTP_URL: ${reasonOf(error)}`)];
   }
 }
 

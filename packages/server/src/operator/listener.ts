@@ -3,6 +3,7 @@ import type { Config } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
 import type { ConnectionInfo } from '../platform/http/exchange.ts';
 import type { App } from '../platform/http/server.ts';
+import { codeOf } from '../platform/telemetry/redact.ts';
 
 /** Longer than proxies keep idle connections to a node: otherwise one sends a request just when the node closes, and answers 502. */
 const idleTimeoutSeconds = 180;
@@ -29,7 +30,7 @@ export function listen({ host, port, databaseUrl }: Address, handle: App['fetch'
       fetch: (request, self) => handle(request, connectionOf(request, self)),
     });
   } catch (error) {
-    const reason = codeOf(error) ?? 'the address is not valid';
+    const reason = codeOf(error) || 'the address is not valid';
     if (reason === 'EADDRINUSE') {
       throw new ConfigError(
         `PORT ${port} is already in use. Set PORT to a free one, or end the program that uses it.`,
@@ -51,9 +52,6 @@ export async function claimPort(address: Address): Promise<void> {
 }
 
 const isSqlite = (databaseUrl: string): boolean => databaseUrl.startsWith('sqlite:');
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error ? String(error.code) : undefined;
 
 const connectionOf = (request: Request, server: Server<undefined>): ConnectionInfo => ({
   get peer() {

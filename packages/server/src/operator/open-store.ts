@@ -13,7 +13,7 @@ import { reachDeadlineMs, whenReachable } from '../platform/database/reachable.t
 import { lockStore, showServing } from '../platform/database/store-lock.ts';
 import { isUnfinishedRestore } from '../platform/database/stored-rows.ts';
 import type { Log } from '../platform/telemetry/log.ts';
-import { redact } from '../platform/telemetry/redact.ts';
+import { codeOf, reasonOf } from '../platform/telemetry/redact.ts';
 import { systemTimers } from '../platform/timers.ts';
 import { findMissingSealKey } from '../security-log/events/auditing.ts';
 import type { CommandIo } from './commands.ts';
@@ -118,11 +118,6 @@ function optionsOf(config: Config, log: Log): DatabaseOptions {
   // A pooler may run the next statement on another connection.
   return { log, directUrl, prepare: directUrl === undefined };
 }
-
-const reasonOf = (error: unknown): string => redact(error instanceof Error ? error.message : String(error));
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : '';
 
 /** The directory or the file cannot be written by this process. */
 const isUnwritable = (error: unknown): boolean =>

@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import { temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/log.ts';
+import { codeOf } from '../telemetry/redact.ts';
 import { systemTimers, type Timers } from '../timers.ts';
 import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
 import { gathered } from './gather.ts';
@@ -54,9 +55,6 @@ const isConnectionLost = (error: unknown): boolean =>
   error instanceof postgres.PostgresError
     ? error.severity === 'FATAL' || error.severity === 'PANIC'
     : /^(CONNECTION_|ECONN|EPIPE)/.test(codeOf(error));
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
 /**
  * A statement was prepared before a node of the next release added a column to its table. The driver then prepares it anew, but

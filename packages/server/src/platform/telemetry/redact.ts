@@ -13,6 +13,14 @@ const code = new RegExp(
 export const redact = (text: string): string =>
   code.test(text) ? '[redacted]' : text.replaceAll(secrets, '[redacted]');
 
+/** Why something failed, for people. */
+export const reasonOf = (error: unknown): string =>
+  redact(error instanceof Error ? error.message : String(error));
+
+/** The code that a system or a driver gives an error; empty if there is none. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : '';
+
 /** Describes an unexpected error for the log: its name, code, stack and cause, redacted. */
 export const describeError = (error: unknown): Record<string, unknown> =>
   error instanceof Error
