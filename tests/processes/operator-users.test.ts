@@ -10,7 +10,7 @@ test('users show prints what an address was sent and has, with an account and wi
   await addPasskeyAt(service.url, 'ada@example.com');
   const shown = await runOperator(service.env, 'users', 'show', 'ada@example.com');
   expect(shown.code).toBe(0);
-  for (const heading of ['EMAILS', 'SESSIONS', 'PASSKEYS', 'KEYS', 'ORGANIZATIONS', 'EVENTS'])
+  for (const heading of ['EMAILS', 'SESSIONS', 'PASSKEYS', 'API KEYS', 'ORGANIZATIONS', 'EVENTS'])
     expect(shown.stdout).toContain(`\n${heading}\n`);
   await request(service.url, 'POST', '/magic_link', { json: { email: 'eve@example.com' } });
   const closed = { ...service.env, LATCHKEY_SIGNUP: 'closed' };

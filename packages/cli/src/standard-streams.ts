@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
+import { isOpenedHere } from '@latchkey/contract/terminal';
 import type { TextStream } from './output.ts';
 
 /** The runtime's stream. Every write reports its own failure; without a listener it would also be an uncaught exception. */
@@ -10,16 +11,14 @@ export const closedStream: TextStream = {
 };
 
 /**
- * Whether the caller closed standard output (`>&-`). The runtime then opens /dev/null in its place, and every result
- * would seem to be written. Only a descriptor opened by this process is close-on-exec; Node makes all of them so, and cannot tell.
+ * Whether the caller closed standard output, so that every result would seem to be written. Node makes all descriptors
+ * close-on-exec, and cannot tell.
  */
 export function isStdoutClosed(): boolean {
   if (process.versions.bun === undefined) return false;
-  const closeOnExec = 0o2000000;
   try {
-    if (readlinkSync('/proc/self/fd/1') !== '/dev/null') return false;
-    const [, flags = ''] = /^flags:\s*([0-7]+)$/m.exec(readFileSync('/proc/self/fdinfo/1', 'utf8')) ?? [];
-    return (Number.parseInt(flags, 8) & closeOnExec) !== 0;
+    const isDiscarded = readlinkSync('/proc/self/fd/1') === '/dev/null';
+    return isDiscarded && isOpenedHere(readFileSync('/proc/self/fdinfo/1', 'utf8'));
   } catch {
     // Only Linux tells.
     return false;

@@ -13,6 +13,13 @@ export function styled(style: Style, text: string): string {
 export const showsStyles = ({ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>): boolean =>
   !NO_COLOR?.trim() && TERM !== 'dumb';
 
+/**
+ * Whether this process opened a descriptor itself, by its content of `/proc/self/fdinfo`: it is close-on-exec. A runtime opens
+ * /dev/null in the place of a standard output that its caller closed (`>&-`).
+ */
+export const isOpenedHere = (fdInfo: string): boolean =>
+  (Number.parseInt(/^flags:\s*([0-7]+)$/m.exec(fdInfo)?.[1] ?? '', 8) & 0o2000000) !== 0;
+
 /** An error of commander as sentences: without `error:`, with a capital letter and a full stop. */
 export function usageSentence(message: string): string {
   const [first = '', suggestion] = message.trim().split('\n');

@@ -1,6 +1,7 @@
 // How the operator's commands print lists: a table for people, JSON lines for programs, both a part at a time.
 
-import { fstatSync, statSync } from 'node:fs';
+import { existsSync, fstatSync, readFileSync, statSync } from 'node:fs';
+import { isOpenedHere } from '@latchkey/contract/terminal';
 import { terminalJson, untrustedText } from '@latchkey/contract/untrusted-text';
 import { ConfigError } from '../platform/config/config-error.ts';
 import { chunksOf } from '../platform/values/lines.ts';
@@ -20,10 +21,13 @@ export type Output = ReturnType<typeof createOutput>;
 export function createOutput(stdout: TextStream, stderr: TextStream) {
   const writeChunk = (chunk: string): Promise<boolean> =>
     new Promise((resolve, reject) => {
+      const fail = (reason: string) =>
+        reject(new ConfigError(`Standard output cannot be written: ${reason}.`));
+      if (isClosed(stdout)) return fail('it is closed');
       stdout.write(chunk, (error) => {
         if (!error) resolve(true);
         else if ('code' in error && error.code === 'EPIPE') resolve(false);
-        else reject(new ConfigError(`Standard output cannot be written: ${error.message}.`));
+        else fail(error.message);
       });
     });
   /**
@@ -66,6 +70,12 @@ const unwritten = (reason: string): ConfigError =>
 /** A standard output that was closed is /dev/null in this process. */
 const isDiscarded = ({ fd }: TextStream): boolean =>
   fd !== undefined && fstatSync(fd).rdev === statSync('/dev/null').rdev;
+
+/** Only Linux tells whether it was closed. */
+function isClosed(stdout: TextStream): boolean {
+  const fdInfo = `/proc/self/fdinfo/${stdout.fd}`;
+  return isDiscarded(stdout) && existsSync(fdInfo) && isOpenedHere(readFileSync(fdInfo, 'utf8'));
+}
 
 export interface Table<Entry> {
   readonly heading: readonly string[];

@@ -42,7 +42,7 @@ export function userCommands(program: Command, run: Run): void {
   users
     .command('show <address>')
     .description(
-      'print an account with its emails, sessions, passkeys, keys, organizations and security log, or what was emailed to an address without one',
+      'print an account with its emails, sessions, passkeys, API keys, organizations and security log, or what was emailed to an address without one',
     )
     .option('--json', 'print one JSON object')
     .action(run(show));
@@ -139,7 +139,8 @@ async function show(
     if (user) await writeList([user], userTable);
     else await write(`No account has the address ${untrustedText(address)}. ${signUp}`);
     for (const [name, list, table] of lists) {
-      if (!(await write(`\n${name.toUpperCase()}`))) return undefined;
+      const heading = name === 'keys' ? 'API KEYS' : name.toUpperCase();
+      if (!(await write(`\n${heading}`))) return undefined;
       await writeList<never>(list as AsyncIterable<never>, table);
     }
   }
@@ -198,7 +199,7 @@ const keyTable: Table<Key> = {
     shortTime(expires_at),
     last_used_at === null ? 'never' : shortTime(last_used_at),
   ],
-  empty: 'The account has no keys.',
+  empty: 'The account has no API keys.',
 };
 
 const organizationTable: Table<Organization> = {
