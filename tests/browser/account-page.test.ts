@@ -55,7 +55,7 @@ test('editing the profile shows errors at their field and keeps what was typed',
   // A browser offers only what matches the text, so the text does not stay.
   await name.focus();
   await timeZone.click();
-  await page.keyboard.type('new york');
+  await page.keyboard.type('us/eastern');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText("That name can't be used").waitFor();
   expect(await name.evaluate((input) => input === document.activeElement)).toBe(true);
@@ -301,6 +301,7 @@ test('when the session has ended, a dialog offers to sign in again and the page 
   const dialog = page.getByRole('dialog', { name: "You're signed out" });
   await dialog.getByRole('button', { name: 'Stay on this page' }).click();
   await dialog.waitFor({ state: 'detached' });
+  await page.locator('button:focus', { hasText: 'Save' }).waitFor();
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Typed in vain');
   await page.getByRole('button', { name: 'Save' }).click();
   await dialog.getByRole('link', { name: 'Sign in again' }).click();

@@ -6,8 +6,6 @@ import { loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { confirmed, giveSession, pressed, signIn } from '../support/people.ts';
 
-const email = 'many@example.com';
-
 async function addTerminals(token: string, count: number): Promise<void> {
   for (let index = 0; index < count; index++) {
     const { body } = await request(service.url, 'POST', '/device', {
@@ -19,6 +17,7 @@ async function addTerminals(token: string, count: number): Promise<void> {
 }
 
 test('the account page shows ten sessions with the current one first, all of them on request, and ends those not shown too', async () => {
+  const email = 'many@example.com';
   const { access_token } = await loginByMail(service.url, email);
   const page = await newPage();
   await signIn(page, service.url, email);
@@ -44,11 +43,12 @@ test('the account page shows ten sessions with the current one first, all of the
   await page.context().close();
 });
 
-test('an error is shown where a session is ended, and the activity names the session, not the browser that ended it', async () => {
+test('an error is shown where a session is ended; the activity names the session, not the browser that ended it; ending one that is over shows what else is', async () => {
+  const email = 'ender@example.com';
   const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
-  await giveSession(await newPage({ userAgent }), service.url, 'ender@example.com');
+  await giveSession(await newPage({ userAgent }), service.url, email);
   const page = await newPage();
-  await signIn(page, service.url, 'ender@example.com');
+  await signIn(page, service.url, email);
   const question = page.locator('#sessions .question');
   await page.context().setOffline(true);
   await confirmed(page.locator('#sessions'), 'End session');
@@ -58,5 +58,16 @@ test('an error is shown where a session is ended, and the activity names the ses
   await confirmed(page.locator('#sessions'), 'End session');
   const event = page.locator('#events > li', { hasText: 'Session ended from another session' });
   await event.getByText('Ended session: Firefox on Linux').waitFor();
+
+  // Two others, which end elsewhere while the page shows them.
+  const others = [await loginByMail(service.url, email), await loginByMail(service.url, email)];
+  await page.reload();
+  const rows = page.locator('#sessions > li');
+  await rows.nth(2).waitFor();
+  for (const { access_token: token } of others)
+    await request(service.url, 'DELETE', '/logout?scope=session', { token });
+  await confirmed(page.locator('#sessions'), 'End session');
+  await page.locator('#events > li', { hasText: 'Signed out' }).nth(1).waitFor();
+  expect(await rows.count()).toBe(1);
   await page.context().close();
 });

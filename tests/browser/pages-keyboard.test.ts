@@ -160,10 +160,12 @@ test('a keyboard user signs out one session, then all others, and reads the acti
     ['End session', 'End the session of Device? It has to sign in again.'],
     ['End other sessions', 'End all sessions but this one? They have to sign in again.'],
   ] as const) {
-    await press(page, name, `paragraph "${question}"`);
+    await press(page, name, `generic "${question}"`);
     await press(page, 'Cancel', `button "${name}"`);
-    await page.keyboard.press('Enter');
-    await focusGoesTo(page, `paragraph "${question}"`);
+    await press(page, name, `generic "${question}"`);
+    await page.keyboard.press('Escape');
+    await focusGoesTo(page, `button "${name}"`);
+    await press(page, name, `generic "${question}"`);
     await press(page, name, 'heading "Sessions"');
   }
   const detail = page.locator('#events > li details').first();

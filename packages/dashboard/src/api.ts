@@ -83,13 +83,6 @@ export const requestMagicLink = (email: string) =>
 export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
   requiringCookies(() => api.call('verifyMagicLink', { query: byCookie, body: proof }));
 
-/** Ends this browser's session and the requesting application's, whichever user is signed in. */
-export const confirmSignOut = (parameters: Body<'confirmSignOut'>) =>
-  settled(apiForAnyUser.call('confirmSignOut', { body: parameters }));
-
-/** Lists the user's keys, newest first: all of them, since a page holds as many as an account may have. */
-export const listKeys = () => call('listKeys', page(fieldLimits.keys));
-
 export const getProfile = () => resultOf(api.call('getProfile').then(wholeProfile));
 
 /** Returns the profile with its ETag. */
@@ -122,8 +115,9 @@ export const listOrganizations = (cursor?: string) =>
 
 const eventPageSize = 10;
 
-/** Lists one page of the user's security log, newest first. */
-export const listEvents = (cursor?: string) => call('listEvents', page(eventPageSize, cursor));
+/** Lists one page of the user's security log, newest first. @param shown how many entries more it has, up to the limit */
+export const listEvents = (cursor?: string, shown = 0) =>
+  call('listEvents', page(Math.min(eventPageSize + shown, fieldLimits.pageSize), cursor));
 
 const maxPages = 10;
 

@@ -20,11 +20,17 @@ interface PendingSignIn extends SentEmail {
   readonly request: string;
 }
 
-export const sentEmailKey = 'latchkey.asked';
+const sentEmailKey = 'latchkey.asked';
 const sentEmail = noteIn(() => localStorage, sentEmailKey);
 const pendingSignIn = tabNote('waiting');
 
 export const rememberSentEmail = (sent: SentEmail) => sentEmail.leave(JSON.stringify(sent));
+
+/** Calls back when the page behind the emailed link, in another tab, has signed this browser in: it forgets the email. */
+export const onLinkUsed = (then: () => void): void =>
+  window.addEventListener('storage', ({ key, newValue }) => {
+    if (key === sentEmailKey && newValue === null) then();
+  });
 
 /** Forgets the email, and with it the sign-in that this tab is waiting for. */
 export function forgetSentEmail(): void {

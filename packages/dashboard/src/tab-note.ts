@@ -20,6 +20,9 @@ export const noteIn = (storage: () => Storage, key: string) => ({
 /** What a page leaves for the next one in the same tab. */
 export const tabNote = (name: string) => noteIn(() => sessionStorage, `latchkey.${name}`);
 
+/** Left after signing out: the sign-in page confirms it once. */
+export const signOutNote = tabNote('signed-out');
+
 /** Left in a browser in which a passkey was used or added: it offers that first. */
 export const passkeyNote = noteIn(() => localStorage, 'latchkey.passkey');
 

@@ -12,7 +12,7 @@ import { Button } from '../ui/button.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { signOutIcon } from '../ui/icons.ts';
-import { Delayed, Placeholder } from '../ui/loading.tsx';
+import { LoadingPage, UnavailablePage } from '../ui/loading.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { detectSignOut, SignedOutDialog } from './actions.tsx';
@@ -93,25 +93,6 @@ effect(() => {
   if (view.value === 'account' && !isLoading.value) requestAnimationFrame(goToSection);
 });
 
-const LoadingView = () => (
-  <Delayed>
-    <div class="card">
-      <Heading key="account">{texts.account.heading}</Heading>
-      <Placeholder entries={3} />
-    </div>
-  </Delayed>
-);
-
-const UnavailableView = () => (
-  <div class="card">
-    <Heading key="unavailable">{texts.account.heading}</Heading>
-    <ErrorMessage text={error.value} />
-    <Button class="primary" busy={busy} onClick={load}>
-      {texts.common.tryAgain}
-    </Button>
-  </div>
-);
-
 /** The first letter as a reader sees it, with the marks that belong to it. */
 const initialOf = (name: string): string => [...new Intl.Segmenter().segment(name)][0]?.segment ?? '';
 
@@ -152,8 +133,10 @@ const Security = () => (
 );
 
 function AccountView() {
-  if (view.value === 'loading') return <LoadingView />;
-  if (view.value === 'unavailable') return <UnavailableView />;
+  const { heading } = texts.account;
+  if (view.value === 'loading') return <LoadingPage heading={heading} entries={3} isWide />;
+  if (view.value === 'unavailable')
+    return <UnavailablePage heading={heading} error={error.value} onRetry={load} isWide />;
   return (
     <>
       <AccountHead takesFocus={isRetried} />

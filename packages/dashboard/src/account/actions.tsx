@@ -3,13 +3,12 @@ import type { Result } from '../api.ts';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { home, loginPath } from '../next.ts';
 import { texts } from '../texts.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { StayDialog } from '../ui/dialog.tsx';
 import { StatusMessage } from '../ui/messages.tsx';
 
-const isSignedOut = signal(false);
+const isSignedOut = signal<true | undefined>(undefined);
 
-/** Counts the changes made on this page, each of which adds to the security log. */
+/** Counts the changes made or met on this page, each of which adds to the security log. */
 export const changeCount = signal(0);
 
 /** Returns the result unchanged. If the session has ended, opens `SignedOutDialog` for the whole page. */
@@ -22,30 +21,27 @@ export function detectSignOut<T>(result: Result<T>): Result<T> {
 export async function runAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
   hideDone();
   const result = detectSignOut(await withRecentSignIn(action));
-  if (result.ok) changeCount.value++;
+  // What is not there was changed elsewhere.
+  if (result.ok || result.problem.code === 'not_found') changeCount.value++;
   return result;
 }
 
-/** Offers to sign in again when the session ended while the page was open. Whatever was typed stays on the page. */
-export function SignedOutDialog() {
-  if (!isSignedOut.value) return null;
-  const dismiss = () => {
-    isSignedOut.value = false;
-  };
-  return (
-    <Dialog id="signed-out" title={texts.common.signedOut} onClose={dismiss}>
-      <p>{texts.account.signedOut.text}</p>
-      <div class="row">
+/** Offers to sign in again when the session ended while the page was open. */
+export const SignedOutDialog = () =>
+  isSignedOut.value ? (
+    <StayDialog
+      id="signed-out"
+      title={texts.common.signedOut}
+      reason={isSignedOut}
+      action={
         <a class="button" href={loginPath(home)}>
           {texts.account.signedOut.again}
         </a>
-        <Button class="plain" onClick={dismiss}>
-          {texts.common.stay}
-        </Button>
-      </div>
-    </Dialog>
-  );
-}
+      }
+    >
+      {texts.account.signedOut.text}
+    </StayDialog>
+  ) : null;
 
 /** What was done last, and the section of the page where it was done. */
 const done = signal<{ readonly section: string; readonly text: string } | undefined>(undefined);

@@ -28,22 +28,15 @@ import { sessions } from './sessions.tsx';
 export const activityData = pagedData('events', texts.account.sections.activity, listEvents);
 const { entries: events, cursor } = activityData;
 
-/** Adds new events at the top. If there are more than one page of them, starts over with the newest page. */
+/** Reads the events that are shown and newer ones. Old ones may have changed: a similar change within a minute is added. */
 async function catchUp(): Promise<void> {
   if (activityData.state.value !== 'loaded') return;
-  const list = await listEvents();
+  const list = await listEvents(undefined, events.value.length);
   if (!list.ok) return;
-  const known = new Set(events.value.map(({ id }) => id));
-  const newest = list.value.events;
-  const added = newest.filter(({ id }) => !known.has(id));
-  if (added.length < newest.length) {
-    // An event shown before may have changed: a similar change within a minute is added to it.
-    const byId = new Map(newest.map((event) => [event.id, event]));
-    events.value = [...added, ...events.value.map((event) => byId.get(event.id) ?? event)];
-    return;
-  }
-  events.value = added;
-  cursor.value = list.value.next_cursor;
+  const { events: newest, next_cursor } = list.value;
+  const last = newest.findIndex(({ id }) => id === events.value.at(-1)?.id);
+  events.value = last < 0 ? newest : newest.slice(0, last + 1);
+  if (last < 0) cursor.value = next_cursor;
 }
 
 effect(() => {

@@ -4,19 +4,16 @@ import { typedAddress } from '../typed-address.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { EmailField } from '../ui/field.tsx';
-import { focusAgain } from '../ui/focus.ts';
 import { Choice, Form } from '../ui/form.tsx';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
+import { ask, isAsking, stopAsking } from '../ui/question.tsx';
 import { shownProfile } from './profile.tsx';
 import { Card } from './section.tsx';
 import { signingOut, signOut } from './sign-out.ts';
 
 const { danger } = texts.account;
 
-/** The id of the button whose dialog is open. */
-const asked = signal<string | undefined>(undefined);
 const address = signal('');
-const isWrong = signal(false);
 
 interface DangerProps {
   readonly id: string;
@@ -28,20 +25,16 @@ interface DangerProps {
 function DangerRow({ id, words, how }: DangerProps) {
   const busy = signingOut[how];
   const open = () => {
-    busy.error.value = '';
     address.value = '';
-    isWrong.value = false;
-    asked.value = id;
+    ask(id, busy);
   };
-  const cancel = () => {
-    asked.value = undefined;
-    focusAgain(id);
-  };
+  const cancel = () => stopAsking(id);
   const email = shownProfile()?.email ?? '';
   const asksForAddress = how === 'deleted';
   const confirm = async () => {
-    isWrong.value = asksForAddress && typedAddress(address.value).toLowerCase() !== email.toLowerCase();
-    if (!isWrong.value) await signOut(how);
+    const isWrong = asksForAddress && typedAddress(address.value).toLowerCase() !== email.toLowerCase();
+    if (isWrong) busy.fail(['address', danger.wrongAddress]);
+    else await signOut(how);
   };
   return (
     <li class="danger-row">
@@ -54,10 +47,10 @@ function DangerRow({ id, words, how }: DangerProps) {
       <Button id={id} class="danger" aria-haspopup="dialog" onClick={open}>
         {words.title}
       </Button>
-      {asked.value === id ? (
+      {isAsking(id) ? (
         <Dialog id={`${id}-dialog`} title={words.question} onClose={cancel}>
           <Warning>{words.warning}</Warning>
-          <ErrorMessage id={`${id}-error`} text={busy.error.value} />
+          <ErrorMessage id={`${id}-error`} text={busy.errorOf()} />
           {asksForAddress ? (
             <Form onSubmit={confirm}>
               <EmailField
@@ -65,7 +58,7 @@ function DangerRow({ id, words, how }: DangerProps) {
                 label={danger.address}
                 hint={email}
                 value={address}
-                error={isWrong.value ? danger.wrongAddress : ''}
+                error={busy.errorOf('address')}
                 autoComplete="off"
               />
             </Form>

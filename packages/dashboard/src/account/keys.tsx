@@ -1,7 +1,8 @@
+import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { CreatedKey, Key, KeyTrust } from '@latchkey/contract/keys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
-import { call, listKeys, type Problem } from '../api.ts';
+import { call, type Problem } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
@@ -21,7 +22,9 @@ const keys = signal<readonly Key[]>([]);
 const busy = busyState();
 
 async function loadKeys(): Promise<Problem | undefined> {
-  const [list, problem] = await Promise.all([listKeys(), loadKnownScopes()]);
+  // One page holds as many as an account may have.
+  const listing = call('listKeys', { query: { limit: String(fieldLimits.keys) } });
+  const [list, problem] = await Promise.all([listing, loadKnownScopes()]);
   const checked = detectSignOut(list);
   if (!checked.ok) return checked.problem;
   keys.value = checked.value.keys;

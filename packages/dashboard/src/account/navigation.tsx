@@ -14,32 +14,36 @@ import {
 } from '../ui/icons.ts';
 import { focusHeading } from './section.tsx';
 
-/** The sections by their address, such as `/account#sessions`, with the id of their heading. */
-const sections = [
-  { address: 'profile', id: 'profile', icon: profileIcon },
-  { address: 'security', id: 'security', icon: securityIcon },
-  { address: 'sessions', id: 'sessions', icon: browserIcon },
-  { address: 'keys', id: 'keys', icon: keyIcon },
-  { address: 'organizations', id: 'organizations', icon: organizationIcon },
-  { address: 'activity', id: 'events', icon: activityIcon },
-  { address: 'danger', id: 'danger', icon: cautionIcon },
-] as const;
+/** The sections by their address, such as `/account#sessions`. */
+const icons = {
+  profile: profileIcon,
+  security: securityIcon,
+  sessions: browserIcon,
+  keys: keyIcon,
+  organizations: organizationIcon,
+  activity: activityIcon,
+  danger: cautionIcon,
+};
+type Address = keyof typeof icons;
+const addresses = Object.keys(icons) as Address[];
 
 /** The address of the section that the person is at. */
-const current = signal<string>(sections[0].address);
+const current = signal<Address>('profile');
 
-const elementOf = (id: string) => document.getElementById(`${id}-heading`)?.closest('section');
+const headingIdOf = (address: Address) => (address === 'activity' ? 'events' : address);
+const elementOf = (address: Address) =>
+  document.getElementById(`${headingIdOf(address)}-heading`)?.closest('section');
 
 /** Whether the person has come to a section, so that nothing moves the page from then on. */
 let isReading = false;
 
 /** Shows the section of the page's address. The keyboard and a screen reader continue there, too. */
 export function goToSection(): void {
-  const section = sections.find(({ address }) => address === location.hash.slice(1));
-  if (section === undefined || isReading) return;
-  current.value = section.address;
-  focusHeading(section.id);
-  elementOf(section.id)?.scrollIntoView();
+  const address = addresses.find((one) => one === location.hash.slice(1));
+  if (address === undefined || isReading) return;
+  current.value = address;
+  focusHeading(headingIdOf(address));
+  elementOf(address)?.scrollIntoView();
 }
 
 window.addEventListener('hashchange', () => {
@@ -61,10 +65,10 @@ window.addEventListener(
   () => {
     if (!isReading) return;
     const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
-    const begun = sections.filter(
-      ({ id }) => isAtEnd || (elementOf(id)?.getBoundingClientRect().top ?? innerHeight) < innerHeight / 3,
+    const begun = addresses.findLast(
+      (one) => isAtEnd || (elementOf(one)?.getBoundingClientRect().top ?? innerHeight) < innerHeight / 3,
     );
-    current.value = (begun.at(-1) ?? sections[0]).address;
+    current.value = begun ?? 'profile';
   },
   { passive: true },
 );
@@ -81,7 +85,7 @@ export function Navigation() {
   return (
     <nav class="sections" aria-label={texts.account.sections.label}>
       <ul class="plain-list">
-        {sections.map(({ address, icon }) => (
+        {addresses.map((address) => (
           <li key={address}>
             <a
               // A fragment alone, out of sight, is a skip link, whose target would have to be there.
@@ -89,7 +93,7 @@ export function Navigation() {
               ref={address === at ? marked : null}
               aria-current={address === at ? 'location' : undefined}
             >
-              <Icon path={icon} />
+              <Icon path={icons[address]} />
               {address === 'danger' ? texts.account.danger.heading : texts.account.sections[address]}
             </a>
           </li>

@@ -57,16 +57,11 @@ type KeyForm = ReturnType<typeof formOf>;
 const openedForm = signal(requested && formOf(requested));
 /** The key that was just created. Only in memory, and only until the person closes it. */
 const created = signal<CreatedKey | undefined>(undefined);
-const errorField = signal<'name' | 'scope' | 'issuer' | 'claims' | undefined>(undefined);
 const copied = signal('');
-const busy = busyState();
-const { error } = busy;
+const busy = busyState<'name' | 'scope' | 'issuer' | 'claims'>();
 
 export const isFormOpen = () => openedForm.value !== undefined;
 export const isKeyShown = () => created.value !== undefined;
-
-/** The error, if it concerns this field. */
-const errorOf = (field: typeof errorField.value) => (errorField.value === field ? error.value : '');
 
 const words = texts.account.keys;
 
@@ -83,24 +78,22 @@ const messages = {
 const needsClaim = (trust: KeyRequest['trust']): string =>
   fill(words.needsClaim, { claims: choiceOf(missingFrom(trust)) });
 
+/** What is said about a request that can't be submitted yet, and at which field. */
 const problems = {
-  name: texts.account.enterName,
-  scope: words.chooseScope,
-  unknown: words.untick,
-  issuer: words.enterTrust,
-  claims: words.enterTrust,
-};
+  name: () => ['name', texts.account.enterName],
+  scope: () => ['scope', words.chooseScope],
+  unknown: () => ['scope', words.untick],
+  issuer: () => ['issuer', words.enterTrust],
+  claims: () => ['claims', words.enterTrust],
+  missing: ({ trust }) => ['claims', needsClaim(trust)],
+} satisfies Record<string, (request: KeyRequest) => Parameters<typeof busy.fail>[0]>;
 
 // A link from a program may lack what identifies its jobs. The person learns that before filling in the rest.
-if (missingFrom(requested?.trust).length > 0) {
-  errorField.value = 'claims';
-  error.value = needsClaim(requested?.trust);
-}
+if (requested && missingFrom(requested.trust).length > 0) busy.fail(problems.missing(requested));
 
 export function openForm(): void {
   openedForm.value = formOf(emptyRequest);
-  error.value = '';
-  errorField.value = undefined;
+  busy.error.value = '';
 }
 
 function closeForm(): void {
@@ -111,7 +104,6 @@ function closeForm(): void {
 
 const create = (form: KeyForm, onCreated: (key: CreatedKey) => void) =>
   busy.run(async () => {
-    errorField.value = undefined;
     const request = {
       name: form.name.value,
       scopes: form.scopes.value,
@@ -120,12 +112,7 @@ const create = (form: KeyForm, onCreated: (key: CreatedKey) => void) =>
       trust: form.isSecretless.value ? { issuer: form.issuer.value, claims: form.claims.value } : undefined,
     };
     const problem = problemWith(request, known.value);
-    if (problem !== undefined) {
-      errorField.value = problem === 'unknown' ? 'scope' : problem === 'missing' ? 'claims' : problem;
-      // In one step with the field, which takes the focus below the message.
-      error.value = problem === 'missing' ? needsClaim(request.trust) : problems[problem];
-      return undefined;
-    }
+    if (problem !== undefined) return problems[problem](request);
     const body = newKeyOf(request);
     const result = await runAction(() =>
       withTouch(
@@ -137,9 +124,9 @@ const create = (form: KeyForm, onCreated: (key: CreatedKey) => void) =>
     if (!result.ok) {
       const { code, message = '' } = result.problem;
       const untrusted = /^trust\.(issuer|claims)/.exec(message)?.[1] as 'issuer' | 'claims' | undefined;
-      if (code === 'invalid_request') errorField.value = untrusted ?? 'name';
-      error.value = untrusted ? fill(words.badTrust, { reason: message }) : explain(result.problem, messages);
-      return undefined;
+      if (untrusted) return [untrusted, fill(words.badTrust, { reason: message })];
+      const text = explain(result.problem, messages);
+      return code === 'invalid_request' ? ['name', text] : text;
     }
     created.value = result.value.key === undefined ? undefined : result.value;
     copied.value = '';
@@ -161,7 +148,7 @@ const Checkbox = ({ takesFocus = false, children, ...props }: CheckboxProps) => 
 
 /** The scopes to select: without those that allow nothing, with unknown ones that the link requests. */
 function ScopeOptions({ opened, scopes }: KeyForm) {
-  const isWrong = errorField.value === 'scope';
+  const isWrong = busy.errorOf('scope') !== '';
   const offered = known.value.scopes.filter(({ name }) => !emptyScopes.includes(name));
   const unknown = unknownScopes(opened.scopes, known.value);
   const option = (scope: string, text: ComponentChildren) => (
@@ -241,7 +228,7 @@ function LifetimeField({ opened, expiresInSeconds }: KeyForm) {
 
 /** Which tokens stand for a key without a secret. */
 function TrustFields({ issuer, claims }: KeyForm) {
-  const isWrong = errorField.value === 'claims';
+  const isWrong = busy.errorOf('claims') !== '';
   return (
     <>
       <Warning>{words.jobsActAsYou}</Warning>
@@ -250,7 +237,7 @@ function TrustFields({ issuer, claims }: KeyForm) {
         label={words.issuer}
         hint={words.issuerHint}
         value={issuer}
-        error={errorOf('issuer')}
+        error={busy.errorOf('issuer')}
         errorId="new-key-error"
         maxLength={fieldLimits.issuer}
       />
@@ -284,14 +271,14 @@ export function NewKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => void
     <section class="offer" aria-labelledby="new-key-heading">
       <h3 id="new-key-heading">{words.heading}</h3>
       {form.opened === requested ? <p>{words.requested}</p> : null}
-      <ErrorMessage id="new-key-error" text={error.value} />
+      <ErrorMessage id="new-key-error" text={busy.error.value} />
       <Form onSubmit={() => create(form, onCreated)}>
         <TextField
           id="key-name"
           label={texts.account.profile.name}
           hint={words.nameHint}
           value={form.name}
-          error={errorOf('name')}
+          error={busy.errorOf('name')}
           errorId="new-key-error"
           takesFocus
           maxLength={fieldLimits.keyName}

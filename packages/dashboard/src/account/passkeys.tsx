@@ -33,12 +33,9 @@ export const hasPasskeys = () => passkeys.value.length > 0;
 /** The id of the passkey whose rename form is open. */
 const renaming = signal<string | undefined>(undefined);
 const newName = signal('');
-/** Error about the new name. */
-const nameError = signal('');
 /** Decided before the list loads, so that no button moves under the pointer. */
 const isOffered = signal(passkeysSupported && emailSignInNote.read() !== null);
-const busy = busyState<'add'>();
-const { error } = busy;
+const busy = busyState<'add' | 'name'>();
 
 /** Why no passkey can be added here; undefined if one can. */
 const obstacle = passkeysSupported
@@ -97,18 +94,13 @@ const add = () =>
 
 const rename = ({ id }: Passkey) =>
   busy.run(async () => {
-    nameError.value = '';
     const name = newName.value.trim();
-    if (name === '') {
-      nameError.value = texts.account.enterName;
-      return undefined;
-    }
+    if (name === '') return ['name', texts.account.enterName];
     const renamed = await runAction(() => call('renamePasskey', { params: { id }, body: { name } }));
-    if (!renamed.ok) {
-      if (renamed.problem.code !== 'invalid_request') return explain(renamed.problem, messages);
-      nameError.value = texts.account.badName;
-      return undefined;
-    }
+    if (!renamed.ok)
+      return renamed.problem.code === 'invalid_request'
+        ? ['name', texts.account.badName]
+        : explain(renamed.problem, messages);
     passkeys.value = passkeys.value.map((passkey) => (passkey.id === id ? renamed.value : passkey));
     renaming.value = undefined;
     return finish('passkeys', fill(words.renamed, { name: renamed.value.name }));
@@ -127,7 +119,7 @@ const remove = (removed: Passkey) =>
 
 function openRename({ id, name }: Passkey): void {
   newName.value = name;
-  nameError.value = '';
+  busy.error.value = '';
   renaming.value = id;
 }
 
@@ -143,7 +135,7 @@ const RenameForm = ({ passkey }: { passkey: Passkey }) => (
       id={`name-${passkey.id}`}
       label={words.newName}
       value={newName}
-      error={nameError.value}
+      error={busy.errorOf('name')}
       takesFocus
       maxLength={fieldLimits.passkeyName}
     />
@@ -153,8 +145,9 @@ const RenameForm = ({ passkey }: { passkey: Passkey }) => (
 
 const removeId = ({ id }: Passkey) => `remove-${id}`;
 
-/** The question shows the error itself. */
-const isAskingToRemove = () => passkeys.value.some((passkey) => isAsking(removeId(passkey)));
+/** The name and the question show their error themselves. */
+const isShownElsewhere = () =>
+  busy.errorOf('name') !== '' || passkeys.value.some((passkey) => isAsking(removeId(passkey)));
 
 const nameOf = ({ name }: Passkey) => <bdi>{escapeInvisible(name)}</bdi>;
 
@@ -253,7 +246,7 @@ export const Passkeys = () => (
     data={passkeysData}
     isPart
     action={passkeysSupported && !isOffered.value ? <AddButton /> : null}
-    above={<ErrorMessage id="passkeys-error" text={isAskingToRemove() ? '' : error.value} />}
+    above={<ErrorMessage id="passkeys-error" text={isShownElsewhere() ? '' : busy.error.value} />}
     entries={2}
   >
     {isOffered.value ? <Offer /> : null}

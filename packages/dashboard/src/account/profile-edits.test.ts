@@ -8,11 +8,10 @@ test('a patch holds only the changed fields, and null for cleared ones', () => {
   expect(patchOf(base, base)).toEqual({});
 });
 
-test('edits survive a concurrent change, and fields changed on both sides are reported as conflicts', () => {
+test('edits survive a concurrent change, and untouched fields take it over', () => {
   const typed = { ...base, name: 'Ada L.', time_zone: 'Europe/Paris' };
   const stored = { ...base, name: 'Countess', locale: 'fr', time_zone: 'Europe/Paris' };
-  const { texts, conflicts } = mergeEdits(typed, base, stored);
-  expect(texts).toEqual({ ...stored, name: 'Ada L.' });
-  expect(conflicts).toEqual({ name: 'Countess' });
-  expect(patchOf(texts, stored)).toEqual({ name: 'Ada L.' });
+  const merged = mergeEdits(typed, base, stored);
+  expect(merged).toEqual({ ...stored, name: 'Ada L.' });
+  expect(patchOf(merged, stored)).toEqual({ name: 'Ada L.' });
 });

@@ -19,21 +19,10 @@ export function patchOf(texts: Texts, base: Texts): ProfilePatch {
 }
 
 /**
- * Three-way merge, for when the profile changed from `base` to `stored` while it was being edited. Untouched fields
- * take the stored value, edited ones keep what was typed. `conflicts` holds the stored values of fields changed on
- * both sides.
+ * For when the profile changed from `base` to `stored` while it was being edited: fields that were not touched take the
+ * stored value, edited ones keep what was typed.
  */
-export function mergeEdits(
-  typed: Texts,
-  base: Texts,
-  stored: Texts,
-): { texts: Texts; conflicts: Partial<Texts> } {
-  const texts = { ...stored };
-  const conflicts: Partial<Texts> = {};
-  for (const field of fields) {
-    if (typed[field] === base[field] || typed[field] === stored[field]) continue;
-    texts[field] = typed[field];
-    if (stored[field] !== base[field]) conflicts[field] = stored[field];
-  }
-  return { texts, conflicts };
+export function mergeEdits(typed: Texts, base: Texts, stored: Texts): Texts {
+  const untouched = fields.filter((field) => typed[field] === base[field]);
+  return { ...typed, ...Object.fromEntries(untouched.map((field) => [field, stored[field]])) };
 }

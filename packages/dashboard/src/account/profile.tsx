@@ -33,12 +33,9 @@ const typed = Object.fromEntries(fields.map((field) => [field, signal('')])) as 
 >;
 /** The stored values when the form was opened, or at the last merge with a concurrent change. */
 let base: Texts;
-/** Stored values that conflict with what was typed. */
-const conflicts = signal<Partial<Texts>>({});
-/** The field that the error is about, if it is one. */
-const wrongField = signal<keyof Texts | undefined>(undefined);
-const busy = busyState();
-const { error } = busy;
+/** Whether a concurrent change has been merged. */
+const isMerged = signal(false);
+const busy = busyState<keyof Texts>();
 
 /** The profile as it is stored, once loaded. */
 export const shownProfile = (): Profile | undefined => profile.value;
@@ -84,9 +81,8 @@ function fillForm(values: Texts): void {
 function open(stored: Profile): void {
   base = textsOf(stored);
   fillForm(base);
-  conflicts.value = {};
-  error.value = '';
-  wrongField.value = undefined;
+  isMerged.value = false;
+  busy.error.value = '';
   hideDone();
   isOpen.value = true;
 }
@@ -100,9 +96,8 @@ function close(message = ''): undefined {
 const save = () =>
   busy.run(async () => {
     const edited = currentTexts();
-    wrongField.value = edited === undefined ? 'time_zone' : edited.name === '' ? 'name' : undefined;
-    if (edited === undefined) return words.unknownZone;
-    if (edited.name === '') return texts.account.enterName;
+    if (edited === undefined) return ['time_zone', words.unknownZone];
+    if (edited.name === '') return ['name', texts.account.enterName];
     const patch = patchOf(edited, base);
     if (Object.keys(patch).length === 0) return close();
     const saved = await runAction(() => updateProfile(patch, tag));
@@ -114,22 +109,22 @@ const save = () =>
     }
     const { code, message } = saved.problem;
     if (code === 'precondition_failed') return mergeStored(edited);
-    if (code !== 'invalid_request' || !message?.startsWith('name:')) return explain(saved.problem);
-    wrongField.value = 'name';
-    return texts.account.badName;
+    return code === 'invalid_request' && message?.startsWith('name:')
+      ? ['name', texts.account.badName]
+      : explain(saved.problem);
   });
 
-/** Merges a concurrent change into the form. Asks about fields changed on both sides. */
+/** Merges a concurrent change into the form. Fields that were edited keep what was typed, above what is stored. */
 async function mergeStored(edited: Texts): Promise<string | undefined> {
   const problem = await loadProfile();
   if (problem || !profile.value) return explain(problem ?? { code: 'server_error' });
   const stored = textsOf(profile.value);
   const merged = mergeEdits(edited, base, stored);
   base = stored;
-  fillForm(merged.texts);
-  conflicts.value = merged.conflicts;
+  fillForm(merged);
+  isMerged.value = true;
   // Nothing left to save: an earlier save succeeded but its response was lost.
-  return Object.keys(patchOf(merged.texts, stored)).length === 0 ? close(words.saved) : words.changed;
+  return Object.keys(patchOf(merged, stored)).length === 0 ? close(words.saved) : words.changed;
 }
 
 /** A value as people know it: the language `de-CH` as "Deutsch (Schweiz)", the time zone as its cities. */
@@ -139,20 +134,18 @@ function shownText(field: keyof Texts, value: string): string {
 }
 
 function StoredValue({ field }: { field: keyof Texts }) {
-  const stored = conflicts.value[field];
-  if (stored === undefined) return null;
+  const [stored, now] = [shownText(field, base[field]), typed[field].value];
+  if (!isMerged.value || now === stored || now === base[field]) return null;
   return (
     <p class="stored-value caution">
-      {fillParts(words.stored, {
-        value: stored === '' ? words.notSet : <bdi>{shownText(field, stored)}</bdi>,
-      })}
+      {fillParts(words.stored, { value: stored === '' ? words.notSet : <bdi>{stored}</bdi> })}
     </p>
   );
 }
 
 /** A menu of the languages, with the stored one, which this browser may not know, and the one to clear it. */
 function LanguageField() {
-  const offered = [...languages, ...navigator.languages, base.locale, conflicts.value.locale ?? ''];
+  const offered = [...languages, ...navigator.languages, base.locale];
   const options = [...new Set(offered)]
     .filter((value) => value !== '')
     .map((value) => ({ value, text: shownText('locale', value) }))
@@ -172,9 +165,6 @@ function LanguageField() {
   );
 }
 
-/** The error, if it concerns this field. */
-const errorOf = (field: keyof Texts) => (wrongField.value === field ? error.value : '');
-
 /** Any part of a name finds the time zone. */
 const TimeZoneField = () => (
   <>
@@ -183,13 +173,13 @@ const TimeZoneField = () => (
       label={words.time_zone}
       hint={words.hints.time_zone}
       value={typed.time_zone}
-      error={errorOf('time_zone')}
+      error={busy.errorOf('time_zone')}
       list="time-zones"
       required={false}
       maxLength={fieldLimits.timeZone}
     />
     <datalist id="time-zones">
-      {offeredTimeZones().map((zone) => (
+      {offeredTimeZones.map((zone) => (
         <option key={zone} value={timeZoneText(zone)} />
       ))}
     </datalist>
@@ -199,12 +189,12 @@ const TimeZoneField = () => (
 function EditForm() {
   return (
     <Form onSubmit={save}>
-      <ErrorMessage id="profile-error" text={wrongField.value ? '' : error.value} />
+      <ErrorMessage id="profile-error" text={busy.errorOf()} />
       <TextField
         id="edit-name"
         label={words.name}
         value={typed.name}
-        error={errorOf('name')}
+        error={busy.errorOf('name')}
         takesFocus
         maxLength={fieldLimits.profileName}
       />

@@ -49,39 +49,32 @@ effect(() => {
   if (reauthentications.value > 0) void loadSessions();
 });
 
-/** Ends a session. One that has already ended counts as success. */
+/** Ends a session. One that has already ended counts as success: what else has ended elsewhere is then not shown, either. */
 async function end(ended: Session): Promise<Problem | undefined> {
   const result = await runAction(() => call('revokeSession', { params: { id: ended.id } }));
-  if (!result.ok && result.problem.code !== 'not_found') return result.problem;
+  if (!result.ok) return result.problem.code === 'not_found' ? loadSessions() : result.problem;
   sessions.value = sessions.value?.filter(({ id, within }) => id !== ended.id && !within?.includes(ended.id));
   return undefined;
 }
 
-/** Ends some sessions, one after the other. */
-const endEach = (ended: readonly Session[], done: string) =>
-  busy.run(async () => {
-    for (const session of ended) {
-      const problem = await end(session);
-      if (problem) return explain(problem);
-    }
-    return finish('sessions', done);
-  });
+/** Ends sessions, one after the other. */
+async function endAll(ended: readonly Session[], done: string): Promise<string | undefined> {
+  let problem: Problem | undefined;
+  for (const session of ended) problem ??= await end(session);
+  if (!problem) return finish('sessions', done);
+  return explain(problem, ended.length > 1 ? { somebody_else: words.somebodyElse } : {});
+}
+
+/** Ends all sessions but this one, including those started since the page was opened. */
+async function endOthers(): Promise<string | undefined> {
+  const problem = await loadSessions();
+  return problem ? explain(problem) : endAll(sessions.value?.filter(isOther) ?? [], words.othersEnded);
+}
 
 const isRun = ({ kind }: Session): boolean => kind === 'run';
 
 /** Runs end with the session that they are within. */
 const isOther = (session: Session): boolean => !session.current && !isRun(session);
-
-/** Ends all sessions but this one, including those started since the page was opened. */
-const endOtherSessions = () =>
-  busy.run(async () => {
-    let problem = await loadSessions();
-    for (const session of sessions.value?.filter(isOther) ?? []) {
-      problem ??= await end(session);
-    }
-    if (problem) return explain(problem, { somebody_else: words.somebodyElse });
-    return finish('sessions', words.othersEnded);
-  });
 
 const iconOf = ({ kind, user_agent }: Session): string => {
   if (kind === 'run') return runIcon;
@@ -107,9 +100,6 @@ function Name({ session }: { session: Session }) {
   return name === null ? texts.common.device : <Untrusted text={name} />;
 }
 
-/** What a narrow session may do. */
-const accessOf = ({ scope }: Session): string => accessText(scope) || texts.common.nothing;
-
 const Title = ({ session }: { session: Session }) => (
   <>
     <Name session={session} />{' '}
@@ -125,36 +115,8 @@ interface EndButtonProps extends Omit<ComponentProps<typeof AskingButton>, 'busy
 }
 
 const EndButton = ({ ended, done, ...props }: EndButtonProps) => (
-  <AskingButton {...props} busy={busy} onConfirm={() => endEach(ended, done)} />
+  <AskingButton {...props} busy={busy} onConfirm={() => busy.run(() => endAll(ended, done))} />
 );
-
-function RunRow({ session }: { session: Session }) {
-  const titleId = `session-${session.id}`;
-  return (
-    <Row
-      titleId={titleId}
-      icon={runIcon}
-      title={<Title session={session} />}
-      action={
-        <EndButton
-          id={`end-${session.id}`}
-          ended={[session]}
-          titleId={titleId}
-          label={words.stop}
-          question={fillParts(words.stopQuestion, { name: <Name session={session} /> })}
-          done={words.stopped}
-        />
-      }
-    >
-      <p>{accessOf(session)}</p>
-      <p>
-        {fillParts(texts.account.started, { time: <RelativeTime at={session.created_at} /> })}
-        {' · '}
-        {fillParts(texts.account.lastUsed, { time: <RelativeTime at={session.last_used_at} /> })}
-      </p>
-    </Row>
-  );
-}
 
 /** The runs within a session, with a button for each and for all of them. */
 function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) {
@@ -162,7 +124,7 @@ function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) 
     <div class="runs">
       <ul class="plain-list" aria-labelledby={titleId}>
         {runs.map((session) => (
-          <RunRow key={session.id} session={session} />
+          <SessionRow key={session.id} session={session} />
         ))}
       </ul>
       {runs.length < 2 ? null : (
@@ -179,9 +141,13 @@ function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) 
   );
 }
 
-function SessionRow({ session, runs }: { session: Session; runs: readonly Session[] }) {
+function SessionRow({ session, runs = [] }: { session: Session; runs?: readonly Session[] }) {
   const titleId = `session-${session.id}`;
-  const { device_name, client_name, user_agent } = session;
+  const { device_name, client_name, created_at, user_agent } = session;
+  const [label, question, done] = isRun(session)
+    ? [words.stop, words.stopQuestion, words.stopped]
+    : [words.end, words.question, words.ended];
+  const lastUsed = fillParts(texts.account.lastUsed, { time: <RelativeTime at={session.last_used_at} /> });
   return (
     <Row
       titleId={titleId}
@@ -194,31 +160,41 @@ function SessionRow({ session, runs }: { session: Session; runs: readonly Sessio
             id={`end-${session.id}`}
             ended={[session]}
             titleId={titleId}
-            label={words.end}
-            question={fillParts(words.question, { name: <Name session={session} /> })}
-            done={words.ended}
+            label={label}
+            question={fillParts(question, { name: <Name session={session} /> })}
+            done={done}
           />
         )
       }
     >
-      {isNarrow(session) ? <p>{accessOf(session)}</p> : null}
-      <p>
-        {fillParts(texts.account.lastUsed, { time: <RelativeTime at={session.last_used_at} /> })}
-        {' · '}
-        {session.ip_address ?? texts.account.unknownIpAddress}
-      </p>
-      <Details
-        summary={fillParts(words.signedInBy, {
-          method: texts.account.methods[session.method],
-          time: <RelativeTime at={session.created_at} />,
-        })}
-      >
-        {device_name === null || client_name === null ? null : (
-          <Claim label={texts.common.program} text={client_name} />
-        )}
-        <Claim label={texts.common.userAgent} text={user_agent} />
-        <UntrustedHint />
-      </Details>
+      {isNarrow(session) ? <p>{accessText(session.scope) || texts.common.nothing}</p> : null}
+      {isRun(session) ? (
+        <p>
+          {fillParts(texts.account.started, { time: <RelativeTime at={created_at} /> })}
+          {' · '}
+          {lastUsed}
+        </p>
+      ) : (
+        <>
+          <p>
+            {lastUsed}
+            {' · '}
+            {session.ip_address ?? texts.account.unknownIpAddress}
+          </p>
+          <Details
+            summary={fillParts(words.signedInBy, {
+              method: texts.account.methods[session.method],
+              time: <RelativeTime at={created_at} />,
+            })}
+          >
+            {device_name === null || client_name === null ? null : (
+              <Claim label={texts.common.program} text={client_name} />
+            )}
+            <Claim label={texts.common.userAgent} text={user_agent} />
+            <UntrustedHint />
+          </Details>
+        </>
+      )}
     </Row>
   );
 }
@@ -233,8 +209,8 @@ function showAll(): void {
 
 /** The current session, then the newest others, each with the runs within it. Runs within a key come by themselves. */
 function SessionList({ all }: { all: readonly Session[] }) {
-  const logins = new Set(all.filter((session) => !isRun(session)).map(({ id }) => id));
-  const isBelow = (session: Session) => session.within?.some((id) => logins.has(id)) ?? false;
+  const ids = new Set(all.map(({ id }) => id));
+  const isBelow = ({ within }: Session) => within?.some((id) => ids.has(id)) ?? false;
   const ordered = all
     .filter((session) => !isBelow(session))
     .sort((one, other) => Number(other.current) - Number(one.current));
@@ -244,17 +220,13 @@ function SessionList({ all }: { all: readonly Session[] }) {
     <>
       {runs === 0 ? null : <p id="runs-summary">{counted(words.runs, runs)}</p>}
       <List id="sessions">
-        {shown.map((session) =>
-          isRun(session) ? (
-            <RunRow key={session.id} session={session} />
-          ) : (
-            <SessionRow
-              key={session.id}
-              session={session}
-              runs={all.filter(({ within }) => within?.includes(session.id))}
-            />
-          ),
-        )}
+        {shown.map((session) => (
+          <SessionRow
+            key={session.id}
+            session={session}
+            runs={all.filter(({ within }) => within?.includes(session.id))}
+          />
+        ))}
       </List>
       {shown.length < ordered.length ? (
         <Button id="all-sessions" class="plain" onClick={showAll}>
@@ -277,7 +249,7 @@ export const Sessions = () => (
           label={words.endOthers}
           question={words.endOthersQuestion}
           busy={busy}
-          onConfirm={endOtherSessions}
+          onConfirm={() => busy.run(endOthers)}
         />
       ) : null
     }

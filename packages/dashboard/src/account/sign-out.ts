@@ -1,11 +1,15 @@
 import { call } from '../api.ts';
 import { explain } from '../error-messages.ts';
-import { noteSignOut, type SignOut } from '../signed-out.ts';
+import { signOutNote } from '../tab-note.ts';
 import { texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { runAction } from './actions.tsx';
 
-export const signingOut = { session: busyState(), everywhere: busyState(), deleted: busyState() };
+export const signingOut = {
+  session: busyState(),
+  everywhere: busyState<'address'>(),
+  deleted: busyState<'address'>(),
+};
 
 const requests = {
   session: () => call('logout', { query: { scope: 'session' } }),
@@ -14,10 +18,10 @@ const requests = {
 };
 
 /** Ends this session, all of the user's sessions, or the account, and goes to the sign-in page. */
-export const signOut = (how: SignOut) =>
+export const signOut = (how: keyof typeof requests) =>
   signingOut[how].run(async () => {
     const result = await runAction<unknown>(requests[how]);
     if (!result.ok) return explain(result.problem, { conflict: texts.account.danger.onlyOwner });
-    noteSignOut(how);
+    signOutNote.leave(how);
     return leaveTo('/login');
   });

@@ -12,33 +12,33 @@ const currentNames = [
   ...['Pacific/Kanton', 'Pacific/Pohnpei', 'UTC'],
 ];
 
-/** What this browser calls a time zone. */
-const nameHere = (timeZone?: string): string =>
-  new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
-
-function list(): readonly string[] {
-  const current = new Map(currentNames.map((name) => [nameHere(name), name]));
-  const currentNameOf = (zone: string) => current.get(zone) ?? zone;
-  const all = [...currentNames, ...Intl.supportedValuesOf('timeZone').map(currentNameOf)].sort();
-  return [...new Set([currentNameOf(nameHere()), ...all])];
+/** What this browser calls a time zone, or its own; undefined if it knows none of this name, former ones included. */
+function nameHere(timeZone?: string): string | undefined {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
 }
 
-let offered: readonly string[] | undefined;
+const current = new Map(currentNames.map((name) => [nameHere(name), name]));
+const currentNameOf = (zone: string | undefined) => current.get(zone) ?? zone;
 
 /** The time zones to offer, under their current names, that of this browser first. */
-export function offeredTimeZones(): readonly string[] {
-  offered ??= list();
-  return offered;
-}
+export const offeredTimeZones: readonly string[] = [
+  ...new Set([nameHere(), ...currentNames, ...Intl.supportedValuesOf('timeZone')].map(currentNameOf)),
+].filter((zone) => zone !== undefined);
 
 /** As people write it: with spaces. */
 export const timeZoneText = (timeZone: string): string => timeZone.replaceAll('_', ' ');
 
-/** The time zone that was typed: its name in any case, or the only one with that text in its name. */
+/** The time zone that was typed: one of its names, in any case, or the only one with that text in its name. */
 export function typedTimeZone(typed: string): string | undefined {
+  const named = /^[a-z]/i.test(typed) ? nameHere(typed.replaceAll(' ', '_')) : undefined;
+  if (named !== undefined) return currentNameOf(named);
   const text = timeZoneText(typed).toLowerCase();
-  const found = offeredTimeZones().filter((zone) => timeZoneText(zone).toLowerCase().includes(text));
-  const exact = found.find((zone) => zone.length === text.length);
-  const [only, ...others] = found;
-  return exact ?? (others.length === 0 ? only : undefined);
+  const [only, ...others] = offeredTimeZones.filter((zone) =>
+    timeZoneText(zone).toLowerCase().includes(text),
+  );
+  return others.length === 0 ? only : undefined;
 }

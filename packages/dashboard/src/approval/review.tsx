@@ -13,8 +13,9 @@ import type { Busy } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { scopeIcon } from '../ui/icons.ts';
+import { deniedIcon, scopeIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
+import { HomeLink, Outcome } from '../ui/outcome.tsx';
 
 /** Shorter than anyone needs to read a question. */
 const minReviewMs = 500;
@@ -41,6 +42,15 @@ export const SignedInAs = ({ here }: { here: string }) => (
     <span>{fillParts(texts.common.signedInAs, { email: <bdi>{pageUser()?.email}</bdi> })}</span>
     <a href={switchAccountPath(here)}>{texts.common.otherAccount}</a>
   </p>
+);
+
+export const Denied = () => (
+  <Outcome key="denied" tone="danger" icon={deniedIcon} heading={texts.device.denied} takesFocus>
+    <p id="status" role="status">
+      {texts.device.deniedText}
+    </p>
+    <HomeLink />
+  </Outcome>
 );
 
 interface ReviewProps {

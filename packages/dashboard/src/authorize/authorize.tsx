@@ -7,11 +7,12 @@ import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { call, getProfile, type Problem } from '../api.ts';
-import { Review } from '../approval/review.tsx';
+import { Denied, Review } from '../approval/review.tsx';
 import { touchErrors, withTouch } from '../approval/touch.ts';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
 import { explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
+import { keepOutcome, keptOutcome } from '../kept-outcome.ts';
 import { loginPath, switchAccountPath } from '../next.ts';
 import { pageData } from '../page-data.ts';
 import { setPageUser } from '../page-user.ts';
@@ -19,11 +20,11 @@ import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave as leavePage } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Fact } from '../ui/details.tsx';
-import { approvedIcon, cautionIcon, deniedIcon } from '../ui/icons.ts';
+import { approvedIcon, cautionIcon } from '../ui/icons.ts';
 import { LoadingPage, UnavailablePage } from '../ui/loading.tsx';
 import { Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { HomeLink, Outcome, Reason } from '../ui/outcome.tsx';
+import { HomeLink, Outcome, Reason, Unanswerable } from '../ui/outcome.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 
 type Decision = 'approve' | 'deny';
@@ -34,7 +35,6 @@ type Step =
   | { at: 'unknown'; message: string }
   | { at: 'refused'; message: string; response: AuthorizationResponse; source: AuthorizationSource }
   | { at: 'review'; pending: PendingAuthorization }
-  | { at: 'leaving' }
   | { at: 'decided'; decision: Decision };
 
 /** The request, as the client sent it. The service checks it anew each time. */
@@ -51,7 +51,7 @@ const busy = busyState();
 const { error } = busy;
 
 function leave(response: AuthorizationResponse): undefined {
-  step.value = { at: 'leaving' };
+  step.value = { at: 'loading' };
   return leavePage(() => goBack(response));
 }
 
@@ -95,19 +95,13 @@ const decide = (decision: Decision, pending: PendingAuthorization) =>
       return undefined;
     }
     // Coming back shows that it was answered, instead of asking again.
-    history.replaceState({ decision }, '', here);
+    keepOutcome({ decision }, here);
     return leave(result.value);
   });
 
-/** The decision made on this page, when the person comes back to it. */
-const decisionMade = (): Decision | undefined => {
-  const { decision } = (history.state ?? {}) as { decision?: unknown };
-  return decision === 'approve' || decision === 'deny' ? decision : undefined;
-};
-
 async function start(): Promise<void> {
-  const made = decisionMade();
-  if (made !== undefined) step.value = { at: 'decided', decision: made };
+  const made = keptOutcome<{ decision: Decision }>();
+  if (made !== undefined) step.value = { at: 'decided', ...made };
   else if (page.outcome === 'unknown') step.value = { at: 'unknown', message: page.message };
   else if (page.outcome === 'failed') unavailable(page.problem);
   else if (page.outcome === 'refused')
@@ -166,14 +160,6 @@ function ReviewStep({ pending }: { pending: PendingAuthorization }) {
   );
 }
 
-const Unknown = ({ message }: { message: string }) => (
-  <Outcome key="unknown" tone="caution" icon={cautionIcon} heading={texts.common.unanswerable}>
-    <p>{fill(texts.authorize.unknownText)}</p>
-    <Reason message={message} />
-    <HomeLink />
-  </Outcome>
-);
-
 function Refused({ message, response, source }: Extract<Step, { at: 'refused' }>) {
   const { redirect_host: host } = source;
   return (
@@ -195,17 +181,13 @@ const Decided = ({ decision }: { decision: Decision }) =>
       <HomeLink />
     </Outcome>
   ) : (
-    <Outcome key="deny" tone="danger" icon={deniedIcon} heading={texts.device.denied}>
-      <p>{texts.device.deniedText}</p>
-      <HomeLink />
-    </Outcome>
+    <Denied />
   );
 
 function CurrentStep() {
   const now = step.value;
   switch (now.at) {
     case 'loading':
-    case 'leaving':
       return <LoadingPage heading={texts.authorize.heading} entries={3} />;
     case 'unavailable':
       return (
@@ -216,7 +198,7 @@ function CurrentStep() {
         />
       );
     case 'unknown':
-      return <Unknown message={now.message} />;
+      return <Unanswerable text={fill(texts.authorize.unknownText)} message={now.message} />;
     case 'refused':
       return <Refused {...now} />;
     case 'review':
@@ -290,5 +272,5 @@ function ProgramDetails({ client, redirect_host, device_name }: PendingAuthoriza
   );
 }
 
-mount(CurrentStep, () => ['loading', 'leaving'].includes(step.value.at));
+mount(CurrentStep, () => step.value.at === 'loading');
 void start();

@@ -21,11 +21,11 @@ import {
 } from '../error-messages.ts';
 import { duration } from '../format.ts';
 import { otherUserEmail, pageUser } from '../page-user.ts';
-import { forgetSentEmail, rememberSentEmail, sentEmailKey } from '../sign-in-emails.ts';
+import { forgetSentEmail, onLinkUsed, rememberSentEmail } from '../sign-in-emails.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, StayDialog } from '../ui/dialog.tsx';
 import { EmailCodeField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
@@ -117,38 +117,31 @@ const enterCode = (person: Person, { request }: SentEmail) =>
     return accept(signIn.value, person);
   }, 'code');
 
-// The page behind the emailed link removes what `rememberSentEmail` stored once it has signed in, in this browser.
-window.addEventListener('storage', (event) => {
+onLinkUsed(() => {
   const now = pending.value;
-  if (event.key !== sentEmailKey || event.newValue !== null || !now || !sent.value || busy.now.value) return;
+  if (!now || !sent.value || busy.now.value) return;
   void getProfile().then((me) => {
     if (me.ok && me.value.id === now.person.id) now.finish(true);
   });
 });
 
-function OtherUserDialog({ email }: { email: string }) {
-  const dismiss = () => {
-    otherUserEmail.value = undefined;
-  };
-  return (
-    <Dialog id="other-user" title={texts.confirm.otherUser} onClose={dismiss}>
-      <p>
-        {fillParts(texts.confirm.otherUserText, {
-          email: <Address>{email}</Address>,
-          shown: <bdi>{pageUser()?.email}</bdi>,
-        })}
-      </p>
-      <div class="row">
-        <Button class="primary" onClick={() => location.reload()}>
-          {texts.confirm.reload}
-        </Button>
-        <Button class="plain" onClick={dismiss}>
-          {texts.common.stay}
-        </Button>
-      </div>
-    </Dialog>
-  );
-}
+const OtherUserDialog = ({ email }: { email: string }) => (
+  <StayDialog
+    id="other-user"
+    title={texts.confirm.otherUser}
+    reason={otherUserEmail}
+    action={
+      <Button class="primary" onClick={() => location.reload()}>
+        {texts.confirm.reload}
+      </Button>
+    }
+  >
+    {fillParts(texts.confirm.otherUserText, {
+      email: <Address>{email}</Address>,
+      shown: <bdi>{pageUser()?.email}</bdi>,
+    })}
+  </StayDialog>
+);
 
 function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
   return (

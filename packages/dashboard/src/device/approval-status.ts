@@ -9,7 +9,7 @@ const pollsAfterExpiry = 5;
 /** Tolerated clock difference between two nodes of the service. */
 const clockSkewMs = 60_000;
 
-/** A device sign-in approved on this page. Kept in the history entry: see decision.ts. */
+/** A device sign-in approved on this page. Kept in the history entry. */
 export interface Approval {
   /** The user who approved it. */
   readonly userId: string;

@@ -3,11 +3,12 @@ import type { DeviceConfirmation, PendingDevice } from '@latchkey/contract/devic
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { signal } from '@preact/signals';
 import { call, getProfile, listEventsSince, type Problem } from '../api.ts';
-import { Review as ReviewView, SignedInAs } from '../approval/review.tsx';
+import { Denied, Review as ReviewView, SignedInAs } from '../approval/review.tsx';
 import { touchErrors, withTouch } from '../approval/touch.ts';
 import { ConfirmDialog, withRecentSignIn } from '../confirm/confirm.tsx';
 import { type ErrorMessages, explain } from '../error-messages.ts';
 import { followLanguage } from '../follow-language.ts';
+import { keepOutcome, keptOutcome } from '../kept-outcome.ts';
 import { loginPath, sessionsPath } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
 import { fillParts, sentences, texts } from '../texts.ts';
@@ -25,9 +26,8 @@ import { Warning } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
 import { Timestamp } from '../ui/timestamp.tsx';
 import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
-import { type ApprovalStatus, watchApproval } from './approval-status.ts';
-import { type Decision, recallDecision, saveDecision } from './decision.ts';
-import { Approved, Denied } from './outcome.tsx';
+import { type Approval, type ApprovalStatus, watchApproval } from './approval-status.ts';
+import { Approved } from './outcome.tsx';
 
 type Step =
   | { at: 'loading' }
@@ -36,6 +36,11 @@ type Step =
   | Review
   | { at: 'approved'; status: ApprovalStatus; sessionId: string | null; confirmationCode: string | undefined }
   | { at: 'denied' };
+
+/** A decision made on this page. It is shown again to the person who made it. */
+type Decision =
+  | ({ readonly decision: 'approve' } & Approval)
+  | { readonly decision: 'deny'; readonly userId: string };
 
 interface Review {
   readonly at: 'review';
@@ -128,7 +133,7 @@ const decide = (decision: Decision['decision'], { device, expiresAt }: Review) =
             requestedAt: device.requested_at,
             until: expiresAt.getTime(),
           };
-    saveDecision(made, here());
+    keepOutcome(made, here());
     // Never stored: it is shown once.
     showOutcome(made, result.value?.confirmation_code);
     return undefined;
@@ -199,8 +204,8 @@ async function start(): Promise<void> {
   if (followLanguage(me.value.locale)) return;
   userId = me.value.id;
   setPageUser(me.value);
-  const made = recallDecision(history.state, userId);
-  if (made !== undefined) showOutcome(made);
+  const made = keptOutcome<Decision>();
+  if (made?.userId === userId) showOutcome(made);
   else if (code.value === '') step.value = { at: 'code' };
   else error.value = (await lookUp()) ?? '';
 }

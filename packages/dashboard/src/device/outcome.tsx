@@ -7,7 +7,7 @@ import type { Busy } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { approvedIcon, cautionIcon, clockIcon, deniedIcon, waitingIcon, withdrawnIcon } from '../ui/icons.ts';
 import { ErrorMessage, Warning } from '../ui/messages.tsx';
-import { HomeLink, Outcome } from '../ui/outcome.tsx';
+import { Outcome } from '../ui/outcome.tsx';
 import type { ApprovalStatus } from './approval-status.ts';
 
 interface ApprovedProps {
@@ -86,12 +86,3 @@ export function Approved({ status, confirmationCode, busy, onWithdraw }: Approve
     </Outcome>
   );
 }
-
-export const Denied = () => (
-  <Outcome key="denied" tone="danger" icon={deniedIcon} heading={texts.device.denied} takesFocus>
-    <p id="status" role="status">
-      {texts.device.deniedText}
-    </p>
-    <HomeLink />
-  </Outcome>
-);

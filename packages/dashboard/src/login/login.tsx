@@ -24,13 +24,12 @@ import { isSwitchingAccount, safeNext } from '../next.ts';
 import {
   forgetPendingSignIn,
   forgetSentEmail,
+  onLinkUsed,
   recallPendingSignIn,
   recallSentEmail,
   rememberPendingSignIn,
-  sentEmailKey,
 } from '../sign-in-emails.ts';
-import { type SignOut, takeSignOut } from '../signed-out.ts';
-import { emailSignInNote, passkeyNote } from '../tab-note.ts';
+import { emailSignInNote, passkeyNote, signOutNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
@@ -74,11 +73,11 @@ const notice = signal('');
 const busy = busyState<'email' | 'code' | 'passkey'>();
 const { error } = busy;
 
-const signOutMessages = {
+const signOutMessages: Readonly<Record<string, string>> = {
   session: texts.login.signedOut,
   everywhere: texts.login.signedOutEverywhere,
   deleted: texts.login.deleted,
-} satisfies Record<SignOut, string>;
+};
 
 /** Sends a sign-in email. A failure leaves the step and the input unchanged. */
 const requestEmail = (address: string) =>
@@ -149,22 +148,18 @@ function showForm(): void {
 /** What this browser was signed in with before comes first. */
 const passkeyFirst = passkeysSupported && passkeyNote.read() !== null;
 
-const PasskeyButton = () => (
-  <Button
-    id="use-passkey"
-    class={passkeyFirst ? 'primary wide-button' : 'wide-button'}
-    busy={busy}
-    onClick={usePasskey}
-  >
-    <Icon path={passkeyIcon} />
-    {busy.label(texts.login.withPasskey, 'passkey')}
-  </Button>
-);
-
 const WithPasskey = () => (
   <>
     <ErrorMessage text={busy.errorOf('passkey')} />
-    <PasskeyButton />
+    <Button
+      id="use-passkey"
+      class={passkeyFirst ? 'primary wide-button' : 'wide-button'}
+      busy={busy}
+      onClick={usePasskey}
+    >
+      <Icon path={passkeyIcon} />
+      {busy.label(texts.login.withPasskey, 'passkey')}
+    </Button>
   </>
 );
 
@@ -210,8 +205,8 @@ function Waiting() {
 function AddressStep() {
   // Live regions only announce changes, so the text is set after mounting.
   useEffect(() => {
-    const signOut = takeSignOut();
-    if (signOut !== undefined) notice.value = signOutMessages[signOut];
+    notice.value = signOutMessages[signOutNote.read() ?? ''] ?? notice.value;
+    signOutNote.remove();
   }, []);
   return (
     <>
@@ -339,10 +334,8 @@ function CurrentStep() {
   }
 }
 
-// The page behind the emailed link removes the entry once it has signed in.
-window.addEventListener('storage', (event) => {
-  if (event.key !== sentEmailKey || event.newValue !== null || step.value.at !== 'sent' || busy.now.value)
-    return;
+onLinkUsed(() => {
+  if (step.value.at !== 'sent' || busy.now.value) return;
   void getSignedInUser().then((me) => {
     if (!me.ok || step.value.at !== 'sent') return;
     forgetPendingSignIn();

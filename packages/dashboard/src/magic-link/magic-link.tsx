@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { call, type Problem, verifyMagicLink } from '../api.ts';
 import { emailErrors, explain } from '../error-messages.ts';
+import { keptOutcome } from '../kept-outcome.ts';
 import { home, loginPath } from '../next.ts';
 import { forgetSentEmail, recallSentEmail } from '../sign-in-emails.ts';
 import { emailSignInNote } from '../tab-note.ts';
@@ -8,7 +9,7 @@ import { fill, fillParts, texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
-import { closeLink, linkOutcome, tokenFromLink } from '../ui/email-link-page.tsx';
+import { closeLink, tokenFromLink } from '../ui/email-link-page.tsx';
 import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
@@ -32,7 +33,7 @@ const token = tokenFromLink('lk_ml_') ?? '';
 const sent = recallSentEmail(Date.now());
 const next = sent?.next ?? home;
 
-const step = signal<Step>(token === '' ? (linkOutcome<Ended>() ?? { at: 'incomplete' }) : { at: 'checking' });
+const step = signal<Step>(token === '' ? (keptOutcome<Ended>() ?? { at: 'incomplete' }) : { at: 'checking' });
 const email = signal('');
 const status = signal('');
 const busy = busyState();
@@ -145,16 +146,10 @@ const AddressStep = () => (
   </>
 );
 
-const Incomplete = () => (
-  <Outcome key="incomplete" tone="caution" icon={linkIcon} heading={texts.emailLink.incomplete}>
-    <p>{texts.magicLink.incompleteText}</p>
-    <RequestNewLink isPrimary />
-  </Outcome>
-);
-
-const Dead = () => (
-  <Outcome key="dead" tone="caution" icon={linkIcon} heading={texts.magicLink.dead} takesFocus>
-    <p>{texts.magicLink.deadText}</p>
+/** A link that does not work, for whatever reason. */
+const Useless = ({ heading, text }: { heading: string; text: string }) => (
+  <Outcome key={heading} tone="caution" icon={linkIcon} heading={heading} takesFocus>
+    <p>{text}</p>
     <RequestNewLink isPrimary />
   </Outcome>
 );
@@ -174,9 +169,9 @@ function CurrentStep() {
     case 'checking':
       return <LoadingPage heading={texts.common.signIn} entries={1} />;
     case 'incomplete':
-      return <Incomplete />;
+      return <Useless heading={texts.emailLink.incomplete} text={texts.magicLink.incompleteText} />;
     case 'dead':
-      return <Dead />;
+      return <Useless heading={texts.magicLink.dead} text={texts.magicLink.deadText} />;
     case 'used':
       return <Used to={now.next} />;
     case 'oneClick':

@@ -1,6 +1,6 @@
 import type { SignOutPage, SignOutParameters } from '@latchkey/contract/openid';
 import { signal } from '@preact/signals';
-import { confirmSignOut, getSignedInUser } from '../api.ts';
+import { call, getSignedInUser } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { home } from '../next.ts';
 import { pageData } from '../page-data.ts';
@@ -9,10 +9,10 @@ import { busyState, leaveTo } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
-import { approvedIcon, cautionIcon } from '../ui/icons.ts';
+import { approvedIcon } from '../ui/icons.ts';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { mount } from '../ui/mount.tsx';
-import { HomeLink, Outcome, Reason } from '../ui/outcome.tsx';
+import { Outcome, Unanswerable } from '../ui/outcome.tsx';
 
 const page = pageData<SignOutPage>();
 /** No application sent the person here. */
@@ -25,7 +25,7 @@ const { error } = busy;
 
 const signOut = (parameters: SignOutParameters) =>
   busy.run(async () => {
-    const result = await confirmSignOut(parameters);
+    const result = await call('confirmSignOut', { body: parameters });
     if (!result.ok) return explain(result.problem);
     const { redirect } = result.value;
     if (redirect === null) {
@@ -65,16 +65,9 @@ const Done = () => (
   </Outcome>
 );
 
-const Refused = ({ message }: { message: string }) => (
-  <Outcome key="refused" tone="caution" icon={cautionIcon} heading={texts.common.unanswerable}>
-    <p>{fill(texts.signOut.refusedText)}</p>
-    <Reason message={message} />
-    <HomeLink />
-  </Outcome>
-);
-
 mount(() => {
-  if (page.outcome === 'refused') return <Refused message={page.message} />;
+  if (page.outcome === 'refused')
+    return <Unanswerable text={fill(texts.signOut.refusedText)} message={page.message} />;
   return isDone.value ? <Done /> : <Question parameters={page.parameters} />;
 });
 

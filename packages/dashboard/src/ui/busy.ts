@@ -19,26 +19,38 @@ window.addEventListener('pageshow', (event) => {
 
 export type Busy<Action extends string = never> = ReturnType<typeof busyState<Action>>;
 
-/** Runs one action at a time: `run` ignores clicks while an action is in progress. */
-export function busyState<Action extends string = never>() {
+/** What went wrong, with the field that it is about if it is one. */
+type Failure<Name> = string | readonly [field: Name, message: string];
+
+/**
+ * Runs one action at a time: `run` ignores clicks while an action is in progress. `Name` is an action, on a page with
+ * several, or a field.
+ */
+export function busyState<Name extends string = never>() {
   const now = signal(false);
   /** What went wrong in the last action, or empty. */
   const error = signal('');
-  const last = signal<Action | undefined>(undefined);
+  /** The last action or, if it failed because of a field, that field. */
+  const last = signal<Name | undefined>(undefined);
+
+  function fail(failure: Failure<Name>): void {
+    if (typeof failure !== 'string') last.value = failure[0];
+    error.value = typeof failure === 'string' ? failure : failure[1];
+  }
 
   /**
    * @param work returns what went wrong
-   * @param action the button that shows progress, on a page with several
+   * @param action the button that shows progress
    */
-  async function run(work: () => Promise<string | undefined>, action?: Action): Promise<void> {
+  async function run(work: () => Promise<Failure<Name> | undefined>, action?: Name): Promise<void> {
     if (now.value) return;
     const clicked = document.activeElement;
     now.value = true;
     last.value = action;
     error.value = '';
     try {
-      const problem = await work();
-      if (problem !== undefined) error.value = problem;
+      const failure = await work();
+      if (failure !== undefined) fail(failure);
     } finally {
       if (!isLeaving) {
         now.value = false;
@@ -48,16 +60,21 @@ export function busyState<Action extends string = never>() {
   }
 
   /** The label of a button: `text`, or a progress label while its action runs. */
-  const label = (text: string, action?: Action): string =>
+  const label = (text: string, action?: Name): string =>
     now.value && last.value === action ? texts.common.busy : text;
 
-  /** The error of the last action, for the field that it concerns. */
-  const errorOf = (action: Action): string => (last.value === action ? error.value : '');
+  /** The error of this action or about this field. Without a name: of an action without one, about no field. */
+  const errorOf = (name?: Name): string => (last.value === name ? error.value : '');
 
-  return { now, error, run, label, errorOf };
+  return { now, error, run, fail, label, errorOf };
 }
 
 /** A disabled button loses focus. Returns it for keyboard users, unless the action moved it elsewhere. */
 function restoreFocus(to: Element | null): void {
-  if (document.activeElement === document.body && to instanceof HTMLElement && to.isConnected) to.focus();
+  const dialog = document.querySelector('dialog:modal');
+  // The action has opened it.
+  if (dialog && !dialog.contains(to))
+    dialog.addEventListener('close', () => restoreFocus(to), { once: true });
+  else if (document.activeElement === document.body && to instanceof HTMLElement && to.isConnected)
+    to.focus();
 }

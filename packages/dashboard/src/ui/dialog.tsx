@@ -1,5 +1,8 @@
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { texts } from '../texts.ts';
+import { Button } from './button.tsx';
 
 interface DialogProps {
   readonly id: string;
@@ -33,5 +36,30 @@ export function Dialog({ id, title, onClose, children }: DialogProps) {
       </h2>
       {children}
     </dialog>
+  );
+}
+
+interface StayDialogProps extends Omit<DialogProps, 'onClose'> {
+  /** Undefined from when the person decides to stay. */
+  readonly reason: Signal<unknown>;
+  /** What the person can do instead. */
+  readonly action: ComponentChildren;
+}
+
+/** Says that nothing more can be done on this page. Whatever was typed stays on it. */
+export function StayDialog({ reason, action, children, ...props }: StayDialogProps) {
+  const stay = () => {
+    reason.value = undefined;
+  };
+  return (
+    <Dialog {...props} onClose={stay}>
+      <p>{children}</p>
+      <div class="row">
+        {action}
+        <Button class="plain" onClick={stay}>
+          {texts.common.stay}
+        </Button>
+      </div>
+    </Dialog>
   );
 }

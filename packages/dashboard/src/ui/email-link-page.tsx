@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren, ComponentType } from 'preact';
 import type { Result } from '../api.ts';
 import { type ErrorMessages, explain } from '../error-messages.ts';
+import { keepOutcome, keptOutcome } from '../kept-outcome.ts';
 import { texts } from '../texts.ts';
 import { busyState } from './busy.ts';
 import { Button } from './button.tsx';
@@ -22,21 +23,8 @@ export function tokenFromLink(prefix: string): string | undefined {
   return isComplete ? token : undefined;
 }
 
-/** The script of this page. Its name changes with its content, and so in a release that may keep other outcomes. */
-const build = [...document.scripts].findLast(({ type }) => type === 'module')?.src;
-
-/**
- * Removes the token from the URL once it has been used or declined; until then a reload must still find it. Keeps the
- * outcome in the history entry, so that a reload shows it again.
- */
-export const closeLink = (outcome: object): void =>
-  history.replaceState({ outcome, build }, '', location.pathname);
-
-/** What `closeLink` of the same build of this page stored. */
-export function linkOutcome<Outcome>(): Outcome | undefined {
-  const stored = history.state as { outcome: Outcome; build?: unknown } | null;
-  return stored?.build === build ? stored?.outcome : undefined;
-}
+/** Removes the token from the URL once it has been used or declined; until then a reload must still find it. */
+export const closeLink = (outcome: object): void => keepOutcome(outcome, location.pathname);
 
 // Opening a second link in the same tab changes only the fragment, which does not reload the page.
 window.addEventListener('hashchange', () => location.reload());
@@ -82,7 +70,7 @@ interface EmailLinkPage<T> {
 export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
   const token = tokenFromLink(page.prefix);
   const step = signal<Step<T>>(
-    token === undefined ? (linkOutcome<Outcome<T>>() ?? { at: 'incomplete' }) : { at: 'question' },
+    token === undefined ? (keptOutcome<Outcome<T>>() ?? { at: 'incomplete' }) : { at: 'question' },
   );
   const isReady = signal(false);
   const busy = busyState();

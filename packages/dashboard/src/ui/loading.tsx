@@ -34,27 +34,34 @@ export const Placeholder = ({ entries }: { entries: number }) => (
   </div>
 );
 
+interface PageProps {
+  readonly heading: string;
+  /** Of a page that is no card itself. */
+  readonly isWide?: boolean;
+}
+
 /** A page that is still loading. */
-export const LoadingPage = ({ heading, entries }: { heading: string; entries: number }) => (
+export const LoadingPage = ({ heading, isWide, entries }: PageProps & { entries: number }) => (
   <Delayed>
-    <Heading key="loading">{heading}</Heading>
-    <Placeholder entries={entries} />
+    <div class={isWide ? 'card' : ''}>
+      <Heading key="loading">{heading}</Heading>
+      <Placeholder entries={entries} />
+    </div>
   </Delayed>
 );
 
-interface UnavailablePageProps {
-  readonly heading: string;
+interface UnavailablePageProps extends PageProps {
   readonly error: string;
-  readonly onRetry: () => void;
+  readonly onRetry: () => unknown;
 }
 
 /** A page that could not be loaded. */
-export const UnavailablePage = ({ heading, error, onRetry }: UnavailablePageProps) => (
-  <>
+export const UnavailablePage = ({ heading, isWide, error, onRetry }: UnavailablePageProps) => (
+  <div class={isWide ? 'card' : ''}>
     <Heading key="unavailable">{heading}</Heading>
     <ErrorMessage text={error} />
-    <Button class="primary wide-button" onClick={onRetry}>
+    <Button class={isWide ? 'primary' : 'primary wide-button'} onClick={onRetry}>
       {texts.common.tryAgain}
     </Button>
-  </>
+  </div>
 );

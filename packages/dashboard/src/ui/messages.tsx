@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useFocus } from './focus.ts';
 import { Icon } from './icon.tsx';
 import { approvedIcon, cautionIcon, errorIcon } from './icons.ts';
 
@@ -27,9 +28,21 @@ export const ErrorMessage = message('error', 'alert', errorIcon);
 /** A status, announced when the screen reader pauses. */
 export const StatusMessage = message('status', 'status', approvedIcon);
 
-/** A warning that is part of the page from the start. */
-export const Warning = ({ children, id }: { children: ComponentChildren; id?: string }) => (
-  <div class="warning" id={id}>
+interface WarningProps {
+  readonly id?: string;
+  /** For a question that takes the place of the button that opened it. */
+  readonly takesFocus?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** A warning that is part of the page from the start, or a question before something that cannot be undone. */
+export const Warning = ({ id, takesFocus = false, children }: WarningProps) => (
+  <div
+    class="warning"
+    id={id}
+    ref={useFocus<HTMLDivElement>(takesFocus)}
+    tabIndex={takesFocus ? -1 : undefined}
+  >
     <Icon path={cautionIcon} />
     <span>{children}</span>
   </div>

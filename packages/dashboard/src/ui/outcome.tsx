@@ -4,6 +4,7 @@ import { texts } from '../texts.ts';
 import { Details } from './details.tsx';
 import { Heading } from './heading.tsx';
 import { Icon } from './icon.tsx';
+import { cautionIcon } from './icons.ts';
 
 interface OutcomeProps {
   /** `waiting` turns its icon, unless the person wants less motion. */
@@ -36,6 +37,20 @@ export const Reason = ({ message }: { message: string }) => (
       </code>
     </p>
   </Details>
+);
+
+interface UnanswerableProps {
+  readonly text: string;
+  readonly message: string;
+}
+
+/** A request that leads nowhere, with what the service says about it. */
+export const Unanswerable = ({ text, message }: UnanswerableProps) => (
+  <Outcome key="unanswerable" tone="caution" icon={cautionIcon} heading={texts.common.unanswerable}>
+    <p>{text}</p>
+    <Reason message={message} />
+    <HomeLink />
+  </Outcome>
 );
 
 /** A way out of an outcome that leads nowhere else. */

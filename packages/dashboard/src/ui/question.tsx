@@ -2,27 +2,25 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Busy } from './busy.ts';
 import { Button } from './button.tsx';
-import { focusAgain, useFocus } from './focus.ts';
+import { focusAgain } from './focus.ts';
 import { Choice, type ChoiceProps } from './form.tsx';
-import { Icon } from './icon.tsx';
-import { cautionIcon } from './icons.ts';
-import { ErrorMessage } from './messages.tsx';
-
-/** Asks before something that cannot be undone. Takes the focus at once, since the button that opened it is gone. */
-export const Question = ({ children }: { children: ComponentChildren }) => (
-  <p ref={useFocus<HTMLParagraphElement>()} tabIndex={-1} class="warning">
-    <Icon path={cautionIcon} />
-    <span>{children}</span>
-  </p>
-);
+import { ErrorMessage, Warning } from './messages.tsx';
 
 /** The id of the button whose question is open: one at a time. */
 const asking = signal<string | undefined>(undefined);
 
 export const isAsking = (id: string): boolean => asking.value === id;
 
-export function stopAsking(): void {
+/** Opens the question of a button, which shows what goes wrong from then on. */
+export function ask(id: string, { error }: Pick<Busy, 'error'>): void {
+  error.value = '';
+  asking.value = id;
+}
+
+/** @param id of the button that gets the focus again */
+export function stopAsking(id?: string): void {
   asking.value = undefined;
+  if (id !== undefined) focusAgain(id);
 }
 
 interface AskingButtonProps extends Pick<ChoiceProps, 'label'> {
@@ -41,26 +39,19 @@ export function AskingButton(props: AskingButtonProps) {
   const { id, busy, label, titleId, question, confirm = label, onConfirm } = props;
   if (!isAsking(id))
     return (
-      <Button
-        id={id}
-        busy={busy}
-        aria-describedby={titleId}
-        onClick={() => {
-          busy.error.value = '';
-          asking.value = id;
-        }}
-      >
+      <Button id={id} busy={busy} aria-describedby={titleId} onClick={() => ask(id, busy)}>
         {label}
       </Button>
     );
   const cancel = () => {
     busy.error.value = '';
-    stopAsking();
-    focusAgain(id);
+    stopAsking(id);
   };
+  const closeOnEscape = ({ key }: KeyboardEvent) => key === 'Escape' && !busy.now.value && cancel();
   return (
-    <div class="question">
-      <Question>{question}</Question>
+    // biome-ignore lint/a11y/noStaticElementInteractions: a button inside does the same
+    <div class="question" onKeyDown={closeOnEscape}>
+      <Warning takesFocus>{question}</Warning>
       <ErrorMessage id="question-error" text={busy.error.value} />
       <Choice busy={busy} label={confirm} onConfirm={onConfirm} onCancel={cancel} />
     </div>
