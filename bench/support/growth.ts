@@ -47,7 +47,7 @@ export async function measureGrowth(
 }
 
 /** The table of the medians of all rounds. */
-export function growthLines(
+function growthLines(
   cases: readonly Measured[],
   samples: ReadonlyMap<string, readonly Sample[]>,
   grows: string,

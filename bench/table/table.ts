@@ -27,7 +27,7 @@ const page = join(import.meta.dir, '../../docs/performance.md');
 const marks = ['<!-- measured -->\n', '<!-- /measured -->'] as const;
 
 /** Replaces what a page has between the marks. */
-export function withMeasured(text: string, measured: string): string {
+function withMeasured(text: string, measured: string): string {
   const [start, end] = marks;
   const [before, rest = ''] = text.split(start);
   const [, after] = rest.split(end);

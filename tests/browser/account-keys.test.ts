@@ -71,7 +71,6 @@ test('a key is created with what was ticked, shown once, and works until it is r
   await page.getByText('API key removed: night build').waitFor();
   expect(await items(page).count()).toBe(0);
   expect((await request(service.url, 'GET', '/me', { token: key })).status).toBe(401);
-  await page.context().close();
 });
 
 test('a name and something to allow are needed; each error stands at its field', async () => {
@@ -88,7 +87,6 @@ test('a name and something to allow are needed; each error stands at its field',
   expect(changes).toEqual([]);
   await button(page, 'Cancel').click();
   expect(await page.getByLabel('Name', { exact: true }).count()).toBe(0);
-  await page.context().close();
 });
 
 test('a key for everything and for one service', async () => {
@@ -108,7 +106,6 @@ test('a key for everything and for one service', async () => {
   expect(keys).toMatchObject([{ name: 'all', scope: '*', resource: 'https://tickets.example/api' }]);
   expect(Date.parse(keys[0].expires_at) - Date.parse(keys[0].created_at)).toBe(30 * 86_400_000);
   await items(page).getByText('Only Tickets').waitFor();
-  await page.context().close();
 });
 
 test('a link fills in the form and creates nothing without a click, also after a sign-in', async () => {
@@ -139,7 +136,6 @@ test('a link fills in the form and creates nothing without a click, also after a
   await page.reload();
   await items(page).getByText('Only Tickets').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).count()).toBe(0);
-  await page.context().close();
 });
 
 test('a key without a secret trusts a job that its claims identify, and the list says how to use it', async () => {
@@ -177,7 +173,6 @@ test('a key without a secret trusts a job that its claims identify, and the list
   await page.reload();
   expect(await items(page).innerText()).toContain(id);
   expect(await page.getByLabel('Your new API key').count()).toBe(0);
-  await page.context().close();
 });
 
 test('what a link asks for and nobody offers is shown as unknown, and never becomes a wider key', async () => {
@@ -197,7 +192,6 @@ test('what a link asks for and nobody offers is shown as unknown, and never beco
   await page.getByLabel('Where it works').selectOption({ label: 'Latchkey and every service' });
   await button(page, 'Create API key').click();
   await button(page, 'Copy key').waitFor();
-  await page.context().close();
 });
 
 test('names and sentences in a link are text, never markup', async () => {
@@ -207,7 +201,6 @@ test('names and sentences in a link are text, never markup', async () => {
   await page.getByLabel('Unknown: no service offers this.').waitFor();
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe(evil);
   expect(await page.locator('main img').count()).toBe(0);
-  await page.context().close();
 });
 
 test('a sign-in that is no longer recent is confirmed first, and what was typed is kept', async () => {
@@ -231,5 +224,4 @@ test('a sign-in that is no longer recent is confirmed first, and what was typed 
   await dialog.getByLabel('Code from the email').press('Enter');
   await button(page, 'Copy key').waitFor();
   await items(page).getByText('kept').waitFor();
-  await page.context().close();
 });

@@ -323,5 +323,4 @@ test('going back to the account page after signing out in another tab does not s
   await page.goBack();
   await page.waitForURL(/\/login/);
   expect(await page.getByText('back@example.com').count()).toBe(0);
-  await page.context().close();
 });

@@ -40,5 +40,4 @@ test('runs are shown below their login, and one or all of a login can be stopped
   expect(await summary.count()).toBe(0);
   expect(await statuses()).toEqual([true, true, true]);
   expect((await request(service.url, 'GET', '/me', { token: access_token })).status).toBe(200);
-  await page.context().close();
 });

@@ -49,7 +49,6 @@ test('without a session the account page sends one request and goes to the sign-
   await page.goto(`${service.url}/account`);
   await page.waitForURL(`${service.url}/login?next=%2Faccount`);
   expect(requests).toEqual([`401 ${service.url}/api/v1/auth/me`]);
-  await page.context().close();
 });
 
 test('each section has an address, also through the sign-in page, and the keyboard continues there', async () => {
@@ -80,7 +79,6 @@ test('each section has an address, also through the sign-in page, and the keyboa
   await page.goto(`${service.url}/docs`);
   await page.goto(`${service.url}/account#sessions`);
   await page.waitForURL(`${service.url}/login?next=%2Faccount%23sessions`);
-  await page.context().close();
 });
 
 test('a section that fails to load shows its own error and retries alone, while the others keep working', async () => {
@@ -114,7 +112,6 @@ test('a section that fails to load shows its own error and retries alone, while 
   expect(await passkeys.getByRole('alert').filter({ hasText: /./ }).count()).toBe(0);
   expect(requests.filter((one) => one === 'GET /passkeys').length).toBeGreaterThanOrEqual(2);
   expect(requests.filter((one) => !/passkey/.test(one))).toEqual([]);
-  await page.context().close();
 });
 
 test('signing out everywhere works even if every section fails to load', async () => {
@@ -130,7 +127,6 @@ test('signing out everywhere works even if every section fails to load', async (
   await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
   await page.waitForURL(`${service.url}/login`);
   expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
-  await page.context().close();
 });
 
 test('while sessions are not loaded, the activity list calls no session ended', async () => {
@@ -142,7 +138,6 @@ test('while sessions are not loaded, the activity list calls no session ended', 
   await page.unroute(addressOf('sessions'));
   await section(page, 'Sessions').getByRole('button', { name: 'Try again' }).click();
   await page.locator('#events').getByText('This session').first().waitFor();
-  await page.context().close();
 });
 
 test('slow loading is announced and shows placeholders, but only after a short delay', async () => {
@@ -179,7 +174,6 @@ test('slow loading is announced and shows placeholders, but only after a short d
   for (const name of sectionNames) await section(page, name).and(page.locator('[aria-busy=false]')).waitFor();
   expect(await said()).toBe('');
   expect(await page.locator('.placeholder').count()).toBe(0);
-  await page.context().close();
 });
 
 test('the navigation marks the section that was scrolled to', async () => {
@@ -190,7 +184,6 @@ test('the navigation marks the section that was scrolled to', async () => {
   await page.mouse.wheel(0, 100_000);
   await marked.getByText('Danger zone').waitFor();
   expect(await marked.count()).toBe(1);
-  await page.context().close();
 });
 
 test.each([0, 1])('content below %d passkeys hardly moves when they load', async (count) => {
@@ -216,7 +209,6 @@ test.each([0, 1])('content below %d passkeys hardly moves when they load', async
     expect(Math.abs(after!.y - before!.y)).toBeLessThan(maxMovePixels);
     await page.unrouteAll();
   }
-  await page.context().close();
 });
 
 test('the passkey offer after an email sign-in does not wait for other sections, and its button does not move when they load', async () => {
@@ -229,7 +221,6 @@ test('the passkey offer after an email sign-in does not wait for other sections,
   held.resolve();
   await page.locator('#sessions > li').waitFor();
   expect(await button?.evaluate((element) => element.isConnected)).toBe(true);
-  await page.context().close();
 });
 
 test('when the profile fails to load nothing else is requested, and trying again moves the focus to the heading', async () => {
@@ -243,7 +234,6 @@ test('when the profile fails to load nothing else is requested, and trying again
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.locator('#events > li').first().waitFor();
   expect(await focusedText(page)).toBe('Your account');
-  await page.context().close();
 });
 
 test('a session that ends between loading the profile and the lists is reported once, in a dialog', async () => {
@@ -260,5 +250,4 @@ test('a session that ends between loading the profile and the lists is reported 
   await dialog.getByRole('button', { name: 'Stay on this page' }).click();
   await dialog.waitFor({ state: 'detached' });
   await section(page, 'Passkeys').getByRole('alert').getByText("You're signed out").waitFor();
-  await page.context().close();
 });

@@ -40,7 +40,6 @@ test('the account page shows ten sessions with the current one first, all of the
   expect(await rows.count()).toBe(1);
   const { status } = await request(service.url, 'GET', '/me', { token: access_token });
   expect(status).toBe(401);
-  await page.context().close();
 });
 
 test('an error is shown where a session is ended; the activity names the session, not the browser that ended it; ending one that is over shows what else is', async () => {
@@ -69,5 +68,4 @@ test('an error is shown where a session is ended; the activity names the session
   await confirmed(page.locator('#sessions'), 'End session');
   await page.locator('#events > li', { hasText: 'Signed out' }).nth(1).waitFor();
   expect(await rows.count()).toBe(1);
-  await page.context().close();
 });

@@ -275,5 +275,4 @@ test('a PostgreSQL database is neither copied nor made ready by finish-restore w
     'that commands notice the service',
   );
   expect(await isRefused('finish-restore')).toBe(true);
-  await service.stop();
 });

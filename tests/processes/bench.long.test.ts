@@ -1,16 +1,13 @@
 // The benchmarks must not flatter: unexpected responses and a busy machine invalidate a measurement.
 
 import { describe, expect, test } from 'bun:test';
-import { FloorVerifier } from '../../bench/floors/verifier.ts';
 import { fillInBulk } from '../../bench/support/bulk.ts';
-import { growthLines } from '../../bench/support/growth.ts';
 import { type Requests, requireExpected, withTokens } from '../../bench/support/load.ts';
 import { type Finding, verdictOf } from '../../bench/support/report.ts';
-import { median, type Sample } from '../../bench/support/rounds.ts';
+import type { Sample } from '../../bench/support/rounds.ts';
 import { emailAt, fillStore, unspentTokensOf, userHandleAt, userIdAt } from '../../bench/support/store.ts';
 import { kinds } from '../../bench/table/kinds.ts';
-import { markdownOf, type Row, reachesTargets } from '../../bench/table/markdown.ts';
-import { withMeasured } from '../../bench/table/table.ts';
+import { type Row, reachesTargets } from '../../bench/table/markdown.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Database } from '../../packages/server/src/platform/database/executor.ts';
@@ -38,10 +35,6 @@ describe('a load', () => {
     expect(measured({ refused: 1000 }, 401)).not.toThrow();
   });
 
-  test('a load without any response is accepted, because the round is repeated', () => {
-    expect(measured({ requests: 0, bytes: 0 })).not.toThrow();
-  });
-
   test('a load with a failed request or an unexpected status is not a measurement', () => {
     expect(measured({ refused: 1 })).toThrow('did not respond with 200');
     expect(measured({ failed: 1 })).toThrow();
@@ -60,16 +53,6 @@ describe('a load', () => {
     expect(answered(2)).not.toThrow();
     expect(answered(1)).toThrow('did not respond');
   });
-});
-
-test('the floor of the verifier refuses what is no token and does not use an answer that has expired', async () => {
-  const floor = new FloorVerifier();
-  const answer = (exp: number) => ({ active: true, sub: 'usr_a', exp }) as const;
-  floor.keep('lk_at_good', answer(Date.now() / 1000 + 60));
-  floor.keep('lk_at_over', answer(Date.now() / 1000 - 1));
-  expect(await floor.verify('lk_at_good')).toMatchObject({ active: true });
-  expect(await floor.verify('no token')).toEqual({ active: false });
-  await expect(floor.verify('lk_at_over')).rejects.toThrow('no answer');
 });
 
 describe('a promise', () => {
@@ -106,13 +89,6 @@ describe('the table', () => {
     ]),
     othersShare,
   });
-  const text = (othersShare: number) =>
-    markdownOf([row(othersShare)], { sessions: 1, rounds: 2 }).split('\n');
-
-  test('ratios compare the rates, beside what is promised', () => {
-    expect(text(0)).toContain('| `POST /device` | 900 | 2.00 | 100.0 | 0.90 | 0.8 | 9.00 | 4 |  |');
-  });
-
   test('targets are reached only if each ratio is, on a machine that is not too busy', () => {
     const withBetterAuth = (rate: number, othersShare = 0): Row => {
       const { samples, ...rest } = row(othersShare);
@@ -122,38 +98,9 @@ describe('the table', () => {
     expect(reachesTargets(withBetterAuth(226))).toBe(false);
     expect(reachesTargets(withBetterAuth(225, 0.5))).toBe(false);
   });
-
-  test('a busy machine is named', () => {
-    expect(text(0).join()).not.toContain('prove nothing');
-    expect(text(0.5).join()).toContain('Other programs took up to 50% of both cores');
-    expect(text(0.5).join()).toContain('rates prove nothing');
-  });
 });
 
 describe('growth', () => {
-  const sample = (micros: number): Sample => ({
-    ...{ count: 1000, seconds: 1, cpuSeconds: micros / 1000, databaseCpuSeconds: micros / 1000 },
-    ...{ p50Ms: 1, p99Ms: 2, p999Ms: 3 },
-  });
-
-  test('the CPU time of service and database is compared with that at the first size', () => {
-    const cases = [
-      { request: 'GET /me', size: 10 },
-      { request: 'POST /x, all', size: 10 },
-      { request: 'GET /me', size: 1000 },
-    ];
-    const samples = new Map([
-      ['| GET /me | 10 |', [sample(50)]],
-      ['| POST /x, all | 10 |', [sample(80)]],
-      ['| GET /me | 1,000 |', [sample(60), sample(75), sample(90)]],
-    ]);
-    expect(growthLines(cases, samples, 'rows').slice(2)).toEqual([
-      '| `GET /me` | 10 | 1,000 | 50.0 + 50.0 | 1.00 | 2.00 | 3.00 | 1.00 |',
-      '| `GET /me` | 1,000 | 1,000 | 75.0 + 75.0 | 1.00 | 2.00 | 3.00 | 1.50 |',
-      '| `POST /x`, all | 10 | 1,000 | 80.0 + 80.0 | 1.00 | 2.00 | 3.00 | 1.00 |',
-    ]);
-  });
-
   const schemaOf = async ({ dialect, read }: Database): Promise<unknown[]> =>
     dialect === 'sqlite'
       ? read.run('SELECT name, sql FROM sqlite_schema ORDER BY name', [])
@@ -184,16 +131,4 @@ describe('growth', () => {
       await Promise.all([db.close(), otherDb.close()]);
     },
   );
-});
-
-test('what was measured replaces what the page had, and nothing else', () => {
-  const page = 'one\n<!-- measured -->\n\nold\n\n<!-- /measured -->\ntwo\n';
-  const renewed = 'one\n<!-- measured -->\n\nnew\n<!-- /measured -->\ntwo\n';
-  expect(withMeasured(page, 'new')).toBe(renewed);
-  expect(() => withMeasured('one\n', 'new')).toThrow('no place');
-});
-
-test('the median of an even number of rounds is the mean of the two in the middle', () => {
-  expect(median([4, 1, 3])).toBe(3);
-  expect(median([4, 1, 3, 2])).toBe(2.5);
 });

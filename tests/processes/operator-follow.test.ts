@@ -56,8 +56,6 @@ for (const dialect of processDialects) {
       ...['account_created', 'login', 'account_created', 'login'],
       ...['login', 'login'],
     ]);
-
-    await service.stop();
   });
 
   test(`a collector that closes the pipe ends the command, without an error (${dialect})`, async () => {
@@ -79,7 +77,6 @@ for (const dialect of processDialects) {
     const stderr = await new Response(child.stderr).text();
     expect([await child.exited, stderr]).toEqual([0, expect.stringMatching(/^Store: \S+\n$/)]);
     expect(linesOf(await output)).toHaveLength(1);
-    await service.stop();
   });
 
   test(`a position that was not reached yet is refused, as is one that is no number (${dialect})`, async () => {
@@ -90,7 +87,6 @@ for (const dialect of processDialects) {
     for (const after of ['-1', '1.5', 'x']) {
       expect((await runOperator(service.env, 'events', 'follow', `--after=${after}`)).code).toBe(2);
     }
-    await service.stop();
   });
 }
 
@@ -110,7 +106,6 @@ test('output that cannot be written is a sentence', async () => {
       [expect.stringMatching(/^latchkey-server: Standard output cannot be written: .*no space/i), ''],
     ]);
   }
-  await service.stop();
 });
 
 test('a collector waits while the database is away, and then gets what happened meanwhile', async () => {
@@ -138,5 +133,4 @@ test('a collector waits while the database is away, and then gets what happened 
   follow.kill('SIGTERM');
   expect(await follow.exited).toBe(0);
   await proxy.close();
-  await service.stop();
 });

@@ -125,7 +125,6 @@ for (const dialect of processDialects) {
     expect(await me(service.url, left)).toBe(200);
     expect((await done(service.env, 'events', 'verify')).stdout).toContain('no changes found.');
     if (inFile) expect(statSync(file).mode & 0o777).toBe(0o600);
-    await service.stop();
   });
 }
 
@@ -149,7 +148,6 @@ test('retiring a key tells how many sessions may end, and the list shows no secr
   const retired = await done(service.env, 'keys', 'retire', older!);
   expect(retired.stderr).toContain('2 active sessions and 0 keys of users');
   expect(retired.stdout).toBe(`LATCHKEY_RETIRED_KEYS=${list.split(',')[0]}\n`);
-  await service.stop();
 });
 
 test('sessions that were refreshed under a key depend on it, although a refresh is in no log', async () => {
@@ -164,7 +162,6 @@ test('sessions that were refreshed under a key depend on it, although a refresh 
   await done(service.env, 'keys', 'promote', idsOf(readFileSync(file, 'utf8'))[1]!);
   const { stderr } = await done(service.env, 'keys', 'retire', older!);
   expect(stderr).toContain('1 active session and 0 keys of users got their newest token before then');
-  await service.stop();
 });
 
 test('a key that signed and sealed nothing is not lost when it is retired', async () => {
@@ -189,7 +186,6 @@ test('a key that signed and sealed nothing is not lost when it is retired', asyn
   // Back at the end of the ring, it verifies what it signed.
   service = await startService({ directory, env: { LATCHKEY_KEYS: list } });
   expect(await me(service.url, body.access_token)).toBe(200);
-  await service.stop();
 });
 
 test('a key that never signed is retired without a warning, and an unknown one is refused', async () => {

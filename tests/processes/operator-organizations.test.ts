@@ -97,49 +97,19 @@ for (const dialect of processDialects) {
       await done('organizations', 'delete', '--slug', 'zoo');
     });
 
-    test('the last owner stays, personal organizations stay as they are, and a refusal says why', async () => {
+    test('a refusal says why, and changes nothing', async () => {
       await loginByMail(service.url, 'owner@example.com');
       await done('organizations', 'create', '--slug', 'team', '--name', 'Team');
       await done('organizations', ...member('team', 'owner@example.com', '--role', 'owner'));
-      const remove = ['organizations', 'remove-member', '--email', 'owner@example.com', '--slug'] as const;
-      const last = /^latchkey-server: The user is the last owner\./;
-      expect(await refused(...remove, 'team')).toMatch(last);
-      expect(
-        await refused('organizations', ...member('team', 'owner@example.com', '--role', 'admin')),
-      ).toMatch(last);
-      const listed = await done('users', 'list', '--search', 'owner@', '--json');
-      expect(JSON.parse(listed)).toMatchObject({ email: 'owner@example.com' });
-      const exported = JSON.parse(await done('users', 'export', 'owner@example.com'));
-      const { slug: personal } = exported.organizations.find(
-        (one: { personal: number }) => one.personal === 1,
+      const remove = ['remove-member', '--email', 'owner@example.com', '--slug', 'team'];
+      expect(await refused('organizations', ...remove)).toMatch(
+        /^latchkey-server: The user is the last owner\./,
       );
-      for (const args of [
-        ['rename', '--slug', personal, '--name', 'Mine'],
-        ['delete', '--slug', personal],
-        ['remove-member', '--slug', personal, '--email', 'owner@example.com'],
-        member(personal, 'owner@example.com', '--role', 'member'),
-      ]) {
-        expect(await refused('organizations', ...args)).toContain('is a personal organization');
-      }
-      expect(await done('organizations', 'show', '--slug', personal)).toContain(
-        `personal organization ${personal}`,
+      expect(await refused('organizations', 'show', '--slug', 'none')).toBe(
+        'latchkey-server: There is no organization with the slug none.\n',
       );
-      for (const args of [
-        ['show', '--slug', 'none'],
-        ['delete', '--slug', 'none'],
-      ]) {
-        expect(await refused('organizations', ...args)).toBe(
-          'latchkey-server: There is no organization with the slug none.\n',
-        );
-      }
       expect(await refused('organizations', 'create', '--slug', 'team', '--name', 'x')).toContain(
         'There already is an organization team',
-      );
-      expect(await refused('organizations', 'create', '--slug', 'a--b', '--name', 'x')).toContain(
-        'slug: must be',
-      );
-      expect(await refused('organizations', 'rename', '--slug', 'team', '--name', ' ')).toContain(
-        'name: must be',
       );
       expect((await operator('organizations', 'show')).code).toBe(2);
       await done('organizations', 'delete', '--slug', 'team');

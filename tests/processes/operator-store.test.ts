@@ -181,7 +181,6 @@ test('--env-file replaces .env, before or after the command; the environment ove
   expect(missing.code).toBe(1);
   expect(missing.stderr).toBe('latchkey-server: --env-file none.env cannot be read: ENOENT.\n');
   expect(readdirSync(elsewhere)).toEqual(['.env']);
-  await service.stop();
 });
 
 test('the program runs no code of its working directory, and takes settings only from .env there', async () => {

@@ -34,5 +34,4 @@ test('users show prints what an address was sent and has, with an account and wi
     stdout: expect.stringMatching(/^http:\S+\/magic-link#token=lk_ml_\S+\n$/),
   });
   expect((await runOperator(closed, 'users', 'sign-in-link', 'eve')).code).toBe(1);
-  await service.stop();
 });

@@ -224,7 +224,6 @@ test('only the user who runs the service can read or write its files', async () 
     const mode = statSync(join(service.directory, name)).mode & 0o777;
     expect([name, mode.toString(8)]).toEqual([name, '600']);
   }
-  await service.stop();
 });
 
 test('wrong usage exits with 2 and an explanation; help exits with 0', async () => {
