@@ -1,10 +1,10 @@
 import { type CallInput, createApi } from '@latchkey/client/api';
 import { LatchkeyError, type LatchkeyErrorCode } from '@latchkey/client/errors';
+import { allPages } from '@latchkey/client/internal/pages';
 import type { Answer, Body, OperationId } from '@latchkey/client/operations';
 import type { Profile, ProfileView } from '@latchkey/contract/account';
 import type { Event } from '@latchkey/contract/events';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { Session } from '@latchkey/contract/sessions';
 import { otherUserEmail, pageUser } from './page-user.ts';
 
 /** Client for the service that serves this page. Requests fail unless the signed-in user is the one the page shows. */
@@ -119,46 +119,24 @@ const eventPageSize = 10;
 export const listEvents = (cursor?: string, shown = 0) =>
   call('listEvents', page(Math.min(eventPageSize + shown, fieldLimits.pageSize), cursor));
 
-const maxPages = 10;
-
-/** The first pages of a list. */
-async function* pagesOf<Page extends { readonly next_cursor: string | null }>(
-  fetchPage: (cursor: string | undefined) => Promise<Page>,
-) {
-  let cursor: string | null | undefined;
-  for (let pages = 0; pages < maxPages && cursor !== null; pages++) {
-    const fetched: Page = await fetchPage(cursor);
-    yield fetched;
-    cursor = fetched.next_cursor;
-  }
-}
-
 /**
  * Lists the security log back to at least `since` (milliseconds since 1970), newest first. It is not complete if the
- * oldest events are missing, because more than 500 would have to be fetched.
+ * oldest events are missing, because there are too many.
  */
 export const listEventsSince = (since: number) => resultOf(eventsSince(since));
 
 async function eventsSince(since: number) {
-  const events: Event[] = [];
-  const pages = pagesOf((cursor) => api.call('listEvents', page(fieldLimits.defaultPageSize, cursor)));
-  for await (const { events: added, next_cursor } of pages) {
-    events.push(...added);
-    const oldest = added.at(-1);
-    if (next_cursor === null || oldest === undefined || Date.parse(oldest.created_at) < since)
-      return { events, isComplete: true };
-  }
-  return { events, isComplete: false };
+  const isBefore = ({ created_at }: Event) => Date.parse(created_at) < since;
+  const { entries: events, next_cursor } = await allPages(
+    'events',
+    (query) => api.call('listEvents', { query }),
+    isBefore,
+  );
+  return { events, isComplete: next_cursor === null || events.slice(-1).some(isBefore) };
 }
-
-const sessionPageSize = 100;
 
 /** Lists the user's sessions, newest first, up to 1,000. */
-export const listSessions = () => resultOf(allSessions());
-
-async function allSessions(): Promise<Session[]> {
-  const sessions: Session[] = [];
-  const pages = pagesOf((cursor) => api.call('listSessions', page(sessionPageSize, cursor)));
-  for await (const page of pages) sessions.push(...page.sessions);
-  return sessions;
-}
+export const listSessions = () =>
+  resultOf(
+    allPages('sessions', (query) => api.call('listSessions', { query })).then(({ entries }) => entries),
+  );

@@ -1,4 +1,5 @@
 import { LatchkeyError } from '@latchkey/client/errors';
+import { allPages } from '@latchkey/client/internal/pages';
 import type { Body } from '@latchkey/client/operations';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { githubIssuer, trustError } from '@latchkey/contract/key-trust';
@@ -7,7 +8,7 @@ import { showInBrowser } from '../browser.ts';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, orNotFound, UsageError } from '../exit.ts';
-import { allPages, printList } from '../pages.ts';
+import { printList } from '../pages.ts';
 import { localTime, shortened } from '../text.ts';
 import { parseDuration, requestedAccess, requireText } from '../text-input.ts';
 

@@ -1,6 +1,7 @@
+import { allPages } from '@latchkey/client/internal/pages';
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
-import { allPages, printList } from '../pages.ts';
+import { printList } from '../pages.ts';
 import { localTime } from '../text.ts';
 
 /** `latchkey organizations`: the user's organizations, oldest membership first. */

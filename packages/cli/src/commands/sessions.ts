@@ -1,3 +1,4 @@
+import { allPages } from '@latchkey/client/internal/pages';
 import type { Session } from '@latchkey/client/session';
 import { sessionMethod, sessionName } from '@latchkey/contract/session-words';
 import type { Session as ListedSession } from '@latchkey/contract/sessions';
@@ -5,7 +6,7 @@ import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, orNotFound, UsageError } from '../exit.ts';
 import { nextLogin, nextLoginLines } from '../next-login.ts';
-import { allPages, printList } from '../pages.ts';
+import { printList } from '../pages.ts';
 import { localTime } from '../text.ts';
 
 /** `latchkey sessions`: the user's sessions, newest first, each with its runs below it. */
