@@ -1,7 +1,9 @@
 // `latchkey agent --forward`: what it prints and sets, and what it refuses. What it forwards is in agent-forwarder.test.ts of the SDK.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { join } from 'node:path';
 import { startAgent } from '../support/agent.ts';
 import {
   type Home,
@@ -82,6 +84,16 @@ test('agent run opens a port for it and sets the variable', async () => {
   const args = ['agent', 'run', '--forward', forward, '--', 'sh', '-c', show];
   const { code, stdout } = await latchkeyProcess(home, ...args);
   expect([code, stdout]).toEqual([7, expect.stringMatching(/^\/\S+\nGET \/list$/)]);
+});
+
+test('a policy may hold it', async () => {
+  const policy = join(home.path, 'policy.json');
+  writeFileSync(policy, JSON.stringify({ forward: [forward], listen: '127.0.0.1:0' }));
+  const agent = await startAgent(home, '--policy', policy);
+  expect(agent.address).toMatch(/^http:/);
+  await agent.stop();
+  writeFileSync(policy, JSON.stringify({ forward }));
+  expect((await latchkey(home, 'agent', '--policy', policy)).code).toBe(2);
 });
 
 test.each([

@@ -127,11 +127,7 @@ test('without scopes each request names its own, and never everything', async ()
   expect((await tokenIn({ LATCHKEY_AGENT: address }, '--scope', '*')).code).toBe(1);
   expect((await tokenIn({ LATCHKEY_AGENT: address }, '--scope', 'organizations')).code).toBe(0);
   await stop();
-  for (const wrong of [
-    ['--scope', '*'],
-    ['--expires', '16m'],
-  ])
-    expect((await latchkey(home, 'agent', ...wrong)).code).toBe(2);
+  expect((await latchkey(home, 'agent', '--scope', '*')).code).toBe(2);
 });
 
 test('--listen needs the secret, and tells pages and strangers nothing', async () => {
@@ -321,6 +317,33 @@ test('--ask without a terminal asks with a notification, which a program cannot 
   press('allow\n');
   expect(await agent.token({ scope: 'profile' })).toMatchObject({ scope: 'profile' });
   await running.stop();
+});
+
+test('a file may hold the options, and options take the place of what it says', async () => {
+  const policy = join(home.path, 'policy.json');
+  const write = (value: unknown) => writeFileSync(policy, JSON.stringify(value));
+  write({ scope: ['profile', 'email'], expires: '2m' });
+  const { address, stop } = await startAgent('--policy', policy);
+  const agent = await connectAgent(address);
+  expect(await agent.token()).toMatchObject({ scope: 'profile email', expires_in: 120 });
+  expect(await codeOf(agent.token({ expiresInSeconds: 121 }))).toBe('invalid_request');
+  expect(await codeOf(agent.token({ scope: 'organizations' }))).toBe('invalid_scope');
+  await stop();
+  const narrower = await startAgent('--policy', policy, '--scope', 'email');
+  expect((await (await connectAgent(narrower.address)).token()).scope).toBe('email');
+  await narrower.stop();
+  for (const wrong of [
+    [],
+    { scope: 'profile' },
+    { scope: ['*'] },
+    { expires: '16m' },
+    { scopes: [] },
+    { toString: 1 },
+  ]) {
+    write(wrong);
+    expect([wrong, (await latchkey(home, 'agent', '--policy', policy)).code]).toEqual([wrong, 2]);
+  }
+  expect((await latchkey(home, 'agent', '--policy', '/no/such/file')).code).toBe(2);
 });
 
 test.skipIf(process.platform === 'win32')(

@@ -51,7 +51,8 @@ export function addAgentCommands(program: Command, run: RunCommand): void {
       .option('--expires <duration>', 'how long its tokens may live: 60 to 900 seconds, or 5m (default: 15m)')
       .option('--listen <address>', '127.0.0.1:PORT, with a secret, instead of a socket')
       .option('--forward <target>', 'NAME=URL SCOPE…: forward requests; can be repeated', repeated)
-      .option('--ask', 'ask on the terminal or desktop before the first token with a scope and resource');
+      .option('--ask', 'ask on the terminal or desktop before the first token with a scope and resource')
+      .option('--policy <file>', 'read these options from a JSON file');
   const agent = withPolicy(
     define(program, 'agent', 'hand out short-lived tokens of this login to programs, never the login', [
       'latchkey agent --scope code:read',

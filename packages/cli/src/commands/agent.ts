@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { isatty } from 'node:tty';
@@ -23,7 +24,7 @@ const notFound = 127;
 
 /** `latchkey agent`: hands out tokens of this login until it is interrupted. */
 export async function agent(ctx: Context, options: AgentOptions): Promise<void> {
-  const { ask, ...policy } = checkedPolicy(options);
+  const { ask, ...policy } = await readPolicy(options);
   const asker = ask ? await findAsker(ctx, ctx.signal) : undefined;
   const { running } = await start(ctx, policy, asker);
   const { variables } = running;
@@ -39,7 +40,7 @@ export async function agentRun(
   [name = '', ...args]: readonly string[],
   options: AgentOptions,
 ): Promise<void> {
-  const { ask, ...policy } = checkedPolicy(options);
+  const { ask, ...policy } = await readPolicy(options);
   const held = ask ? createHeldOutput(ctx.output) : undefined;
   const ended = new AbortController();
   const asker = held && (await findAsker(ctx, ended.signal, held));
@@ -65,7 +66,7 @@ export async function agentRun(
 
 async function start(
   ctx: Context,
-  { listen, ...policy }: Omit<ReturnType<typeof checkedPolicy>, 'ask'>,
+  { listen, ...policy }: Omit<Awaited<ReturnType<typeof readPolicy>>, 'ask'>,
   asker: Asker | undefined,
   needsForwardPort = false,
 ) {
@@ -153,8 +154,11 @@ const statusOf = (child: ChildProcess): Promise<number> =>
     child.on('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal ?? 'SIGKILL'] ?? 0)));
   });
 
-/** What an agent may hand out. */
+// What an agent may hand out, as options and as a file.
+
+/** The options of `latchkey agent`. The file has the same, except its own name. */
 interface AgentOptions {
+  readonly policy?: string;
   readonly scope?: readonly string[];
   readonly resource?: string;
   readonly expires?: string;
@@ -163,8 +167,16 @@ interface AgentOptions {
   readonly ask?: boolean;
 }
 
-/** @throws {UsageError} */
-function checkedPolicy({ scope, resource, expires, listen, forward = [], ask = false }: AgentOptions) {
+/** Options override the file. @throws {UsageError} */
+async function readPolicy({ policy: file, ...options }: AgentOptions) {
+  const {
+    scope,
+    resource,
+    expires,
+    listen,
+    forward = [],
+    ask = false,
+  } = { ...(file === undefined ? {} : await readFileOptions(file)), ...options };
   const scopes = scope ? requestedAccess(scope, resource).scope.split(' ') : [];
   if (scopes.includes('*'))
     throw new UsageError('An agent never hands out *.', 'Name the scopes to hand out.');
@@ -191,4 +203,31 @@ function forwardTarget(text: string): ForwardTarget {
     "--forward takes 'NAME=URL SCOPE…': a name of lowercase letters, digits and hyphens, an https URL or http on this machine, and scopes other than *.",
     "It looks like --forward 'tickets=https://tickets.example tickets:read'.",
   );
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const members = new Map<string, (value: unknown) => boolean>(
+  Object.entries({
+    scope: (value: unknown) => Array.isArray(value) && value.every(isText),
+    resource: isText,
+    forward: (value: unknown) => Array.isArray(value) && value.every(isText),
+    expires: isText,
+    listen: isText,
+    ask: (value: unknown) => typeof value === 'boolean',
+  }),
+);
+
+/** @throws {UsageError} */
+async function readFileOptions(file: string): Promise<AgentOptions> {
+  let options: unknown;
+  try {
+    options = JSON.parse(await readFile(file, 'utf8'));
+  } catch {
+    throw new UsageError(`The policy in ${file} cannot be read, or is not JSON.`);
+  }
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw new UsageError(`The policy in ${file} is not a JSON object.`);
+  const wrong = Object.entries(options).find(([name, value]) => !members.get(name)?.(value));
+  if (wrong) throw new UsageError(`The policy in ${file} has an invalid or unknown member "${wrong[0]}".`);
+  return options;
 }
