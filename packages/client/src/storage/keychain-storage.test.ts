@@ -168,6 +168,13 @@ describe.skipIf(process.platform !== 'linux')('a keychain', () => {
     fake.stop();
   });
 
+  test('that sends values of no length is refused', async () => {
+    const { fake, storage } = await storageAt({ ...hello, SearchItems: ['a()', Buffer.of(0)] });
+    const error = await storage.read().catch((error) => error);
+    expect(error).toMatchObject(failure('read: it sent values of no length'));
+    fake.stop();
+  });
+
   test('that would ask before it stores an item is locked', async () => {
     const CreateItem = ['oo', '/', '/prompt'] as const;
     const { fake, storage } = await storageAt({ ...hello, ...noItem, ...unlocked, ...session, CreateItem });
