@@ -1,4 +1,3 @@
-import { normalizeEmailCode, normalizeUserCode } from '@latchkey/contract/codes';
 import type { Problem } from './api.ts';
 import { clock, dateTime, duration, inUnits } from './format.ts';
 import { fill, sentences, texts } from './texts.ts';
@@ -32,21 +31,6 @@ const common: ErrorMessages = {
 export const emailErrors = {
   rate_limited: errors.tooManyEmails,
   invalid_request: errors.notAnAddress,
-} satisfies ErrorMessages;
-
-/**
- * What is wrong with a typed email code. What cannot be one is not sent, so that it costs no attempt: neither
- * a slip nor the code of a device.
- */
-export function emailCodeError(typed: string): string | undefined {
-  if (typed.trim() === '') return texts.common.enterEmailCode;
-  if (normalizeUserCode(typed) !== undefined) return errors.deviceCode;
-  return normalizeEmailCode(typed) === undefined ? errors.notAnEmailCode : undefined;
-}
-
-/** For sending the code from an email. */
-export const emailCodeErrors = {
-  invalid_grant: errors.wrongEmailCode,
 } satisfies ErrorMessages;
 
 /** For signing in with a passkey where email is the alternative. */

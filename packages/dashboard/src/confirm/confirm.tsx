@@ -2,32 +2,16 @@ import type { Answer } from '@latchkey/client/operations';
 import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
 import { signal } from '@preact/signals';
-import {
-  api,
-  byCookie,
-  call,
-  getProfile,
-  type Result,
-  requestMagicLink,
-  resultOf,
-  verifyMagicLink,
-} from '../api.ts';
-import {
-  emailCodeError,
-  emailCodeErrors,
-  emailErrors,
-  explain,
-  passkeySignInErrors,
-} from '../error-messages.ts';
+import { api, byCookie, call, getProfile, type Result, requestMagicLink, resultOf } from '../api.ts';
+import { EmailCodeForm } from '../email-code-form.tsx';
+import { emailErrors, explain, passkeySignInErrors } from '../error-messages.ts';
 import { duration } from '../format.ts';
 import { otherUserEmail, pageUser } from '../page-user.ts';
-import { forgetSentEmail, onLinkUsed, rememberSentEmail } from '../sign-in-emails.ts';
+import { onLinkUsed, rememberSentEmail } from '../sign-in-emails.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, StayDialog } from '../ui/dialog.tsx';
-import { EmailCodeField } from '../ui/field.tsx';
-import { Form } from '../ui/form.tsx';
 import { ErrorMessage } from '../ui/messages.tsx';
 import { Address } from '../ui/untrusted.tsx';
 
@@ -43,7 +27,6 @@ type SentEmail = Answer<'requestMagicLink'>;
 
 const pending = signal<{ person: Person; finish: (isConfirmed: boolean) => void } | undefined>(undefined);
 const sent = signal<SentEmail | undefined>(undefined);
-const code = signal('');
 const busy = busyState<'passkey' | 'email' | 'code'>();
 const { error } = busy;
 
@@ -68,7 +51,6 @@ export async function withRecentSignIn<T>(action: () => Promise<Result<T>>): Pro
 
 async function confirm(person: Person): Promise<boolean> {
   sent.value = undefined;
-  code.value = '';
   error.value = '';
   const isConfirmed = await new Promise<boolean>((finish) => {
     pending.value = { person, finish };
@@ -102,20 +84,9 @@ const sendEmail = ({ email }: Person) =>
     if (!result.ok) return explain(result.problem, emailErrors);
     const next = location.pathname + location.search;
     rememberSentEmail({ email, until: Date.now() + result.value.expires_in * 1000, next });
-    code.value = '';
     sent.value = result.value;
     return undefined;
   }, 'email');
-
-const enterCode = (person: Person, { request }: SentEmail) =>
-  busy.run(async () => {
-    const mistake = emailCodeError(code.value);
-    if (mistake !== undefined) return mistake;
-    const signIn = await verifyMagicLink({ request, code: code.value });
-    if (!signIn.ok) return explain(signIn.problem, emailCodeErrors);
-    forgetSentEmail();
-    return accept(signIn.value, person);
-  }, 'code');
 
 onLinkUsed(() => {
   const now = pending.value;
@@ -152,12 +123,13 @@ function CodeForm({ person, email }: { person: Person; email: SentEmail }) {
           duration: duration(email.expires_in),
         })}
       </p>
-      <Form onSubmit={() => enterCode(person, email)}>
-        <EmailCodeField id="confirm-code" value={code} error={busy.errorOf('code')} takesFocus />
-        <Button class="primary" busy={busy}>
-          {busy.label(texts.confirm.confirm, 'code')}
-        </Button>
-      </Form>
+      <EmailCodeForm
+        id="confirm-code"
+        label={texts.confirm.confirm}
+        request={email.request}
+        busy={busy}
+        onSignedIn={(signIn) => accept(signIn, person)}
+      />
     </>
   );
 }

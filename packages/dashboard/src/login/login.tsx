@@ -3,27 +3,14 @@ import { passkeysSupported } from '@latchkey/client/passkeys/ceremony';
 import { type Assertion, askForPasskey, redeemPasskey } from '@latchkey/client/passkeys/log-in';
 import { formatCode, normalizeUserCode } from '@latchkey/contract/codes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import {
-  api,
-  byCookie,
-  getSignedInUser,
-  requestMagicLink,
-  requiringCookies,
-  verifyMagicLink,
-} from '../api.ts';
-import {
-  emailCodeError,
-  emailCodeErrors,
-  emailErrors,
-  explain,
-  passkeySignInErrors,
-} from '../error-messages.ts';
+import { api, byCookie, getSignedInUser, requestMagicLink, requiringCookies } from '../api.ts';
+import { EmailCodeForm } from '../email-code-form.tsx';
+import { emailErrors, explain, passkeySignInErrors } from '../error-messages.ts';
 import { isSwitchingAccount, safeNext } from '../next.ts';
 import {
   forgetPendingSignIn,
-  forgetSentEmail,
   onLinkUsed,
   recallPendingSignIn,
   recallSentEmail,
@@ -35,7 +22,7 @@ import { typedAddress } from '../typed-address.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
 import { Button } from '../ui/button.tsx';
 import { Countdown, useRemaining } from '../ui/countdown.tsx';
-import { EmailCodeField, EmailField } from '../ui/field.tsx';
+import { EmailField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Heading } from '../ui/heading.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -66,12 +53,15 @@ const suggestedEmail = new URL(next, location.origin).searchParams
   .get('login_hint')
   ?.slice(0, fieldLimits.emailAddress);
 const email = signal(suggestedEmail ?? earlier?.email ?? '');
-const code = signal('');
 const status = signal('');
 /** What happened before the user came here, such as signing out. */
 const notice = signal('');
 const busy = busyState<'email' | 'code' | 'passkey'>();
 const { error } = busy;
+// What was said is about the action before.
+effect(() => {
+  if (busy.now.value) status.value = '';
+});
 
 const signOutMessages: Readonly<Record<string, string>> = {
   session: texts.login.signedOut,
@@ -84,31 +74,22 @@ const requestEmail = (address: string) =>
   busy.run(async () => {
     const isResend = step.value.at === 'sent';
     notice.value = '';
-    status.value = '';
     if (address === '') return texts.common.enterEmailAddress;
     const result = await requestMagicLink(address);
     if (!result.ok) return explain(result.problem, emailErrors);
     const { request, expires_in } = result.value;
     const sent = { email: address, until: Date.now() + expires_in * 1000, next, request };
     rememberPendingSignIn(sent);
-    code.value = '';
     step.value = { at: 'sent', ...sent };
     status.value = isResend ? texts.login.sentAgain : '';
     return undefined;
   }, 'email');
 
-const enterCode = (request: string) =>
-  busy.run(async () => {
-    status.value = '';
-    const mistake = emailCodeError(code.value);
-    if (mistake !== undefined) return mistake;
-    const result = await verifyMagicLink({ request, code: code.value });
-    if (!result.ok) return explain(result.problem, emailCodeErrors);
-    forgetSentEmail();
-    emailSignInNote.leave('1');
-    status.value = texts.common.signedIn;
-    return leaveTo(next);
-  }, 'code');
+function signedInByEmail(): undefined {
+  emailSignInNote.leave('1');
+  status.value = texts.common.signedIn;
+  return leaveTo(next);
+}
 
 async function redeem(assertion: Assertion): Promise<string | undefined> {
   const result = await requiringCookies(() => redeemPasskey(api, assertion, byCookie));
@@ -258,18 +239,14 @@ function SentStep({ email: address, request, until }: Extract<Step, { at: 'sent'
       {isExpired ? null : <OpenWebmail email={address} />}
       <ErrorMessage text={busy.errorOf('email')} />
       {isExpired ? null : (
-        <Form onSubmit={() => enterCode(request)}>
-          <EmailCodeField
-            id="code"
-            value={code}
-            error={busy.errorOf('code')}
-            describedBy="sent-to"
-            takesFocus
-          />
-          <Button class="primary" busy={busy}>
-            {busy.label(texts.common.signIn, 'code')}
-          </Button>
-        </Form>
+        <EmailCodeForm
+          id="code"
+          label={texts.common.signIn}
+          describedBy="sent-to"
+          request={request}
+          busy={busy}
+          onSignedIn={signedInByEmail}
+        />
       )}
       <StatusMessage text={status.value} />
       <div class="links">

@@ -1,8 +1,6 @@
-import { normalizeEmailCode } from '@latchkey/contract/codes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { texts } from '../texts.ts';
 import { useFocus } from './focus.ts';
 import { ErrorMessage } from './messages.tsx';
 
@@ -75,19 +73,6 @@ export const UserCodeField = (props: Omit<FieldProps, 'maxLength'>) => (
   <TextField {...props} isCode maxLength={fieldLimits.userCode} />
 );
 
-/** The code from an email; spaces and hyphens don't matter. A pasted code submits its form. */
-export const EmailCodeField = (props: Omit<FieldProps, 'label' | 'maxLength'> & { describedBy?: string }) => (
-  <TextField
-    {...props}
-    label={texts.common.emailCode}
-    inputMode="numeric"
-    autoComplete="one-time-code"
-    isCode
-    submitsPasted={(text) => normalizeEmailCode(text) !== undefined}
-    maxLength={fieldLimits.emailCode}
-  />
-);
-
 interface Kind {
   readonly inputMode?: 'email' | 'numeric' | 'text';
   readonly autoComplete?: string;
@@ -99,7 +84,7 @@ interface Kind {
   /** Whether a pasted text is all that the form waits for. */
   readonly submitsPasted?: (text: string) => boolean;
   /** The id of an element that says more about the field. */
-  readonly describedBy?: string;
+  readonly describedBy?: string | undefined;
 }
 
 /** Text such as a name or a URL. */
