@@ -3,8 +3,9 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { missingClaims } from '@latchkey/contract/key-trust';
 import type { NewKey, ScopeList } from '@latchkey/contract/keys';
 import type { everything as contractEverything } from '@latchkey/contract/scopes';
+import { choiceOf } from '../format.ts';
 import { scopeText } from '../scope-text.tsx';
-import { texts } from '../texts.ts';
+import { fill, texts } from '../texts.ts';
 
 /** The scope that allows everything. Only its type is imported, which keeps the contract's schemas off the page. */
 export const everything: typeof contractEverything = '*';
@@ -71,22 +72,26 @@ function readClaims(text: string): Record<string, string> | undefined {
   return isClear ? Object.fromEntries(pairs as [string, string][]) : undefined;
 }
 
-type KeyProblem = 'name' | 'scope' | 'unknown' | 'issuer' | 'claims' | 'missing';
+type Problem = readonly [field: 'name' | 'scope' | 'issuer' | 'claims', message: string];
+
+const words = texts.account.keys;
 
 /** Why the form can't be submitted yet; undefined if it can. */
-export function problemWith(request: KeyRequest, known: ScopeList): KeyProblem | undefined {
-  if (request.name.trim() === '') return 'name';
-  if (unknownScopes(request.scopes, known).length > 0) return 'unknown';
-  if (request.scopes.length === 0) return 'scope';
+export function problemWith(request: KeyRequest, known: ScopeList): Problem | undefined {
+  if (request.name.trim() === '') return ['name', texts.account.enterName];
+  if (unknownScopes(request.scopes, known).length > 0) return ['scope', words.untick];
+  if (request.scopes.length === 0) return ['scope', words.chooseScope];
   const { trust } = request;
-  if (trust?.issuer.trim() === '') return 'issuer';
-  if (trust && !readClaims(trust.claims)) return 'claims';
-  return missingFrom(trust).length > 0 ? 'missing' : undefined;
+  if (trust?.issuer.trim() === '') return ['issuer', words.enterTrust];
+  return trust && !readClaims(trust.claims) ? ['claims', words.enterTrust] : missingClaim(trust);
 }
 
-/** A key without a secret still needs one of these claims. */
-export const missingFrom = (trust: KeyRequest['trust']): readonly string[] =>
-  trust === undefined ? [] : missingClaims(trust.issuer.trim(), Object.keys(readClaims(trust.claims) ?? {}));
+/** A key without a secret needs a claim that identifies the jobs. */
+export function missingClaim(trust: KeyRequest['trust']): Problem | undefined {
+  if (trust === undefined) return undefined;
+  const missing = missingClaims(trust.issuer.trim(), Object.keys(readClaims(trust.claims) ?? {}));
+  return missing.length === 0 ? undefined : ['claims', fill(words.needsClaim, { claims: choiceOf(missing) })];
+}
 
 export const newKeyOf = ({ name, scopes, resource, expiresInSeconds, trust }: KeyRequest): NewKey => ({
   name: name.trim(),

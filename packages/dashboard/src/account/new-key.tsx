@@ -4,11 +4,11 @@ import type { CreatedKey } from '@latchkey/contract/keys';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import type { ComponentChildren, PartialInputHTMLAttributes } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { touchErrors, withTouch } from '../approval/touch.ts';
 import { explain } from '../error-messages.ts';
-import { choiceOf, inUnits } from '../format.ts';
+import { inUnits } from '../format.ts';
 import { ScopeText } from '../scope-text.tsx';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
@@ -25,7 +25,7 @@ import {
   everything,
   type KeyRequest,
   lifetimes,
-  missingFrom,
+  missingClaim,
   newKeyOf,
   problemWith,
   requestedKey,
@@ -57,7 +57,6 @@ type KeyForm = ReturnType<typeof formOf>;
 const openedForm = signal(requested && formOf(requested));
 /** The key that was just created. Only in memory, and only until the person closes it. */
 const created = signal<CreatedKey | undefined>(undefined);
-const copied = signal('');
 const busy = busyState<'name' | 'scope' | 'issuer' | 'claims'>();
 
 export const isFormOpen = () => openedForm.value !== undefined;
@@ -75,21 +74,9 @@ const messages = {
   unreachable: fill(words.unreachable),
 };
 
-const needsClaim = (trust: KeyRequest['trust']): string =>
-  fill(words.needsClaim, { claims: choiceOf(missingFrom(trust)) });
-
-/** What is said about a request that can't be submitted yet, and at which field. */
-const problems = {
-  name: () => ['name', texts.account.enterName],
-  scope: () => ['scope', words.chooseScope],
-  unknown: () => ['scope', words.untick],
-  issuer: () => ['issuer', words.enterTrust],
-  claims: () => ['claims', words.enterTrust],
-  missing: ({ trust }) => ['claims', needsClaim(trust)],
-} satisfies Record<string, (request: KeyRequest) => Parameters<typeof busy.fail>[0]>;
-
 // A link from a program may lack what identifies its jobs. The person learns that before filling in the rest.
-if (requested && missingFrom(requested.trust).length > 0) busy.fail(problems.missing(requested));
+const lacking = missingClaim(requested?.trust);
+if (lacking) busy.fail(lacking);
 
 export function openForm(): void {
   openedForm.value = formOf(emptyRequest);
@@ -112,7 +99,7 @@ const create = (form: KeyForm, onCreated: (key: CreatedKey) => void) =>
       trust: form.isSecretless.value ? { issuer: form.issuer.value, claims: form.claims.value } : undefined,
     };
     const problem = problemWith(request, known.value);
-    if (problem !== undefined) return problems[problem](request);
+    if (problem !== undefined) return problem;
     const body = newKeyOf(request);
     const result = await runAction(() =>
       withTouch(
@@ -129,7 +116,6 @@ const create = (form: KeyForm, onCreated: (key: CreatedKey) => void) =>
       return code === 'invalid_request' ? ['name', text] : text;
     }
     created.value = result.value.key === undefined ? undefined : result.value;
-    copied.value = '';
     closeForm();
     onCreated(result.value);
     return undefined;
@@ -309,25 +295,24 @@ export function NewKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => void
   );
 }
 
-async function copy(key: string, field: HTMLTextAreaElement | null): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(key);
-    copied.value = words.copied;
-  } catch {
-    field?.select();
-    copied.value = words.notCopied;
-  }
-}
-
 /** The key that was just created, which nothing can show again. */
 export function CreatedKeyView() {
   const heading = useFocus<HTMLHeadingElement>();
   const field = useRef<HTMLTextAreaElement>(null);
+  const [copied, setCopied] = useState('');
   const key = created.value;
   if (key === undefined) return null;
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(key.key ?? '');
+      setCopied(words.copied);
+    } catch {
+      field.current?.select();
+      setCopied(words.notCopied);
+    }
+  };
   const close = () => {
     created.value = undefined;
-    copied.value = '';
     focusAgain('create-key');
   };
   return (
@@ -348,9 +333,9 @@ export function CreatedKeyView() {
         value={key.key}
         onFocus={(event) => event.currentTarget.select()}
       />
-      <StatusMessage text={copied.value} />
+      <StatusMessage text={copied} />
       <div class="row">
-        <Button class="primary" onClick={() => copy(key.key ?? '', field.current)}>
+        <Button class="primary" onClick={copy}>
           <Icon path={copyIcon} />
           {words.copy}
         </Button>

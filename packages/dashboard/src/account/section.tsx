@@ -137,7 +137,7 @@ export function Section({ data, above, entries, action, children, ...props }: Se
       <ErrorMessage id={`${id}-failure`} text={busy.error.value} />
       {state === 'loading' ? <Placeholder entries={entries} /> : null}
       {state === 'failed' ? (
-        <p class="retry">
+        <p>
           <Button busy={busy} aria-describedby={`${id}-heading`} onClick={load}>
             {busy.label(texts.common.tryAgain)}
           </Button>

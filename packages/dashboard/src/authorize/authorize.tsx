@@ -238,7 +238,7 @@ function responseIn({ body = {} }: Problem): AuthorizationResponse | undefined {
 
 /** How a sentence refers to a client. An external client is called by its host, because it chose its name itself. */
 const Program = ({ client: { name, host } }: Pick<AuthorizationSource, 'client'>) => (
-  <bdi class="program-name">{escapeInvisible(host ?? name)}</bdi>
+  <bdi>{escapeInvisible(host ?? name)}</bdi>
 );
 
 /** Who asks, and where the answer goes. */
