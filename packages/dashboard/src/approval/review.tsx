@@ -45,7 +45,7 @@ export const SignedInAs = ({ here }: { here: string }) => (
 );
 
 export const Denied = () => (
-  <Outcome key="denied" tone="danger" icon={deniedIcon} heading={texts.device.denied} takesFocus>
+  <Outcome tone="danger" icon={deniedIcon} heading={texts.device.denied} takesFocus>
     <p id="status" role="status">
       {texts.device.deniedText}
     </p>
@@ -68,40 +68,34 @@ interface ReviewProps {
 }
 
 /** The question whether a device or a program may use the account, with all that the answer depends on. */
-export const Review = ({ question, children, access, accessHeading, here, ...choice }: ReviewProps) => (
-  <>
-    <Heading key="review" takesFocus>
-      {question}
-    </Heading>
-    {children}
-    <RequestedAccess access={access} heading={accessHeading} />
-    <div class="always-seen">
-      <ErrorMessage text={choice.busy.error.value} />
-      <Choice {...choice} />
-    </div>
-    <SignedInAs here={here} />
-    <ConfirmDialog />
-  </>
-);
-
-type ChoiceProps = Pick<ReviewProps, 'busy' | 'canApprove' | 'isTouched' | 'decide'>;
-
-function Choice({ busy, canApprove = true, isTouched, decide }: ChoiceProps) {
+export function Review({ busy, canApprove = true, isTouched, decide, here, ...shown }: ReviewProps) {
   const [{ isReady, start }] = useState(reviewTimer);
   /** Keyboard activation (no clicks) is deliberate: the focus has to be moved to the button first. */
   const approve = ({ detail: clicks }: MouseEvent) =>
     isReady.value || clicks === 0 ? decide('approve') : start();
   return (
-    <div class="choice">
-      {canApprove ? (
-        <Button id="approve" class="primary" busy={busy} aria-disabled={!isReady.value} onClick={approve}>
-          {isTouched ? texts.device.approveByTouch : texts.device.approve}
-        </Button>
-      ) : null}
-      <Button id="deny" busy={busy} onClick={() => decide('deny')}>
-        {texts.device.deny}
-      </Button>
-    </div>
+    <>
+      <Heading key="review" takesFocus>
+        {shown.question}
+      </Heading>
+      {shown.children}
+      <RequestedAccess access={shown.access} heading={shown.accessHeading} />
+      <div class="always-seen">
+        <ErrorMessage text={busy.error.value} />
+        <div class="choice">
+          {canApprove ? (
+            <Button id="approve" class="primary" busy={busy} aria-disabled={!isReady.value} onClick={approve}>
+              {isTouched ? texts.device.approveByTouch : texts.device.approve}
+            </Button>
+          ) : null}
+          <Button id="deny" busy={busy} onClick={() => decide('deny')}>
+            {texts.device.deny}
+          </Button>
+        </div>
+      </div>
+      <SignedInAs here={here} />
+      <ConfirmDialog />
+    </>
   );
 }
 

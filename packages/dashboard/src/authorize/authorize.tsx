@@ -163,7 +163,7 @@ function ReviewStep({ pending }: { pending: PendingAuthorization }) {
 function Refused({ message, response, source }: Extract<Step, { at: 'refused' }>) {
   const { redirect_host: host } = source;
   return (
-    <Outcome key="refused" tone="caution" icon={cautionIcon} heading={texts.authorize.refused}>
+    <Outcome tone="caution" icon={cautionIcon} heading={texts.authorize.refused}>
       <p>{fillParts(texts.authorize.refusedText, { host: <Program client={source.client} /> })}</p>
       <Button id="go-back" class="primary wide-button" onClick={() => leave(response)}>
         {host === null ? texts.authorize.goBackToProgram : fill(texts.authorize.goBack, { host })}
@@ -176,7 +176,7 @@ function Refused({ message, response, source }: Extract<Step, { at: 'refused' }>
 
 const Decided = ({ decision }: { decision: Decision }) =>
   decision === 'approve' ? (
-    <Outcome key="approve" tone="success" icon={approvedIcon} heading={texts.device.approved}>
+    <Outcome tone="success" icon={approvedIcon} heading={texts.device.approved}>
       <p>{texts.authorize.approvedText}</p>
       <HomeLink />
     </Outcome>

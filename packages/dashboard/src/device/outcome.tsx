@@ -45,7 +45,7 @@ function textOf(status: ApprovalStatus): string {
 export function Approved({ status, confirmationCode, busy, onWithdraw }: ApprovedProps) {
   const heading = status === 'withdrawn' ? texts.device.withdrawn : texts.device.approved;
   return (
-    <Outcome key={heading} {...looks[status]} heading={heading} takesFocus>
+    <Outcome {...looks[status]} heading={heading} takesFocus>
       {confirmationCode !== undefined && canBeWithdrawn(status) ? (
         <>
           <div class="code-box">

@@ -277,7 +277,7 @@ function SentStep({ email: address, request, until }: Extract<Step, { at: 'sent'
 function SignedIn({ as, inAnotherTab }: Extract<Step, { at: 'signedIn' }>) {
   const who = <Address>{as}</Address>;
   return (
-    <Outcome key="signedIn" tone="success" icon={approvedIcon} heading={texts.login.signedIn} takesFocus>
+    <Outcome tone="success" icon={approvedIcon} heading={texts.login.signedIn} takesFocus>
       <p>
         {fillParts(inAnotherTab ? texts.login.signedInElsewhere : texts.login.signedInAs, { email: who })}
       </p>

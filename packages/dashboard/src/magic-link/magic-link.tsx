@@ -70,15 +70,6 @@ async function refused(problem: Problem, address: string): Promise<string | unde
   return fill(texts.magicLink.wrongAddress, { email: address });
 }
 
-/** Requests a new link. A primary button unless a form above it may still help. */
-const RequestNewLink = ({ isPrimary = false }: { isPrimary?: boolean }) => (
-  <p class={isPrimary ? '' : 'links'}>
-    <a class={isPrimary ? 'button wide-button' : ''} href={loginPath(next)}>
-      {texts.magicLink.newLink}
-    </a>
-  </p>
-);
-
 function OneClickStep({ address }: { address: string }) {
   return (
     <>
@@ -143,19 +134,28 @@ const AddressStep = () => (
       </h2>
       <p class="quiet">{texts.magicLink.thereText}</p>
     </section>
+    {error.value === '' ? null : (
+      <p class="links">
+        <a href={loginPath(next)}>{texts.magicLink.newLink}</a>
+      </p>
+    )}
   </>
 );
 
 /** A link that does not work, for whatever reason. */
 const Useless = ({ heading, text }: { heading: string; text: string }) => (
-  <Outcome key={heading} tone="caution" icon={linkIcon} heading={heading} takesFocus>
+  <Outcome tone="caution" icon={linkIcon} heading={heading} takesFocus>
     <p>{text}</p>
-    <RequestNewLink isPrimary />
+    <p>
+      <a class="button wide-button" href={loginPath(next)}>
+        {texts.magicLink.newLink}
+      </a>
+    </p>
   </Outcome>
 );
 
 const Used = ({ to }: { to: string }) => (
-  <Outcome key="used" tone="success" icon={approvedIcon} heading={texts.magicLink.used}>
+  <Outcome tone="success" icon={approvedIcon} heading={texts.magicLink.used}>
     <p>{texts.magicLink.usedText}</p>
     <a class="button wide-button" href={to}>
       {texts.common.continue}
@@ -177,12 +177,7 @@ function CurrentStep() {
     case 'oneClick':
       return <OneClickStep address={now.email} />;
     case 'address':
-      return (
-        <>
-          <AddressStep />
-          {error.value === '' ? null : <RequestNewLink />}
-        </>
-      );
+      return <AddressStep />;
   }
 }
 

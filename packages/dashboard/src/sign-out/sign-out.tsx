@@ -57,7 +57,7 @@ const Question = ({ parameters }: { parameters: SignOutParameters }) => (
 );
 
 const Done = () => (
-  <Outcome key="done" tone="success" icon={approvedIcon} heading={texts.common.signedOut} takesFocus>
+  <Outcome tone="success" icon={approvedIcon} heading={texts.common.signedOut} takesFocus>
     <p>{texts.signOut.doneText}</p>
     <p>
       <a href="/login">{texts.common.signIn}</a>

@@ -112,7 +112,7 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
     switch (now.at) {
       case 'incomplete':
         return (
-          <OutcomeView key="incomplete" tone="caution" icon={linkIcon} heading={texts.emailLink.incomplete}>
+          <OutcomeView tone="caution" icon={linkIcon} heading={texts.emailLink.incomplete}>
             <p>{texts.emailLink.incompleteText}</p>
             <HomeLink />
           </OutcomeView>
@@ -126,13 +126,7 @@ export function mountEmailLinkPage<T>(page: EmailLinkPage<T>): void {
         );
       case 'kept':
         return (
-          <OutcomeView
-            key="kept"
-            tone="neutral"
-            icon={approvedIcon}
-            heading={texts.emailLink.unchanged}
-            takesFocus
-          >
+          <OutcomeView tone="neutral" icon={approvedIcon} heading={texts.emailLink.unchanged} takesFocus>
             <p>{texts.emailLink.declined}</p>
             <HomeLink />
           </OutcomeView>

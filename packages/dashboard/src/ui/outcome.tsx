@@ -15,15 +15,13 @@ interface OutcomeProps {
   readonly children: ComponentChildren;
 }
 
-/** How something ended, or that it has not yet: a large sign above a heading. Give each outcome its own `key`. */
+/** How something ended, or that it has not yet: a large sign above a heading. */
 export const Outcome = ({ tone, icon, heading, takesFocus = false, children }: OutcomeProps) => (
-  <div class="outcome">
+  <div key={heading} class="outcome">
     <span key={tone} class={`sign ${tone}`}>
       <Icon path={icon} />
     </span>
-    <Heading key={heading} takesFocus={takesFocus}>
-      {heading}
-    </Heading>
+    <Heading takesFocus={takesFocus}>{heading}</Heading>
     {children}
   </div>
 );
@@ -46,7 +44,7 @@ interface UnanswerableProps {
 
 /** A request that leads nowhere, with what the service says about it. */
 export const Unanswerable = ({ text, message }: UnanswerableProps) => (
-  <Outcome key="unanswerable" tone="caution" icon={cautionIcon} heading={texts.common.unanswerable}>
+  <Outcome tone="caution" icon={cautionIcon} heading={texts.common.unanswerable}>
     <p>{text}</p>
     <Reason message={message} />
     <HomeLink />

@@ -63,7 +63,7 @@ const CurrentEmailField = ({ error }: { error: string }) =>
 const undoDays = 7;
 
 const Done = ({ value: email }: { value: string }) => (
-  <Outcome key="done" tone="success" icon={approvedIcon} heading={texts.verifyEmail.done} takesFocus>
+  <Outcome tone="success" icon={approvedIcon} heading={texts.verifyEmail.done} takesFocus>
     <p>
       {fillParts(texts.verifyEmail.doneText, {
         email: <Address id="new-email">{email}</Address>,
