@@ -188,21 +188,15 @@ function codesIn(request: Request, received: Uint8Array): ReadonlySet<string> {
   const dialect = dialectOf(request);
   const codes = dialect === 'form' ? new URLSearchParams(text).getAll('code') : [];
   if (dialect === 'json') {
-    const body = parsed(text);
-    if (typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string')
-      codes.push(body.code);
-    // As text, too, because a parser forgets all but the last of duplicate members.
-    const written = text.matchAll(/"code"\s*:\s*"([^"\\]*)"/g);
+    // As text, because a parser refuses what is malformed, and forgets all but the last of duplicate members.
+    const written = withoutEscapes(text).matchAll(/"code"\s*:\s*"([^"]*)"/g);
     codes.push(...[...written].map(([, code]) => code!));
   }
   return new Set(codes.map((code) => code.trim()));
 }
 
-/** Undefined for what is no JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+/** JSON with its escapes of ASCII characters resolved. It may no longer be JSON. */
+const withoutEscapes = (json: string): string =>
+  json
+    .replaceAll(/\\[fnrt]/g, ' ')
+    .replaceAll(/\\u00([0-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
