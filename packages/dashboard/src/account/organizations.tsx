@@ -1,4 +1,3 @@
-import type { Organization } from '@latchkey/contract/organizations';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { listOrganizations } from '../api.ts';
 import { fillParts, texts } from '../texts.ts';
@@ -16,31 +15,25 @@ export const organizationsData = pagedData(
 );
 const { entries: organizations } = organizationsData;
 
-const OrganizationRow = ({ organization }: { organization: Organization }) => {
-  const { name, slug, role, personal, joined_at } = organization;
-  return (
-    <Row
-      icon={organizationIcon}
-      title={
-        <>
-          <bdi>{escapeInvisible(name)}</bdi> <span class="badge">{words.roles[role]}</span>{' '}
-          {personal ? <span class="badge">{words.personal}</span> : null}
-        </>
-      }
-    >
-      <p>
-        <bdi>{slug}</bdi> · {fillParts(texts.account.joined, { time: <DateOnly at={joined_at} /> })}
-      </p>
-    </Row>
-  );
-};
-
 /** The organizations the user belongs to, with their role in each. */
 export const Organizations = () => (
   <Section data={organizationsData} entries={1}>
     <List id="organizations" none={{ icon: organizationIcon, text: words.none }}>
-      {organizations.value.map((organization) => (
-        <OrganizationRow key={organization.id} organization={organization} />
+      {organizations.value.map(({ id, name, slug, role, personal, joined_at }) => (
+        <Row
+          key={id}
+          icon={organizationIcon}
+          title={
+            <>
+              <bdi>{escapeInvisible(name)}</bdi> <span class="badge">{words.roles[role]}</span>{' '}
+              {personal ? <span class="badge">{words.personal}</span> : null}
+            </>
+          }
+        >
+          <p>
+            <bdi>{slug}</bdi> · {fillParts(texts.account.joined, { time: <DateOnly at={joined_at} /> })}
+          </p>
+        </Row>
       ))}
     </List>
     <ShowMore data={organizationsData} />

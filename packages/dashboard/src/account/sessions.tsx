@@ -1,7 +1,6 @@
 import type { Session } from '@latchkey/contract/sessions';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { effect, signal } from '@preact/signals';
-import type { ComponentProps } from 'preact';
 import { call, listSessions, type Problem } from '../api.ts';
 import { browserText } from '../browser-text.ts';
 import { reauthentications } from '../confirm/confirm.tsx';
@@ -57,7 +56,7 @@ async function end(ended: Session): Promise<Problem | undefined> {
   return undefined;
 }
 
-/** Ends sessions, one after the other. */
+/** Ends sessions, one after the other. @param done what is said afterwards */
 async function endAll(ended: readonly Session[], done: string): Promise<string | undefined> {
   let problem: Problem | undefined;
   for (const session of ended) problem ??= await end(session);
@@ -108,16 +107,6 @@ const Title = ({ session }: { session: Session }) => (
   </>
 );
 
-interface EndButtonProps extends Omit<ComponentProps<typeof AskingButton>, 'busy' | 'onConfirm'> {
-  readonly ended: readonly Session[];
-  /** What is said afterwards. */
-  readonly done: string;
-}
-
-const EndButton = ({ ended, done, ...props }: EndButtonProps) => (
-  <AskingButton {...props} busy={busy} onConfirm={() => busy.run(() => endAll(ended, done))} />
-);
-
 /** The runs within a session, with a button for each and for all of them. */
 function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) {
   return (
@@ -128,13 +117,13 @@ function Runs({ runs, titleId }: { runs: readonly Session[]; titleId: string }) 
         ))}
       </ul>
       {runs.length < 2 ? null : (
-        <EndButton
+        <AskingButton
           id={`end-runs-${titleId}`}
-          ended={runs}
           titleId={titleId}
           label={words.stopAll}
           question={words.stopAllQuestion}
-          done={words.allStopped}
+          busy={busy}
+          onConfirm={() => busy.run(() => endAll(runs, words.allStopped))}
         />
       )}
     </div>
@@ -156,13 +145,13 @@ function SessionRow({ session, runs = [] }: { session: Session; runs?: readonly 
       below={runs.length === 0 ? null : <Runs runs={runs} titleId={titleId} />}
       action={
         session.current ? null : (
-          <EndButton
+          <AskingButton
             id={`end-${session.id}`}
-            ended={[session]}
             titleId={titleId}
             label={label}
             question={fillParts(question, { name: <Name session={session} /> })}
-            done={done}
+            busy={busy}
+            onConfirm={() => busy.run(() => endAll([session], done))}
           />
         )
       }
