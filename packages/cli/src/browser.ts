@@ -4,12 +4,9 @@ import type { Options } from 'open';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 
-/** Whether the screen of this machine is the person's. */
-const hasOwnScreen = ({ isOverSsh, isInContainer, hasScreen }: Config): boolean =>
-  hasScreen && !isOverSsh && !isInContainer;
-
 /** Whether the person would see a browser opened from here. `BROWSER` reaches it even over SSH and from a container. */
-export const hasBrowser = (config: Config): boolean => config.browser !== undefined || hasOwnScreen(config);
+export const hasBrowser = ({ browser, isOverSsh, isInContainer, hasScreen }: Config): boolean =>
+  browser !== undefined || (hasScreen && !isOverSsh && !isInContainer);
 
 /** Whether that browser can come back to a port of this machine. */
 export const canComeBack = (config: Config): boolean => hasBrowser(config) && !config.isOverSsh;

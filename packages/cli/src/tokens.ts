@@ -29,14 +29,8 @@ export const issueToken = (
 ): Promise<IssuedToken> =>
   agent ? agent.token({ ...wanted, signal }) : exchangeToken({ api, session, ...wanted, signal });
 
-/** The same, with the end of the token. */
-export const issueDatedToken = async (
-  connection: Connection,
-  wanted: RequestedAccess,
-  signal: AbortSignal,
-): Promise<DatedToken> => dated(Date.now(), await issueToken(connection, wanted, signal));
-
-const dated = (requestedAt: number, { access_token, expires_in }: IssuedToken): DatedToken => ({
+/** A token with its end. */
+export const dated = (requestedAt: number, { access_token, expires_in }: IssuedToken): DatedToken => ({
   token: access_token,
   expiresAt: requestedAt + expires_in * 1000,
 });

@@ -5,7 +5,7 @@ import { type Connection, connect, connectStored } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../exit.ts';
 import { readUntil, requestedAccess } from '../text-input.ts';
-import { type DatedToken, issueDatedToken, ownToken } from '../tokens.ts';
+import { type DatedToken, dated, issueToken, ownToken } from '../tokens.ts';
 
 interface HelperOptions {
   readonly host?: readonly string[];
@@ -78,7 +78,8 @@ async function tokenFor(
   origin: URL,
 ): Promise<DatedToken | undefined> {
   // A host that `--host` names gets a limited token, even if it is the login's own server.
-  if (access && isNamed(origin, hosts)) return issueDatedToken(connection, access, signal);
+  if (access && isNamed(origin, hosts))
+    return dated(Date.now(), await issueToken(connection, access, signal));
   if (origin.origin === connection.server) return ownToken(connection, signal);
   return undefined;
 }
