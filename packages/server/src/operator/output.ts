@@ -21,13 +21,10 @@ export type Output = ReturnType<typeof createOutput>;
 export function createOutput(stdout: TextStream, stderr: TextStream) {
   const writeChunk = (chunk: string): Promise<boolean> =>
     new Promise((resolve, reject) => {
-      const fail = (reason: string) =>
-        reject(new ConfigError(`Standard output cannot be written: ${reason}.`));
-      if (isClosed(stdout)) return fail('it is closed');
       stdout.write(chunk, (error) => {
         if (!error) resolve(true);
         else if ('code' in error && error.code === 'EPIPE') resolve(false);
-        else fail(error.message);
+        else reject(new ConfigError(`Standard output cannot be written: ${error.message}.`));
       });
     });
   /**
@@ -39,6 +36,10 @@ export function createOutput(stdout: TextStream, stderr: TextStream) {
     /** Standard output is a terminal. */
     isTerminal: stdout.isTTY === true,
     write,
+    /** @throws {ConfigError} if standard output is closed. Call it before the work of a command: its result would be lost. */
+    requireOpen(): void {
+      if (isClosed(stdout)) throw unwritten('it is closed');
+    },
     /**
      * Writes a secret that is shown only once. Call it before the transaction that makes the secret valid commits: a secret that cannot be written must not exist.
      * @throws {ConfigError} if it cannot be written, or nobody would read it

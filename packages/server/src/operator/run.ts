@@ -45,6 +45,7 @@ export async function run({ args, env, readEnvFile, stdout, stderr }: CommandPro
     (options: { readonly finishesRestore?: boolean }): Run =>
     (work) =>
     async (...received) => {
+      io.output.requireOpen();
       const config = readConfig(env);
       io.output.say(`Store: ${storeNameOf(config)}`);
       const log = createLogger('silent');
