@@ -127,6 +127,7 @@ test('a service key is read from Basic credentials in any spelling of the header
     expect(read(basic(text.replaceAll(':', '')))).toEqual({ id: '', secret: '' });
     expect(read(`Digest ${basic(`${ownId}:${ownSecret}`)}`)).toEqual({ id: '', secret: '' });
     expect(read(`Bearer ${ownSecret}`)).toBeUndefined();
+    expect(read(`Bearer x, ${basic(`${ownId}:${ownSecret}`)}`)).toEqual({ id: '', secret: '' });
   });
 });
 

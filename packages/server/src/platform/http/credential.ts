@@ -36,7 +36,8 @@ export const namesBearer = (headers: Headers): boolean =>
  */
 export function readServiceKey(headers: Headers): SentServiceKey | undefined {
   const authorization = headers.get('Authorization');
-  if (authorization === null || namesBearer(headers)) return undefined;
+  // A comma separates two headers, of which the second may have a key.
+  if (authorization === null || /^bearer\b[^,]*$/i.test(authorization)) return undefined;
   const [, encoded = ''] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization) ?? [];
   try {
     const sent = Buffer.from(encoded, 'base64').toString('utf8').replaceAll('+', ' ');
