@@ -222,20 +222,14 @@ function SentStep({ email: address, request, until }: Extract<Step, { at: 'sent'
   const isExpired = useRemaining(until) === 0;
   return (
     <>
-      <div class="outcome">
-        <span class="sign waiting-for-email">
-          <Icon path={emailIcon} />
-        </span>
-      </div>
-      <Heading key="sent" takesFocus={isExpired}>
-        {texts.login.checkEmail}
-      </Heading>
-      <p id="sent-to">
-        {fillParts(isExpired ? texts.login.expired : texts.login.sent, {
-          email: <strong>{address}</strong>,
-          time: <Countdown until={until} />,
-        })}
-      </p>
+      <Outcome tone="sent" icon={emailIcon} heading={texts.login.checkEmail} takesFocus={isExpired}>
+        <p id="sent-to">
+          {fillParts(isExpired ? texts.login.expired : texts.login.sent, {
+            email: <strong>{address}</strong>,
+            time: <Countdown until={until} />,
+          })}
+        </p>
+      </Outcome>
       {isExpired ? null : <OpenWebmail email={address} />}
       <ErrorMessage text={busy.errorOf('email')} />
       {isExpired ? null : (

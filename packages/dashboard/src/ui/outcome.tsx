@@ -8,7 +8,7 @@ import { cautionIcon } from './icons.ts';
 
 interface OutcomeProps {
   /** `waiting` turns its icon, unless the person wants less motion. */
-  readonly tone: 'success' | 'danger' | 'caution' | 'waiting' | 'neutral';
+  readonly tone: 'success' | 'danger' | 'caution' | 'waiting' | 'sent' | 'neutral';
   readonly icon: string;
   readonly heading: string;
   readonly takesFocus?: boolean;
