@@ -242,7 +242,7 @@ export class Person {
     return seen.code === 'authorization_pending' ? { ...seen, code: 'invalid_grant' } : seen;
   }
 
-  /** Starts a run, and sometimes another one within it. Nobody uses them but those who verify their tokens. */
+  /** Starts a run, and sometimes a nested one. Only services verify their tokens. */
   async #startRuns({ session: parent, token }: Pick<Held, 'session' | 'token'>): Promise<void> {
     const { recorder, random } = this.#world;
     const seen = await recorder.see('run', () =>

@@ -198,7 +198,7 @@ function decodeMessage(bytes: Buffer) {
     replyTo: field.get(5),
     member: String(field.get(3) ?? ''),
     error: String(field.get(4) ?? ''),
-    /** Messages that nobody asked for may have values of other types than answers of a keychain. */
+    /** Decoded on demand, because unrelated messages may contain types that the decoder does not support. */
     body: (): BusValue[] => {
       align(8);
       return all(String(field.get(8) ?? ''));
