@@ -4,7 +4,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
+import { newPage, untilLoaded } from '../support/browser.ts';
 import { service } from '../support/page-service.ts';
 import { giveSession, signIn, startDevice } from '../support/people.ts';
 
@@ -24,7 +24,7 @@ function storePreferences(email: string, locale: string | null, zone: string | n
 /** All times of the page, as they are written in full, after its lists have loaded. */
 async function timesOn(page: Page): Promise<string[]> {
   await page.locator('#sessions time, #expires time').first().waitFor();
-  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+  await untilLoaded(page);
   return page
     .locator('time:not([role=timer])')
     .evaluateAll((all) => all.map((time) => (time as HTMLElement).title || (time.textContent ?? '')));

@@ -36,6 +36,11 @@ const requestsOf = new WeakMap<BrowserContext, { sent: number; over: number }>()
 const twoFrames = (): Promise<true> =>
   new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))));
 
+/** Waits until all parts of a page are loaded. */
+export async function untilLoaded(page: Page): Promise<void> {
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+}
+
 /** Waits until the pages of a browser have no request in flight, and this one does not send another within two frames. */
 export async function untilIdle(page: Page): Promise<void> {
   const requests = requestsOf.get(page.context())!;

@@ -3,6 +3,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { createAuthenticator } from '../authenticator.ts';
+import { untilLoaded } from '../browser.ts';
 import { apiAt, loginByMail } from '../http.ts';
 import { deleteAccount, headed, pressed, signIn, signInByCode, startDevice, startRun } from '../people.ts';
 import { longName, type PageState, rightToLeft } from './page-state.ts';
@@ -37,7 +38,7 @@ export async function fillAccount(url: string): Promise<void> {
 /** Signs a browser in and waits until all parts of the account page are loaded. */
 export async function seeAccount(page: Page, url: string, email: string): Promise<void> {
   await signIn(page, url, email);
-  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+  await untilLoaded(page);
 }
 
 export const accountStates = (url: string): PageState[] => [
@@ -46,6 +47,7 @@ export const accountStates = (url: string): PageState[] => [
     open: async (page) => {
       await signInByCode(page, url, 'new@example.com');
       await page.getByText('Skip the email next time').waitFor();
+      await untilLoaded(page);
     },
   },
   {

@@ -3,6 +3,7 @@
 import type { Language } from '@latchkey/contract/languages';
 import type { Page } from 'playwright-core';
 import { allTexts } from '../../../packages/dashboard/src/languages/all.ts';
+import { untilLoaded } from '../browser.ts';
 import { newAddress, pressed, signedIn, startDevice, titled } from '../people.ts';
 
 /** The main states of the pages in a language, of a browser that prefers it. Each continues from the one before. */
@@ -78,7 +79,7 @@ export function mainStates(
       async () => {
         await page.goto(`${url}/account`);
         await titled(page, account.heading);
-        await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+        await untilLoaded(page);
       },
     ],
     [
