@@ -1,6 +1,4 @@
-import { accountSettings } from './identity/account/settings.ts';
-import { emailChangeLimits } from './identity/email-change/settings.ts';
-import { requestedMailLimits } from './identity/known-browsers/settings.ts';
+import { identityLimits, identitySettings } from './identity/settings.ts';
 import { type Config, readConfigOf } from './platform/config/config.ts';
 import { ConfigError } from './platform/config/config-error.ts';
 import type { Environment } from './platform/config/environment.ts';
@@ -11,46 +9,28 @@ import {
   type SettingText,
 } from './platform/config/settings.ts';
 import type { RateLimitName, Rules } from './platform/rate-limits/rules.ts';
-import { eventSettings } from './security-log/events/settings.ts';
-import { noticeLimits } from './security-log/notices/settings.ts';
-import { clientLimits, clientSettings } from './services/clients/settings.ts';
-import { serviceTokenLimits } from './services/service-tokens/settings.ts';
-import { federationSettings } from './sessions/federation/settings.ts';
-import { runLimits } from './sessions/runs/settings.ts';
+import { logLimits, logSettings } from './security-log/settings.ts';
+import { serviceLimits, serviceSettings } from './services/settings.ts';
 import { sessionLimits, sessionSettings } from './sessions/settings.ts';
-import { authorizeLimits } from './sign-in/authorize/settings.ts';
-import { deviceLimits, deviceSettings } from './sign-in/device/settings.ts';
-import { magicLinkLimits, magicLinkSettings } from './sign-in/magic-links/settings.ts';
-import { passkeyLimits, passkeySettings } from './sign-in/passkeys/settings.ts';
-import { feedSettings } from './trust/feed/settings.ts';
-import { identitySettings } from './trust/openid/settings.ts';
+import { signInLimits, signInSettings } from './sign-in/settings.ts';
+import { trustSettings } from './trust/settings.ts';
 
-/** The settings of all capabilities, by their members of `Config`. */
+/** The settings of all layers, by their members of `Config`. */
 const declaredSettings = {
-  ...accountSettings,
-  ...sessionSettings,
-  ...deviceSettings,
-  ...magicLinkSettings,
-  ...passkeySettings,
-  ...feedSettings,
-  ...eventSettings,
-  ...clientSettings,
-  ...federationSettings,
   ...identitySettings,
+  ...sessionSettings,
+  ...signInSettings,
+  ...trustSettings,
+  ...logSettings,
+  ...serviceSettings,
 };
 
-/** The rate limits of all capabilities. */
+/** The rate limits of all layers. */
 export const rateLimitRules = {
-  ...requestedMailLimits,
-  ...emailChangeLimits,
-  ...noticeLimits,
-  ...deviceLimits,
-  ...authorizeLimits,
-  ...clientLimits,
-  ...magicLinkLimits,
-  ...passkeyLimits,
-  ...runLimits,
-  ...serviceTokenLimits,
+  ...identityLimits,
+  ...logLimits,
+  ...signInLimits,
+  ...serviceLimits,
   ...sessionLimits,
 } satisfies Rules;
 
@@ -111,7 +91,7 @@ function lifetimesOf(config: Config, env: Environment): Partial<Config> {
 
 /** @throws {ConfigError} for an issuer or audience that cannot be one */
 function checkIssuersAndAudiences({ trustedIssuers, identityAudiences, baseUrl, isLocal }: Config): void {
-  const { name } = federationSettings.trustedIssuers;
+  const { name } = sessionSettings.trustedIssuers;
   const isOurs = (url: string): boolean => url.replace(/\/$/, '') === baseUrl;
   if (!isLocal && trustedIssuers.some((issuer) => issuer.startsWith('http:')))
     throw new ConfigError(`${name} must be https, unless the host of LATCHKEY_BASE_URL is a loopback one.`);
@@ -119,7 +99,7 @@ function checkIssuersAndAudiences({ trustedIssuers, identityAudiences, baseUrl, 
   // An application would take the token for one of its own.
   if (identityAudiences.some((audience) => isOurs(audience) || audience.startsWith('svc_')))
     throw new ConfigError(
-      `${identitySettings.identityAudiences.name} must list neither LATCHKEY_BASE_URL nor services.`,
+      `${trustSettings.identityAudiences.name} must list neither LATCHKEY_BASE_URL nor services.`,
     );
 }
 

@@ -1,4 +1,4 @@
-import { seconds } from '../platform/config/formats.ts';
+import { issuers, seconds } from '../platform/config/formats.ts';
 import { day, maxTtlSeconds, setting } from '../platform/config/settings.ts';
 import { nodeLimit, type Rules, sharedLimit } from '../platform/rate-limits/rules.ts';
 
@@ -40,6 +40,12 @@ export const sessionSettings = {
     'Idle timeout of a run that a service refreshes, at most `LATCHKEY_RUN_TTL`. A run does not end before its token expires.',
   ),
   runTtlSeconds: setting('LATCHKEY_RUN_TTL', seconds(1, 30 * day), day, 'Absolute lifetime of a run.'),
+  trustedIssuers: setting(
+    'LATCHKEY_TRUSTED_ISSUERS',
+    issuers,
+    '',
+    'OpenID Connect issuers whose tokens keys may trust, so that jobs need no secret. A loopback host needs a loopback base URL.',
+  ),
 };
 
 export const sessionLimits = {
@@ -53,4 +59,5 @@ export const sessionLimits = {
     60,
     'Refreshes, by session, so that many people behind one address do not affect each other.',
   ),
+  runs: sharedLimit(1200, 60, 'Runs made, by the session or key at their root.'),
 } satisfies Rules;

@@ -30,7 +30,7 @@ export const nodeLimit = (quota: number, windowSeconds: number, description: str
 
 export type Rules = Readonly<Record<string, Rule>>;
 
-/** The names of all rate limits. Each capability declares its own, and `settings.ts` above puts them together. */
+/** The names of all rate limits. Each layer declares its own, and `settings.ts` above puts them together. */
 // biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
 export interface RateLimits {}
 

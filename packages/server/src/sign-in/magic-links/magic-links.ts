@@ -26,8 +26,8 @@ import { recordEvent } from '../../security-log/events/events.ts';
 import { notify } from '../../security-log/notices/notices.ts';
 import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/starting.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
+import { maxCodeAttempts } from '../settings.ts';
 import { emailCodeOf, signInTemplate } from './mail.ts';
-import { maxCodeAttempts } from './settings.ts';
 import * as store from './store.ts';
 
 /** Where a request for a mail comes from, the language it prefers, and the cookie by which its browser may be known. */
