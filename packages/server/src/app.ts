@@ -7,7 +7,7 @@ import {
   tokenExchangeGrantType,
 } from '@latchkey/contract/tokens';
 import manifest from '../package.json' with { type: 'json' };
-import { startCensus } from './identity/account/census.ts';
+import { keepCounting } from './identity/account/census.ts';
 import { accountRoutes } from './identity/account/routes.ts';
 import { formerAddressTtlSeconds } from './identity/email-change/former-addresses.ts';
 import {
@@ -20,7 +20,7 @@ import { emailChangeRoutes } from './identity/email-change/routes.ts';
 import { sweepEmailChanges } from './identity/email-change/store.ts';
 import { organizationRoutes } from './identity/organizations/routes.ts';
 import type { Context } from './platform/context.ts';
-import { type Sweeps, startSweeper, sweepAfter } from './platform/database/sweep.ts';
+import { keepSweeping, type Sweeps, sweepAfter } from './platform/database/sweep.ts';
 import { documentationRoutes } from './platform/http/documentation.ts';
 import { healthRoutes } from './platform/http/health.ts';
 import { metricsRoute } from './platform/http/metrics-route.ts';
@@ -55,7 +55,7 @@ import { sweepServiceTokens } from './services/service-tokens/store.ts';
 import { authenticate, missingCredential } from './sessions/authentication.ts';
 import { openIssuers } from './sessions/federation/issuers.ts';
 import { federationGrant } from './sessions/federation/routes.ts';
-import { keyEndsMail, keyEndsTemplate, startKeyEnds } from './sessions/keys/key-ends.ts';
+import { keepAnnouncingKeyEnds, keyEndsMail, keyEndsTemplate } from './sessions/keys/key-ends.ts';
 import { accessKeyRoutes } from './sessions/keys/routes.ts';
 import { refreshGrant, sessionRoutes } from './sessions/routes.ts';
 import { tokenExchangeGrant } from './sessions/runs/routes.ts';
@@ -153,15 +153,17 @@ export const sweepsOf = (ctx: Context): Sweeps => ({
 
 /** Deletes rows that are no longer needed, announces the ends of keys, and counts for the metrics, until it is stopped. */
 export function startUpkeep(ctx: Context): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
   const jobs = [
-    startSweeper(ctx, sweepsOf(ctx)),
-    startCensus(ctx),
-    startKeyEnds(ctx),
-    { stop: () => writeFailedSignIns(ctx) },
+    keepSweeping(ctx, sweepsOf(ctx), signal),
+    keepCounting(ctx, signal),
+    keepAnnouncingKeyEnds(ctx, signal),
   ];
   return {
     stop: async () => {
-      await Promise.all(jobs.map((job) => job.stop()));
+      stopping.abort();
+      await Promise.all([...jobs, writeFailedSignIns(ctx)]);
     },
   };
 }

@@ -32,27 +32,18 @@ export async function countAccounts(
 }
 
 /**
- * Counts again and again, so that reading the metrics costs nothing. The gauges are NaN until the first census has ended, and while the
- * database is unreachable.
+ * Counts again and again until it is aborted, so that reading the metrics costs nothing. The gauges are NaN until the first census has
+ * ended, and while the database is unreachable.
  */
-export function startCensus(ctx: Context): { stop(): Promise<void> } {
-  const stopping = new AbortController();
+export async function keepCounting(ctx: Context, signal: AbortSignal): Promise<void> {
   const { accounts, activeSessions } = ctx.metrics;
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      const failed = { accounts: Number.NaN, sessions: Number.NaN };
-      const counted = await countAccounts(ctx, stopping.signal).catch(() => failed);
-      if (counted) {
-        accounts.set(counted.accounts);
-        activeSessions.set(counted.sessions);
-      }
-      await ctx.timers.sleep(pauseMs, stopping.signal);
+  const failed = { accounts: Number.NaN, sessions: Number.NaN };
+  while (!signal.aborted) {
+    const counted = await countAccounts(ctx, signal).catch(() => failed);
+    if (counted) {
+      accounts.set(counted.accounts);
+      activeSessions.set(counted.sessions);
     }
-  })();
-  return {
-    stop: () => {
-      stopping.abort();
-      return running;
-    },
-  };
+    await ctx.timers.sleep(pauseMs, signal);
+  }
 }

@@ -96,21 +96,14 @@ export async function sweepOnce({ db, clock, timers }: Sweeping, sweeps: Sweeps,
   return { deleted, failed };
 }
 
-/** Sweeps, with a pause of a minute after each sweep. Every node does: it skips rows that another node is deleting. */
-export function startSweeper(
+/** Sweeps until it is aborted, with a pause of a minute before each sweep. Every node does: it skips rows that another node is deleting. */
+export const keepSweeping = (
   ctx: Sweeping & { readonly log: Logger },
   sweeps: Sweeps,
-): { stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const running = repeat(ctx.timers, sweepIntervalMs, stopping.signal, async () => {
-    const { deleted, failed } = await sweepOnce(ctx, sweeps, stopping.signal);
+  signal: AbortSignal,
+): Promise<void> =>
+  repeat(ctx.timers, sweepIntervalMs, signal, async () => {
+    const { deleted, failed } = await sweepOnce(ctx, sweeps, signal);
     if (deleted > 0) ctx.log.info({ deleted }, 'swept');
     if (failed.length > 0) ctx.log.warn({ failed }, 'the sweep failed');
   });
-  return {
-    stop: () => {
-      stopping.abort();
-      return running;
-    },
-  };
-}

@@ -64,16 +64,8 @@ export const keyEndsMail: Template = async (ctx, mail) => {
   ]);
 };
 
-/** Announces again and again, on every node. */
-export function startKeyEnds(ctx: Context): { stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const running = repeat(ctx.timers, pauseMs, stopping.signal, () =>
-    announceKeyEnds(ctx, stopping.signal).catch(() => ctx.log.warn('the ends of keys were not announced')),
+/** Announces again and again until it is aborted, on every node. */
+export const keepAnnouncingKeyEnds = (ctx: Context, signal: AbortSignal): Promise<void> =>
+  repeat(ctx.timers, pauseMs, signal, () =>
+    announceKeyEnds(ctx, signal).catch(() => ctx.log.warn('the ends of keys were not announced')),
   );
-  return {
-    stop: () => {
-      stopping.abort();
-      return running;
-    },
-  };
-}
