@@ -62,8 +62,6 @@ onBothDatabases('revoking sessions', (open, dialect) => {
       test.each<[string, Ask, string]>([
         ['an unknown scope in the body', { json: { scope: 'all' } }, ''],
         ['an empty scope in the body', { json: { scope: '' } }, ''],
-        ['a null scope in the body', { json: { scope: null } }, ''],
-        ['an array as the scope in the body', { json: { scope: ['session'] } }, ''],
         ['a scope in another letter case', { json: { scope: 'Session' } }, ''],
         ['an unknown scope in the query', {}, '?scope=all'],
         ['an empty scope in the query', {}, '?scope='],
@@ -71,38 +69,12 @@ onBothDatabases('revoking sessions', (open, dialect) => {
         ['a scope twice in the body', { raw: '{"scope":"session","scope":"session"}' }, ''],
         ['a valid body and an invalid query', { json: { scope: 'session' } }, '?scope=all'],
         ['a valid query and an invalid body', { json: { scope: 'all' } }, '?scope=session'],
-        ['a body that is not an object', { json: ['session'] }, ''],
-        ['a body that is not JSON', { raw: '{"scope":' }, ''],
       ])('with %s, the request is refused and no session is revoked', async (_, ask, query) => {
         const { own, other } = await signInAll();
         const headers = { 'Content-Type': 'application/json' };
         const answer = await end(own, 'raw' in ask ? { ...ask, headers } : ask, query);
         expect(outcome(answer)).toBe('400 invalid_request');
         for (const tokens of [own, other]) await expectActive(tokens);
-      });
-
-      test('revoking all sessions withdraws approved devices that have not collected their tokens, but no pending ones', async () => {
-        const own = await app.login(someone());
-        const start = async () => (await app.ask('POST', '/device')).body;
-        const [approved, pending] = [await start(), await start()];
-        const approve = (user_code: string, { access_token: token }: Tokens) =>
-          app.ask('POST', '/device/approve', { json: { user_code }, token });
-        expect((await approve(approved.user_code, own)).status).toBe(204);
-        expect((await end(own)).status).toBe(204);
-        const poll = (device_code: string) => node.ask('POST', '/token', { json: { device_code } });
-        expect(outcome(await poll(approved.device_code))).toBe('400 invalid_grant');
-        expect(outcome(await poll(approved.device_code))).toBe('400 invalid_grant');
-
-        expect((await approve(pending.user_code, await app.login(someone()))).status).toBe(204);
-        expect(outcome(await poll(pending.device_code))).toBe('200');
-      });
-
-      test('with scope=session, an approved device can still collect its tokens', async () => {
-        const own = await app.login(someone());
-        const { user_code, device_code } = (await app.ask('POST', '/device')).body;
-        await app.ask('POST', '/device/approve', { json: { user_code }, token: own.access_token });
-        expect((await end(own, {}, '?scope=session')).status).toBe(204);
-        expect(outcome(await app.ask('POST', '/token', { json: { device_code } }))).toBe('200');
       });
     });
   }

@@ -15,7 +15,6 @@ describe('form requests to the OAuth endpoints', () => {
     (await send('/device', { client_id: 'cli' })).body;
   const approve = async (user_code: string, { access_token: token }: Tokens) =>
     expect((await app.ask('POST', '/device/approve', { json: { user_code }, token })).status).toBe(204);
-  const redeem = (device_code: string) => send('/token', { grant_type: deviceCodeGrantType, device_code });
   const statusOf = async ({ access_token: token }: Tokens) => (await app.ask('GET', '/me', { token })).status;
 
   test('a client that knows only the RFCs can sign in, refresh and revoke', async () => {
@@ -131,14 +130,6 @@ describe('form requests to the OAuth endpoints', () => {
     const answer = await app.ask('POST', '/revoke', { form: '', token: own.access_token });
     expect(outcome(answer)).toBe('204');
     expect(await statusOf(own)).toBe(401);
-  });
-
-  test('a device code redeemed by a form cannot be redeemed by JSON', async () => {
-    const browser = await app.login(newEmail());
-    const { device_code, user_code } = await start();
-    await approve(user_code, browser);
-    expect(outcome(await redeem(device_code))).toBe('200');
-    expect(outcome(await app.ask('POST', '/token', { json: { device_code } }))).toBe('400 invalid_grant');
   });
 
   test('the media type of a form may have any letter case and parameters', async () => {
