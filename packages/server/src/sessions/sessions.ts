@@ -6,6 +6,7 @@ import type { Caller, Context, Requester } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../platform/database/pagination.ts';
 import { AuthError, accountGone, bearerChallenge, invalidCredential } from '../platform/errors.ts';
+import { refundingOnError } from '../platform/rate-limits/limiter.ts';
 import { includesAny } from '../platform/values/scope.ts';
 import { takeForUser } from '../security-log/events/events.ts';
 import { sessionStatus } from './status.ts';
@@ -113,12 +114,7 @@ export async function limitingChanges<Changed>(
 ): Promise<{ body: Changed; headers: Record<string, string> }> {
   const limit = { limit: 'account_changes', subject: caller.userId, isReported: true } as const;
   const counted = await takeForUser(ctx, { ...caller, client }, limit);
-  try {
-    return { body: await change(), headers: counted.headers };
-  } catch (error) {
-    await counted.refund();
-    throw error;
-  }
+  return { body: await refundingOnError(counted, change), headers: counted.headers };
 }
 
 /** One page of a user's active sessions, newest first. `sessionId` is the current one, if the user asks. */

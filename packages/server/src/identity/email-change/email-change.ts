@@ -5,7 +5,7 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { Raced } from '../../platform/database/races.ts';
 import { accountDisabled, conflict, invalidGrant, orThrow } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
-import { byClient } from '../../platform/rate-limits/limiter.ts';
+import { byClient, refundingOnError } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { recordEvent, takeForUser } from '../../security-log/events/events.ts';
@@ -41,12 +41,7 @@ export async function requestEmailChange(ctx: Context, by: Requester, email: str
     { limit: 'email_changes', subject: caller.userId, isReported: true },
     ...mailLimits(emailKeyOf(email), client),
   );
-  try {
-    await ctx.db.transaction((tx) => createChange(ctx, tx, by, email));
-  } catch (error) {
-    await counted.refund();
-    throw error;
-  }
+  await refundingOnError(counted, () => ctx.db.transaction((tx) => createChange(ctx, tx, by, email)));
   ctx.wakeMailWorker();
   return { body: { status: 'sent' as const, expires_in: ttlSeconds }, headers: counted.headers };
 }

@@ -22,10 +22,9 @@ export function organizationRoutes(api: Api, ctx: Context): void {
     return isNew ? { body: organization, status: 201 } : { body: organization };
   });
 
-  api.on(endpoints.deleteOrganization, async ({ params, service }) => {
-    await deleteOrganization(ctx, params.slug, by(service));
-    return {};
-  });
+  api.on(endpoints.deleteOrganization, ({ params, service }) =>
+    deleteOrganization(ctx, params.slug, by(service)),
+  );
 
   api.on(endpoints.listMembers, async ({ params, query }) => {
     const { members, next_cursor } = await listMembers(ctx, params.slug, query);
@@ -40,10 +39,9 @@ export function organizationRoutes(api: Api, ctx: Context): void {
     body: await setMember(ctx, params.slug, params.user_id, body.role, by(service)),
   }));
 
-  api.on(endpoints.removeMember, async ({ params, service }) => {
-    await removeMember(ctx, params.slug, params.user_id, by(service));
-    return {};
-  });
+  api.on(endpoints.removeMember, ({ params, service }) =>
+    removeMember(ctx, params.slug, params.user_id, by(service)),
+  );
 }
 
 const by = ({ id }: CallingService) => ({ by: 'service', service_id: id }) as const;

@@ -114,9 +114,13 @@ export type ReplyDetail =
   | 'issued'
   | 'inactive';
 
+/** What a function without a result resolves to. */
+export type Nothing = Awaited<Promise<void>>;
+
+/** A handler of an endpoint whose response has no body may return nothing. */
 export type CallHandler<E extends Endpoint, Response = E['response']> = (
   call: Call<E>,
-) => Promise<Reply<OutputOf<Response>>>;
+) => Promise<Response extends z.ZodType ? Reply<z.output<Response>> : Reply<Nothing> | Nothing>;
 
 /** The parts of a call that the pipeline reads and checks. */
 type CheckedCall = Omit<Call<Endpoint>, keyof CallHeaders>;

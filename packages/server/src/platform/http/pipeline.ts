@@ -12,6 +12,7 @@ import {
   completeCall,
   type FormOf,
   type FormResponseOf,
+  type Nothing,
   type Reply,
 } from './call.ts';
 import { knownBrowserCookieHeader, sessionCookieHeader } from './cookie.ts';
@@ -128,11 +129,11 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
 /** The pipeline checks a call against its endpoint at run time; `E` says the same to the compiler. */
 const dialectWith = <E extends Endpoint, Body>(
   endpoint: Endpoint,
-  handler: (call: Call<E>) => Promise<Reply<Body>>,
+  handler: (call: Call<E>) => Promise<Reply<Body> | Nothing>,
 ): Dialect => ({
   endpoint,
   takesUser: takesUser(endpoint),
-  handle: (call) => handler(call as Call<E>),
+  handle: async (call) => (await handler(call as Call<E>)) ?? {},
 });
 
 /**

@@ -42,6 +42,16 @@ export interface RateLimiter {
   take(...subjects: readonly RateLimitSubject[]): Promise<Reservation>;
 }
 
+/** Does what was counted. What fails does not count. */
+export async function refundingOnError<T>(counted: Reservation, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await counted.refund();
+    throw error;
+  }
+}
+
 interface Taken {
   readonly counter: Counter;
   readonly key: string;

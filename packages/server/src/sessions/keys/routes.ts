@@ -15,9 +15,7 @@ export function accessKeyRoutes(api: Api, ctx: Context, touches: Touches): void 
 
   api.on(endpoints.listKeys, async ({ caller, query }) => ({ body: await listKeys(ctx, caller, query) }));
 
-  api.on(endpoints.removeKey, async (call) => {
-    const { caller, params, client } = call;
-    const { headers } = await limitingChanges(ctx, call, () => revokeKey(ctx, caller, params.id, client));
-    return { headers };
-  });
+  api.on(endpoints.removeKey, (call) =>
+    limitingChanges(ctx, call, () => revokeKey(ctx, call.caller, call.params.id, call.client)),
+  );
 }

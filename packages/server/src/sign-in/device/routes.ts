@@ -46,8 +46,5 @@ export function deviceRoutes(api: Api, ctx: Context, heldPolls: HeldPolls): void
     return confirmation ? { body: confirmation } : { status: 204 };
   });
 
-  api.on(endpoints.denyDevice, async (call) => {
-    await denyDevice(ctx, heldPolls, call.body.user_code, call);
-    return {};
-  });
+  api.on(endpoints.denyDevice, (call) => denyDevice(ctx, heldPolls, call.body.user_code, call));
 }

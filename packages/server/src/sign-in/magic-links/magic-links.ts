@@ -18,7 +18,7 @@ import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/hand
 import type { Executor } from '../../platform/database/executor.ts';
 import { invalidGrant } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
-import { byClient } from '../../platform/rate-limits/limiter.ts';
+import { byClient, refundingOnError } from '../../platform/rate-limits/limiter.ts';
 import { type ClientInfo, noClient } from '../../platform/values/client-address.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { expiresIn } from '../../platform/values/in-seconds.ts';
@@ -53,30 +53,26 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
   const subject = ctx.random(subjectBytes);
   const id = subject.toString('base64url');
   const expiresAt = now + ctx.config.magicLinkTtlSeconds * 1000;
-  try {
-    await ctx.db.transaction(async (tx) => {
-      await store.insertMagicLink(tx, {
-        id,
-        email,
-        email_key: emailKey,
-        created_at: now,
-        expires_at: expiresAt,
-        ip_address: origin.client.ipAddress,
-        user_agent: origin.client.userAgent,
-        language: origin.language ?? null,
-      });
-      await enqueueMail(ctx, tx, {
-        template: signInTemplate,
-        recipient: email,
-        reference: id,
-        expiresAt,
-        isUrgent: true,
-      });
+  const send = async (tx: Executor) => {
+    await store.insertMagicLink(tx, {
+      id,
+      email,
+      email_key: emailKey,
+      created_at: now,
+      expires_at: expiresAt,
+      ip_address: origin.client.ipAddress,
+      user_agent: origin.client.userAgent,
+      language: origin.language ?? null,
     });
-  } catch (error) {
-    await limits.refund();
-    throw error;
-  }
+    await enqueueMail(ctx, tx, {
+      template: signInTemplate,
+      recipient: email,
+      reference: id,
+      expiresAt,
+      isUrgent: true,
+    });
+  };
+  await refundingOnError(limits, () => ctx.db.transaction(send));
   ctx.wakeMailWorker();
   const body = {
     status: 'sent' as const,

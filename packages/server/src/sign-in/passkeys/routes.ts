@@ -41,10 +41,7 @@ export function passkeyRoutes(api: Api, ctx: Context): void {
     limitingChanges(ctx, call, () => renamePasskey(ctx, call, call.params.id, call.body.name)),
   );
 
-  api.on(endpoints.removePasskey, async (call) => {
-    await removePasskey(ctx, call, call.params.id);
-    return {};
-  });
+  api.on(endpoints.removePasskey, (call) => removePasskey(ctx, call, call.params.id));
 
   const page = `${ctx.config.baseUrl}/account`;
   serveStaticPath(api.routes, {

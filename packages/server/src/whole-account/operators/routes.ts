@@ -9,26 +9,22 @@ import { listUserEmails, listUserEvents, listUserSessions, reportOnAddress } fro
 
 /** What a service with the right `operate` sees of a user and may do. Every act names the service in the user's security log. */
 export function operatorRoutes(api: Api, ctx: Context): void {
-  const onUser = (
-    endpoint:
-      | typeof endpoints.disableUser
-      | typeof endpoints.enableUser
-      | typeof endpoints.revokeUserSessions,
-    act: (userId: string, serviceId: string) => Promise<unknown>,
-  ): void =>
+  type Changed =
+    | typeof endpoints.disableUser
+    | typeof endpoints.enableUser
+    | typeof endpoints.revokeUserSessions;
+  const onUser = (endpoint: Changed, act: (userId: string, serviceId: string) => Promise<unknown>): void =>
     api.on(endpoint, async ({ service, params }) => {
       await getUser(ctx, params.user_id);
       await act(params.user_id, service.id);
-      return {};
     });
   onUser(endpoints.disableUser, (userId, by) => changeDisabled(ctx, userId, true, by));
   onUser(endpoints.enableUser, (userId, by) => changeDisabled(ctx, userId, false, by));
   onUser(endpoints.revokeUserSessions, (userId, by) => revokeAllSessions(ctx, userId, by));
 
-  api.on(endpoints.revokeUserSession, async ({ service, params: { user_id: userId, session_id } }) => {
-    await revokeSession(ctx, { userId, serviceId: service.id }, session_id, noClient);
-    return {};
-  });
+  api.on(endpoints.revokeUserSession, ({ service, params: { user_id: userId, session_id } }) =>
+    revokeSession(ctx, { userId, serviceId: service.id }, session_id, noClient),
+  );
 
   api.on(endpoints.reportOnAddress, async ({ body }) => ({ body: await reportOnAddress(ctx, body.email) }));
 

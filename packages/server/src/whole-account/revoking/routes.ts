@@ -23,7 +23,6 @@ export function revokingRoutes(
   api.on(endpoints.revoke, signOut, async (call) => {
     const { body, client } = await clients.identify(call);
     await revokeToken(ctx, heldPolls, body.token, client);
-    return {};
   });
   api.on(endpoints.logout, signOut);
 
