@@ -71,7 +71,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['settings.ts', 'signing-keys'],
     ['discovery', 'feed', 'introspection', 'openid'],
   ],
-  'whole-account': [['revoking'], ['disowning', 'operators', 'personal-data']],
+  'whole-account': [['']],
   'settings.ts': [['']],
   'create-context.ts': [['']],
   'app.ts': [['']],
@@ -97,6 +97,7 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
   'identity/account': ['account.ts', 'users.ts'],
   'sign-in/passkeys': ['passkeys.ts', 'touch.ts'],
+  'whole-account': ['operators.ts', 'personal-data.ts'],
   sessions: [
     'sessions.ts',
     'active-tokens.ts',
@@ -213,7 +214,7 @@ const rules: Rule[] = [
         .map(({ from, table }) => `${from} writes to ${table}`),
     bad: [
       { [`${server}sessions/store.ts`]: "db.updateTable('users').set({ session_epoch: 1 });" },
-      { [`${server}whole-account/disowning/store.ts`]: "db\n  .deleteFrom('passkeys as p')" },
+      { [`${server}whole-account/store.ts`]: "db\n  .deleteFrom('passkeys as p')" },
       { [`${server}identity/email-change/store.ts`]: "db.insertInto('notices').values(row);" },
       { [`${server}services/service-keys/store.ts`]: 'sql`UPDATE "signing_keys" SET signs_from = 0`;' },
       { [`${server}platform/database/inspect.ts`]: "await db.run('delete\n from users', []);" },

@@ -15,7 +15,7 @@ import { mailboxTransport } from '../../packages/server/src/platform/mail/transp
 import { MailWorker } from '../../packages/server/src/platform/mail/worker.ts';
 import { recordRateLimitReached } from '../../packages/server/src/security-log/events/events.ts';
 import { revokeService } from '../../packages/server/src/sessions/ending.ts';
-import { deleteAccount } from '../../packages/server/src/whole-account/personal-data/personal-data.ts';
+import { deleteAccount } from '../../packages/server/src/whole-account/personal-data.ts';
 import { newAuthenticator, passkeyLogin } from '../support/account.ts';
 import { type AccountScene, linkFor, prepareAccount, retryKey, tokenOf } from '../support/account-scene.ts';
 import { type Ask, openApp, type TestApp } from '../support/app.ts';

@@ -87,12 +87,13 @@ import { introspectionRoutes } from './trust/introspection/routes.ts';
 import { identityTokens, readIdentityToken } from './trust/openid/identity-tokens.ts';
 import { openidRoutes, signOutPage } from './trust/openid/routes.ts';
 import { openSigningKeys } from './trust/signing-keys/signing-keys.ts';
-import { disownedMail, disownedTemplate } from './whole-account/disowning/mail.ts';
-import { disowningRoutes } from './whole-account/disowning/routes.ts';
-import { operatorRoutes } from './whole-account/operators/routes.ts';
-import { accountDeletedMail, accountDeletedTemplate } from './whole-account/personal-data/mail.ts';
-import { personalDataRoutes } from './whole-account/personal-data/routes.ts';
-import { revokingRoutes } from './whole-account/revoking/routes.ts';
+import {
+  accountDeletedMail,
+  accountDeletedTemplate,
+  disownedMail,
+  disownedTemplate,
+} from './whole-account/mail.ts';
+import { operatorRoutes, wholeAccountRoutes } from './whole-account/routes.ts';
 
 /** The template of each mail in the outbox. */
 export const templates: Templates = {
@@ -201,11 +202,9 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   magicLinkRoutes(api, ctx);
   passkeyRoutes(api, ctx);
   sessionRoutes(api, ctx);
-  revokingRoutes(api, ctx, { clients, heldPolls });
   accountRoutes(api, ctx);
   emailChangeRoutes(api, ctx);
-  disowningRoutes(api, ctx);
-  personalDataRoutes(api, ctx);
+  wholeAccountRoutes(api, ctx, { clients, heldPolls });
   operatorRoutes(api, ctx);
   organizationRoutes(api, ctx);
   eventRoutes(api, ctx);

@@ -11,7 +11,7 @@ import {
 } from '../../../../../tests/support/app.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
 import { rateLimitRules } from '../../settings.ts';
-import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { maxKnownAddresses } from './known-browsers.ts';
 
 const ada = 'ada@example.com';

@@ -6,7 +6,7 @@ import { runOperator, startService } from '../../../../../tests/support/service.
 import { startSmtp, type TestSmtp } from '../../../../../tests/support/smtp.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { templates } from '../../app.ts';
-import { accountDeletedTemplate } from '../../whole-account/personal-data/mail.ts';
+import { accountDeletedTemplate } from '../../whole-account/mail.ts';
 import { enqueueMail } from './outbox.ts';
 import { listUnsent } from './outbox-store.ts';
 import { reachSmtp, smtpTransport } from './transport.ts';

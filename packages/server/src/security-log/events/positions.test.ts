@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { recordEvent } from './events.ts';
 import { listEventsAfterPosition } from './reading.ts';
 

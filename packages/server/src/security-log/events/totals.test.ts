@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
-import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { auditLogs, auditTotals } from './auditing.ts';
 
 type Row = Record<string, string | number | null>;

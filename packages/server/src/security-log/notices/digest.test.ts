@@ -9,7 +9,7 @@ import { templates } from '../../app.ts';
 import { lockAccount } from '../../identity/account/account.ts';
 import { MailWorker } from '../../platform/mail/worker.ts';
 import { rateLimitRules } from '../../settings.ts';
-import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { maxDigestNotices } from './mail.ts';
 import { notify } from './notices.ts';
 import { closeWindow } from './store.ts';

@@ -6,7 +6,7 @@ import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../.
 import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { revokeService } from '../ending.ts';
 
 let people = 0;

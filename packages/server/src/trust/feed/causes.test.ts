@@ -26,7 +26,7 @@ import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../sessions/ending.ts';
-import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { deleteAccount } from '../../whole-account/personal-data.ts';
 
 /** An account with something to end and change, and who changes it. */
 interface Scene {

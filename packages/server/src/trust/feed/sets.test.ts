@@ -9,7 +9,7 @@ import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { removeMember } from '../../identity/organizations/organizations.ts';
-import { deleteAccount } from '../../whole-account/personal-data/personal-data.ts';
+import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { leadSeconds, rotateSigningKey } from '../signing-keys/signing-keys.ts';
 
 const email = 'ada@example.com';

@@ -1,12 +1,12 @@
 // Ending a session that may not have begun: of an approved device that has not fetched its tokens yet, and of a code.
 
-import type { Context } from '../../platform/context.ts';
-import { resourceNotFound } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-address.ts';
-import { endById, endByToken, endSession, type Revoker } from '../../sessions/ending.ts';
-import { isKeyId } from '../../sessions/sessions.ts';
-import { revokeCode } from '../../sign-in/authorize/authorize.ts';
-import { cancelDeviceAuthorization, type HeldPolls, withdrawApproval } from '../../sign-in/device/device.ts';
+import type { Context } from '../platform/context.ts';
+import { resourceNotFound } from '../platform/errors.ts';
+import type { ClientInfo } from '../platform/values/client-address.ts';
+import { endById, endByToken, endSession, type Revoker } from '../sessions/ending.ts';
+import { isKeyId } from '../sessions/sessions.ts';
+import { revokeCode } from '../sign-in/authorize/authorize.ts';
+import { cancelDeviceAuthorization, type HeldPolls, withdrawApproval } from '../sign-in/device/device.ts';
 
 /**
  * Revokes one session of the user, or withdraws an approved device authorization by the id of the session it would start.

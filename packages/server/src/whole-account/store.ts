@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { Tables } from '../../platform/database/schema.ts';
-import { statement } from '../../platform/database/statement.ts';
+import type { Tables } from '../platform/database/schema.ts';
+import { statement } from '../platform/database/statement.ts';
 
 /** All rows of a table in which a column names a person, oldest first. */
 const rowsOf = (table: keyof Tables, column: string, order = 'created_at') =>
@@ -35,3 +35,16 @@ export const mailsOf = statement<{ user_id: string; email_key: string }>()((db, 
 
 /** The links that were sent to an address. */
 export const magicLinksTo = rowsOf('magic_links', 'email_key');
+
+/** How a session came about: its passkey, and the browser session that approved it, if it is of a device or application. */
+export const findOrigin = statement<{ session_id: string | null; user_id: string }>()((db, p) =>
+  db
+    .selectFrom('sessions as s')
+    .leftJoin('sessions as approver', (join) =>
+      join.onRef('approver.id', '=', 's.parent_session_id').on('s.kind', 'in', ['device', 'app']),
+    )
+    .select(['s.passkey_id', 'approver.id', 'approver.ordinal', 'approver.passkey_id as approver_passkey_id'])
+    .select(['approver.created_at', 'approver.ip_address', 'approver.user_agent', 'approver.distrusted_as'])
+    .where('s.id', '=', p.session_id)
+    .where('s.user_id', '=', p.user_id),
+);

@@ -1,17 +1,17 @@
 // The lists that an operator sees of a user.
 
 import type { AddressReport } from '@latchkey/contract/users';
-import { findAccountOf, maySignUp } from '../../identity/account/account.ts';
-import { getUser } from '../../identity/account/users.ts';
-import { listOrganizations } from '../../identity/organizations/organizations.ts';
-import type { Context } from '../../platform/context.ts';
-import type { PageRequest } from '../../platform/database/pagination.ts';
-import { listMailsTo } from '../../platform/mail/outbox.ts';
-import { emailKeyOf } from '../../platform/values/email-key.ts';
-import { listEvents } from '../../security-log/events/reading.ts';
-import { listKeys } from '../../sessions/keys/keys.ts';
-import { listSessions } from '../../sessions/sessions.ts';
-import { listPasskeys } from '../../sign-in/passkeys/passkeys.ts';
+import { findAccountOf, maySignUp } from '../identity/account/account.ts';
+import { getUser } from '../identity/account/users.ts';
+import { listOrganizations } from '../identity/organizations/organizations.ts';
+import type { Context } from '../platform/context.ts';
+import type { PageRequest } from '../platform/database/pagination.ts';
+import { listMailsTo } from '../platform/mail/outbox.ts';
+import { emailKeyOf } from '../platform/values/email-key.ts';
+import { listEvents } from '../security-log/events/reading.ts';
+import { listKeys } from '../sessions/keys/keys.ts';
+import { listSessions } from '../sessions/sessions.ts';
+import { listPasskeys } from '../sign-in/passkeys/passkeys.ts';
 
 /** @throws {AuthError} `not_found` */
 export async function listUserSessions(ctx: Context, userId: string, page: PageRequest) {

@@ -1,25 +1,25 @@
 import type { DisownedNotice, NoticePreview } from '@latchkey/contract/notices';
-import { announceEndOfAll, endAllSessions } from '../../identity/account/account.ts';
+import { announceEndOfAll, endAllSessions } from '../identity/account/account.ts';
 import {
   announceEmailChange,
   lockAccountAndAddresses,
   restoreEmail,
   voidEmailChanges,
-} from '../../identity/email-change/email-change.ts';
-import type { Context } from '../../platform/context.ts';
-import { readHandle } from '../../platform/crypto/handle.ts';
-import type { Executor } from '../../platform/database/executor.ts';
-import { untilDone } from '../../platform/database/races.ts';
-import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
-import type { ClientInfo } from '../../platform/values/client-address.ts';
-import { emailKeyOf } from '../../platform/values/email-key.ts';
-import { recordEvent } from '../../security-log/events/events.ts';
-import { findOpenNotice, mailOwner, useNotices, writerForOwner } from '../../security-log/notices/notices.ts';
-import { announceEnds, disownSessions, listActive } from '../../sessions/ending.ts';
-import { spendCodes } from '../../sign-in/authorize/authorize.ts';
-import { denyApproved } from '../../sign-in/device/device.ts';
-import { voidMagicLinksTo } from '../../sign-in/magic-links/magic-links.ts';
-import { announcePasskey, removePasskeys } from '../../sign-in/passkeys/passkeys.ts';
+} from '../identity/email-change/email-change.ts';
+import type { Context } from '../platform/context.ts';
+import { readHandle } from '../platform/crypto/handle.ts';
+import type { Executor } from '../platform/database/executor.ts';
+import { untilDone } from '../platform/database/races.ts';
+import { AuthError, type ErrorDetail } from '../platform/errors.ts';
+import type { ClientInfo } from '../platform/values/client-address.ts';
+import { emailKeyOf } from '../platform/values/email-key.ts';
+import { recordEvent } from '../security-log/events/events.ts';
+import { findOpenNotice, mailOwner, useNotices, writerForOwner } from '../security-log/notices/notices.ts';
+import { announceEnds, disownSessions, listActive } from '../sessions/ending.ts';
+import { spendCodes } from '../sign-in/authorize/authorize.ts';
+import { denyApproved } from '../sign-in/device/device.ts';
+import { voidMagicLinksTo } from '../sign-in/magic-links/magic-links.ts';
+import { announcePasskey, removePasskeys } from '../sign-in/passkeys/passkeys.ts';
 import { disownedTemplate } from './mail.ts';
 import { mergeUndone, readUndone, type Undone, undoneOf } from './outcome.ts';
 import * as store from './store.ts';

@@ -15,11 +15,11 @@ import {
   throughPasskey,
   tokenIn,
   verifyAddress,
-} from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { createdKey } from '../../../../../tests/support/keys.ts';
-import { startedRun } from '../../../../../tests/support/runs.ts';
-import { setDisabled } from '../../identity/account/account.ts';
+} from '../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { createdKey } from '../../../../tests/support/keys.ts';
+import { startedRun } from '../../../../tests/support/runs.ts';
+import { setDisabled } from '../identity/account/account.ts';
 
 const ada = 'ada@example.com';
 const evil = 'thief@new.example';

@@ -1,5 +1,5 @@
 import type { DisownedNotice } from '@latchkey/contract/notices';
-import type { EndedSession } from '../../sessions/ending.ts';
+import type { EndedSession } from '../sessions/ending.ts';
 
 /** What the link of a notice has undone so far, as the notice's row stores it in JSON. */
 export type Undone = Omit<DisownedNotice, 'kind' | 'approver'>;

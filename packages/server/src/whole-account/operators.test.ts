@@ -1,9 +1,9 @@
 // What a service with the right `operate` sees and may do, and that it can do nothing else, on both databases.
 
 import { expect, test } from 'bun:test';
-import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
+import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { createAuthenticator } from '../../../../tests/support/authenticator.ts';
+import { declareService } from '../../../../tests/support/services.ts';
 
 type Ask = (method: string, path: string, json?: object) => Promise<Answer>;
 

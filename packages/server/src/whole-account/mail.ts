@@ -1,9 +1,11 @@
-import { composeMessage, type Fact, type Part } from '../../platform/mail/compose.ts';
-import type { Template } from '../../platform/mail/message.ts';
-import { findDisownedNotice, referenceOf, writerForOwner } from '../../security-log/notices/notices.ts';
+import { composeMessage, type Fact, type Part } from '../platform/mail/compose.ts';
+import type { Template } from '../platform/mail/message.ts';
+import { writerFor } from '../platform/mail/writer.ts';
+import { findDisownedNotice, referenceOf, writerForOwner } from '../security-log/notices/notices.ts';
 import { readUndone } from './outcome.ts';
 
 export const disownedTemplate = 'disowned';
+export const accountDeletedTemplate = 'account_deleted';
 
 const count = (label: string, number: number): Fact[] =>
   number === 0 ? [] : [{ label, value: String(number) }];
@@ -36,4 +38,11 @@ export const disownedMail: Template = async (ctx, mail) => {
     texts.notYou,
   ];
   return composeMessage(writer, writer.fill(texts.subject), parts);
+};
+
+/** The last mail to a deleted account. There is no row left to fill it from: its reference is the language of its reader. */
+export const accountDeletedMail: Template = async ({ config: { product } }, { reference: locale }) => {
+  const writer = writerFor(product, { locale, time_zone: null });
+  const { subject, what, next } = writer.texts.accountDeleted;
+  return composeMessage(writer, writer.fill(subject), [writer.fill(what), next]);
 };

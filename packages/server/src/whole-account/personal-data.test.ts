@@ -12,13 +12,13 @@ import {
   subjects,
   tokenIn,
   verifyAddress,
-} from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { appLogin, redirectUri } from '../../../../../tests/support/authorize.ts';
-import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
-import { findAccountByEmail } from '../../identity/account/account.ts';
-import type { Dialect } from '../../platform/database/executor.ts';
+} from '../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { appLogin, redirectUri } from '../../../../tests/support/authorize.ts';
+import { addMember, createOrganization } from '../../../../tests/support/organizations.ts';
+import { declareService } from '../../../../tests/support/services.ts';
+import { findAccountByEmail } from '../identity/account/account.ts';
+import type { Dialect } from '../platform/database/executor.ts';
 import { deleteAccount, exportPersonalData } from './personal-data.ts';
 
 const ada = 'Ada@example.com';

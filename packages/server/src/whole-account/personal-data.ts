@@ -1,20 +1,20 @@
 import { languageOf } from '@latchkey/contract/languages';
-import { deleteUser, findAccountByEmail, findAccountOf } from '../../identity/account/account.ts';
-import { listReservedEmailKeys, lockAccountAndAddresses } from '../../identity/email-change/email-change.ts';
+import { deleteUser, findAccountByEmail, findAccountOf } from '../identity/account/account.ts';
+import { listReservedEmailKeys, lockAccountAndAddresses } from '../identity/email-change/email-change.ts';
 import {
   deletePersonalOrganization,
   exportMemberships,
   requireOtherOwners,
-} from '../../identity/organizations/organizations.ts';
-import type { Caller, Context } from '../../platform/context.ts';
-import type { Executor } from '../../platform/database/executor.ts';
-import { untilDone } from '../../platform/database/races.ts';
-import { AuthError } from '../../platform/errors.ts';
-import { deleteMailsOf, enqueueMail } from '../../platform/mail/outbox.ts';
-import { closeLog } from '../../security-log/events/events.ts';
-import { findOwner } from '../../security-log/notices/notices.ts';
-import { lockAccountAs } from '../../sessions/sessions.ts';
-import { deleteMagicLinksTo } from '../../sign-in/magic-links/magic-links.ts';
+} from '../identity/organizations/organizations.ts';
+import type { Caller, Context } from '../platform/context.ts';
+import type { Executor } from '../platform/database/executor.ts';
+import { untilDone } from '../platform/database/races.ts';
+import { AuthError } from '../platform/errors.ts';
+import { deleteMailsOf, enqueueMail } from '../platform/mail/outbox.ts';
+import { closeLog } from '../security-log/events/events.ts';
+import { findOwner } from '../security-log/notices/notices.ts';
+import { lockAccountAs } from '../sessions/sessions.ts';
+import { deleteMagicLinksTo } from '../sign-in/magic-links/magic-links.ts';
 import { accountDeletedTemplate } from './mail.ts';
 import * as store from './store.ts';
 
