@@ -84,9 +84,9 @@ test('advisory locks of a role that may only connect delay no sign-in, no reader
 
 test('doctor learns whether every role may connect', async () => {
   const name = new URL(app.databaseUrl).pathname.slice(1);
-  expect(await inspectDatabase(app.databaseUrl)).toMatchObject({ openToPublic: name });
+  expect(await inspectDatabase(app.databaseUrl)).toMatchObject({ server: { openToPublic: name } });
   await app.ctx.db.single.run(`REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC`, []);
-  expect(await inspectDatabase(app.databaseUrl)).toMatchObject({ openToPublic: null });
+  expect(await inspectDatabase(app.databaseUrl)).toMatchObject({ server: { openToPublic: null } });
   await app.ctx.db.single.run(`GRANT CONNECT ON DATABASE ${name} TO PUBLIC`, []);
 });
 

@@ -39,15 +39,15 @@ const serviceTimeoutMs = 2_000;
 async function checkStore(config: Config, nodes: number): Promise<Check[]> {
   try {
     const inspection = await inspectDatabase(config.databaseUrl);
-    const { clockAheadMs, maxConnections, openToPublic } = inspection;
+    const { server } = inspection;
     return [
       ok('the database can be reached'),
       checkSchema(inspection),
-      ...(clockAheadMs === null ? [] : [checkClock(clockAheadMs)]),
+      ...(server ? [checkClock(server.clockAheadMs)] : []),
       checkCondition(await examineDatabase(config.databaseUrl)),
       ...(inspection.pending.length === 0 ? await checkRestore(config) : []),
-      ...(openToPublic === null ? [] : [checkAccess(openToPublic)]),
-      ...(maxConnections === null ? [] : [checkConnections(config, nodes, maxConnections)]),
+      ...(server?.openToPublic ? [checkAccess(server.openToPublic)] : []),
+      ...(server ? [checkConnections(config, nodes, server.maxConnections)] : []),
     ];
   } catch (error) {
     return [failed(`the database cannot be read: ${reasonOf(error)}`)];

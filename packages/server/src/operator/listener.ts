@@ -1,5 +1,5 @@
 import type { Server } from 'bun';
-import type { Config } from '../platform/config/config.ts';
+import { type Config, sqliteFileOf } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
 import type { ConnectionInfo } from '../platform/http/exchange.ts';
 import type { App } from '../platform/http/server.ts';
@@ -18,12 +18,13 @@ type Address = Pick<Config, 'host' | 'port' | 'databaseUrl'>;
  * they may share a database. A port that another program uses is refused on both databases.
  * @throws {ConfigError} when the address or port cannot be used
  */
-export function listen({ host, port, databaseUrl }: Address, handle: App['fetch']): Server<undefined> {
+export function listen(address: Address, handle: App['fetch']): Server<undefined> {
+  const { host, port } = address;
   try {
     return Bun.serve({
       hostname: host,
       port,
-      reusePort: !isSqlite(databaseUrl),
+      reusePort: sqliteFileOf(address) === undefined,
       idleTimeout: idleTimeoutSeconds,
       maxRequestBodySize: maxRequestBytes,
       development: false,
@@ -46,12 +47,10 @@ export function listen({ host, port, databaseUrl }: Address, handle: App['fetch'
  * @throws {ConfigError} if the address is not available
  */
 export async function claimPort(address: Address): Promise<void> {
-  if (!isSqlite(address.databaseUrl)) return;
+  if (sqliteFileOf(address) === undefined) return;
   const starting = new Response(null, { status: 503, headers: { 'Retry-After': '1' } });
   await listen(address, async () => starting.clone() as Response).stop(true);
 }
-
-const isSqlite = (databaseUrl: string): boolean => databaseUrl.startsWith('sqlite:');
 
 const connectionOf = (request: Request, server: Server<undefined>): ConnectionInfo => ({
   get peer() {

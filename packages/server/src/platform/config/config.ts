@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { postgresServers } from '../database/postgres-primary.ts';
+import { sqlitePathOf } from '../database/sqlite.ts';
 import type { Quota, RateLimitName, RateLimitRules } from '../rate-limits/rules.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 import { ConfigError } from './config-error.ts';
@@ -81,8 +82,10 @@ function quotasOf(
 }
 
 /** The absolute path of the database file; undefined with PostgreSQL. */
-export const sqliteFileOf = ({ databaseUrl }: Pick<Config, 'databaseUrl'>): string | undefined =>
-  databaseUrl.startsWith('sqlite:') ? resolve(databaseUrl.slice('sqlite:'.length)) : undefined;
+export function sqliteFileOf({ databaseUrl }: Pick<Config, 'databaseUrl'>): string | undefined {
+  const path = sqlitePathOf(databaseUrl);
+  return path === undefined ? undefined : resolve(path);
+}
 
 /** The database URL without user and password: `sqlite:` with the absolute path, or `postgres://…`. */
 export function storeNameOf(config: Config): string {

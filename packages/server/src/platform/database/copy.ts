@@ -7,7 +7,7 @@ import { inLongTransaction } from './long-transaction.ts';
 import { appliedMigrations, migrate, migrationNames } from './migrate.ts';
 import { executorOn as postgresExecutor, withoutTimeouts } from './postgres.ts';
 import { onlyPrimary, withConnection } from './postgres-primary.ts';
-import { asStoreError, executorOn as sqliteExecutor, whenFree } from './sqlite.ts';
+import { asStoreError, executorOn as sqliteExecutor, sqlitePathOf, whenFree } from './sqlite.ts';
 import { requireUnserved, StoreRefusal } from './store-lock.ts';
 import { removeRestoreGuard, tableNames, takeOverNumbers } from './stored-rows.ts';
 
@@ -42,8 +42,10 @@ export const copyStore = (from: string, to: string): Promise<Readonly<Record<str
     });
   });
 
-const withSource = <T>(url: string, work: (source: Source) => Promise<T>): Promise<T> =>
-  url.startsWith('sqlite:') ? fromSqlite(url.slice('sqlite:'.length), work) : fromPostgres(url, work);
+function withSource<T>(url: string, work: (source: Source) => Promise<T>): Promise<T> {
+  const path = sqlitePathOf(url);
+  return path === undefined ? fromPostgres(url, work) : fromSqlite(path, work);
+}
 
 async function fromSqlite<T>(path: string, work: (source: Source) => Promise<T>): Promise<T> {
   const connection = await whenFree(busyDeadlineMs, () => new Connection(path, { readonly: true }));

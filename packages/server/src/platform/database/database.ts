@@ -2,14 +2,16 @@ import type { Database, DatabaseOptions } from './executor.ts';
 import { inspectDatabase } from './inspect.ts';
 import { canWorkWith, newerStore } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
-import { openSqlite } from './sqlite.ts';
+import { openSqlite, sqlitePathOf } from './sqlite.ts';
 
 /**
  * Opens the database of a URL and brings its schema up to date. Creates a SQLite file that does not exist.
  * @throws {Error} when the database is unreachable, or this program cannot work on the schema of a newer release
  */
-export const openDatabase = (url: string, options: DatabaseOptions): Promise<Database> =>
-  url.startsWith('sqlite:') ? openSqlite(url.slice('sqlite:'.length), options) : openPostgres(url, options);
+export function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
+  const path = sqlitePathOf(url);
+  return path === undefined ? openPostgres(url, options) : openSqlite(path, options);
+}
 
 /**
  * Opens an existing database without creating or migrating anything.

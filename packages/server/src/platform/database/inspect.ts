@@ -1,14 +1,40 @@
-import { Database as Connection, SQLiteError } from 'bun:sqlite';
+import { Database as Connection } from 'bun:sqlite';
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { AuthError } from '../errors.ts';
+import { codeOf, reasonOf } from '../telemetry/redact.ts';
 import type { Executor } from './executor.ts';
 import { appliedMigrations, migrationNames } from './migrate.ts';
 import { executorOn as postgresExecutor } from './postgres.ts';
 import { withConnection, withoutPreparation } from './postgres-primary.ts';
-import { executorOn as sqliteExecutor, whenFree } from './sqlite.ts';
+import { executorOn as sqliteExecutor, sqlitePathOf, whenFree } from './sqlite.ts';
 
 /** How long another process may keep the file busy, for example to recover it. */
 const busyDeadlineMs = 5_000;
+
+const noStore = (): Error =>
+  new Error('there is no store yet; run `latchkey-server migrate` or start the service to create it');
+
+/**
+ * Lets `work` read a database without changing it. On SQLite it starts over while another process keeps the file busy.
+ * @throws {Error} when the database is unreachable or missing
+ */
+export async function withReader<T>(url: string, work: (read: Executor) => Promise<T>): Promise<T> {
+  const path = sqlitePathOf(url);
+  if (path === undefined)
+    return withConnection(url, withoutPreparation, (sql) => work(postgresExecutor(sql, false)));
+  if (!existsSync(path)) throw noStore();
+  return whenFree(busyDeadlineMs, async () => {
+    const connection = new Connection(path, { readonly: true });
+    try {
+      return await work(sqliteExecutor(connection, undefined));
+    } catch (error) {
+      throw error instanceof AuthError ? error.cause : error;
+    } finally {
+      connection.close();
+    }
+  });
+}
 
 /** What a database reveals without being changed. */
 export interface Inspection {
@@ -16,21 +42,49 @@ export interface Inspection {
   readonly pending: readonly string[];
   /** Migrations of a newer release, which this program does not have. */
   readonly later: readonly string[];
-  /** How far the database's clock is ahead of this machine's. Null on SQLite. */
-  readonly clockAheadMs: number | null;
-  /** How many connections the server has for all but its administrators. Null on SQLite. */
-  readonly maxConnections: number | null;
-  /** The name of the database if any role of the server may connect to it. Null otherwise, and on SQLite. */
+  /** Of PostgreSQL. */
+  readonly server: Server | undefined;
+}
+
+interface Server {
+  /** How far the database's clock is ahead of this machine's. */
+  readonly clockAheadMs: number;
+  /** How many connections the server has for all but its administrators. */
+  readonly maxConnections: number;
+  /** The name of the database if any role of the server may connect to it. */
   readonly openToPublic: string | null;
 }
 
-/** `reserved_connections` exists since PostgreSQL 16. */
-const unreservedConnections = `SELECT current_setting('max_connections')::int
-  - current_setting('superuser_reserved_connections')::int
-  - coalesce(current_setting('reserved_connections', true)::int, 0) AS connections`;
+const migrationsTable = {
+  sqlite: "SELECT 1 AS found FROM sqlite_master WHERE name = 'kysely_migration'",
+  postgres: "SELECT 1 AS found WHERE to_regclass('kysely_migration') IS NOT NULL",
+};
 
-const noStore = (): Error =>
-  new Error('there is no store yet; run `latchkey-server migrate` or start the service to create it');
+/** @throws {Error} when the database is unreachable, or has no Latchkey schema */
+export const inspectDatabase = (url: string): Promise<Inspection> =>
+  withReader(url, async (read) => {
+    const [table] = await read.run(migrationsTable[read.dialect], []);
+    if (!table) throw noStore();
+    const applied = (await read.run<{ name: string }>(appliedMigrations, [])).map(({ name }) => name);
+    return {
+      pending: migrationNames.filter((name) => !applied.includes(name)),
+      later: applied.filter((name) => !migrationNames.includes(name)),
+      server: read.dialect === 'postgres' ? await inspectServer(read) : undefined,
+    };
+  });
+
+/** `reserved_connections` exists since PostgreSQL 16. */
+async function inspectServer(read: Executor): Promise<Server> {
+  const [row] = await read.run<{ now: number; connections: number; open: string | null }>(
+    `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
+      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        - coalesce(current_setting('reserved_connections', true)::int, 0) AS connections,
+      CASE WHEN has_database_privilege('public', current_database(), 'CONNECT') THEN current_database() END AS open`,
+    [],
+  );
+  const { now, connections, open } = row!;
+  return { clockAheadMs: now - Date.now(), maxConnections: connections, openToPublic: open };
+}
 
 /** Whether a database is whole and takes writes. */
 export interface Condition {
@@ -40,40 +94,40 @@ export interface Condition {
   readonly unwritable: string | undefined;
 }
 
+/** @throws {Error} when the database is unreachable */
+export const examineDatabase = (url: string): Promise<Condition> =>
+  withReader(url, async (read) => {
+    const path = sqlitePathOf(url);
+    if (path !== undefined) return { damage: await findDamage(read), unwritable: whyUnwritable(path) };
+    const [row] = await read.run<{ read_only: string; failures: number | null }>(
+      `SELECT current_setting('transaction_read_only') AS read_only, checksum_failures AS failures
+       FROM pg_stat_database WHERE datname = current_database()`,
+      [],
+    );
+    const failures = row?.failures ?? 0;
+    return {
+      damage: failures > 0 ? [`checksums of ${failures} pages failed`] : [],
+      unwritable: row?.read_only === 'on' ? 'it accepts reads only' : undefined,
+    };
+  });
+
 /** How many findings about damaged pages are reported. */
 const maxDamage = 10;
 
-/** With less free space on its disk, a SQLite file may not be able to grow. */
-const minFreeBytes = 16 * 1024 * 1024;
-
-/** @throws {Error} when the database is unreachable */
-export const examineDatabase = (url: string): Promise<Condition> =>
-  url.startsWith('sqlite:')
-    ? whenFree(busyDeadlineMs, () => examineSqlite(url.slice('sqlite:'.length)))
-    : examinePostgres(url);
-
-function examineSqlite(path: string): Condition {
-  const connection = new Connection(path, { readonly: true });
+async function findDamage(read: Executor): Promise<string[]> {
   try {
-    return { damage: findDamage(connection), unwritable: whyUnwritable(path) };
-  } finally {
-    connection.close();
-  }
-}
-
-function findDamage(connection: Connection): string[] {
-  try {
-    return connection
-      .query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${maxDamage})`)
-      .all()
-      .map((row) => row.integrity_check)
-      .filter((text) => text !== 'ok');
+    const rows = await read.run<{ integrity_check: string }>(`PRAGMA integrity_check(${maxDamage})`, []);
+    return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
   } catch (error) {
     // Some pages are needed for the check itself.
-    if (error instanceof SQLiteError && error.code?.startsWith('SQLITE_CORRUPT')) return [error.message];
+    const { cause } = error as Error;
+    if (codeOf(cause).startsWith('SQLITE_CORRUPT')) return [reasonOf(cause)];
     throw error;
   }
 }
+
+/** With less free space on its disk, a SQLite file may not be able to grow. */
+const minFreeBytes = 16 * 1024 * 1024;
 
 function whyUnwritable(path: string): string | undefined {
   const directory = dirname(path);
@@ -88,83 +142,3 @@ function whyUnwritable(path: string): string | undefined {
     ? `only ${Math.floor(freeBytes / 1024)} KiB are free on its disk`
     : undefined;
 }
-
-const examinePostgres = (url: string): Promise<Condition> =>
-  withConnection(url, withoutPreparation, async (sql) => {
-    const [row] = await sql.unsafe<{ read_only: string; failures: number | null }[]>(
-      `SELECT current_setting('transaction_read_only') AS read_only, checksum_failures AS failures
-       FROM pg_stat_database WHERE datname = current_database()`,
-    );
-    const failures = row?.failures ?? 0;
-    return {
-      damage: failures > 0 ? [`checksums of ${failures} pages failed`] : [],
-      unwritable: row?.read_only === 'on' ? 'it accepts reads only' : undefined,
-    };
-  });
-
-/** Lets `work` read a database without changing it. */
-export async function withReader<T>(url: string, work: (read: Executor) => Promise<T>): Promise<T> {
-  if (!url.startsWith('sqlite:'))
-    return withConnection(url, withoutPreparation, (sql) => work(postgresExecutor(sql, false)));
-  const connection = new Connection(url.slice('sqlite:'.length), { readonly: true });
-  try {
-    return await work(sqliteExecutor(connection, undefined));
-  } finally {
-    connection.close();
-  }
-}
-
-/** @throws {Error} when the database is unreachable, or has no Latchkey schema */
-export async function inspectDatabase(url: string): Promise<Inspection> {
-  const { applied, ...found } = await (url.startsWith('sqlite:')
-    ? whenFree(busyDeadlineMs, () => inspectSqlite(url.slice('sqlite:'.length)))
-    : inspectPostgres(url));
-  const names = new Set(applied.map(({ name }) => name));
-  return {
-    pending: migrationNames.filter((name) => !names.has(name)),
-    later: [...names].filter((name) => !migrationNames.includes(name)),
-    ...found,
-  };
-}
-
-function inspectSqlite(path: string) {
-  if (!existsSync(path)) throw noStore();
-  const connection = new Connection(path, { readonly: true });
-  try {
-    const [table] = connection
-      .query<object, []>("SELECT 1 FROM sqlite_master WHERE name = 'kysely_migration'")
-      .all();
-    if (!table) throw noStore();
-    return {
-      applied: connection.query<{ name: string }, []>(appliedMigrations).all(),
-      clockAheadMs: null,
-      maxConnections: null,
-      openToPublic: null,
-    };
-  } finally {
-    connection.close();
-  }
-}
-
-const inspectPostgres = (url: string) =>
-  withConnection(url, withoutPreparation, async (sql) => {
-    const [{ name } = { name: null }] = await sql.unsafe<{ name: string | null }[]>(
-      "SELECT to_regclass('kysely_migration')::text AS name",
-    );
-    if (name === null) throw noStore();
-    const applied = await sql.unsafe<{ name: string }[]>(appliedMigrations);
-    const [row] = await sql.unsafe<{ now: number }[]>(
-      'SELECT extract(epoch FROM clock_timestamp())::float8 AS now',
-    );
-    const clockAheadMs = row!.now * 1000 - Date.now();
-    const [limit] = await sql.unsafe<{ connections: number }[]>(unreservedConnections);
-    const [open] = await sql.unsafe<{ name: string }[]>(
-      "SELECT current_database() AS name WHERE has_database_privilege('public', current_database(), 'CONNECT')",
-    );
-    return {
-      applied: [...applied],
-      clockAheadMs,
-      maxConnections: limit!.connections,
-      openToPublic: open?.name ?? null,
-    };
-  });

@@ -9,7 +9,7 @@ import {
   withoutTimeouts,
 } from './postgres.ts';
 import { onlyPrimary, withConnection } from './postgres-primary.ts';
-import { asStoreError as asSqliteError, connect, executorOn, whenFree } from './sqlite.ts';
+import { asStoreError as asSqliteError, connect, executorOn, sqlitePathOf, whenFree } from './sqlite.ts';
 
 const busyDeadlineMs = 10_000;
 
@@ -18,8 +18,10 @@ const busyDeadlineMs = 10_000;
  * exist, and removes it again if that fails.
  * @throws {AuthError} `temporarily_unavailable`, with its cause, when the database cannot be used
  */
-export const inLongTransaction = <T>(url: string, work: (tx: Executor) => Promise<T>): Promise<T> =>
-  url.startsWith('sqlite:') ? onSqlite(url.slice('sqlite:'.length), work) : onPostgres(url, work);
+export function inLongTransaction<T>(url: string, work: (tx: Executor) => Promise<T>): Promise<T> {
+  const path = sqlitePathOf(url);
+  return path === undefined ? onPostgres(url, work) : onSqlite(path, work);
+}
 
 async function onSqlite<T>(path: string, work: (tx: Executor) => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -34,6 +34,10 @@ const checkpointPages = 200;
 /** How many units of work share one commit. Bounds how long the first of them waits. */
 const maxBatch = 256;
 
+/** The path of the file that a database URL names; undefined with PostgreSQL. */
+export const sqlitePathOf = (url: string): string | undefined =>
+  url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined;
+
 /**
  * Opens a SQLite file with one writing and one reading connection. Work that arrives in the same turn of the event
  * loop shares one commit (see `GroupCommit`). The reader sees committed state only.
