@@ -14,9 +14,9 @@ import {
   readHandle,
 } from '../../packages/server/src/platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { prefers, prefersHtml } from '../../packages/server/src/platform/http/accept.ts';
-import { readSessionCookie } from '../../packages/server/src/platform/http/cookie.ts';
+import { readCookie } from '../../packages/server/src/platform/http/cookie.ts';
 import { readServiceKey } from '../../packages/server/src/platform/http/credential.ts';
+import { prefers, prefersHtml } from '../../packages/server/src/platform/values/accept.ts';
 import { clientAddress } from '../../packages/server/src/platform/values/client-address.ts';
 import { ifMatchHolds, ifNoneMatchIncludes } from '../../packages/server/src/platform/values/entity-tag.ts';
 import { duplicateMember } from '../../packages/server/src/platform/values/json.ts';
@@ -106,12 +106,12 @@ test('a session cookie is found among any others, and never guessed from two', (
     .map((text) => text.replaceAll(';', ''))
     .filter((pair) => !pair.includes('latchkey_session='));
   const value = fc.string({ unit: fc.constantFrom(...'abAB09-_'), minLength: 1 });
-  const config = { https: false } as Parameters<typeof readSessionCookie>[0];
+  const config = { https: false } as Parameters<typeof readCookie>[0];
   check(fc.tuple(fc.array(other), value, fc.array(other)), ([before, own, after]) => {
     const pair = `latchkey_session=${own}`;
-    expect(readSessionCookie(config, [...before, pair, ...after].join('; '))).toBe(own);
-    expect(readSessionCookie(config, [pair, ...before, pair].join(';'))).toBeUndefined();
-    expect(readSessionCookie(config, before.join(';'))).toBeUndefined();
+    expect(readCookie(config, 'session', [...before, pair, ...after].join('; '))).toBe(own);
+    expect(readCookie(config, 'session', [pair, ...before, pair].join(';'))).toBeUndefined();
+    expect(readCookie(config, 'session', before.join(';'))).toBeUndefined();
   });
 });
 

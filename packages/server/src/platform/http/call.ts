@@ -5,9 +5,9 @@ import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import type { Caller, CallingService, SentServiceKey, WaitPreference } from '../context.ts';
 import { invalidRequest } from '../errors.ts';
-import { preferredLanguage } from '../values/accept-language.ts';
+import { preferredLanguage } from '../values/accept.ts';
 import type { ClientInfo } from '../values/client-address.ts';
-import { readKnownBrowserCookie, readRequestsCookie, readSessionCookie } from './cookie.ts';
+import { readCookie } from './cookie.ts';
 import {
   type PresentedCredential,
   readPresentedCredential,
@@ -150,12 +150,12 @@ export function completeCall(
     serviceKey: headers.has('Authorization') ? readServiceKey(headers) : undefined,
     presentedCredential: () => readPresentedCredential(config, headers),
     requireExpectedUser: (userId) => requireExpectedUser(headers, userId),
-    sessionCookie: cookies === null ? undefined : readSessionCookie(config, cookies),
+    sessionCookie: readCookie(config, 'session', cookies),
     knownBrowserCookie:
       cookies === null || isFromForeignPage(config, headers)
         ? undefined
-        : readKnownBrowserCookie(config, cookies),
-    requestsCookie: cookies === null ? undefined : readRequestsCookie(config, cookies),
+        : readCookie(config, 'knownBrowser', cookies),
+    requestsCookie: readCookie(config, 'requests', cookies),
   };
 }
 

@@ -2,7 +2,7 @@ import { userHeader } from '@latchkey/contract/endpoint';
 import type { Config } from '../config/config.ts';
 import type { SentServiceKey } from '../context.ts';
 import { AuthError, invalidRequest } from '../errors.ts';
-import { readSessionCookie } from './cookie.ts';
+import { readCookie } from './cookie.ts';
 import { requireAllowedOrigin } from './origin.ts';
 
 /** An access token or session cookie as it was sent, not verified. */
@@ -19,7 +19,7 @@ export interface PresentedCredential {
 export function readPresentedCredential(config: Config, headers: Headers): PresentedCredential | undefined {
   const bearer = /^bearer(?: +(.*))?$/i.exec(headers.get('Authorization') ?? '');
   if (bearer) return { type: 'bearer', value: bearer[1]?.trim() ?? '' };
-  const cookie = readSessionCookie(config, headers.get('Cookie'));
+  const cookie = readCookie(config, 'session', headers.get('Cookie'));
   if (cookie === undefined) return undefined;
   requireAllowedOrigin(config, headers);
   return { type: 'cookie', value: cookie };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { sessionCookieName } from './cookie.ts';
+import { cookieName } from './cookie.ts';
 import { describeApi, openApiDocument } from './openapi.ts';
 import { pageHeaders } from './pages.ts';
 import { withProduct } from './product-pages.ts';
@@ -16,7 +16,12 @@ import { fileResponse, storeFile } from './stored-file.ts';
  */
 export function documentationRoutes(routes: Routes, ctx: Context, version: string): void {
   const { baseUrl, product } = ctx.config;
-  const options = { title: product.name, version, server: baseUrl, cookie: sessionCookieName(ctx.config) };
+  const options = {
+    title: product.name,
+    version,
+    server: baseUrl,
+    cookie: cookieName(ctx.config, 'session'),
+  };
   const type = 'application/json';
   const api = once(() => describeApi(routes.operations));
   const json = once(() => storeFile(JSON.stringify(openApiDocument(api(), options))));

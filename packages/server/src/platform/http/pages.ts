@@ -4,8 +4,7 @@ import { type Language, languageOf, languages } from '@latchkey/contract/languag
 import { pageDataId } from '@latchkey/contract/page-data';
 import type { Config } from '../config/config.ts';
 import { pathNotFound } from '../errors.ts';
-import { preferredLanguage } from '../values/accept-language.ts';
-import { prefersHtml } from './accept.ts';
+import { preferredLanguage, prefersHtml } from '../values/accept.ts';
 import { queryOf } from './body.ts';
 import { readLanguageCookie, type Transport } from './cookie.ts';
 import { logoHeaders, logoPath, withProduct } from './product-pages.ts';

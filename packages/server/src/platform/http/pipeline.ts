@@ -15,7 +15,7 @@ import {
   type Nothing,
   type Reply,
 } from './call.ts';
-import { knownBrowserCookieHeader, sessionCookieHeader } from './cookie.ts';
+import { cookieHeader } from './cookie.ts';
 import {
   namesBearer,
   type PresentedCredential,
@@ -268,11 +268,11 @@ function respond(
   const response = exchange.json(reply.body, reply.status ?? status, reply.headers);
   if (cookie === 'clear') {
     if (caller?.credential === 'cookie')
-      response.headers.append('Set-Cookie', sessionCookieHeader(config, undefined));
+      response.headers.append('Set-Cookie', cookieHeader(config, 'session', ''));
   } else if (cookie) {
-    response.headers.append('Set-Cookie', sessionCookieHeader(config, cookie.value));
+    response.headers.append('Set-Cookie', cookieHeader(config, 'session', cookie.value));
     if (cookie.knownBrowser !== undefined)
-      response.headers.append('Set-Cookie', knownBrowserCookieHeader(config, cookie.knownBrowser));
+      response.headers.append('Set-Cookie', cookieHeader(config, 'knownBrowser', cookie.knownBrowser));
   }
   return response;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { rangesOf } from '../values/accept.ts';
 import { ifNoneMatchIncludes } from '../values/entity-tag.ts';
-import { rangesOf } from './accept.ts';
 
 /** The content codings of a stored file, best first. */
 const codings = ['br', 'gzip', 'identity'] as const;

@@ -3,10 +3,9 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import type { AuthorizationPage } from '@latchkey/contract/page-data';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../../platform/context.ts';
-import { prefersHtml } from '../../platform/http/accept.ts';
 import { queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
 import type { Call } from '../../platform/http/call.ts';
-import { readRequestsCookie, requestsCookieHeader } from '../../platform/http/cookie.ts';
+import { cookieHeader, readCookie } from '../../platform/http/cookie.ts';
 import type { Exchange } from '../../platform/http/exchange.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
@@ -17,6 +16,7 @@ import {
   refuseAuthorizationDetails,
   requireParameter,
 } from '../../platform/token-endpoint/grants.ts';
+import { prefersHtml } from '../../platform/values/accept.ts';
 import { readClientInfo } from '../../platform/values/client-address.ts';
 import type { AddIdentityToken } from '../../sessions/sessions.ts';
 import {
@@ -105,11 +105,11 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
     const source = sourceOf(client, target);
     if (refusal === undefined) {
       const page = pageFor(request, { status: 200, formOrigin, data: { outcome: 'valid', ...source } });
-      const kept = readRequestsCookie(ctx.config, request.headers.get('Cookie'));
+      const kept = readCookie(ctx.config, 'requests', request.headers.get('Cookie'));
       if (needsNewSignIn && firstSeen(ctx, kept, sent.values) === undefined)
         page.headers.append(
           'Set-Cookie',
-          requestsCookieHeader(ctx.config, rememberRequest(ctx, kept, sent.values)),
+          cookieHeader(ctx.config, 'requests', rememberRequest(ctx, kept, sent.values)),
         );
       return page;
     }
@@ -146,7 +146,7 @@ export function authorizeRoutes(api: Api, ctx: Context, options: AuthorizeOption
     const cookie = forgetRequest(ctx, requestsCookie, request);
     return cookie === undefined
       ? { body }
-      : { body, headers: { 'Set-Cookie': requestsCookieHeader(ctx.config, cookie) } };
+      : { body, headers: { 'Set-Cookie': cookieHeader(ctx.config, 'requests', cookie) } };
   };
   api.on(endpoints.approveAuthorization, async ({ body: { passkey, ...body }, ...call }) => {
     const asked = { ...call, body };

@@ -1,9 +1,9 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { introspectionJwtType } from '@latchkey/contract/services';
 import type { Context } from '../../platform/context.ts';
-import { prefers } from '../../platform/http/accept.ts';
 import type { Call } from '../../platform/http/call.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
+import { prefers } from '../../platform/values/accept.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { introspect, signIntrospection } from './introspection.ts';
 

@@ -1,14 +1,22 @@
+import { type Language, languageOf } from '@latchkey/contract/languages';
+
 interface Range {
   readonly name: string;
   readonly quality: number;
 }
 
-/** What an `Accept` or `Accept-Encoding` header names, with the quality of each, in its order. */
+const qualityParameter = /^q=(0?(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
+
+/**
+ * What an `Accept`, `Accept-Encoding` or `Accept-Language` header names, with the quality of each, in its order. What is not a quality
+ * counts as 0.
+ * @see RFC 9110 section 12.4.2
+ */
 export const rangesOf = (accept: string): Range[] =>
   accept.split(',').map((range) => {
     const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     const quality = parameters.find((parameter) => parameter.startsWith('q='));
-    return { name, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 };
+    return { name, quality: quality === undefined ? 1 : Number(qualityParameter.exec(quality)?.[1]) || 0 };
   });
 
 /** Whether an `Accept` header names this media type and does not prefer JSON. @see RFC 9110 section 12.5.1 */
@@ -39,4 +47,17 @@ export function prefersHtml(accept: string | null): boolean {
   const json = preferenceFor(ranges, ['application/json', 'application/*', '*/*']);
   if (html.quality !== json.quality) return html.quality > json.quality;
   return html.quality > 0 && html.rank < json.rank;
+}
+
+/** More than browsers send. A longer header is ignored, so that reading one always takes little time. */
+const maxLanguagesLength = 1_000;
+
+/**
+ * Of our languages, the one that an `Accept-Language` header prefers; undefined if it accepts no supported language.
+ * @see RFC 9110 section 12.5.4
+ */
+export function preferredLanguage(acceptLanguage: string | null): Language | undefined {
+  if (acceptLanguage === null || acceptLanguage.length > maxLanguagesLength) return undefined;
+  const accepted = rangesOf(acceptLanguage).filter(({ name, quality }) => quality > 0 && languageOf(name));
+  return languageOf(accepted.toSorted((a, b) => b.quality - a.quality).at(0)?.name);
 }

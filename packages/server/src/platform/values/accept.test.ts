@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { preferredLanguage } from './accept-language.ts';
+import { preferredLanguage } from './accept.ts';
 
 test.each([
   ['de-CH,de;q=0.9,en;q=0.8', 'de'],
