@@ -7,8 +7,8 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jos
 import { findUserWithOrganizations } from '../../packages/server/src/identity/organizations/store.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { readServiceKey } from '../../packages/server/src/platform/http/credential.ts';
-import { secretHash } from '../../packages/server/src/services/service-keys/authentication.ts';
-import { findServiceKey } from '../../packages/server/src/services/service-keys/store.ts';
+import { secretHash } from '../../packages/server/src/services/authentication.ts';
+import { findServiceKey } from '../../packages/server/src/services/store.ts';
 import { findSession } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { db, type FloorAnswer, json, keys, serve } from './server.ts';

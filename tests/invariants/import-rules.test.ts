@@ -60,10 +60,7 @@ const layers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   accounts: [['']],
   'security-log': [['settings.ts', 'events', 'feed-events'], ['notices']],
-  services: [
-    ['settings.ts', 'service-keys'],
-    ['clients', 'scopes', 'service-tokens'],
-  ],
+  services: [['']],
   sessions: [['']],
   identity: [['settings.ts', 'known-browsers', 'organizations'], ['account'], ['email-change']],
   'sign-in': [['settings.ts', 'failures'], ['passkeys'], ['authorize', 'device', 'magic-links']],
@@ -97,6 +94,14 @@ const publicFiles: Readonly<Record<string, readonly string[]>> = {
   'security-log/events': ['events.ts', 'reading.ts', 'auditing.ts'],
   'identity/account': ['account.ts', 'users.ts'],
   'sign-in/passkeys': ['passkeys.ts', 'touch.ts'],
+  services: [
+    'authentication.ts',
+    'clients.ts',
+    'registration.ts',
+    'scopes.ts',
+    'service-keys.ts',
+    'service-tokens.ts',
+  ],
   'whole-account': ['operators.ts', 'personal-data.ts'],
   sessions: [
     'sessions.ts',
@@ -216,7 +221,7 @@ const rules: Rule[] = [
       { [`${server}sessions/store.ts`]: "db.updateTable('users').set({ session_epoch: 1 });" },
       { [`${server}whole-account/store.ts`]: "db\n  .deleteFrom('passkeys as p')" },
       { [`${server}identity/email-change/store.ts`]: "db.insertInto('notices').values(row);" },
-      { [`${server}services/service-keys/store.ts`]: 'sql`UPDATE "signing_keys" SET signs_from = 0`;' },
+      { [`${server}services/store.ts`]: 'sql`UPDATE "signing_keys" SET signs_from = 0`;' },
       { [`${server}platform/database/inspect.ts`]: "await db.run('delete\n from users', []);" },
       { [`${server}platform/database/probe.ts`]: "sql.raw('INSERT INTO public.outbox (id) VALUES (1)');" },
       { [`${server}sign-in/device/store.ts`]: "sweepStatement()('sessions', 'id', ended);" },
@@ -238,8 +243,7 @@ const rules: Rule[] = [
           "db.selectFrom('notices')\n.leftJoin(\n'passkeys', 'a', 'b');",
       },
       {
-        [`${server}services/scopes/store.ts`]:
-          'sql`SELECT 1 FROM declarations d JOIN memberships m ON true`;',
+        [`${server}services/store.ts`]: 'sql`SELECT 1 FROM declarations d JOIN memberships m ON true`;',
       },
       { [`${server}platform/database/probe.ts`]: "db.run('select 1\nfrom users', []);" },
     ],

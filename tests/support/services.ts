@@ -1,12 +1,8 @@
 // Services, registered as the operator registers them.
 
 import type { Context } from '../../packages/server/src/platform/context.ts';
-import {
-  createService,
-  emptyRegistration,
-  type Registration,
-  setService,
-} from '../../packages/server/src/services/service-keys/service-keys.ts';
+import { emptyRegistration, type Registration } from '../../packages/server/src/services/registration.ts';
+import { createService, setService } from '../../packages/server/src/services/service-keys.ts';
 import type { TestApp } from './app.ts';
 import { until } from './until.ts';
 

@@ -1,17 +1,15 @@
 import { type ServiceRight, serviceRights } from '@latchkey/contract/scopes';
 import { type Command, InvalidArgumentError } from 'commander';
+import { type DeclaredScope, emptyRegistration, type Registration } from '../services/registration.ts';
 import {
   type CreatedService,
   createService,
-  type DeclaredScope,
-  emptyRegistration,
   type ListedService,
   listServices,
-  type Registration,
   retireServiceKey,
   rotateServiceKey,
   setService,
-} from '../services/service-keys/service-keys.ts';
+} from '../services/service-keys.ts';
 import { revokeService } from '../sessions/ending.ts';
 import { type CommandContext, printsList, type Run, withArgument } from './commands.ts';
 import { shortTime, type Table, timeOf } from './output.ts';

@@ -14,7 +14,7 @@ import {
 } from '../platform/database/stored-rows.ts';
 import { findMissingSealKey } from '../security-log/events/auditing.ts';
 import { accounts } from '../security-log/events/reading.ts';
-import { restartFeeds } from '../services/service-keys/service-keys.ts';
+import { restartFeeds } from '../services/service-keys.ts';
 import { hasSessions } from '../sessions/sessions.ts';
 import { readConfig } from '../settings.ts';
 import { type CommandContext, type CommandIo, counted, type Runners } from './commands.ts';

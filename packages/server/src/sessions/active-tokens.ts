@@ -4,7 +4,7 @@ import type { Caller, CallingService, Context } from '../platform/context.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { inSeconds } from '../platform/values/in-seconds.ts';
 import { isSameResource } from '../platform/values/resource.ts';
-import { findServiceToken, type ServiceToken } from '../services/service-tokens/service-tokens.ts';
+import { findServiceToken, type ServiceToken } from '../services/service-tokens.ts';
 import { recordUse } from './last-use.ts';
 import { sessionStatus } from './status.ts';
 import * as store from './store.ts';

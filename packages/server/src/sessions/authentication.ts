@@ -2,7 +2,7 @@ import { everything } from '@latchkey/contract/scopes';
 import type { Caller, Context } from '../platform/context.ts';
 import { type HandleKind, handlePrefix, type ReadHandle, readHandle } from '../platform/crypto/handle.ts';
 import { AuthError, bearerChallenge, insufficientScope, invalidCredential } from '../platform/errors.ts';
-import { findServiceToken } from '../services/service-tokens/service-tokens.ts';
+import { findServiceToken } from '../services/service-tokens.ts';
 import { recordUse } from './last-use.ts';
 import { sessionStatus } from './status.ts';
 import * as store from './store.ts';

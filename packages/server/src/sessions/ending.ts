@@ -12,8 +12,8 @@ import {
   writeFeedEvents,
 } from '../security-log/feed-events/feed-events.ts';
 import { notify } from '../security-log/notices/notices.ts';
-import { endService } from '../services/service-keys/service-keys.ts';
-import { endServiceToken } from '../services/service-tokens/service-tokens.ts';
+import { endService } from '../services/service-keys.ts';
+import { endServiceToken } from '../services/service-tokens.ts';
 import * as runStore from './runs/store.ts';
 import { lockAccountAs } from './sessions.ts';
 import * as store from './store.ts';

@@ -6,9 +6,9 @@ import { AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts'
 import { type ClientInfo, networkKey, programOf } from '../platform/values/client-address.ts';
 import { recordOncePerHour } from '../security-log/events/events.ts';
 import { notify } from '../security-log/notices/notices.ts';
-import { proveClient } from '../services/clients/clients.ts';
-import { type RepeatedAccess, requireOwnAccess, withRequestedScope } from '../services/scopes/scopes.ts';
-import { authenticateService, requireDelegation } from '../services/service-keys/service-keys.ts';
+import { authenticateService, requireDelegation } from '../services/authentication.ts';
+import { proveClient } from '../services/clients.ts';
+import { type RepeatedAccess, requireOwnAccess, withRequestedScope } from '../services/scopes.ts';
 import { endStolenSession } from './ending.ts';
 import { type SessionState, type SessionStatus, sessionStatus } from './status.ts';
 import * as store from './store.ts';

@@ -5,7 +5,7 @@ import type { Context } from '../platform/context.ts';
 import type { Call } from '../platform/http/call.ts';
 import type { Api } from '../platform/http/pipeline.ts';
 import { noClient } from '../platform/values/client-address.ts';
-import type { Clients } from '../services/clients/clients.ts';
+import type { Clients } from '../services/clients.ts';
 import { endSession } from '../sessions/ending.ts';
 import type { HeldPolls } from '../sign-in/device/device.ts';
 import { disownNotice, previewNotice } from './disowning.ts';

@@ -16,7 +16,7 @@ import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { recordEvent, recordOncePerHour, recordOncePerHourIn } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { notify } from '../../security-log/notices/notices.ts';
-import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
+import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes.ts';
 import { type KeyRow, keyDetail, keyEvent } from '../ending.ts';
 import { whyNotStarted } from '../starting.ts';
 import * as sessions from '../store.ts';

@@ -2,7 +2,7 @@ import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { type Grant, type GrantCall, readRunRequest } from '../../platform/token-endpoint/grants.ts';
-import { authenticateService, requireDelegation } from '../../services/service-keys/service-keys.ts';
+import { authenticateService, requireDelegation } from '../../services/authentication.ts';
 import { exchangeToken } from './runs.ts';
 import { findRunSubject, type RunSubject } from './subject.ts';
 

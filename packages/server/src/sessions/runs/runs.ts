@@ -12,7 +12,7 @@ import { canonicalJson } from '../../platform/values/json.ts';
 import { isSameResource } from '../../platform/values/resource.ts';
 import { holdsEverything, isWithin } from '../../platform/values/scope.ts';
 import { takeForUser } from '../../security-log/events/events.ts';
-import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes/scopes.ts';
+import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes.ts';
 import { recordEnd, recordRun } from '../ending.ts';
 import { recordUsedKey } from '../keys/keys.ts';
 import { recordUse } from '../last-use.ts';

@@ -16,14 +16,14 @@ import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { withoutEmpty } from '../../platform/values/parameters.ts';
 import { isLoopbackRedirect } from '../../platform/values/redirect-uri.ts';
 import { holdsEverything } from '../../platform/values/scope.ts';
-import { type Client, type Clients, isLoopbackClient } from '../../services/clients/clients.ts';
+import { type Client, type Clients, isLoopbackClient } from '../../services/clients.ts';
 import {
   describeScope,
   holdAccess,
   listScopesOfResource,
   resolveAccess,
   serviceOf,
-} from '../../services/scopes/scopes.ts';
+} from '../../services/scopes.ts';
 import {
   hasAppSession,
   isSignedInWithin,

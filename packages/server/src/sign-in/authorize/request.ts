@@ -12,7 +12,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
 import { AuthError, invalidRequest } from '../../platform/errors.ts';
 import { printable, withoutEmpty } from '../../platform/values/parameters.ts';
-import { type Client, redirectUriOf } from '../../services/clients/clients.ts';
+import { type Client, redirectUriOf } from '../../services/clients.ts';
 
 /** The parameters as they were sent, with the names of those that were sent twice. */
 export interface SentParameters {

@@ -16,7 +16,7 @@ import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
 import { expiresIn } from '../../platform/values/in-seconds.ts';
 import { type NewEvent, recordEvent, takeForUser, withoutNulls } from '../../security-log/events/events.ts';
-import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes/scopes.ts';
+import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes.ts';
 import { lockAccountOfRevoker, type Revoker } from '../../sessions/ending.ts';
 import { lockAccountAs, sessionIdOf } from '../../sessions/sessions.ts';
 import type { Act } from '../../sessions/touches.ts';

@@ -12,7 +12,7 @@ import {
   type RepeatedAccess,
   requireOwnAccess,
   withRequestedScope,
-} from '../../services/scopes/scopes.ts';
+} from '../../services/scopes.ts';
 import { repeatFirstTokens, startSession, tokensOf } from '../../sessions/starting.ts';
 import type { HeldPolls } from './held-polls.ts';
 import * as store from './store.ts';

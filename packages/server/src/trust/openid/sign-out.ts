@@ -3,7 +3,7 @@ import type { Caller, Context } from '../../platform/context.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { allowsRedirect } from '../../platform/values/redirect-uri.ts';
-import { findServiceClient } from '../../services/service-keys/service-keys.ts';
+import { findServiceClient } from '../../services/service-keys.ts';
 import { endSession } from '../../sessions/ending.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { readIdentityToken } from './identity-tokens.ts';

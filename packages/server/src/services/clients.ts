@@ -1,16 +1,17 @@
 // OAuth clients, which people sign in to: the command line, services that the operator gave redirect URIs, and programs
 // that describe themselves at a URL of a listed host. None registers itself.
 
-import type { Context, TokenRequest } from '../../platform/context.ts';
-import { AuthError, invalidRequest } from '../../platform/errors.ts';
-import { FetchError, fetchDocument } from '../../platform/outgoing/fetch-document.ts';
-import { type FetchedKeys, openKeySet, type VerifySignature } from '../../platform/outgoing/key-set.ts';
-import { byClient } from '../../platform/rate-limits/limiter.ts';
-import type { ClientInfo } from '../../platform/values/client-address.ts';
-import { allowsRedirect, isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
-import { authenticateService, findServiceClient } from '../service-keys/service-keys.ts';
-import { type ClientRequest, identifyClient, type KnownClient } from './assertions.ts';
-import { clientKeys, keptSeconds, parseClientUrl, readClientDocument } from './document.ts';
+import type { Context, TokenRequest } from '../platform/context.ts';
+import { AuthError, invalidRequest } from '../platform/errors.ts';
+import { FetchError, fetchDocument } from '../platform/outgoing/fetch-document.ts';
+import { type FetchedKeys, openKeySet, type VerifySignature } from '../platform/outgoing/key-set.ts';
+import { byClient } from '../platform/rate-limits/limiter.ts';
+import type { ClientInfo } from '../platform/values/client-address.ts';
+import { allowsRedirect, isLoopbackRedirect, parseRedirectUri } from '../platform/values/redirect-uri.ts';
+import { authenticateService } from './authentication.ts';
+import { type ClientRequest, identifyClient, type KnownClient } from './client-assertions.ts';
+import { clientKeys, keptSeconds, parseClientUrl, readClientDocument } from './client-document.ts';
+import { findServiceClient } from './service-keys.ts';
 
 /** The client_id of the command line. */
 export const commandLineId = 'latchkey-cli';

@@ -3,8 +3,8 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
 import { ownScopes, type ServiceRight, scopeName, serviceRights } from '@latchkey/contract/scopes';
-import { invalidRequest } from '../../platform/errors.ts';
-import { isLoopbackRedirect, parseRedirectUri } from '../../platform/values/redirect-uri.ts';
+import { invalidRequest } from '../platform/errors.ts';
+import { isLoopbackRedirect, parseRedirectUri } from '../platform/values/redirect-uri.ts';
 
 /** A scope that a service declares, with the sentence that people approve. */
 export interface DeclaredScope {

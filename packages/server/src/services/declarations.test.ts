@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
-import { createdKey } from '../../../../../tests/support/keys.ts';
-import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
-import { revokeService } from '../../sessions/ending.ts';
+import { outcome } from '../../../../tests/support/account.ts';
+import { type Answer, onBothDatabases, type Tokens } from '../../../../tests/support/app.ts';
+import { createdKey } from '../../../../tests/support/keys.ts';
+import { changeService, declareService, type TestService } from '../../../../tests/support/services.ts';
+import { shared } from '../../../../tests/support/shared.ts';
+import { revokeService } from '../sessions/ending.ts';
 import { listServices } from './service-keys.ts';
 
 const uri = (name: string) => `https://${name}.example`;

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import * as openid from 'openid-client';
-import { type Ask, openApp, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { type Ask, openApp, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import {
   asBrowser,
   codeFor,
@@ -11,9 +11,9 @@ import {
   redirectUri,
   requestOf,
   responseIn,
-} from '../../../../../tests/support/authorize.ts';
-import { newSigningKey } from '../../../../../tests/support/issuer.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
+} from '../../../../tests/support/authorize.ts';
+import { newSigningKey } from '../../../../tests/support/issuer.ts';
+import { declareService } from '../../../../tests/support/services.ts';
 
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const tokenPath = '/api/v1/auth/token';

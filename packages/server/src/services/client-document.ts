@@ -5,10 +5,10 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { visibleText } from '@latchkey/contract/fields';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
-import type { Config } from '../../platform/config/config.ts';
-import { keySetDocument } from '../../platform/outgoing/key-set.ts';
-import { parseDocumentUrl } from '../../platform/values/document-url.ts';
-import { parseRedirectUri } from '../../platform/values/redirect-uri.ts';
+import type { Config } from '../platform/config/config.ts';
+import { keySetDocument } from '../platform/outgoing/key-set.ts';
+import { parseDocumentUrl } from '../platform/values/document-url.ts';
+import { parseRedirectUri } from '../platform/values/redirect-uri.ts';
 
 const minKeptSeconds = 300;
 const maxKeptSeconds = 86_400;

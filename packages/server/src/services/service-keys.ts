@@ -1,37 +1,16 @@
-// What an operator does with services, and what other capabilities learn about what services declare. A scope or resource
-// belongs to one service for ever: people approved it for that service. Beside it: authentication.ts (who calls),
-// registration.ts (what is valid).
+// What an operator does with services. A scope or resource belongs to one service for ever: people approved it for that
+// service. Beside it: authentication.ts (who calls), registration.ts (what is valid), scopes.ts (what services declare).
 
 import type { ServiceRight } from '@latchkey/contract/scopes';
-import type { CallingService, Context } from '../../platform/context.ts';
-import { newId } from '../../platform/crypto/random.ts';
-import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, conflict } from '../../platform/errors.ts';
-import { spellingsOf } from '../../platform/values/resource.ts';
-import { feedStart } from '../../security-log/feed-events/feed-events.ts';
-import { authenticateService, newSecret, requireRight, type ServiceCredentials } from './authentication.ts';
-import {
-  type DeclaredScope,
-  emptyRegistration,
-  isResource,
-  listOf,
-  type Registration,
-  requireClient,
-  requireName,
-  requireValid,
-} from './registration.ts';
+import type { Context } from '../platform/context.ts';
+import { newId } from '../platform/crypto/random.ts';
+import type { Executor } from '../platform/database/executor.ts';
+import { AuthError, conflict } from '../platform/errors.ts';
+import { spellingsOf } from '../platform/values/resource.ts';
+import { feedStart } from '../security-log/feed-events/feed-events.ts';
+import { idPattern, newSecret, type ServiceCredentials } from './authentication.ts';
+import { listOf, type Registration, requireClient, requireName, requireValid } from './registration.ts';
 import * as store from './store.ts';
-
-export {
-  authenticateService,
-  type DeclaredScope,
-  emptyRegistration,
-  type Registration,
-  type ServiceCredentials,
-};
-
-/** @throws {AuthError} `unauthorized_client` unless the service may act for users */
-export const requireDelegation = (service: CallingService): void => requireRight(service, ['delegate']);
 
 const withoutDuplicates = (list: readonly string[]): string => [...new Set(list)].join(' ');
 
@@ -212,8 +191,6 @@ export async function listServices(ctx: Context) {
   }));
 }
 
-const idPattern = /^svc_[\w-]{22}$/;
-
 /** The active service with this id as an OAuth client. */
 export async function findServiceClient(on: Executor, id: string) {
   const [row] = idPattern.test(id) ? await store.findClient(on, { id }) : [];
@@ -226,38 +203,6 @@ export async function findServiceClient(on: Executor, id: string) {
  */
 export const holdService = async (tx: Executor, id: string): Promise<boolean> =>
   (await store.holdService(tx, { id })).length > 0;
-
-/** The scopes among these names that a service declares, each with its sentence and the name of the service. */
-export const findScopes = (on: Executor, names: readonly string[]) =>
-  store.findScopes(on, { names: JSON.stringify(names) });
-
-/** The names of the scopes that a service declares, in their order. */
-export const findScopesOfService = async (on: Executor, serviceId: string): Promise<string[]> =>
-  (await store.listScopes(on, {}))
-    .filter(({ service_id }) => service_id === serviceId)
-    .map(({ name }) => name);
-
-/** The service that declares this resource, with its spelling. PostgreSQL cannot even look for some texts that are none. */
-export const findResource = async (on: Executor, resource: string) =>
-  isResource(resource)
-    ? (await store.findResource(on, { resource: spellingsOf(resource)[0] })).at(0)
-    : undefined;
-
-/**
- * The names among these that services declare, which they cannot withdraw until the transaction ends. Lock the account
- * before (`accounts/locks.ts`).
- */
-export const holdDeclarations = (tx: Executor, scopes: readonly string[], resource: string | null) =>
-  store.holdDeclarations(tx, {
-    scopes: JSON.stringify(scopes),
-    resource: resource === null ? '' : spellingsOf(resource)[0],
-  });
-
-/** How many scopes and resources are listed at most. */
-const maxDeclarations = 1_000;
-
-/** The scopes and resources that services declare, each with the name of its service. */
-export const listDeclarations = (on: Executor) => store.listDeclarations(on, { limit: maxDeclarations });
 
 type Declared = Pick<Partial<Registration>, 'resource' | 'scopes'>;
 

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ServiceRight } from '@latchkey/contract/scopes';
-import type { CallingService, Context, SentServiceKey } from '../../platform/context.ts';
-import { sha256 } from '../../platform/crypto/hash.ts';
-import type { Random } from '../../platform/crypto/random.ts';
-import { AuthError, type ErrorDetail } from '../../platform/errors.ts';
+import type { CallingService, Context, SentServiceKey } from '../platform/context.ts';
+import { sha256 } from '../platform/crypto/hash.ts';
+import type { Random } from '../platform/crypto/random.ts';
+import { AuthError, type ErrorDetail } from '../platform/errors.ts';
 import { listOf } from './registration.ts';
 import * as store from './store.ts';
 
@@ -18,7 +18,7 @@ const secretBytes = 32;
 /** The prefix of every secret, so that secret scanners can find leaked ones. */
 const secretPrefix = 'lk_sk_';
 
-const idPattern = /^svc_[\w-]{22}$/;
+export const idPattern = /^svc_[\w-]{22}$/;
 const secretPattern = /^lk_sk_[\w-]{43}$/;
 
 /** A new secret, and the hash to store. */
@@ -82,6 +82,9 @@ export function requireRight(service: CallingService, rights: readonly ServiceRi
     `This service does not have the right "${rights.join('" or "')}".`,
   );
 }
+
+/** @throws {AuthError} `unauthorized_client` unless the service may act for users */
+export const requireDelegation = (service: CallingService): void => requireRight(service, ['delegate']);
 
 /** Not awaited: losing one update of `last_used_at` does no harm. */
 function touch(ctx: Context, id: string, lastUsedAt: number | null): void {

@@ -1,13 +1,13 @@
 // Clients that sign their requests to the token endpoint (`private_key_jwt`). @see RFC 7523 sections 2.2 and 3
 
 import { endpoints } from '@latchkey/contract/endpoints';
-import type { Context, TokenRequest } from '../../platform/context.ts';
-import { AuthError, invalidRequest, temporarilyUnavailable } from '../../platform/errors.ts';
-import type { VerifySignature } from '../../platform/outgoing/key-set.ts';
-import { byClient } from '../../platform/rate-limits/limiter.ts';
-import { assertionError, type Claims, readClaims } from '../../platform/values/assertion.ts';
-import type { ClientInfo } from '../../platform/values/client-address.ts';
-import { type DescribedClient, parseClientUrl } from './document.ts';
+import type { Context, TokenRequest } from '../platform/context.ts';
+import { AuthError, invalidRequest, temporarilyUnavailable } from '../platform/errors.ts';
+import type { VerifySignature } from '../platform/outgoing/key-set.ts';
+import { byClient } from '../platform/rate-limits/limiter.ts';
+import { assertionError, type Claims, readClaims } from '../platform/values/assertion.ts';
+import type { ClientInfo } from '../platform/values/client-address.ts';
+import { type DescribedClient, parseClientUrl } from './client-document.ts';
 
 /** The type of a `client_assertion`. @see RFC 7523 section 2.2 */
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';

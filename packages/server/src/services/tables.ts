@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 
-declare module '../../platform/database/schema.ts' {
+declare module '../platform/database/schema.ts' {
   interface Tables {
     service_keys: {
       id: string;
@@ -27,6 +27,15 @@ declare module '../../platform/database/schema.ts' {
       service_id: string;
       sentence: string | null;
       withdrawn_at: number | null;
+    };
+    service_tokens: {
+      id: string;
+      service_id: string;
+      resource: string;
+      resource_service_id: string;
+      scope: string;
+      created_at: number;
+      expires_at: number;
     };
   }
 }

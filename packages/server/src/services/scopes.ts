@@ -9,18 +9,13 @@ import {
   ownScopes,
 } from '@latchkey/contract/scopes';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import type { Context } from '../../platform/context.ts';
-import type { Executor } from '../../platform/database/executor.ts';
-import { AuthError, invalidScope, invalidTarget } from '../../platform/errors.ts';
-import { isSameResource } from '../../platform/values/resource.ts';
-import { isSameScope, joinScope, parseScope } from '../../platform/values/scope.ts';
-import {
-  findResource,
-  findScopes,
-  findScopesOfService,
-  holdDeclarations,
-  listDeclarations,
-} from '../service-keys/service-keys.ts';
+import type { Context } from '../platform/context.ts';
+import type { Executor } from '../platform/database/executor.ts';
+import { AuthError, invalidScope, invalidTarget } from '../platform/errors.ts';
+import { isSameResource, spellingsOf } from '../platform/values/resource.ts';
+import { isSameScope, joinScope, parseScope } from '../platform/values/scope.ts';
+import { isResource } from './registration.ts';
+import * as store from './store.ts';
 
 /** The names in a scope that services declare. */
 const foreignNames = (scope: string): string[] =>
@@ -43,10 +38,20 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
   return joinScope(names);
 }
 
+/** The scopes among these names that a service declares, each with its sentence and the name of the service. */
+export const findScopes = async (on: Executor, names: readonly string[]) =>
+  names.length === 0 ? [] : store.findScopes(on, { names: JSON.stringify(names) });
+
+/** The service that declares this resource, with its spelling. PostgreSQL cannot even look for some texts that are none. */
+export const findResource = async (on: Executor, resource: string) =>
+  isResource(resource)
+    ? (await store.findResource(on, { resource: spellingsOf(resource)[0] })).at(0)
+    : undefined;
+
 /** @throws {AuthError} `invalid_scope` if a name is neither ours nor declared */
 async function requireDeclared(on: Executor, names: readonly string[]): Promise<void> {
   const foreign = foreignNames(names.join(' '));
-  const declared = foreign.length > 0 ? await findScopes(on, foreign) : [];
+  const declared = await findScopes(on, foreign);
   const unknown = foreign.find((name) => !declared.some((scope) => scope.name === name));
   if (unknown !== undefined) throw undeclaredScope(unknown);
 }
@@ -70,8 +75,12 @@ async function requireResource(on: Executor, requested: string) {
  * Every scope that the service with a resource declares, by name.
  * @throws {AuthError} `invalid_target` if no service has declared it
  */
-export const listScopesOfResource = async (on: Executor, resource: string): Promise<string[]> =>
-  findScopesOfService(on, (await requireResource(on, resource)).id);
+export async function listScopesOfResource(on: Executor, resource: string): Promise<string[]> {
+  const { id } = await requireResource(on, resource);
+  return (await store.listScopes(on, {})).flatMap(({ service_id, name }) =>
+    service_id === id ? [name] : [],
+  );
+}
 
 /** The requested scope and resource, validated. */
 export interface RequestedAccess {
@@ -97,7 +106,10 @@ export const resolveAccess = async (
 export async function holdAccess(tx: Executor, { scope, resource }: RequestedAccess): Promise<void> {
   const foreign = foreignNames(scope ?? everything);
   if (foreign.length === 0 && resource === null) return;
-  const held = await holdDeclarations(tx, foreign, resource);
+  const held = await store.holdDeclarations(tx, {
+    scopes: JSON.stringify(foreign),
+    resource: resource === null ? '' : spellingsOf(resource)[0],
+  });
   const unknown = foreign.find(
     (wanted) => !held.some(({ kind, name }) => kind === 'scope' && name === wanted),
   );
@@ -135,8 +147,7 @@ export const withRequestedScope = (tokens: TokenSet, { scope }: RepeatedAccess):
 
 /** The names of a scope with the sentences that people approve, in their order. */
 export async function describeScope(on: Executor, scope: string): Promise<DescribedScope[]> {
-  const foreign = foreignNames(scope);
-  const declared = foreign.length > 0 ? await findScopes(on, foreign) : [];
+  const declared = await findScopes(on, foreignNames(scope));
   return scope.split(' ').map((name) => {
     if (name === everything) return { name, description: 'Everything you can do', service: null };
     if (isOwn(name)) return { name, description: ownScopes[name], service: null };
@@ -149,10 +160,13 @@ export async function describeScope(on: Executor, scope: string): Promise<Descri
 export const serviceOf = async (on: Executor, resource: string): Promise<string | null> =>
   (await findResource(on, resource))?.name ?? null;
 
+/** How many scopes and resources are listed at most. */
+const maxDeclarations = 1_000;
+
 /** Everything that a client can ask for: our own scopes first, then what services declare. */
 export async function listScopes(on: Executor): Promise<ScopeList> {
   const own = listedScopes.map((name) => ({ name, description: ownScopes[name], service: null }));
-  const declared = await listDeclarations(on);
+  const declared = await store.listDeclarations(on, { limit: maxDeclarations });
   const scopes = declared.filter(({ kind }) => kind === 'scope');
   const resources = declared.filter(({ kind }) => kind === 'resource');
   return {

@@ -1,17 +1,12 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
-import { basic, changeService, declareService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
-import { until } from '../../../../../tests/support/until.ts';
-import { revokeService } from '../../sessions/ending.ts';
-import {
-  findResource,
-  findScopes,
-  listServices,
-  type Registration,
-  retireServiceKey,
-  rotateServiceKey,
-} from './service-keys.ts';
+import { onBothDatabases } from '../../../../tests/support/app.ts';
+import { basic, changeService, declareService } from '../../../../tests/support/services.ts';
+import { shared } from '../../../../tests/support/shared.ts';
+import { until } from '../../../../tests/support/until.ts';
+import { revokeService } from '../sessions/ending.ts';
+import type { Registration } from './registration.ts';
+import { findResource, findScopes } from './scopes.ts';
+import { listServices, retireServiceKey, rotateServiceKey } from './service-keys.ts';
 
 onBothDatabases('service keys', (open) => {
   const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));

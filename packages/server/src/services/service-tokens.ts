@@ -2,13 +2,13 @@
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { IssuedToken } from '@latchkey/contract/tokens';
-import type { CallingService, Context } from '../../platform/context.ts';
-import { mintHandle, subjectBytes } from '../../platform/crypto/handle.ts';
-import { sha256 } from '../../platform/crypto/hash.ts';
-import { invalidScope, invalidTarget } from '../../platform/errors.ts';
-import { isSameResource, spellingsOf } from '../../platform/values/resource.ts';
-import { parseScope } from '../../platform/values/scope.ts';
-import { findResource, findScopes } from '../service-keys/service-keys.ts';
+import type { CallingService, Context } from '../platform/context.ts';
+import { mintHandle, subjectBytes } from '../platform/crypto/handle.ts';
+import { sha256 } from '../platform/crypto/hash.ts';
+import { invalidScope, invalidTarget } from '../platform/errors.ts';
+import { isSameResource, spellingsOf } from '../platform/values/resource.ts';
+import { parseScope } from '../platform/values/scope.ts';
+import { findResource, findScopes } from './scopes.ts';
 import * as store from './store.ts';
 
 /** As with sessions, the id is a hash of the secret in the token, which is not stored. */
