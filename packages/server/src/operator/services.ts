@@ -12,7 +12,7 @@ import {
 } from '../services/service-keys.ts';
 import { revokeService } from '../sessions/ending.ts';
 import { type CommandContext, printsList, type Run, withArgument } from './commands.ts';
-import { shortTime, type Table, timeOf } from './output.ts';
+import { shortTime, type Table } from './output.ts';
 
 /** `services create`, `set`, `list`, `rotate`, `retire` and `revoke`. */
 export function serviceCommands(program: Command, run: Run): void {
@@ -22,7 +22,7 @@ export function serviceCommands(program: Command, run: Run): void {
   addRegistrationCommands(services, run);
   const list = services.command('list').description('list the services, oldest first, revoked ones included');
   printsList(list, run, serviceTable, async function* (ctx) {
-    yield* (await listServices(ctx)).map(entryOf);
+    yield* await listServices(ctx);
   });
   addServiceKeyCommands(services, run);
 }
@@ -112,7 +112,7 @@ function addRegistrationCommands(services: Command, run: Run): void {
     .action(
       run(async (ctx, name: string, options: Options) => {
         const namesakes = (await listServices(ctx)).filter(
-          (other) => other.name === name && !other.revokedAt,
+          (other) => other.name === name && !other.revoked_at,
         );
         const registration = { ...emptyRegistration, ...namedBy(options) };
         const others = namesakes.map(({ id }) => ` ${id} has the same name.`).join('');
@@ -153,34 +153,15 @@ const showKey = async (
   else await output.write(`${sentence} It is public: it has an id and no key.\n${id}`);
 };
 
-const entryOf = ({ createdAt, lastUsedAt, revokedAt, scopes, ...service }: ListedService) => ({
-  id: service.id,
-  name: service.name,
-  resource: service.resource,
-  scopes: scopes.map(({ name, sentence }) => ({ name, description: sentence })),
-  rights: service.rights,
-  reach: service.reach,
-  redirect_uris: service.redirectUris,
-  sign_out_redirect_uris: service.signOutRedirectUris,
-  public: service.isPublic,
-  trusted: service.isTrusted,
-  secrets: service.secrets,
-  created_at: new Date(createdAt).toISOString(),
-  last_used_at: timeOf(lastUsedAt),
-  revoked_at: timeOf(revokedAt),
-});
-
 const orDash = (list: readonly string[]): string => list.join(' ') || '-';
 
-type Entry = ReturnType<typeof entryOf>;
-
 /** How a service signs people in, if it does. */
-const signInOf = ({ redirect_uris, public: isPublic, trusted }: Entry): string => {
+const signInOf = ({ redirect_uris, public: isPublic, trusted }: ListedService): string => {
   if (redirect_uris.length === 0) return '-';
   return trusted ? 'trusted' : isPublic ? 'public' : 'yes';
 };
 
-const serviceTable: Table<Entry> = {
+const serviceTable: Table<ListedService> = {
   heading: ['ID', 'NAME', 'STATE', 'RESOURCE', 'SCOPES', 'RIGHTS', 'REACHES', 'SIGN-IN', 'LAST USED (UTC)'],
   cells: (entry) => [
     entry.id,

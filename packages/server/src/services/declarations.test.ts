@@ -63,7 +63,7 @@ onBothDatabases('a scope or resource', (open) => {
     await changeService(app.ctx, service.id, { resource: uri('pages') });
     expect((await listServices(app.ctx)).find(({ id }) => id === service.id)).toMatchObject({
       resource: uri('pages'),
-      scopes: [{ name: 'pages:read', sentence: 'See pages' }],
+      scopes: [{ name: 'pages:read', description: 'See pages' }],
     });
   });
 

@@ -168,7 +168,7 @@ export async function endService(ctx: Context, tx: Executor, id: string): Promis
   await declareNames(ctx, tx, id, { resource: null, scopes: [] });
 }
 
-/** A service as operators see it. Times are milliseconds since 1970. */
+/** A service as operators see it. */
 export type ListedService = Awaited<ReturnType<typeof listServices>>[number];
 
 /** All services without their secrets, revoked ones included, oldest first. */
@@ -181,13 +181,19 @@ export async function listServices(ctx: Context) {
   return services.map((row) => ({
     id: row.id,
     name: row.name,
-    ...registrationOf(row),
-    scopes: (scopes.get(row.id) ?? []).map(({ name, sentence }) => ({ name, sentence: sentence ?? '' })),
+    resource: row.resource,
+    scopes: (scopes.get(row.id) ?? []).map(({ name, sentence }) => ({ name, description: sentence ?? '' })),
+    rights: listOf(row.rights),
+    reach: listOf(row.reach),
+    redirect_uris: listOf(row.redirect_uris),
+    sign_out_redirect_uris: listOf(row.sign_out_redirect_uris),
+    public: row.public_client === 1,
+    trusted: row.trusted === 1,
     // None if it was registered as public; two while it changes over to the second.
     secrets: row.next_secret_hash !== null ? 2 : row.secret_hash === '' ? 0 : 1,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
-    revokedAt: row.revoked_at,
+    created_at: new Date(row.created_at).toISOString(),
+    last_used_at: row.last_used_at === null ? null : new Date(row.last_used_at).toISOString(),
+    revoked_at: row.revoked_at === null ? null : new Date(row.revoked_at).toISOString(),
   }));
 }
 
