@@ -3,9 +3,9 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Subprocess, spawn } from 'bun';
+import type { Subprocess } from 'bun';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { endAtExit, hasEnded } from '../../tests/support/cleanup.ts';
+import { spawn } from '../../tests/support/cleanup.ts';
 import { runOperator, temporaryDirectory } from '../../tests/support/service.ts';
 import type { Verifications, VerifierName } from '../programs/verifications.ts';
 import { loadCore, onCore, serverCore } from '../support/cores.ts';
@@ -37,7 +37,6 @@ async function startProgram(input: Verifications): Promise<Program> {
     stdout: 'pipe',
     stderr: 'inherit',
   });
-  endAtExit(child.pid);
   const lines = linesOf(child);
   const next = async () => {
     const { value } = await lines.next();
@@ -54,7 +53,6 @@ async function startProgram(input: Verifications): Promise<Program> {
     end: async () => {
       child.stdin.end();
       await child.exited;
-      hasEnded(child.pid);
     },
   };
 }

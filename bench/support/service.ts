@@ -1,8 +1,8 @@
 // Starts the measured programs, each as a process on the server core.
 
 import { join } from 'node:path';
-import { type Subprocess, spawn } from 'bun';
-import { endAtExit, hasEnded } from '../../tests/support/cleanup.ts';
+import type { Subprocess } from 'bun';
+import { spawn } from '../../tests/support/cleanup.ts';
 import { reservePort } from '../../tests/support/reserved-port.ts';
 import { temporaryDirectory } from '../../tests/support/service.ts';
 import { onCore, serverCore } from './cores.ts';
@@ -114,7 +114,6 @@ async function startServer(
     stdout: 'ignore',
     stderr: 'pipe',
   });
-  endAtExit(child.pid);
   await firstAnswer(url + probe, child, started + startDeadlineMs);
   return {
     url,
@@ -123,7 +122,6 @@ async function startServer(
     stop: async () => {
       child.kill('SIGTERM');
       await child.exited;
-      hasEnded(child.pid);
     },
   };
 }

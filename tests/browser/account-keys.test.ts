@@ -1,14 +1,12 @@
 // Keys on the account page, in a real browser against the real service.
 
-import { Database } from 'bun:sqlite';
 import { beforeAll, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage, untilIdle } from '../support/browser.ts';
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { declareTickets } from '../support/keys.ts';
 import { changesBy, signIn } from '../support/people.ts';
-import { startService } from '../support/service.ts';
+import { changeStore, startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_TRUSTED_ISSUERS: 'github' } }));
@@ -206,10 +204,7 @@ test('names and sentences in a link are text, never markup', async () => {
 test('a sign-in that is no longer recent is confirmed first, and what was typed is kept', async () => {
   const email = 'stale@example.com';
   const page = await openAccount(email);
-  const store = new Database(join(service.directory, 'latchkey.db'));
-  store.run('PRAGMA busy_timeout = 5000');
-  store.run('UPDATE sessions SET created_at = created_at - 3600000');
-  store.close();
+  changeStore(service, 'UPDATE sessions SET created_at = created_at - 3600000');
   await button(page, 'Create API key').click();
   await page.getByLabel('Name', { exact: true }).fill('kept');
   await page.getByLabel('Do everything you can do').check();

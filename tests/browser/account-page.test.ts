@@ -1,24 +1,17 @@
 // Managing an account on its page, in a real browser against the real service.
 
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { confirmed, deleteAccount, signIn as signInAt } from '../support/people.ts';
-import { runOperator } from '../support/service.ts';
+import { changeStore, runOperator } from '../support/service.ts';
 
 const signIn = (page: Page, email: string) => signInAt(page, service.url, email);
 
 /** Makes all sessions an hour older, so that none counts as recent. */
-function ageSessions(): void {
-  const store = new Database(join(service.directory, 'latchkey.db'));
-  store.run('PRAGMA busy_timeout = 5000');
-  store.run('UPDATE sessions SET created_at = created_at - 3600000');
-  store.close();
-}
+const ageSessions = () => changeStore(service, 'UPDATE sessions SET created_at = created_at - 3600000');
 
 const confirmation = (page: Page) => page.getByRole('dialog', { name: "Confirm it's you" });
 

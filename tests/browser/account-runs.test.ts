@@ -2,16 +2,14 @@
 
 import { expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
-import { request } from '../support/http.ts';
+import { deviceTokens, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { confirmed, signedIn, startDevice, startRun } from '../support/people.ts';
+import { confirmed, signedIn, startRun } from '../support/people.ts';
 
 test('runs are shown below their login, and one or all of a login can be stopped', async () => {
   const page = await newPage();
   const token = await signedIn(page, service.url, 'runs@example.com');
-  const { user_code, device_code } = await startDevice(service.url, { device_name: 'workshop' });
-  await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
-  const { access_token } = (await request(service.url, 'POST', '/token', { json: { device_code } })).body;
+  const { access_token } = await deviceTokens(service.url, token, { device_name: 'workshop' });
   const runs: string[] = [];
   for (const scope of ['profile', 'email', 'organizations'])
     runs.push(await startRun(service.url, access_token, scope));

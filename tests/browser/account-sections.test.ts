@@ -2,10 +2,10 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage, pauseClock, untilIdle } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
+import { registerPasskey } from '../support/passkeys.ts';
 import { signIn, signInByCode } from '../support/people.ts';
 
 const lists = ['passkeys', 'sessions', 'keys', 'organizations', 'events'] as const;
@@ -190,11 +190,7 @@ test.each([0, 1])('content below %d passkeys hardly moves when they load', async
   const email = `still-${count}@example.com`;
   const page = await signedIn(email);
   const { access_token: token } = await loginByMail(service.url, email);
-  for (let n = 0; n < count; n++) {
-    const { body } = await request(service.url, 'POST', '/passkey/register/challenge', { token });
-    const json = createAuthenticator({ origin: service.url }).create(body);
-    expect((await request(service.url, 'POST', '/passkey/register', { token, json })).status).toBe(201);
-  }
+  for (let n = 0; n < count; n++) await registerPasskey(service.url, token);
   for (const viewport of [wide, narrow]) {
     const held = Promise.withResolvers<void>();
     await page.route(addressOf('passkeys'), (route) => held.promise.then(() => route.continue()));

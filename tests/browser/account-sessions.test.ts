@@ -2,26 +2,17 @@
 
 import { expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
-import { loginByMail, request } from '../support/http.ts';
+import { deviceTokens, loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { confirmed, giveSession, pressed, signIn } from '../support/people.ts';
-
-async function addTerminals(token: string, count: number): Promise<void> {
-  for (let index = 0; index < count; index++) {
-    const { body } = await request(service.url, 'POST', '/device', {
-      json: { device_name: `terminal ${index}` },
-    });
-    await request(service.url, 'POST', '/device/approve', { token, json: { user_code: body.user_code } });
-    await request(service.url, 'POST', '/token', { json: { device_code: body.device_code } });
-  }
-}
 
 test('the account page shows ten sessions with the current one first, all of them on request, and ends those not shown too', async () => {
   const email = 'many@example.com';
   const { access_token } = await loginByMail(service.url, email);
   const page = await newPage();
   await signIn(page, service.url, email);
-  await addTerminals(access_token, 12);
+  for (let index = 0; index < 12; index++)
+    await deviceTokens(service.url, access_token, { device_name: `terminal ${index}` });
   await page.reload();
   const rows = page.locator('#sessions > li');
   await page.getByRole('button', { name: 'Show all sessions (14)' }).waitFor();

@@ -3,37 +3,11 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { linkIn, loginByMail, request } from '../support/http.ts';
+import { deviceTokens, linkIn, loginByMail, mailAbout, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { signIn as signInAt } from '../support/people.ts';
-import { until } from '../support/until.ts';
-
-interface AnyMail {
-  readonly to: string;
-  readonly subject: string;
-  readonly text: string;
-}
-
-/** Waits for an email with a subject. */
-async function mailAbout(to: string, subject: string): Promise<AnyMail> {
-  let found: AnyMail | undefined;
-  await until(async () => {
-    const answer = await fetch(`${service.url}/dev/mailbox.json`);
-    const { messages } = (await answer.json()) as { messages: AnyMail[] };
-    found = messages.find((mail) => mail.to === to && mail.subject.includes(subject));
-    return found !== undefined;
-  }, `an email about ${subject} to ${to}`);
-  return found!;
-}
+import { linkTo, signIn as signInAt } from '../support/people.ts';
 
 const signIn = (page: Page, email: string) => signInAt(page, service.url, email);
-
-async function loginOfDevice(access_token: string, names: object = {}) {
-  const { body } = await request(service.url, 'POST', '/device', { json: names });
-  const approval = { json: { user_code: body.user_code }, token: access_token };
-  expect((await request(service.url, 'POST', '/device/approve', approval)).status).toBe(204);
-  return (await request(service.url, 'POST', '/token', { json: { device_code: body.device_code } })).body;
-}
 
 test('a user changes their email on the pages and undoes it through the security notice', async () => {
   const page = await newPage();
@@ -45,7 +19,7 @@ test('a user changes their email on the pages and undoes it through the security
   await page.getByLabel('New email address').fill('after@example.com');
   await page.getByRole('button', { name: 'Send confirmation link' }).click();
   await page.getByText('We sent a link to after@example.com').waitFor();
-  const link = linkIn(await mailAbout('after@example.com', 'Confirm your new address'));
+  const link = await linkTo(service.url, 'after@example.com', 'Confirm your new address');
   const elsewhere = await newPage();
   await elsewhere.goto(link);
   const confirm = async (address: string) => {
@@ -67,7 +41,11 @@ test('a user changes their email on the pages and undoes it through the security
   await confirm('after@example.com');
   await elsewhere.getByText('the link has been used').waitFor();
 
-  const undo = linkIn(await mailAbout('before@example.com', 'address of your Latchkey account was changed'));
+  const undo = await linkTo(
+    service.url,
+    'before@example.com',
+    'address of your Latchkey account was changed',
+  );
   await elsewhere.goto(undo);
   await elsewhere.getByRole('button', { name: "This wasn't me" }).click();
   await elsewhere.getByRole('heading', { name: 'Thanks for letting us know' }).waitFor();
@@ -82,7 +60,7 @@ test('the owner of an email change confirms it with one click, and another signe
   const { access_token: token } = await loginByMail(service.url, 'mine@example.com');
   const ask = (email: string) => request(service.url, 'POST', '/me/email', { token, json: { email } });
   await ask('mine@new.example');
-  const link = linkIn(await mailAbout('mine@new.example', 'Confirm your new address'));
+  const link = await linkTo(service.url, 'mine@new.example', 'Confirm your new address');
   const stranger = await newPage();
   await signIn(stranger, 'somebody.else@example.com');
   await stranger.goto(link);
@@ -97,7 +75,7 @@ test('the owner of an email change confirms it with one click, and another signe
   await page.getByRole('heading', { name: 'Email changed' }).waitFor();
   expect(await page.locator('#new-email').innerText()).toBe('mine@new.example');
   await ask('mine@third.example');
-  const third = linkIn(await mailAbout('mine@third.example', 'Confirm your new address'));
+  const third = await linkTo(service.url, 'mine@third.example', 'Confirm your new address');
   await stranger.goto('about:blank');
   await stranger.goto(third);
   await stranger.getByLabel('Current email address').fill('mine@new.example');
@@ -109,8 +87,8 @@ test('the owner of an email change confirms it with one click, and another signe
 
 test('"This wasn\'t me" signs out a device with one click, without signing in', async () => {
   const own = await loginByMail(service.url, 'owner@example.com');
-  const device = await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
-  const mail = await mailAbout('owner@example.com', 'A new device signed in');
+  const device = await deviceTokens(service.url, own.access_token, { device_name: 'strange laptop' });
+  const mail = await mailAbout(service.url, 'owner@example.com', 'A new device signed in');
   expect(mail.text).toContain('"strange laptop"');
   const me = (token: string) => request(service.url, 'GET', '/me', { token });
   const page = await newPage();
@@ -125,8 +103,8 @@ test('"This wasn\'t me" signs out a device with one click, without signing in', 
 test('the session that approved a device can be ended too, and after a reload the page refers to the email for that', async () => {
   const email = 'approver@example.com';
   const own = await loginByMail(service.url, email);
-  await loginOfDevice(own.access_token, { device_name: 'strange laptop' });
-  const link = linkIn(await mailAbout(email, 'A new device signed in'));
+  await deviceTokens(service.url, own.access_token, { device_name: 'strange laptop' });
+  const link = await linkTo(service.url, email, 'A new device signed in');
   const page = await newPage();
   const me = () => request(service.url, 'GET', '/me', { token: own.access_token });
   await page.goto(link);
@@ -147,7 +125,7 @@ test('the session that approved a device can be ended too, and after a reload th
   await page.reload();
   await page.getByRole('heading', { name: 'Thanks for letting us know' }).waitFor();
   expect(await page.locator('#approver').count()).toBe(0);
-  await mailAbout(email, 'What was undone in your Latchkey account');
+  await mailAbout(service.url, email, 'What was undone in your Latchkey account');
 });
 
 test('an incomplete or forged link is reported as such, and one for signing in names the code that works without it', async () => {

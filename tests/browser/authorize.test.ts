@@ -1,15 +1,13 @@
 // Signing in to programs in the browser: who is asked what, and where the answer goes.
 
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf, verifier } from '../support/authorize.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, mailTo } from '../support/http.ts';
 import { button, changesBy, confirmed, headed, newAddress, phone, signedIn } from '../support/people.ts';
 import { authorizePath, startProgram, type TestProgram } from '../support/program.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { changeStore, registerService, startService, type TestService } from '../support/service.ts';
 
 let program: TestProgram;
 let service: TestService;
@@ -18,18 +16,8 @@ let application: string;
 let trusted: string;
 
 async function register(name: string, ...options: string[]): Promise<string> {
-  const { env } = service;
-  const redirect = ['--redirect', program.redirectUri];
-  const { code, stdout, stderr } = await runOperator(
-    env,
-    'services',
-    'create',
-    name,
-    ...redirect,
-    ...options,
-  );
-  if (code !== 0) throw new Error(stderr);
-  return (stdout.trim().split('\n').at(-1) ?? '').split(':')[0] ?? '';
+  const key = await registerService(service, name, '--redirect', program.redirectUri, ...options);
+  return key.split(':')[0]!;
 }
 
 beforeAll(async () => {
@@ -97,16 +85,13 @@ test('a program that listens on the loopback address of IPv6 gets its code in a 
 
 test('a request that the service could not look at can be tried again on the page', async () => {
   const page = await signedInPage();
-  const database = new Database(join(service.directory, 'latchkey.db'));
-  database.run('PRAGMA busy_timeout = 5000');
-  const rename = (from: string, to: string) => database.run(`ALTER TABLE ${from} RENAME TO ${to}`);
+  const rename = (from: string, to: string) => changeStore(service, `ALTER TABLE ${from} RENAME TO ${to}`);
   rename('service_keys', 'out_of_reach');
   expect((await open(page, of(application)))?.status()).toBe(500);
   await page.getByText('Something went wrong').waitFor();
   rename('out_of_reach', 'service_keys');
   await button(page, 'Try again').click();
   await headed(page, 'Let Grafana use your Latchkey account?');
-  database.close();
 });
 
 test('a denied request tells the program', async () => {

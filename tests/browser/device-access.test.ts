@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { apiAt, request } from '../support/http.ts';
+import { apiAt, deviceTokens } from '../support/http.ts';
 import { declareTickets } from '../support/keys.ts';
 import { confirmed, headed, signedIn, startDevice } from '../support/people.ts';
 import { runOperator, startService } from '../support/service.ts';
@@ -93,9 +93,7 @@ test('a list of scopes that cannot be loaded does not keep a user from ending a 
   const email = 'scopes-fail@example.com';
   const page = await newPage();
   const token = await signedIn(page, service.url, email);
-  const { user_code, device_code } = await startDevice(service.url, { scope: 'tickets:read' });
-  await request(service.url, 'POST', '/device/approve', { json: { user_code }, token });
-  await request(service.url, 'POST', '/token', { json: { device_code } });
+  await deviceTokens(service.url, token, { scope: 'tickets:read' });
   await page.route('**/auth/scopes', (route) => route.abort());
   await page.goto(`${service.url}/account`);
   const session = page.locator('#sessions > li').filter({ hasText: 'tickets:read' });

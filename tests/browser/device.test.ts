@@ -4,7 +4,7 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { loginByMail, request } from '../support/http.ts';
+import { deviceTokens, loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { changesBy, giveSession, phone, signedIn, signInByCode } from '../support/people.ts';
 
@@ -325,12 +325,7 @@ test('a hidden page does not poll, and polls at once when shown, finding session
   await request(service.url, 'POST', '/revoke', { token, json: { scope: 'session' } });
   const { access_token } = await loginByMail(service.url, email);
   const eventsPerLogin = 2;
-  for (let events = 0; events <= 50; events += eventsPerLogin) {
-    const another = await startDevice();
-    const json = { user_code: another.user_code };
-    await request(service.url, 'POST', '/device/approve', { token: access_token, json });
-    await pickUp(another);
-  }
+  for (let events = 0; events <= 50; events += eventsPerLogin) await deviceTokens(service.url, access_token);
   await setVisibility(page, 'visible');
   await says(page, done);
   await setVisibility(quick, 'visible');

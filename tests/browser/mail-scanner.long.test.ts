@@ -8,9 +8,9 @@ import { subjects } from '../support/account.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { redirectUri, requestOf, verifier } from '../support/authorize.ts';
 import { newPage, untilIdle } from '../support/browser.ts';
-import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { changesBy, linkTo, startDevice } from '../support/people.ts';
-import { runOperator, startService } from '../support/service.ts';
+import { deviceTokens, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { changesBy, linkTo } from '../support/people.ts';
+import { registerService, runOperator, startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 
@@ -45,17 +45,10 @@ async function createKey(token: string): Promise<string> {
     .id;
 }
 
-async function deviceTokens(token: string): Promise<{ access_token: string; refresh_token: string }> {
-  const { user_code, device_code } = await startDevice(service.url);
-  await call('POST', '/device/approve', { token, json: { user_code } });
-  return call('POST', '/token', { json: { device_code } });
-}
-
 /** Signs in to an application from another program than the account has used. */
 async function signInToApp(token: string): Promise<void> {
   const options = ['--redirect', redirectUri, '--public'];
-  const { stdout } = await runOperator(service.env, 'services', 'create', 'app', ...options);
-  const client_id = stdout.trim().split('\n').at(-1)!;
+  const client_id = await registerService(service, 'app', ...options);
   const asked = requestOf(client_id);
   const { scope } = await call('POST', '/authorize/verify', { token, json: asked });
   const { redirect } = await call('POST', '/authorize/approve', { token, json: { ...asked, scope } });
@@ -88,14 +81,14 @@ async function causeAllMails(): Promise<{ token: string; deviceToken: string }> 
   const leaver = await loginByMail(service.url, 'leaver@example.com');
   await call('DELETE', '/me', { token: leaver.access_token });
 
-  const repeated = await deviceTokens(token);
+  const repeated = await deviceTokens(service.url, token);
   for (const program of ['First', 'Second']) {
     await call('POST', '/refresh', {
       json: { refresh_token: repeated.refresh_token },
       headers: { 'Idempotency-Key': 'repeated', 'User-Agent': `${program}/1.0` },
     });
   }
-  const deviceToken = (await deviceTokens(token)).access_token;
+  const deviceToken = (await deviceTokens(service.url, token)).access_token;
   await addPasskey(token);
   await call('DELETE', `/passkeys/${await addPasskey(token)}`, { token });
   await signInToApp(token);

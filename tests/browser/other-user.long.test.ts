@@ -3,11 +3,18 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage, untilIdle } from '../support/browser.ts';
-import { codeIn, denyDevice, loginByMail, mailTo, request } from '../support/http.ts';
+import { codeIn, denyDevice, deviceTokens, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { confirmed, deleteAccount, giveSession, signIn, signInByCode } from '../support/people.ts';
+import { registerPasskey } from '../support/passkeys.ts';
+import {
+  addAuthenticator,
+  confirmed,
+  deleteAccount,
+  giveSession,
+  signIn,
+  signInByCode,
+} from '../support/people.ts';
 import { runOperator } from '../support/service.ts';
 
 let people = 0;
@@ -24,14 +31,8 @@ async function signInBeside(page: Page, email: string): Promise<void> {
 /** Gives an account a passkey, a device and more than one page of events. */
 async function fill(email: string, terminal: string): Promise<string> {
   const token = await bearer(email);
-  const device = (await request(service.url, 'POST', '/device', { json: { device_name: terminal } })).body;
-  const { user_code, device_code } = device;
-  await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
-  expect((await request(service.url, 'POST', '/token', { json: { device_code } })).status).toBe(200);
-  const options = (await request(service.url, 'POST', '/passkey/register/challenge', { token })).body;
-  const made = createAuthenticator({ origin: service.url }).create(options);
-  const json = { ...made, name: `key of ${email}` };
-  expect((await request(service.url, 'POST', '/passkey/register', { token, json })).status).toBe(201);
+  await deviceTokens(service.url, token, { device_name: terminal });
+  await registerPasskey(service.url, token, `key of ${email}`);
   for (let n = 0; n < 12; n++) await denyDevice(service.url, token);
   return token;
 }
@@ -202,18 +203,7 @@ test('a passkey created while another user signs in is not registered, and the b
   const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send('WebAuthn.enable');
-  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
+  const { cdp, authenticatorId } = await addAuthenticator(page);
   const kept = async () => (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
   let made = 0;
   await page.route('**/passkey/register', async (route) => {

@@ -2,22 +2,22 @@
 // continuing after the session has ended.
 
 import { describe, expect, test } from 'bun:test';
-import type { BrowserContextOptions, Page } from 'playwright-core';
-import { createAuthenticator } from '../support/authenticator.ts';
+import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
+import { registerPasskey } from '../support/passkeys.ts';
 import {
   button,
   changesBy,
   giveAuthenticator,
+  newAddress,
   phone,
   signedIn,
   startDevice,
   titled,
 } from '../support/people.ts';
 
-const newAddress = () => `${crypto.randomUUID()}@example.com`;
 const unreachable = (page: Page) => page.getByRole('alert').getByText("Couldn't reach Latchkey").first();
 const passkeys = (page: Page) => page.locator('#passkeys > li');
 const sessions = (page: Page) => page.locator('#sessions > li');
@@ -25,12 +25,6 @@ const sessions = (page: Page) => page.locator('#sessions > li');
 async function onlyThisOne(page: Page): Promise<void> {
   await sessions(page).getByText('This session').waitFor();
   expect(await sessions(page).count()).toBe(1);
-}
-
-async function addPasskey(token: string): Promise<void> {
-  const { body } = await request(service.url, 'POST', '/passkey/register/challenge', { token });
-  const json = { ...createAuthenticator({ origin: service.url }).create(body), name: 'Old key' };
-  expect((await request(service.url, 'POST', '/passkey/register', { token, json })).status).toBe(201);
 }
 
 interface Action {
@@ -141,20 +135,12 @@ const actions: Action[] = [
   },
 ];
 
-/** The account page of a user with one passkey, one other session and some devices. */
-async function openAccount(
-  screen: BrowserContextOptions = phone,
-  devices = 0,
-): Promise<{ page: Page; token: string }> {
-  const page = await newPage(screen);
+/** The account page of a user with one passkey and one other session. */
+async function openAccount(): Promise<{ page: Page; token: string }> {
+  const page = await newPage(phone);
   await giveAuthenticator(page);
   const token = await signedIn(page, service.url, newAddress());
-  for (let count = 0; count < devices; count++) {
-    const { user_code, device_code } = await startDevice(service.url);
-    await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
-    await request(service.url, 'POST', '/token', { json: { device_code } });
-  }
-  await addPasskey(token);
+  await registerPasskey(service.url, token, 'Old key');
   await page.goto(`${service.url}/account`);
   await sessions(page).nth(1).waitFor();
   return { page, token };
@@ -200,9 +186,7 @@ describe.each(actions.map((action) => [action.name, action] as const))('%s', (_,
 
 /** Closes what an action opened, so that the next one finds its buttons. */
 async function putAway(page: Page): Promise<void> {
-  for (const name of ['Cancel']) {
-    if (await button(page, name).isVisible()) await button(page, name).click();
-  }
+  if (await button(page, 'Cancel').isVisible()) await button(page, 'Cancel').click();
 }
 
 const typedIn = (page: Page) =>

@@ -4,13 +4,11 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { codeIn, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { codeIn, deviceTokens, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { giveAuthenticator, linkTo, signedIn, startDevice, tabTo } from '../support/people.ts';
+import { giveAuthenticator, linkTo, newAddress, signedIn, startDevice, tabTo } from '../support/people.ts';
 import { focusIn } from '../support/tree.ts';
 import { until } from '../support/until.ts';
-
-const newAddress = () => `${crypto.randomUUID()}@example.com`;
 
 /** Waits for the focus, which a step moves in the next frame. */
 async function focusGoesTo(page: Page, expected: string): Promise<void> {
@@ -45,12 +43,6 @@ async function openAccount(): Promise<{ page: Page; email: string; token: string
   await page.goto(`${service.url}/account`);
   await page.locator('#sessions > li').nth(1).waitFor();
   return { page, email, token };
-}
-
-async function deviceLogin(token: string): Promise<void> {
-  const { user_code, device_code } = await startDevice(service.url);
-  await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
-  await request(service.url, 'POST', '/token', { json: { device_code } });
 }
 
 test('a keyboard user signs in with the emailed link, in the same browser and in another one', async () => {
@@ -153,7 +145,7 @@ test('a keyboard user edits the profile and requests an email change', async () 
 
 test('a keyboard user signs out one session, then all others, and reads the activity list', async () => {
   const { page, token } = await openAccount();
-  for (let count = 0; count < 3; count++) await deviceLogin(token);
+  for (let count = 0; count < 3; count++) await deviceTokens(service.url, token);
   await page.reload();
   await page.locator('#sessions > li').nth(4).waitFor();
   for (const [name, question] of [

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { loginByMail, request } from '../support/http.ts';
+import { deviceTokens, loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import {
   button,
@@ -16,7 +16,6 @@ import {
   phone,
   requestEmail,
   signInLink,
-  startDevice,
   titled,
 } from '../support/people.ts';
 
@@ -57,9 +56,7 @@ const questions: Question[] = [
     makeLink: async () => {
       const email = newAddress();
       const { access_token: token } = await loginByMail(service.url, email);
-      const { user_code, device_code } = await startDevice(service.url);
-      await request(service.url, 'POST', '/device/approve', { token, json: { user_code } });
-      await request(service.url, 'POST', '/token', { json: { device_code } });
+      await deviceTokens(service.url, token);
       return linkTo(service.url, email, 'A new device signed in');
     },
   },

@@ -7,7 +7,7 @@ import { createAuthenticator } from '../support/authenticator.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, mailTo } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { newAddress } from '../support/people.ts';
+import { addAuthenticator, newAddress } from '../support/people.ts';
 import { until } from '../support/until.ts';
 
 const emailButton = 'Email me a link';
@@ -47,18 +47,7 @@ async function newDevice({ autofill = false, screenLock = true } = {}): Promise<
       };
     }
   });
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send('WebAuthn.enable');
-  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: screenLock ? 'internal' : 'usb',
-      hasResidentKey: true,
-      hasUserVerification: screenLock,
-      isUserVerified: screenLock,
-      automaticPresenceSimulation: true,
-    },
-  });
+  const { cdp, authenticatorId } = await addAuthenticator(page, { canVerify: screenLock });
   return {
     page,
     cdp,

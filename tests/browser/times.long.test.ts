@@ -1,12 +1,11 @@
 // Times on pages: as the profile says, else as the browser does.
 
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage, untilLoaded } from '../support/browser.ts';
 import { service } from '../support/page-service.ts';
 import { giveSession, signIn, startDevice } from '../support/people.ts';
+import { changeStore } from '../support/service.ts';
 
 const inNewYork = { locale: 'en-US', timezoneId: 'America/New_York' };
 /** As Chromium in New York writes times, and as an Indian who speaks German wants them. */
@@ -14,12 +13,8 @@ const american = /^[A-Z][a-z]{2} \d{1,2}, \d{4}, \d{1,2}:\d\d\s[AP]M$/;
 const indian = /^\d\d\.\d\d\.\d{4}, \d\d:\d\d UTC\+5:30$/;
 
 /** Stores preferences as an earlier release, with other checks, may have done. */
-function storePreferences(email: string, locale: string | null, zone: string | null): void {
-  const store = new Database(join(service.directory, 'latchkey.db'));
-  store.run('PRAGMA busy_timeout = 5000');
-  store.run('UPDATE users SET locale = ?, time_zone = ? WHERE email = ?', [locale, zone, email]);
-  store.close();
-}
+const storePreferences = (email: string, locale: string | null, zone: string | null) =>
+  changeStore(service, 'UPDATE users SET locale = ?, time_zone = ? WHERE email = ?', [locale, zone, email]);
 
 /** All times of the page, as they are written in full, after its lists have loaded. */
 async function timesOn(page: Page): Promise<string[]> {

@@ -1,27 +1,19 @@
 // What hands out tokens takes the touch of a passkey, in a real browser with a virtual authenticator.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { CDPSession, Page } from 'playwright-core';
-import { type Authenticator, createAuthenticator } from '../support/authenticator.ts';
 import { commandLineRequest } from '../support/authorize.ts';
 import { newPage } from '../support/browser.ts';
-import { apiAt, loginByMail, request } from '../support/http.ts';
-import { giveSession, headed, newAddress, phone } from '../support/people.ts';
-import { authorizePath, startProgram, type TestProgram } from '../support/program.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { loginByMail, request } from '../support/http.ts';
+import { addPasskeyAt, registerPasskey } from '../support/passkeys.ts';
+import { addAuthenticator, giveSession, headed, newAddress, phone } from '../support/people.ts';
+import { authorizePath, startProgram } from '../support/program.ts';
+import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 
-let service: TestService;
-let program: TestProgram;
-
-beforeAll(async () => {
-  [service, program] = [await startService(), startProgram()];
-});
-
-afterAll(async () => {
-  await service.stop();
-  await program.stop();
-});
+const service = shared(() => startService());
+const program = shared(async () => startProgram());
 
 interface Person {
   readonly page: Page;
@@ -30,33 +22,14 @@ interface Person {
   readonly authenticatorId: string;
 }
 
-async function registered(email: string): Promise<{ authenticator: Authenticator; token: string }> {
-  const { access_token: accessToken } = await loginByMail(service.url, email);
-  const api = apiAt(service.url);
-  const authenticator = createAuthenticator({ origin: service.url });
-  const options = await api.call('startPasskeyRegistration', { accessToken });
-  await api.call('registerPasskey', { accessToken, body: authenticator.create(options) });
-  return { authenticator, token: accessToken };
-}
-
 /** A signed-in browser with an authenticator, which has the passkey of the account or of another one. */
 async function person(options: object = {}, holdsOwn = true): Promise<Person> {
   const email = newAddress();
-  const { authenticator, token } = await registered(email);
-  const held = holdsOwn ? authenticator : (await registered(newAddress())).authenticator;
+  const { access_token: token } = await loginByMail(service.url, email);
+  const own = await registerPasskey(service.url, token);
+  const held = holdsOwn ? own : await addPasskeyAt(service.url, newAddress());
   const page = await newPage(options);
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send('WebAuthn.enable');
-  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
+  const { cdp, authenticatorId } = await addAuthenticator(page);
   const { id, userHandle, rpId, privateKey } = held.credentials[0]!;
   const standard = (text: string) => Buffer.from(text, 'base64url').toString('base64');
   const credential = {

@@ -5,8 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { credentialStore } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
-import { spawn } from 'bun';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawn } from '../support/cleanup.ts';
 import {
   decide,
   expireAccessToken,
@@ -119,7 +118,6 @@ test('a login that is killed before it knows whose it is can be used, and none i
   const home = newHome({ LATCHKEY_SERVER: proxy.url });
   for (const email of ['ada@killed.example', 'bea@killed.example']) {
     child = spawn([program, 'login'], { cwd: home.path, env: home.env, stdout: 'ignore', stderr: 'pipe' });
-    endAtExit(child.pid);
     let text = '';
     let decided: Promise<void> | undefined;
     for await (const chunk of child.stderr as ReadableStream<Uint8Array>) {
@@ -129,7 +127,6 @@ test('a login that is killed before it knows whose it is can be used, and none i
     }
     await decided;
     await child.exited;
-    hasEnded(child.pid);
     child = undefined;
   }
   expect(await accountsOf(home)).toEqual([

@@ -14,9 +14,9 @@ import {
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
-import { spawn, spawnSync } from 'bun';
+import { spawnSync } from 'bun';
 import { type RunningAgent, startAgent as startAgentIn } from '../support/agent.ts';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawn } from '../support/cleanup.ts';
 import {
   addCommand,
   type Home,
@@ -493,7 +493,6 @@ describe('agent run', () => {
       stdout: 'pipe',
       stderr: 'ignore',
     });
-    endAtExit(child.pid);
     let text = '';
     let isSent = false;
     for await (const chunk of child.stdout) {
@@ -502,7 +501,6 @@ describe('agent run', () => {
       isSent ||= text.includes('lk_at_');
     }
     expect(await child.exited).toBe(3);
-    hasEnded(child.pid);
     expect(text).toContain(`got ${signal.slice(3)}`);
     expect(await scopeOf(/lk_at_\S+/.exec(text)?.[0] ?? '')).toBe(401);
   });

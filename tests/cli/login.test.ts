@@ -3,8 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { spawn } from 'bun';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawn } from '../support/cleanup.ts';
 import {
   decide,
   expireAccessToken,
@@ -122,7 +121,6 @@ describe('Ctrl-C', () => {
         const options = { cwd: home.path, env: home.env, stdout: 'ignore', stderr: 'pipe' } as const;
         const running = spawn([program, ...args], options);
         child = running;
-        endAtExit(running.pid);
         let stderr = '';
         let decided: Promise<void> | undefined;
         for await (const chunk of running.stderr) {
@@ -132,7 +130,6 @@ describe('Ctrl-C', () => {
         }
         await decided;
         const code = await running.exited;
-        hasEnded(running.pid);
         child = undefined;
         ended.resolve();
         return { code, stderr };
@@ -152,14 +149,12 @@ describe('Ctrl-C', () => {
       const home = newHome({ LATCHKEY_SERVER: service.url });
       const { access_token: token } = await loginByMail(service.url, 'late@example.com');
       const running = spawn([program, 'login'], { env: home.env, stdout: 'ignore', stderr: 'pipe' });
-      endAtExit(running.pid);
       let stderr = '';
       for await (const chunk of running.stderr) {
         stderr += new TextDecoder().decode(chunk);
         if (/Waiting for your approval/.test(stderr)) running.kill(signal);
       }
       expect(await running.exited).toBe(130);
-      hasEnded(running.pid);
       expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
       const json = { user_code: userCodeIn(stderr) };
       const { status, body } = await request(service.url, 'POST', '/device/approve', { json, token });
@@ -192,14 +187,12 @@ describe('Ctrl-C', () => {
     const env = { ...home.env, LATCHKEY_SERVER: proxy.url };
     const child = spawn([program, 'login'], { env, stdout: 'ignore', stderr: 'pipe' });
     running.child = child;
-    endAtExit(child.pid);
     let stderr = '';
     for await (const chunk of child.stderr) {
       stderr += new TextDecoder().decode(chunk);
       if (stderr.endsWith('Waiting for your approval.\n')) child.kill('SIGHUP');
     }
     expect(await child.exited).toBe(130);
-    hasEnded(child.pid);
     expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
     await proxy.stop();
   });

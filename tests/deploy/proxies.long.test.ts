@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { spawn, spawnSync } from 'bun';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawnSync } from 'bun';
+import { spawn } from '../support/cleanup.ts';
 import { linkTokenIn, mailTo } from '../support/http.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
@@ -80,7 +80,6 @@ async function nginx(directory: string, upstream: string, { http, https }: Ports
 async function behind(proxy: Proxy, ready: () => boolean, work: () => Promise<void>): Promise<void> {
   const env = { PATH: process.env['PATH'] ?? '', ...proxy.env };
   const child = spawn([...proxy.command], { env, stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' });
-  endAtExit(child.pid);
   const printed = new Response(child.stderr).text();
   try {
     await until(() => child.exitCode !== null || ready(), 'the proxy');
@@ -89,7 +88,6 @@ async function behind(proxy: Proxy, ready: () => boolean, work: () => Promise<vo
   } finally {
     child.kill();
     await child.exited;
-    hasEnded(child.pid);
   }
 }
 

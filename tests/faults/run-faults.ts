@@ -1,7 +1,7 @@
 // Lets a crowd use a service while one fault after another happens to it, and checks what they saw.
 
 import { type Random, randomFrom } from '../support/random.ts';
-import { runOperator } from '../support/service.ts';
+import { registerService, runOperator } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { excusedMails, lostMails, violationsIn } from './checker.ts';
 import { liveIn, verify } from './crowd.ts';
@@ -136,9 +136,7 @@ export async function runFaults(run: Run): Promise<Report> {
   try {
     const recorder = new FaultRecorder();
     let isOver = false;
-    const operate = (...args: string[]) => runOperator(site.settings(), ...args);
-    const { stdout } = await operate('services', 'create', 'projects', '--may', 'feed');
-    const serviceKey = stdout.trimEnd().split('\n').at(-1)!;
+    const serviceKey = await registerService({ env: site.settings() }, 'projects', '--may', 'feed');
     const world: World = { site, recorder, random, serviceKey, isOver: () => isOver };
     const verifiers = verifiersFor(world);
     const readers = readerNames.map((name) => new FeedReader(world, name));
@@ -154,7 +152,7 @@ export async function runFaults(run: Run): Promise<Report> {
     for (const verifier of verifiers) verifier.close();
     for (const reader of readers) await reader.drain();
     const feed = await new FeedReader(world).drain();
-    const { code, stdout: verified, stderr } = await operate('events', 'verify');
+    const { code, stdout: verified, stderr } = await runOperator(site.settings(), 'events', 'verify');
     const history = recorder.history(
       site.smtp.messages,
       budgets,

@@ -3,7 +3,7 @@
 import { errorStatus } from '@latchkey/contract/errors';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { randomFrom } from '../support/random.ts';
-import { runOperator, type TestService } from '../support/service.ts';
+import { registerService, type TestService } from '../support/service.ts';
 import { type Exchange, openConnection, type RawResponse } from './connection.ts';
 import {
   applicationUri,
@@ -68,13 +68,6 @@ async function newCredentials(service: TestService, serviceKey: string): Promise
   };
 }
 
-/** The key of a service that people sign in to. */
-async function newServiceKey(service: TestService): Promise<string> {
-  const uris = ['--redirect', applicationUri, '--sign-out-redirect', applicationUri];
-  const { stdout } = await runOperator(service.env, 'services', 'create', 'projects', ...uris);
-  return stdout.trimEnd().split('\n').at(-1)!;
-}
-
 /** The statuses that the HTTP server itself answers with when a request is not HTTP/1.1. */
 const isProtocolError = (status: number): boolean => status === 505;
 
@@ -129,7 +122,8 @@ function violationsOf({ method, isFramed }: HostileRequest, exchange: Exchange):
 export async function attack(service: TestService, { requests, seed }: Attack): Promise<Outcome> {
   const random = randomFrom(seed);
   const port = Number(new URL(service.url).port);
-  const serviceKey = await newServiceKey(service);
+  const uris = ['--redirect', applicationUri, '--sign-out-redirect', applicationUri];
+  const serviceKey = await registerService(service, 'projects', ...uris);
   const statuses: Record<number, number> = {};
   const violations: string[] = [];
   let credentials = await newCredentials(service, serviceKey);

@@ -2,7 +2,6 @@
 
 import { expect, test } from 'bun:test';
 import { isLong, processDialects } from '../support/long.ts';
-import { startPostgres } from '../support/postgres.ts';
 import { seed } from '../support/seed.ts';
 import { startService } from '../support/service.ts';
 import { attack } from './attack.ts';
@@ -12,8 +11,7 @@ const requestsOf = { sqlite: isLong ? 100_000 : 3_000, postgres: 50_000 };
 test.each(processDialects)(
   'no hostile request gets a server error, hangs, or puts a secret in the log (%s)',
   async (dialect) => {
-    const databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
-    const service = await startService(databaseUrl === undefined ? {} : { databaseUrl });
+    const service = await startService({ dialect });
     const { statuses, violations } = await attack(service, { requests: requestsOf[dialect], seed });
     expect({ seed, violations }).toEqual({ seed, violations: [] });
     // Requests of every outcome reached the endpoints. 204 is too rare for the short form.

@@ -5,7 +5,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
-import { startPostgres } from '../support/postgres.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -235,7 +234,7 @@ onBothDatabases('secrets', (open, dialect) => {
     const keys = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
     const service = await startService({
       env: { LATCHKEY_KEYS: keys, LATCHKEY_RATE_LIMITS: 'on' },
-      ...(dialect === 'postgres' && { databaseUrl: await (await startPostgres()).createDatabase() }),
+      dialect,
     });
     const send = sendTo(service.url);
     const readMails: ReadMails = async () => {

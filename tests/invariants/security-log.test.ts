@@ -1,8 +1,6 @@
 // The operator prints and verifies the security log of a running service, on both databases.
 
-import { Database as Connection } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { spawnSync } from 'bun';
 import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
@@ -10,7 +8,7 @@ import { batchSize } from '../../packages/server/src/security-log/events/reading
 import { denyDevice, loginByMail, request } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { serverProgram } from '../support/server-program.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { changeStore, runOperator, startService, type TestService } from '../support/service.ts';
 
 /** Standard error of a command that succeeds. */
 const storeLine = /^Store: \S+\n$/;
@@ -19,7 +17,6 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
   describe(`the security log for the operator (${dialect})`, () => {
     let service: TestService;
     let env: Record<string, string>;
-    let databaseUrl: string | undefined;
     const keys = generateKey();
     const operator = (...args: string[]) => runOperator(env, ...args);
     const printed = async () => {
@@ -33,22 +30,14 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     const hostile = 'a"\\{}\u00e9</script>';
     /** An attacker with write access to the store, but without a key. */
     const tamper = async (text: string): Promise<void> => {
-      if (databaseUrl === undefined) {
-        const connection = new Connection(join(service.directory, 'latchkey.db'));
-        connection.run('PRAGMA busy_timeout = 5000');
-        connection.run(text);
-        connection.close();
-        return;
-      }
-      const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
+      if (dialect === 'sqlite') return changeStore(service, text);
+      const sql = postgres(env['DATABASE_URL']!, { max: 1, onnotice: () => undefined });
       await sql.unsafe(text);
       await sql.end();
     };
 
     beforeEach(async () => {
-      databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
-      const started = { env: { LATCHKEY_KEYS: keys, LATCHKEY_RATE_LIMITS: 'off' } };
-      service = await startService(databaseUrl === undefined ? started : { ...started, databaseUrl });
+      service = await startService({ dialect, env: { LATCHKEY_KEYS: keys } });
       env = { ...service.env };
       for (const name of ['ada', 'eve']) await loginByMail(service.url, `${name}@example.com`);
       const { access_token: token } = await loginByMail(service.url, 'ada@example.com');

@@ -14,7 +14,7 @@ import { examples, startExample } from '../support/example.ts';
 import { isInMemory, surroundingsOf } from '../support/memory.ts';
 import { nodes } from '../support/node.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+import { registerService, startService, temporaryDirectory } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 import { startWorker } from '../support/worker.ts';
@@ -42,7 +42,8 @@ beforeAll(async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await declare('tickets', '--resource', upstream, '--scope', 'tickets:read=See your tickets');
+  const offered = ['--resource', upstream, '--scope', 'tickets:read=See your tickets'];
+  await registerService(service, 'tickets', ...offered);
 });
 
 afterEach(() => {
@@ -53,12 +54,6 @@ afterEach(() => {
 afterAll(async () => {
   server.close();
 });
-
-async function declare(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runOperator(service.env, 'services', 'create', ...args);
-  if (code !== 0) throw new Error(stderr);
-  return stdout.trim().split('\n').at(-1) ?? '';
-}
 
 const memoryOf = (pid: number, name: 'VmRSS' | 'VmHWM'): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) *
@@ -214,13 +209,8 @@ const canIsolate =
 test.skipIf(!canIsolate)('an SDK works in a sandbox that holds no token', async () => {
   const port = reservePort();
   const resource = `http://localhost:${port}/mcp`;
-  const serviceKey = await declare(
-    'mcp',
-    '--resource',
-    resource,
-    '--scope',
-    'projects:read=See your projects',
-  );
+  const offered = ['--resource', resource, '--scope', 'projects:read=See your projects'];
+  const serviceKey = await registerService(service, 'mcp', ...offered);
   const settings = { LATCHKEY_SERVER: service.url, SERVICE_KEY: serviceKey };
   const mcp = await startExample([process.execPath, join(examples, 'mcp.ts')], settings, port);
   const forward = ['--forward', `mcp=${resource} projects:read`];

@@ -1,6 +1,6 @@
 // Many programs on one agent, through kills of the agent and of the service, and the end of the login that they all live from.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
@@ -11,20 +11,15 @@ import { loginByMail, request } from '../support/http.ts';
 import { isLong } from '../support/long.ts';
 import { isInMemory, surroundingsOf } from '../support/memory.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { registerService, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { startWorker } from '../support/worker.ts';
 
 const programs = isLong ? 50 : 15;
 const email = 'ada@agent.example';
 const refreshToken = 'lk_rt_';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = shared(() => startService());
 
 /** How often each outcome of a refresh is in the log. */
 function refreshes({ logs }: TestService): Record<string, number> {
@@ -125,13 +120,8 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 test('ending the login ends what its agent handed out, at services that read the feed, too', async () => {
-  const { stdout } = await runOperator(service.env, 'services', 'create', 'boards', '--may', 'feed');
-  const worker = startWorker(
-    [process.execPath],
-    'verifier-worker.ts',
-    service.url,
-    stdout.trim().split('\n').at(-1)!,
-  );
+  const serviceKey = await registerService(service, 'boards', '--may', 'feed');
+  const worker = startWorker([process.execPath], 'verifier-worker.ts', service.url, serviceKey);
   expect(await worker.hear()).toBe('ready');
   const home = newHome({ LATCHKEY_SERVER: service.url });
   await storeLogin(home, service.url, 'ended@agent.example');

@@ -9,8 +9,8 @@ import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.
 import { mountDisk } from '../support/disk.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { hasPgDump, runPostgresProgram, startDebianPostgres } from '../support/pg-dump.ts';
-import { startPostgres } from '../support/postgres.ts';
 import {
+  registerService,
   runOperator,
   runOperatorProcess,
   startService,
@@ -88,8 +88,7 @@ for (const [dialect, open] of [
       tools = await open();
       service = await startService({ databaseUrl: await tools.newDatabase(), env: { LATCHKEY_KEYS: keys } });
       ada = await loginByMail(service.url, 'ada@example.com');
-      const created = await runOperator(service.env, 'services', 'create', 'reader', '--may', 'feed');
-      readerKey = created.stdout.trimEnd().split('\n').at(-1) ?? '';
+      readerKey = await registerService(service, 'reader', '--may', 'feed');
       expect((await readFeed(service)).status).toBe(200);
       await request(service.url, 'POST', '/magic_link', { json: { email: 'bob@example.com' } });
       link = linkTokenIn(await mailTo(service.url, 'bob@example.com'));
@@ -265,7 +264,7 @@ test('copy says where the keys belong, and needs the service to be stopped', asy
 });
 
 test('a PostgreSQL database is neither copied nor made ready by finish-restore while a service uses it', async () => {
-  const service = await startService({ databaseUrl: await (await startPostgres()).createDatabase() });
+  const service = await startService({ dialect: 'postgres' });
   const isRefused = async (...command: string[]) => {
     const { code, stderr } = await runOperatorProcess(service.env, ...command);
     return code === 1 && stderr.includes('a service uses the database: stop it on every node first');

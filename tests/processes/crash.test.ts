@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawn } from '../support/cleanup.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startService, temporaryDirectory } from '../support/service.ts';
 import { startSmtp } from '../support/smtp.ts';
@@ -80,14 +80,12 @@ test('a service run by npx stops with npx, although the shell between them forwa
   const directory = temporaryDirectory();
   // A file, because a pipe is read only until npx itself has ended.
   const log = join(directory, 'log');
-  const npx = Bun.spawn(['npx', 'latchkey-server', 'serve'], {
+  const npx = spawn(['npx', 'latchkey-server', 'serve'], {
     cwd: join(import.meta.dir, '../..'),
     env: { ...process.env, PORT: '0', DATABASE_URL: `sqlite:${join(directory, 'x.db')}` },
     stdout: Bun.file(log),
     stderr: 'ignore',
   });
-  endAtExit(npx.pid);
-  npx.exited.then(() => hasEnded(npx.pid));
   const logged = async (line: string): Promise<void> => {
     await until(async () => (await Bun.file(log).text()).includes(line), `a line with ${line}`);
   };

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import postgres from 'postgres';
-import { loginByMail, request } from '../support/http.ts';
+import { deviceTokens, loginByMail, request } from '../support/http.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startReplicatedPostgres } from '../support/replicated-postgres.ts';
 import { random } from '../support/seed.ts';
@@ -62,17 +62,10 @@ function write(nodes: readonly TestService[], tokens: string[]): Writing {
 }
 
 /** Access tokens of as many sessions of one account. */
-async function accessTokens(node: TestService, count: number): Promise<string[]> {
-  const login = await loginByMail(node.url, 'ada@example.com');
-  return Promise.all(
-    Array.from({ length: count }, async () => {
-      const { body } = await request(node.url, 'POST', '/device');
-      const approval = { token: login.access_token, json: { user_code: body.user_code } };
-      expect((await request(node.url, 'POST', '/device/approve', approval)).status).toBe(204);
-      const poll = { json: { device_code: body.device_code } };
-      return (await request(node.url, 'POST', '/token', poll)).body.access_token;
-    }),
-  );
+async function accessTokens({ url }: TestService, count: number): Promise<string[]> {
+  const { access_token } = await loginByMail(url, 'ada@example.com');
+  const logins = Array.from({ length: count }, () => deviceTokens(url, access_token));
+  return (await Promise.all(logins)).map((tokens) => tokens.access_token);
 }
 
 test('when the primary is killed, nodes say 503, and go on with the promoted standby and all that was acknowledged', async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { loginByMail, request } from '../support/http.ts';
 import { findNode } from '../support/node.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { registerService, startService, type TestService } from '../support/service.ts';
 import { startWorker, type Worker } from '../support/worker.ts';
 
 const program = 'verifier-worker.ts';
@@ -18,8 +18,7 @@ beforeAll(async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
   nodes = await Promise.all([1, 2].map(() => startService({ databaseUrl })));
   const [first, second] = nodes as [TestService, TestService];
-  const { stdout } = await runOperator(first.env, 'services', 'create', 'boards', '--may', 'feed');
-  const serviceKey = stdout.trim().split('\n').at(-1)!;
+  const serviceKey = await registerService(first, 'boards', '--may', 'feed');
   const bun = [process.execPath];
   const node = findNode();
   workers = [

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { examples, startExample } from '../support/example.ts';
-import { apiAt, loginByMail } from '../support/http.ts';
+import { apiAt, deviceTokens, loginByMail } from '../support/http.ts';
 import { findNode } from '../support/node.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { registerService, runOperator, startService, type TestService } from '../support/service.ts';
 
 const root = join(import.meta.dir, '../..');
 /** Inside the checkout, so that the packages resolve. */
@@ -40,12 +40,13 @@ beforeAll(async () => {
   mkdirSync(directory, { recursive: true });
   service = await startService();
   // As in the guide.
-  const { stdout } = await operator(
-    ...['services', 'create', 'projects', '--resource', 'https://projects.example'],
+  serviceKey = await registerService(
+    service,
+    'projects',
+    ...['--resource', 'https://projects.example'],
     ...['--scope', 'projects:read=See your projects'],
     ...['--scope', 'projects:write=Change and delete your projects'],
   );
-  serviceKey = stdout.trim().split('\n').at(-1)!;
   await loginByMail(service.url, owner);
   for (const [slug, role] of [
     ['acme', 'owner'],
@@ -111,12 +112,7 @@ async function restrictedKey(): Promise<string> {
 
 /** The access token of a device, which is never a recent sign-in. Without a scope it may do everything. */
 async function deviceToken(scope?: string): Promise<string> {
-  const accessToken = await recentToken();
-  const api = apiAt(service.url);
-  const body = scope === undefined ? {} : { scope };
-  const { device_code, user_code } = await api.call('startDeviceAuthorization', { body });
-  await api.call('approveDevice', { accessToken, body: { user_code } });
-  return (await api.call('issueToken', { body: { device_code } })).access_token;
+  return (await deviceTokens(service.url, await recentToken(), { scope })).access_token;
 }
 
 async function ask(url: string, method: string, path: string, token?: string) {

@@ -1,12 +1,12 @@
 // `users import` beside a running service, on both databases.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { tokenSet } from '@latchkey/contract/tokens';
-import { spawn, spawnSync } from 'bun';
+import { spawnSync } from 'bun';
 import postgres from 'postgres';
 import {
   type Authenticator,
@@ -15,11 +15,11 @@ import {
   createAuthenticator,
   flag,
 } from '../support/authenticator.ts';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawn } from '../support/cleanup.ts';
 import { apiAt, loginByMail, request } from '../support/http.ts';
-import { startPostgres } from '../support/postgres.ts';
 import { serverProgram } from '../support/server-program.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 
 /** An authenticator with a passkey that another service with the same origin registered, and its line members. */
@@ -50,7 +50,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
   describe(`users import (${dialect})`, () => {
     const directory = temporaryDirectory();
     const file = join(directory, 'users.jsonl');
-    let service: TestService;
+    const service = shared(() => startService({ dialect, env: { LATCHKEY_SIGNUP: 'closed' } }));
 
     const importing = (lines: readonly (object | string)[], ...options: string[]) => {
       const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
@@ -83,18 +83,9 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     };
 
     beforeAll(async () => {
-      const databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
-      service = await startService({
-        ...(databaseUrl === undefined ? {} : { databaseUrl }),
-        env: { LATCHKEY_SIGNUP: 'closed' },
-      });
       for (const slug of ['acme', 'zoo']) {
         await runOperator(service.env, 'organizations', 'create', '--slug', slug, '--name', slug);
       }
-    });
-
-    afterAll(async () => {
-      await service.stop();
     });
 
     test('imported people sign in by email and with their passkeys, and get no email from the import', async () => {
@@ -284,11 +275,9 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         stdout: 'ignore',
         stderr: 'ignore',
       });
-      endAtExit(child.pid);
       await until(async () => (await countUsers()) >= before + 20, 'the first accounts');
       child.kill('SIGKILL');
       await child.exited;
-      hasEnded(child.pid);
       closeSync(writer);
       const done = (await countUsers()) - before;
       expect(done).toBeGreaterThanOrEqual(20);

@@ -10,14 +10,13 @@ import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotoc
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
-import { spawn } from 'bun';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawn } from '../support/cleanup.ts';
 import { examples, type RunningExample, startExample } from '../support/example.ts';
 import { codeBlocks, exampleText, openTerminal, readerOf } from '../support/guides.ts';
 import { apiAt, loginByMail } from '../support/http.ts';
 import { startProgram, type TestProgram } from '../support/program.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { registerService, startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const redirectUri = 'http://127.0.0.1/callback';
@@ -38,9 +37,9 @@ beforeAll(async () => {
   });
   const [commands = ''] = await codeBlocks('docs/mcp.md', 'sh');
   const terminal = openTerminal(readerOf(service), { 'http://localhost:3000/mcp': resource });
-  const serviceKey = lastLineOf((await terminal.run(commands)).output);
+  const serviceKey = (await terminal.run(commands)).output.trim().split('\n').at(-1)!;
   await terminal.close();
-  registeredId = await register('desk', '--redirect', redirectUri);
+  registeredId = await register('desk', redirectUri);
   server = await startExample(
     [process.execPath, join(examples, 'mcp.ts')],
     { LATCHKEY_SERVER: service.url, SERVICE_KEY: serviceKey },
@@ -55,14 +54,9 @@ afterAll(async () => {
   await program.stop();
 });
 
-const lastLineOf = (output: string): string => output.trim().split('\n').at(-1) ?? '';
-
 /** Registers a client, and returns its ID. */
-async function register(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runOperator(service.env, 'services', 'create', ...args, '--public');
-  if (code !== 0) throw new Error(stderr);
-  return lastLineOf(stdout);
-}
+const register = (name: string, redirect: string): Promise<string> =>
+  registerService(service, name, '--redirect', redirect, '--public');
 
 /** Approves like the page, and returns the way back to the client. */
 async function approve(url: URL): Promise<URL> {
@@ -210,7 +204,7 @@ test("the protocol's own conformance suite finds no fault with the authorization
   const port = reservePort();
   const suite = Bun.fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
   const callback = `http://127.0.0.1:${port}/callback`;
-  const clientId = await register('suite', '--redirect', callback);
+  const clientId = await register('suite', callback);
   const child = spawn(
     [
       ...[process.execPath, suite, 'authorization', '--url', service.url, '--client-id', clientId],
@@ -218,7 +212,6 @@ test("the protocol's own conformance suite finds no fault with the authorization
     ],
     { stdout: 'pipe', stderr: 'inherit' },
   );
-  endAtExit(child.pid);
   let output = '';
   for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
     output += chunk;
@@ -227,7 +220,6 @@ test("the protocol's own conformance suite finds no fault with the authorization
   }
   // biome-ignore lint/suspicious/noConsole: the suite's own words about each scenario
   console.log(output.slice(output.indexOf('=== SUMMARY')));
-  hasEnded(child.pid);
   expect(await child.exited).toBe(0);
   expect(output).toContain('authorization-code-grant: 1 passed, 0 failed');
 });

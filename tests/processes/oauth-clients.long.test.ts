@@ -10,7 +10,7 @@ import { loginByMail, request } from '../support/http.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import type { ClientName, Identity } from '../support/oauth-client-worker.ts';
 import { refreshesDuring } from '../support/refreshes.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { registerService, startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { startWorker, type Worker } from '../support/worker.ts';
 
 const sharers = 20;
@@ -84,12 +84,8 @@ afterAll(async () => {
   proxy.close();
 });
 
-async function register(name: string, ...args: string[]): Promise<string> {
-  const options = ['services', 'create', name, '--redirect', redirectUri, ...args];
-  const { code, stdout, stderr } = await runOperator(service.env, ...options);
-  if (code !== 0) throw new Error(stderr);
-  return stdout.trim().split('\n').at(-1) ?? '';
-}
+const register = (name: string, ...options: string[]): Promise<string> =>
+  registerService(service, name, '--redirect', redirectUri, ...options);
 
 /** Signs a person in to a client, and stores the tokens in a new file. */
 async function signIn(email: string, { server, clientId, auth }: (typeof clients)[ClientName]) {

@@ -29,10 +29,7 @@ async function printed(follow: RunningOperator, count: number): Promise<Followed
 }
 
 for (const dialect of processDialects) {
-  const start = async () =>
-    startService(
-      dialect === 'postgres' ? { databaseUrl: await (await startPostgres()).createDatabase() } : {},
-    );
+  const start = () => startService({ dialect });
 
   test(`a collector that is stopped and started again gets every event (${dialect})`, async () => {
     const service = await start();

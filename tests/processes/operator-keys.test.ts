@@ -3,10 +3,9 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawn } from 'bun';
 import { keyIdOf } from '../../packages/server/src/platform/crypto/key-list.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawn } from '../support/cleanup.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { processDialects } from '../support/long.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -227,7 +226,6 @@ test('whoever reads the key file, also after a kill, finds the old ring or the n
   const seen = new Set<string>();
   for (let kills = 0; kills < 3; kills++) {
     const writer = spawn([process.execPath, worker, ...rings], { cwd: directory, env, stderr: 'inherit' });
-    endAtExit(writer.pid);
     let rounds = 0;
     await until(() => {
       for (let reads = 0; reads < 100; reads++) seen.add(readFileSync(file, 'utf8'));
@@ -235,7 +233,6 @@ test('whoever reads the key file, also after a kill, finds the old ring or the n
     }, 'both rings');
     writer.kill('SIGKILL');
     await writer.exited;
-    hasEnded(writer.pid);
     seen.add(readFileSync(file, 'utf8'));
   }
   expect([...seen].sort()).toEqual(rings.map((ring) => `${ring}\n`).sort());

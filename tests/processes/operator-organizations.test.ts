@@ -1,16 +1,16 @@
 // The operator's commands for organizations and accounts against the store of a running service, on both databases.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { loginByMail, request } from '../support/http.ts';
 import { processDialects } from '../support/long.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { runOperator, startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
 const storeLine = /^Store: \S+\n$/;
 
 for (const dialect of processDialects) {
   describe(`organizations and accounts for the operator (${dialect})`, () => {
-    let service: TestService;
+    const service = shared(() => startService({ dialect }));
     const operator = (...args: string[]) => runOperator(service.env, ...args);
     /** Standard output of a command that succeeds. */
     const done = async (...args: string[]): Promise<string> => {
@@ -28,15 +28,6 @@ for (const dialect of processDialects) {
       ...['--slug', slug, '--email', email],
       ...more,
     ];
-
-    beforeAll(async () => {
-      const databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
-      service = await startService(databaseUrl === undefined ? {} : { databaseUrl });
-    });
-
-    afterAll(async () => {
-      await service.stop();
-    });
 
     test('organizations are created, listed, shown, renamed and deleted, and their members see it at once', async () => {
       expect(await done('organizations', 'list')).toBe('There are no organizations.\n');

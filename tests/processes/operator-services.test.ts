@@ -1,31 +1,22 @@
 // `latchkey-server services` against the database of a running service, on both databases.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { request } from '../support/http.ts';
 import { processDialects } from '../support/long.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
 import { basic } from '../support/services.ts';
+import { shared } from '../support/shared.ts';
 
 for (const dialect of processDialects) {
   describe(`latchkey-server services (${dialect})`, () => {
-    let service: TestService;
+    const service = shared(() => startService({ dialect }));
     const services = (...args: string[]) => runOperator(service.env, 'services', ...args);
     const listed = async () =>
       (await services('list', '--json')).stdout
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line));
-
-    beforeAll(async () => {
-      const databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
-      service = await startService(databaseUrl === undefined ? {} : { databaseUrl });
-    });
-
-    afterAll(async () => {
-      await service.stop();
-    });
 
     const entryOf = async (id: string) => (await listed()).find((entry) => entry.id === id);
 

@@ -1,84 +1,42 @@
 // Operator commands against the store of a running service, on both databases.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { loginByMail, request } from '../support/http.ts';
 import { isLong, processDialects } from '../support/long.ts';
-import { startPostgres } from '../support/postgres.ts';
 import {
+  registerService,
   runOperator,
   runOperatorProcess,
   startService,
-  type TestService,
   temporaryDirectory,
 } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
 /** Standard error of a command that succeeds. */
 const storeLine = /^Store: (sqlite:\/|postgres:\/\/[\w.:]+\/)\S+\n$/;
 
 for (const dialect of processDialects) {
   describe(`the operator (${dialect})`, () => {
-    let service: TestService;
+    const service = shared(() => startService({ dialect }));
     const operator = (...args: string[]) => runOperator(service.env, ...args);
-
-    beforeAll(async () => {
-      const databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
-      service = await startService(databaseUrl === undefined ? {} : { databaseUrl });
-    });
-
-    afterAll(async () => {
-      await service.stop();
-    });
 
     test('a refused operator command explains what is wrong and changes nothing', async () => {
       await loginByMail(service.url, 'subject@example.com');
       await operator('organizations', 'create', '--slug', 'taken', '--name', 'x');
+      const member = (slug: string, email: string, role: string) => [
+        ...['organizations', 'add-member', '--slug', slug, '--email', email, '--role', role],
+      ];
       const wrong: [string[], string][] = [
         [['organizations', 'create', '--slug', 'Bad Slug', '--name', 'x'], 'slug: must be'],
         [
           ['organizations', 'create', '--slug', 'taken', '--name', 'x'],
           'There already is an organization taken',
         ],
-        [
-          [
-            'organizations',
-            'add-member',
-            '--slug',
-            'none',
-            '--email',
-            'subject@example.com',
-            '--role',
-            'member',
-          ],
-          'no organization',
-        ],
-        [
-          [
-            'organizations',
-            'add-member',
-            '--slug',
-            'taken',
-            '--email',
-            'nobody@example.com',
-            '--role',
-            'member',
-          ],
-          'no account',
-        ],
-        [
-          [
-            'organizations',
-            'add-member',
-            '--slug',
-            'taken',
-            '--email',
-            'subject@example.com',
-            '--role',
-            'king',
-          ],
-          '--role',
-        ],
+        [member('none', 'subject@example.com', 'member'), 'no organization'],
+        [member('taken', 'nobody@example.com', 'member'), 'no account'],
+        [member('taken', 'subject@example.com', 'king'), '--role'],
         [['users', 'disable', 'nobody@example.com'], 'no account'],
         [['users', 'explode', 'nobody@example.com'], 'Unknown command'],
         [['services', 'create', ' '], 'The name must be'],
@@ -146,7 +104,7 @@ for (const dialect of processDialects) {
         const { keys } = (await answer.json()) as { keys: { kid: string; alg: string }[] };
         return keys.filter(({ alg }) => alg === 'ES256').map(({ kid }) => kid);
       };
-      const key = (await operator('services', 'create', 'verifier')).stdout.trimEnd().split('\n').at(-1)!;
+      const key = await registerService(service, 'verifier');
       const signedBy = async () => {
         const answer = await fetch(`${service.url}/api/v1/auth/introspect`, {
           method: 'POST',

@@ -4,26 +4,20 @@ import { expect, test } from 'bun:test';
 import { loginByMail, request } from '../support/http.ts';
 import { hasPgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { registerService, startService } from '../support/service.ts';
+import { basic } from '../support/services.ts';
 
 const parallel = 64;
 const rounds = 3;
 const resource = 'https://projects.example';
-
-/** Registers a service and returns the header of its key. */
-async function createService(service: TestService): Promise<Record<string, string>> {
-  const options = ['--resource', resource, '--scope', 'projects:read=See your projects', '--may', 'feed'];
-  const { code, stdout } = await runOperator(service.env, 'services', 'create', 'projects', ...options);
-  expect(code).toBe(0);
-  return { Authorization: `Basic ${btoa(stdout.trim().split('\n').at(-1) ?? '')}` };
-}
 
 test.skipIf(!hasPgBouncer)('signing in, refreshing, runs and the feed work through PgBouncer', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
   const pooler = await startPgBouncer(databaseUrl);
   const env = { LATCHKEY_DATABASE_DIRECT_URL: databaseUrl };
   const service = await startService({ databaseUrl: pooler.url, env });
-  const key = await createService(service);
+  const options = ['--resource', resource, '--scope', 'projects:read=See your projects', '--may', 'feed'];
+  const key = { Authorization: basic(await registerService(service, 'projects', ...options)) };
   const login = await loginByMail(service.url, 'pooled@example.com');
   const statuses = async (ask: () => Promise<{ readonly status: number }>) =>
     new Set((await Promise.all(Array.from({ length: parallel }, ask))).map(({ status }) => status));

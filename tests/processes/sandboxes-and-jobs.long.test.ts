@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawn, spawnSync } from 'bun';
+import { spawnSync } from 'bun';
 import { newCertificate } from '../support/certificate.ts';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawn } from '../support/cleanup.ts';
 import { type Home, listener, newHome, runIn, storeLogin } from '../support/cli.ts';
 import { serveGit } from '../support/git-server.ts';
 import { codeBlocks, openTerminal, readerOf, startBlock, type Terminal } from '../support/guides.ts';
@@ -159,7 +159,6 @@ async function startSsh(sshd: string, there: Home) {
     ],
     { stdout: 'ignore', stderr: 'pipe' },
   );
-  endAtExit(server.pid);
   const config = join(ssh, 'config');
   writeFileSync(
     config,
@@ -172,7 +171,6 @@ async function startSsh(sshd: string, there: Home) {
   const stop = async () => {
     server.kill();
     await server.exited;
-    hasEnded(server.pid);
   };
   return { config, stop };
 }

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
-import { $, spawn, spawnSync } from 'bun';
+import { $, spawnSync } from 'bun';
 import { publint } from 'publint';
 import cli from '../../packages/cli/package.json' with { type: 'json' };
 import { buildPackages } from '../../tools/release/packages.ts';
 import { newPage } from '../support/browser.ts';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawn } from '../support/cleanup.ts';
 import { decide, expireAccessToken, newHome, runIn, userCodeIn } from '../support/cli.ts';
 import { followInstalling } from '../support/guides.ts';
 import { nodes } from '../support/node.ts';
@@ -235,13 +235,11 @@ describe('the package of the service', () => {
     const cwd = temporaryDirectory();
     const env = { PATH: withBun(), PORT: '0' };
     const child = spawn([program, 'serve'], { cwd, env, stdout: 'ignore', stderr: 'pipe' });
-    endAtExit(child.pid);
     let banner = '';
     for await (const chunk of child.stderr) {
       banner += new TextDecoder().decode(chunk);
       if (/API:.*\n/.test(banner)) child.kill();
     }
-    hasEnded(child.pid);
     expect(banner).toMatch(/Terminal: latchkey login --server http:\/\/localhost:\d+\n/);
     expect(banner).not.toContain('npx');
   });

@@ -2,10 +2,10 @@
 
 import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawn, spawnSync } from 'bun';
-import { endAtExit, hasEnded } from '../support/cleanup.ts';
+import { spawnSync } from 'bun';
+import { spawn } from '../support/cleanup.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { runOperator, type TestService, temporaryDirectory } from '../support/service.ts';
+import { registerService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { newVisitor, type Visit, type Visitor } from './visitor.ts';
 
@@ -104,9 +104,7 @@ export async function startParty(service: TestService, kind: Kind): Promise<Rely
   const port = reservePort();
   const address = `http://127.0.0.1:${port}`;
   const addresses = ['--redirect', address + callback, '--sign-out-redirect', `${address}/`];
-  const created = await runOperator(service.env, 'services', 'create', name, ...addresses);
-  if (created.code !== 0) throw new Error(created.stderr);
-  const key = created.stdout.trim().split('\n').at(-1) ?? '';
+  const key = await registerService(service, name, ...addresses);
   const [clientId = '', secret = ''] = key.split(':');
   const directory = temporaryDirectory();
   const clockFile = join(directory, 'clock');
@@ -129,7 +127,6 @@ export async function startParty(service: TestService, kind: Kind): Promise<Rely
     stdout: Bun.file(join(directory, 'out')),
     stderr: Bun.file(join(directory, 'err')),
   });
-  endAtExit(child.pid);
   const isThere = () => fetch(address, { redirect: 'manual' }).then(Boolean, () => false);
   await until(async () => child.exitCode !== null || (await isThere()), name);
   if (child.exitCode !== null)
@@ -148,7 +145,6 @@ export async function startParty(service: TestService, kind: Kind): Promise<Rely
     stop: async () => {
       child.kill('SIGTERM');
       await child.exited;
-      hasEnded(child.pid);
     },
   };
 }

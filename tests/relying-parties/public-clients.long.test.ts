@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import { loginByMail, request } from '../support/http.ts';
 import { startProgram, type TestProgram } from '../support/program.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { registerService, startService, type TestService } from '../support/service.ts';
 
 const insecure = { [oauth.allowInsecureRequests]: true };
 let program: TestProgram;
@@ -25,11 +25,8 @@ afterAll(async () => {
 });
 
 const clients: Readonly<Record<string, () => Promise<string>>> = {
-  'a public application': async () => {
-    const options = ['--redirect', program.redirectUri, '--public'];
-    const { stdout } = await runOperator(service.env, 'services', 'create', 'Notes', ...options);
-    return stdout.trim().split('\n').at(-1) ?? '';
-  },
+  'a public application': () =>
+    registerService(service, 'Notes', '--redirect', program.redirectUri, '--public'),
   'an external client': async () => program.clientId,
 };
 

@@ -6,7 +6,7 @@ import postgres from 'postgres';
 import { cpuSeconds, memoryOf } from '../../bench/support/processes.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { randomFrom } from '../support/random.ts';
-import { runOperator, startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { registerService, startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { openInbox } from './inbox.ts';
 import { Load } from './load.ts';
 import { percentile, type Sample } from './trends.ts';
@@ -149,12 +149,6 @@ async function measureFullRate(load: Load, fullSeconds: number): Promise<number>
   return load.takeWindow().latenciesMs.length / ((performance.now() - from) / 1000);
 }
 
-/** The key of a service that may read the feed. */
-async function newServiceKey(service: TestService): Promise<string> {
-  const { stdout } = await runOperator(service.env, 'services', 'create', 'projects', '--may', 'feed');
-  return stdout.trimEnd().split('\n').at(-1)!;
-}
-
 /** Sends requests at the full rate, then at half of it; hands over each sample. */
 async function live(
   world: World,
@@ -208,7 +202,7 @@ export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = (
   });
   const load = new Load(service.url);
   try {
-    const serviceKey = await newServiceKey(service);
+    const serviceKey = await registerService(service, 'projects', '--may', 'feed');
     const world: World = { load, inbox, random: randomFrom(soak.seed), serviceKey };
     const lived = await live(world, service, soak, store.databaseBytes, onSample);
     const exitCode = await service.stop();

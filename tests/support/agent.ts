@@ -1,7 +1,6 @@
 // `latchkey agent` as a process.
 
-import { spawn } from 'bun';
-import { endAtExit, hasEnded } from './cleanup.ts';
+import { spawn } from './cleanup.ts';
 import { type Home, program } from './cli.ts';
 
 export interface RunningAgent {
@@ -30,7 +29,6 @@ export async function startAgentOn(
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  endAtExit(child.pid);
   let text = '';
   const reader = child.stdout.getReader();
   const lines = 1 + (args.includes('--listen') ? args.filter((arg) => arg === '--forward').length : 0);
@@ -48,7 +46,6 @@ export async function startAgentOn(
     stop: async (signal = 'SIGTERM') => {
       child.kill(signal);
       const code = await child.exited;
-      hasEnded(child.pid);
       return code;
     },
   };

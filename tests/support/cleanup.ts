@@ -2,7 +2,7 @@
 // process holds open: when this process ends, for whatever reason, the pipe closes, and the shell stops the registered
 // processes and removes the registered files.
 
-import { type Subprocess, spawn } from 'bun';
+import { spawn as bunSpawn, type Subprocess } from 'bun';
 
 const standby = `
 trap '' INT TERM HUP
@@ -40,7 +40,7 @@ let shell: Subprocess<'pipe', 'ignore', 'inherit'> | undefined;
 function send(verb: string, value: string | number): void {
   if (!shell) {
     // The shell keeps standard error open, so reading that to its end includes waiting for the cleanup.
-    shell = spawn(['sh', '-c', standby, 'sh'], {
+    shell = bunSpawn(['sh', '-c', standby, 'sh'], {
       stdin: 'pipe',
       stdout: 'ignore',
       stderr: 'inherit',
@@ -89,21 +89,21 @@ function kill(pid: number): void {
   }
 }
 
-/**
- * Ends the process (SIGINT, then SIGKILL) when the test run ends, however it ends. One that is started in a test ends with that test.
- */
-export function endAtExit(pid: number): void {
+/** `spawn` of Bun, for a process that ends (SIGINT, then SIGKILL) with the test that starts it, or else with the test run. */
+export const spawn = ((...args: Parameters<typeof bunSpawn>) => {
+  const child = bunSpawn(...args);
+  const { pid, exited } = child;
   send('end', pid);
   if (running > 0) startedInTest.add(pid);
-}
+  // The PID may be reused.
+  void exited.then(() => {
+    send('forget', pid);
+    startedInTest.delete(pid);
+  });
+  return child;
+}) as typeof bunSpawn;
 
-/** Undoes `endAtExit` for a process that has ended, because its PID may be reused. */
-export function hasEnded(pid: number): void {
-  send('forget', pid);
-  startedInTest.delete(pid);
-}
-
-/** The same as `endAtExit`, for the process whose PID is then in the first line of this file. */
+/** Ends the process whose PID is in the first line of this file when the test run ends. */
 export function endByFileAtExit(pidFile: string): void {
   send('end-by-file', pidFile);
 }

@@ -4,15 +4,13 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type CredentialStore, credentialStore, tokenMembers } from '@latchkey/client/credentials';
-import { startDeviceLogin } from '@latchkey/client/device-login';
 import { fileStorage } from '@latchkey/client/file-storage';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import { spawn } from 'bun';
 import { readConfig } from '../../packages/cli/src/config.ts';
 import { run } from '../../packages/cli/src/program.ts';
-import { endAtExit, hasEnded } from './cleanup.ts';
+import { spawn } from './cleanup.ts';
 import { storedSession } from './client.ts';
-import { apiAt, loginByMail } from './http.ts';
+import { apiAt, deviceTokens, loginByMail } from './http.ts';
 import { temporaryDirectory } from './service.ts';
 import { waitTimeoutMs } from './until.ts';
 
@@ -68,7 +66,6 @@ export async function runIn(
     stderr: 'pipe',
     timeout: waitTimeoutMs,
   });
-  endAtExit(child.pid);
   const read = async () => {
     let text = '';
     const decoder = new TextDecoder();
@@ -79,7 +76,6 @@ export async function runIn(
     return text;
   };
   const [stdout, stderr, code] = await Promise.all([new Response(child.stdout).text(), read(), child.exited]);
-  hasEnded(child.pid);
   return { code, stdout, stderr };
 }
 
@@ -134,10 +130,8 @@ export async function decide(
 
 /** A complete device login without the program. */
 export async function deviceLogin(url: string, email: string, deviceName: string): Promise<TokenSet> {
-  const clock = { now: Date.now, sleep: async () => {} };
-  const login = await startDeviceLogin(apiAt(url), { clientName: 'Latchkey CLI', deviceName, clock });
-  await decide(url, login.userCode, email);
-  return login.tokens();
+  const { access_token } = await loginByMail(url, email);
+  return deviceTokens(url, access_token, { client_name: 'Latchkey CLI', device_name: deviceName });
 }
 
 /** The credential store of the program in this home, for one server. */

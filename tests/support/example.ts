@@ -1,8 +1,7 @@
 // The programs of `examples/`, as processes on a free port.
 
 import { join } from 'node:path';
-import { spawn } from 'bun';
-import { endAtExit, hasEnded } from './cleanup.ts';
+import { spawn } from './cleanup.ts';
 import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 
@@ -22,11 +21,9 @@ export async function startExample(
   const port = wantedPort ?? reservePort();
   const env = { ...settings, PATH: process.env['PATH'] ?? '', PORT: String(port), NODE_NO_WARNINGS: '1' };
   const child = spawn([...command], { cwd: examples, env, stdout: 'ignore', stderr: 'pipe' });
-  endAtExit(child.pid);
   const stop = async () => {
     child.kill();
     await child.exited;
-    hasEnded(child.pid);
   };
   const url = `http://localhost:${port}`;
   const isThere = () => fetch(url).then(Boolean, () => false);

@@ -3,8 +3,8 @@
 import { expect } from 'bun:test';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Subprocess, spawn } from 'bun';
-import { endAtExit, hasEnded } from './cleanup.ts';
+import type { Subprocess } from 'bun';
+import { spawn } from './cleanup.ts';
 import { addNpx, decide, type Home, newHome, userCodeIn } from './cli.ts';
 import { reservePort } from './reserved-port.ts';
 import { type TestService, temporaryDirectory } from './service.ts';
@@ -59,7 +59,6 @@ export function openTerminal(home: Home, replacements: Replacements): Terminal {
     stdout: 'ignore',
     stderr: 'inherit',
   });
-  endAtExit(child.pid);
   // Files, because a program on Bun leaves a pipe that it writes to non-blocking, and others then fail to write to it.
   const directory = temporaryDirectory();
   let blocks = 0;
@@ -101,7 +100,6 @@ export async function startBlock(
     stdout: 'ignore',
     stderr: 'pipe',
   });
-  endAtExit(child.pid);
   await until(
     async () => child.exitCode !== null || (await isReady().catch(() => false)),
     `the start of this:\n${block}`,
@@ -151,5 +149,4 @@ export const replaced = (block: string, replacements: Replacements): string =>
 async function ended(child: Subprocess): Promise<void> {
   child.kill();
   await child.exited;
-  hasEnded(child.pid);
 }

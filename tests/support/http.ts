@@ -2,6 +2,7 @@
 // `request` sends raw requests.
 
 import { type Api, createApi } from '@latchkey/client/api';
+import type { Body } from '@latchkey/client/operations';
 import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
 import { type Document, deviations, requireNone } from './conformance.ts';
 import { until } from './until.ts';
@@ -62,20 +63,38 @@ export interface MailboxMail {
   readonly text: string;
 }
 
-/** Only sign-in mails: a security notice may arrive at any moment. */
-async function mailsTo(url: string, address: string): Promise<MailboxMail[]> {
+/** The mails in the development mailbox, newest first. */
+async function mailbox(url: string): Promise<MailboxMail[]> {
   const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as { messages: MailboxMail[] };
-  return messages.filter((message) => message.to === address && linkTokenIn(message) !== '');
+  return messages;
 }
+
+/** Only sign-in mails: a security notice may arrive at any moment. */
+const signInMailsTo = async (url: string, address: string): Promise<MailboxMail[]> =>
+  (await mailbox(url)).filter((mail) => mail.to === address && linkTokenIn(mail) !== '');
+
+/** How many sign-in mails an address has got. */
+export const mailsSoFar = async (url: string, address: string): Promise<number> =>
+  (await signInMailsTo(url, address)).length;
 
 /** Waits until the development mailbox holds more than `seen` sign-in mails to an address; returns the newest. */
 export async function mailTo(url: string, address: string, seen = 0): Promise<MailboxMail> {
   let mails: MailboxMail[] = [];
   await until(async () => {
-    mails = await mailsTo(url, address);
+    mails = await signInMailsTo(url, address);
     return mails.length > seen;
   }, `a mail to ${address}`);
   return mails[0]!;
+}
+
+/** Waits for a mail to an address whose subject contains this; returns the newest. */
+export async function mailAbout(url: string, address: string, subject: string): Promise<MailboxMail> {
+  let mail: MailboxMail | undefined;
+  await until(async () => {
+    mail = (await mailbox(url)).find((one) => one.to === address && one.subject.includes(subject));
+    return mail !== undefined;
+  }, `a mail about ${subject} to ${address}`);
+  return mail!;
 }
 
 /** The address of the link in a mail, or `''`. */
@@ -90,11 +109,23 @@ export const linkTokenIn = (mail: MailboxMail): string => /#token=(lk_ml_\S+)/.e
 
 /** Signs in by mail. */
 export async function loginByMail(url: string, email: string): Promise<TokenSet> {
-  const seen = (await mailsTo(url, email)).length;
+  const seen = await mailsSoFar(url, email);
   const api = apiAt(url);
   await api.call('requestMagicLink', { body: { email } });
   const token = linkTokenIn(await mailTo(url, email, seen));
   return tokenSet.parse(await api.call('verifyMagicLink', { body: { token } }));
+}
+
+/** Signs a device in, which the owner of an access token approves. */
+export async function deviceTokens(
+  url: string,
+  accessToken: string,
+  body: Body<'startDeviceAuthorization'> = {},
+): Promise<TokenSet> {
+  const api = apiAt(url);
+  const { device_code, user_code } = await api.call('startDeviceAuthorization', { body });
+  await api.call('approveDevice', { accessToken, body: { user_code } });
+  return tokenSet.parse(await api.call('issueToken', { body: { device_code } }));
 }
 
 /** Denies a device login. Every call adds an event to the account's security log. */

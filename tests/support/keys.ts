@@ -4,7 +4,7 @@ import { expect } from 'bun:test';
 import type { CreatedKey, NewKey } from '@latchkey/contract/keys';
 import { outcome } from './account.ts';
 import type { TestApp, Tokens } from './app.ts';
-import { runOperator, type TestService } from './service.ts';
+import { registerService, type TestService } from './service.ts';
 
 /** A key with a secret. */
 export type SecretKey = CreatedKey & { readonly key: string };
@@ -23,12 +23,11 @@ export async function createdKey(
 }
 
 /** Registers a service with a running Latchkey, whose scopes and resource a key can be limited to. */
-export async function declareTickets({ env }: TestService): Promise<void> {
+export async function declareTickets(service: TestService): Promise<void> {
   const options = [
     ...['--resource', 'https://tickets.example/api'],
     ...['--scope', 'tickets:read=Read the tickets of your organizations'],
     ...['--scope', 'tickets:write=Create, change and close tickets in your name'],
   ];
-  const { code, stderr } = await runOperator(env, 'services', 'create', 'Tickets', ...options);
-  if (code !== 0) throw new Error(stderr);
+  await registerService(service, 'Tickets', ...options);
 }

@@ -4,15 +4,22 @@ import { tokenSet } from '@latchkey/contract/tokens';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
 import { apiAt, loginByMail } from './http.ts';
 
-/** Signs in by email and registers a passkey. */
-export async function addPasskeyAt(url: string, email: string): Promise<Authenticator> {
-  const { access_token: accessToken } = await loginByMail(url, email);
+/** Registers a passkey of a new authenticator for the account of an access token. */
+export async function registerPasskey(
+  url: string,
+  accessToken: string,
+  name?: string,
+): Promise<Authenticator> {
   const api = apiAt(url);
   const authenticator = createAuthenticator({ origin: url });
-  const options = await api.call('startPasskeyRegistration', { accessToken });
-  await api.call('registerPasskey', { accessToken, body: authenticator.create(options) });
+  const made = authenticator.create(await api.call('startPasskeyRegistration', { accessToken }));
+  await api.call('registerPasskey', { accessToken, body: name === undefined ? made : { ...made, name } });
   return authenticator;
 }
+
+/** Signs in by email and registers a passkey. */
+export const addPasskeyAt = async (url: string, email: string): Promise<Authenticator> =>
+  registerPasskey(url, (await loginByMail(url, email)).access_token);
 
 /** Signs in by a passkey. */
 export async function loginByPasskey(url: string, authenticator: Authenticator) {

@@ -1,9 +1,25 @@
 // Helpers for page tests: signing a browser in, watching its requests, and acting as its user.
 
 import { expect } from 'bun:test';
-import type { BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
-import { apiAt, codeIn, linkTokenIn, loginByMail, mailTo, request } from './http.ts';
-import { until } from './until.ts';
+import type {
+  BrowserContext,
+  BrowserContextOptions,
+  CDPSession,
+  Locator,
+  Page,
+  Request,
+} from 'playwright-core';
+import {
+  apiAt,
+  codeIn,
+  linkIn,
+  linkTokenIn,
+  loginByMail,
+  mailAbout,
+  mailsSoFar,
+  mailTo,
+  request,
+} from './http.ts';
 
 /** A phone in dark mode. */
 export const phone = {
@@ -17,7 +33,7 @@ export const phone = {
 export async function giveSession(page: Page, url: string, email: string): Promise<void> {
   const [agent, language] = await page.evaluate(() => [navigator.userAgent, navigator.language] as const);
   const headers = { Origin: url, 'User-Agent': agent, 'Accept-Language': language };
-  const seen = await emailsSoFar(url, email);
+  const seen = await mailsSoFar(url, email);
   const api = apiAt(url);
   await api.call('requestMagicLink', { headers, body: { email } });
   const { headers: answered } = await api.callWithHeaders('verifyMagicLink', {
@@ -74,17 +90,8 @@ export const titled = (page: Page, name: string) => page.getByRole('heading', { 
 export const newAddress = () => `${crypto.randomUUID()}@example.com`;
 
 /** The newest link with a token in the mails to an address about a subject. */
-export async function linkTo(url: string, to: string, subject: string): Promise<string> {
-  let mail: { to: string; subject: string; text: string } | undefined;
-  await until(async () => {
-    const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as {
-      messages: (typeof mail & {})[];
-    };
-    mail = messages.find((one) => one.to === to && one.subject.includes(subject));
-    return mail !== undefined;
-  }, `a mail about ${subject} to ${to}`);
-  return /^http\S+#token=\S+$/m.exec(mail!.text)?.[0] ?? '';
-}
+export const linkTo = async (url: string, to: string, subject: string): Promise<string> =>
+  linkIn(await mailAbout(url, to, subject));
 
 /** Requests a sign-in email on the sign-in page. */
 export async function requestEmail(
@@ -101,20 +108,12 @@ export async function requestEmail(
 
 /** Signs a browser in by typing the code from the email. Other tabs of the browser notice. */
 export async function signInByCode(page: Page, url: string, email: string): Promise<void> {
-  const seen = await emailsSoFar(url, email);
+  const seen = await mailsSoFar(url, email);
   await requestEmail(page, url, email);
   await page.getByLabel('Code from the email').fill(codeIn(await mailTo(url, email, seen)));
   await pressed(page, 'Sign in');
   await page.waitForURL(`${url}/account`);
   await headed(page, 'Passkeys');
-}
-
-/** How many sign-in emails an address has got. */
-export async function emailsSoFar(url: string, email: string): Promise<number> {
-  const { messages } = (await (await fetch(`${url}/dev/mailbox.json`)).json()) as {
-    messages: { to: string; text: string; subject: string }[];
-  };
-  return messages.filter((mail) => mail.to === email && linkTokenIn(mail) !== '').length;
 }
 
 /** Starts a device sign-in, as the command line does. */
@@ -167,18 +166,27 @@ export async function giveAuthenticator(page: Page): Promise<void> {
   await page.addInitScript(() => {
     PublicKeyCredential.isConditionalMediationAvailable = async () => false;
   });
+  await addAuthenticator(page);
+}
+
+/** Adds a virtual authenticator: one of the device, or a security key that cannot verify its user. */
+export async function addAuthenticator(
+  page: Page,
+  { canVerify = true } = {},
+): Promise<{ cdp: CDPSession; authenticatorId: string }> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('WebAuthn.enable');
-  await cdp.send('WebAuthn.addVirtualAuthenticator', {
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
     options: {
       protocol: 'ctap2',
-      transport: 'internal',
+      transport: canVerify ? 'internal' : 'usb',
       hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
+      hasUserVerification: canVerify,
+      isUserVerified: canVerify,
       automaticPresenceSimulation: true,
     },
   });
+  return { cdp, authenticatorId };
 }
 
 /** Disables cookies as the settings of a browser do. */

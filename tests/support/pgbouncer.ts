@@ -3,8 +3,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawn, spawnSync } from 'bun';
-import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
+import { spawnSync } from 'bun';
+import { removeAtExit, spawn } from './cleanup.ts';
 import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 
@@ -55,8 +55,6 @@ ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction
     stdout: 'ignore',
     stderr: 'ignore',
   });
-  endAtExit(child.pid);
-  child.exited.then(() => hasEnded(child.pid));
   await until(async () => child.exitCode !== null || (await accepts(port)), 'PgBouncer');
   if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}`);
   const url = new URL(databaseUrl);

@@ -6,8 +6,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BusValue, encodeMessage, incoming } from '@latchkey/client/internal/storage/session-bus';
-import { spawn } from 'bun';
-import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
+import { removeAtExit, spawn } from './cleanup.ts';
 import { until } from './until.ts';
 
 export interface SecretService {
@@ -39,8 +38,6 @@ export async function startSecretService(home: string, password?: string): Promi
 
   const start = (command: string[], input: string) => {
     const child = spawn(command, { env, stdin: Buffer.from(input), stdout: 'pipe', stderr: 'ignore' });
-    endAtExit(child.pid);
-    child.exited.then(() => hasEnded(child.pid));
     return child;
   };
   const bus = start(['dbus-daemon', `--config-file=${config}`, '--nofork', '--print-address'], '');

@@ -1,20 +1,23 @@
 // Starts the service as a process, on a port that it chooses and prints.
 
+import { Database } from 'bun:sqlite';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawn } from 'bun';
 import type { TextStream } from '../../packages/server/src/operator/output.ts';
 import { run } from '../../packages/server/src/operator/run.ts';
-import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
+import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
+import { removeAtExit, spawn } from './cleanup.ts';
+import { startPostgres } from './postgres.ts';
 import { serverProgram } from './server-program.ts';
 import { until } from './until.ts';
 
 export interface ServiceOptions {
   /** Settings that extend and override the test defaults. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Default: SQLite in `directory`. */
+  /** Default: SQLite in `directory`, or with the dialect `postgres` a new database. */
   readonly databaseUrl?: string;
+  readonly dialect?: Dialect;
   /** The command to run. Default: `serverProgram`. */
   readonly program?: readonly string[];
   /** The directory for its files. Pass that of an earlier service to continue with its data. Default: a new one. */
@@ -51,7 +54,11 @@ const testKeys = Buffer.alloc(32, 'latchkey test key').toString('base64url');
 /** Starts `latchkey-server serve` and resolves once it is ready. */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const directory = options.directory ?? temporaryDirectory();
-  const databaseUrl = options.databaseUrl ?? `sqlite:${join(directory, 'latchkey.db')}`;
+  const databaseUrl =
+    options.databaseUrl ??
+    (options.dialect === 'postgres'
+      ? await (await startPostgres()).createDatabase()
+      : `sqlite:${join(directory, 'latchkey.db')}`);
   const env = {
     PORT: '0',
     HOST: '127.0.0.1',
@@ -68,8 +75,6 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  endAtExit(child.pid);
-  child.exited.then(() => hasEnded(child.pid));
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
 
@@ -119,6 +124,17 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   };
 }
 
+/** Changes the SQLite database of a running service, as time or another release would. */
+export function changeStore(
+  { directory }: Pick<TestService, 'directory'>,
+  statement: string,
+  values: readonly (string | null)[] = [],
+): void {
+  using store = new Database(join(directory, 'latchkey.db'));
+  store.run('PRAGMA busy_timeout = 5000');
+  store.run(statement, [...values]);
+}
+
 /** Runs one `latchkey-server` command in this process, with no other environment than these settings. */
 export async function runOperator(
   env: Readonly<Record<string, string>>,
@@ -137,27 +153,22 @@ class Collected implements TextStream {
   }
 }
 
+/** Registers a service by its command. Returns what that prints last: its key, or the id of a public client. */
+export async function registerService(
+  { env }: Pick<TestService, 'env'>,
+  name: string,
+  ...options: string[]
+): Promise<string> {
+  const { code, stdout, stderr } = await runOperator(env, 'services', 'create', name, ...options);
+  if (code !== 0) throw new Error(stderr);
+  return stdout.trimEnd().split('\n').at(-1)!;
+}
+
 /** Runs one `latchkey-server` command as a process: for those that lock a store for as long as they live, or start together. */
-export async function runOperatorProcess(
+export const runOperatorProcess = (
   env: Readonly<Record<string, string>>,
   ...args: string[]
-): Promise<OperatorResult> {
-  const child = spawn([...serverProgram, ...args], {
-    cwd: temporaryDirectory(),
-    env: cleanEnvironment(env),
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  endAtExit(child.pid);
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  hasEnded(child.pid);
-  return { code, stdout, stderr };
-}
+): Promise<OperatorResult> => resultOf(spawnIn(env, [...serverProgram, ...args]));
 
 /** Runs one `latchkey-server` command whose standard output goes where a shell redirects it, such as `>&-`. */
 export async function runOperatorInto(
@@ -165,17 +176,27 @@ export async function runOperatorInto(
   env: Readonly<Record<string, string>>,
   ...args: string[]
 ): Promise<Omit<OperatorResult, 'stdout'>> {
-  const child = spawn(['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...serverProgram, ...args], {
+  const command = ['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...serverProgram, ...args];
+  const { code, stderr } = await resultOf(spawnIn(env, command));
+  return { code, stderr };
+}
+
+const spawnIn = (env: Readonly<Record<string, string>>, command: readonly string[]) =>
+  spawn([...command], {
     cwd: temporaryDirectory(),
     env: cleanEnvironment(env),
     stdin: 'ignore',
-    stdout: 'ignore',
+    stdout: 'pipe',
     stderr: 'pipe',
   });
-  endAtExit(child.pid);
-  const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
-  hasEnded(child.pid);
-  return { code, stderr };
+
+async function resultOf(child: ReturnType<typeof spawnIn>): Promise<OperatorResult> {
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
 }
 
 /** One `latchkey-server` command that runs until it is ended. */
@@ -190,15 +211,7 @@ export interface RunningOperator {
 
 /** Starts one `latchkey-server` command with no other environment than these settings. */
 export function startOperator(env: Readonly<Record<string, string>>, ...args: string[]): RunningOperator {
-  const child = spawn([...serverProgram, ...args], {
-    cwd: temporaryDirectory(),
-    env: cleanEnvironment(env),
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  endAtExit(child.pid);
-  child.exited.then(() => hasEnded(child.pid));
+  const child = spawnIn(env, [...serverProgram, ...args]);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   return {
     pid: child.pid,

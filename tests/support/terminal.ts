@@ -1,7 +1,6 @@
 // A program in a real terminal.
 
-import { spawn } from 'bun';
-import { endAtExit, hasEnded } from './cleanup.ts';
+import { spawn } from './cleanup.ts';
 import type { Home } from './cli.ts';
 import { until } from './until.ts';
 
@@ -36,8 +35,6 @@ export function openTerminal(
       },
     },
   });
-  endAtExit(child.pid);
-  child.exited.then(() => hasEnded(child.pid));
   return {
     screen: () => text,
     shows: async (pattern) => {

@@ -1,8 +1,8 @@
 // Starts scripts of tests/support as processes, under Bun or Node, and controls them line by line.
 
 import { join } from 'node:path';
-import { type Subprocess, spawn, spawnSync } from 'bun';
-import { endAtExit, hasEnded, removeAtExit } from './cleanup.ts';
+import { type Subprocess, spawnSync } from 'bun';
+import { removeAtExit, spawn } from './cleanup.ts';
 import { nodes } from './node.ts';
 
 interface Runtime {
@@ -59,8 +59,6 @@ export function startWorker(command: readonly string[], script: string, ...args:
     stderr: 'pipe',
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' },
   });
-  endAtExit(child.pid);
-  child.exited.then(() => hasEnded(child.pid));
   const lines = linesOf(child.stdout);
   const stderr = new Response(child.stderr).text();
   const say = (message: unknown) => {

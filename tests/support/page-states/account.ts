@@ -2,10 +2,10 @@
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
-import { createAuthenticator } from '../authenticator.ts';
 import { untilLoaded } from '../browser.ts';
-import { apiAt, loginByMail } from '../http.ts';
-import { deleteAccount, headed, pressed, signIn, signInByCode, startDevice, startRun } from '../people.ts';
+import { apiAt, deviceTokens, loginByMail } from '../http.ts';
+import { registerPasskey } from '../passkeys.ts';
+import { deleteAccount, headed, pressed, signIn, signInByCode, startRun } from '../people.ts';
 import { longName, type PageState, rightToLeft } from './page-state.ts';
 
 const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
@@ -15,24 +15,13 @@ const fullAccount = { passkeys: fieldLimits.passkeys, logins: 50 };
 
 /** Fills the account that `account-full` shows. */
 export async function fillAccount(url: string): Promise<void> {
-  const api = apiAt(url);
   const { access_token: accessToken } = await loginByMail(url, fullEmail);
-  await api.call('updateProfile', { accessToken, body: { name: rightToLeft } });
+  await apiAt(url).call('updateProfile', { accessToken, body: { name: rightToLeft } });
   // Before the passkeys, which would have to confirm each approval.
-  for (let index = 0; index < fullAccount.logins; index++) {
-    const { user_code, device_code } = await startDevice(url, {
-      device_name: nameOf(index),
-      client_name: 'latchkey',
-    });
-    await api.call('approveDevice', { accessToken, body: { user_code } });
-    await api.call('issueToken', { body: { device_code } });
-  }
-  const authenticator = createAuthenticator({ origin: url });
-  for (let index = 0; index < fullAccount.passkeys; index++) {
-    const options = await api.call('startPasskeyRegistration', { accessToken });
-    const body = { ...authenticator.create(options), name: nameOf(index) };
-    await api.call('registerPasskey', { accessToken, body });
-  }
+  for (let index = 0; index < fullAccount.logins; index++)
+    await deviceTokens(url, accessToken, { device_name: nameOf(index), client_name: 'latchkey' });
+  for (let index = 0; index < fullAccount.passkeys; index++)
+    await registerPasskey(url, accessToken, nameOf(index));
 }
 
 /** Signs a browser in and waits until all parts of the account page are loaded. */
@@ -64,11 +53,8 @@ export const accountStates = (url: string): PageState[] => [
       const email = 'narrow@example.com';
       const { access_token: accessToken } = await loginByMail(url, email);
       const tickets = { scope: 'tickets:read tickets:write', resource: 'https://tickets.example/api' };
-      for (const access of [{ scope: 'openid' }, { scope: 'profile email organizations' }, tickets]) {
-        const { user_code, device_code } = await startDevice(url, { device_name: 'laptop', ...access });
-        await apiAt(url).call('approveDevice', { accessToken, body: { user_code } });
-        await apiAt(url).call('issueToken', { body: { device_code } });
-      }
+      for (const access of [{ scope: 'openid' }, { scope: 'profile email organizations' }, tickets])
+        await deviceTokens(url, accessToken, { device_name: 'laptop', ...access });
       await seeAccount(page, url, email);
       await page.getByText('Read the tickets of your organizations (Tickets)').waitFor();
     },
@@ -78,9 +64,7 @@ export const accountStates = (url: string): PageState[] => [
     open: async (page) => {
       const email = 'runs@example.com';
       const { access_token: accessToken } = await loginByMail(url, email);
-      const { user_code, device_code } = await startDevice(url, { device_name: 'workshop' });
-      await apiAt(url).call('approveDevice', { accessToken, body: { user_code } });
-      const { access_token } = await apiAt(url).call('issueToken', { body: { device_code } });
+      const { access_token } = await deviceTokens(url, accessToken, { device_name: 'workshop' });
       for (const scope of ['profile tickets:read', 'organizations']) await startRun(url, access_token, scope);
       await seeAccount(page, url, email);
       await page.getByRole('button', { name: 'Stop all runs' }).waitFor();

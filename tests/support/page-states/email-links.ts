@@ -1,7 +1,7 @@
 // The pages behind the links in emails about an email change and in security notices.
 
-import { loginByMail, request } from '../http.ts';
-import { giveSession, headed, linkTo, pressed, startDevice } from '../people.ts';
+import { deviceTokens, loginByMail, request } from '../http.ts';
+import { giveSession, headed, linkTo, newAddress, pressed } from '../people.ts';
 import type { PageState } from './page-state.ts';
 
 export const emailLinkStates = (url: string): PageState[] => [
@@ -24,7 +24,7 @@ export const emailLinkStates = (url: string): PageState[] => [
   {
     name: 'verify-email-signed-in',
     open: async (page) => {
-      const email = `${crypto.randomUUID()}@example.com`;
+      const email = newAddress();
       await giveSession(page, url, `former-${email}`);
       const { access_token: token } = await loginByMail(url, `former-${email}`);
       await request(url, 'POST', '/me/email', { token, json: { email } });
@@ -35,7 +35,7 @@ export const emailLinkStates = (url: string): PageState[] => [
   {
     name: 'verify-email-done',
     open: async (page) => {
-      const email = `${crypto.randomUUID()}@example.com`;
+      const email = newAddress();
       const { access_token: token } = await loginByMail(url, `former-${email}`);
       await request(url, 'POST', '/me/email', { token, json: { email } });
       await page.goto(await linkTo(url, email, 'Confirm your new address'));
@@ -62,7 +62,7 @@ export const emailLinkStates = (url: string): PageState[] => [
   {
     name: 'not-me',
     open: async (page) => {
-      const email = `${crypto.randomUUID()}@example.com`;
+      const email = newAddress();
       const { access_token: token } = await loginByMail(url, email);
       await request(url, 'POST', '/keys', {
         token,
@@ -83,11 +83,9 @@ export const emailLinkStates = (url: string): PageState[] => [
   {
     name: 'not-me-done',
     open: async (page) => {
-      const email = `${crypto.randomUUID()}@example.com`;
+      const email = newAddress();
       const { access_token: token } = await loginByMail(url, email);
-      const device = await startDevice(url, { device_name: 'strange laptop' });
-      await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
-      await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
+      await deviceTokens(url, token, { device_name: 'strange laptop' });
       await page.goto(await linkTo(url, email, 'A new device signed in'));
       await pressed(page, "This wasn't me");
       await headed(page, 'Thanks for letting us know');
@@ -96,11 +94,9 @@ export const emailLinkStates = (url: string): PageState[] => [
   {
     name: 'not-me-approver-ended',
     open: async (page) => {
-      const email = `${crypto.randomUUID()}@example.com`;
+      const email = newAddress();
       const { access_token: token } = await loginByMail(url, email);
-      const device = await startDevice(url, { device_name: 'strange laptop' });
-      await request(url, 'POST', '/device/approve', { token, json: { user_code: device.user_code } });
-      await request(url, 'POST', '/token', { json: { device_code: device.device_code } });
+      await deviceTokens(url, token, { device_name: 'strange laptop' });
       await page.goto(await linkTo(url, email, 'A new device signed in'));
       await pressed(page, "This wasn't me");
       await pressed(page, 'Undo everything since then');

@@ -1,12 +1,12 @@
 // The sign-in page and the page behind a magic link.
 
-import { linkTokenIn, mailTo, request } from '../http.ts';
-import { emailsSoFar, giveSession, headed, pressed, requestEmail, signIn } from '../people.ts';
+import { linkTokenIn, mailsSoFar, mailTo, request } from '../http.ts';
+import { giveSession, headed, pressed, requestEmail, signIn } from '../people.ts';
 import type { PageState } from './page-state.ts';
 
 /** A link that nobody has used, requested by another browser. */
 async function newLinkTo(url: string, email: string): Promise<string> {
-  const seen = await emailsSoFar(url, email);
+  const seen = await mailsSoFar(url, email);
   await request(url, 'POST', '/magic_link', { json: { email } });
   return `${url}/magic-link#token=${linkTokenIn(await mailTo(url, email, seen))}`;
 }
@@ -129,7 +129,7 @@ export const loginStates = (url: string): PageState[] => [
   {
     name: 'magic-link-here',
     open: async (page) => {
-      const seen = await emailsSoFar(url, 'here@example.com');
+      const seen = await mailsSoFar(url, 'here@example.com');
       await requestEmail(page, url, 'here@example.com');
       const token = linkTokenIn(await mailTo(url, 'here@example.com', seen));
       await page.goto(`${url}/magic-link#token=${token}`);
@@ -170,7 +170,7 @@ export const loginStates = (url: string): PageState[] => [
   {
     name: 'magic-link-used',
     open: async (page) => {
-      const seen = await emailsSoFar(url, 'used@example.com');
+      const seen = await mailsSoFar(url, 'used@example.com');
       await requestEmail(page, url, 'used@example.com');
       const token = linkTokenIn(await mailTo(url, 'used@example.com', seen));
       await page.goto(`${url}/magic-link#token=${token}`);
