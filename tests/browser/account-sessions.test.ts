@@ -6,7 +6,7 @@ import { deviceTokens, loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { confirmed, giveSession, pressed, signIn } from '../support/people.ts';
 
-test('the account page shows ten sessions with the current one first, all of them on request, and ends those not shown too', async () => {
+test('the account page shows ten sessions with the current one first, all of them on request, and ends those not shown too, and those that began since', async () => {
   const email = 'many@example.com';
   const { access_token } = await loginByMail(service.url, email);
   const page = await newPage();
@@ -26,11 +26,16 @@ test('the account page shows ten sessions with the current one first, all of the
   expect(await rows.count()).toBe(14);
   expect(await rows.nth(10).locator('button:focus').count()).toBe(1);
   await page.reload();
+  await page.getByRole('button', { name: 'End other sessions' }).waitFor();
+  const later = await loginByMail(service.url, email);
   await confirmed(page, 'End other sessions');
   await page.getByText('All other sessions ended.').waitFor();
   expect(await rows.count()).toBe(1);
-  const { status } = await request(service.url, 'GET', '/me', { token: access_token });
-  expect(status).toBe(401);
+  expect(await page.getByRole('button', { name: 'End other sessions' }).count()).toBe(0);
+  for (const token of [access_token, later.access_token])
+    expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
+  await page.reload();
+  await rows.getByText('This session').waitFor();
 });
 
 test('an error is shown where a session is ended; the activity names the session, not the browser that ended it; ending one that is over shows what else is', async () => {

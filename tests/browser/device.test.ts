@@ -169,12 +169,14 @@ test('a device that cannot ask for the confirmation code cannot be approved from
   await page.getByRole('heading', { name: 'Denied' }).waitFor();
 });
 
-test('a typed device code survives a reload', async () => {
+test('a typed device code is accepted in any format, and survives a reload', async () => {
   const page = await newPage();
   await signedIn(page, service.url, 'reloads@example.com');
   const { user_code } = await startDevice();
   await page.goto(`${service.url}/device`);
-  await page.getByLabel('Code from your device').fill(user_code.toLowerCase());
+  await page
+    .getByLabel('Code from your device')
+    .fill(`${user_code.toLowerCase().replace('-', '\u30fc')}\u200b`);
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.locator('#shown-code').getByText(user_code).waitFor();
   await page.reload();
@@ -200,19 +202,6 @@ test('an approval can be withdrawn until the device signs in, and the page still
   await says(page, "Your device isn't signed in.");
   await page.getByRole('link', { name: 'View your sessions' }).click();
   await page.getByText('Device approval withdrawn').waitFor();
-});
-
-test('signing out everywhere withdraws approvals of devices that have not signed in yet', async () => {
-  const { page, device } = await waitingPage('everywhere@example.com');
-  await page.getByRole('link', { name: 'View your sessions' }).click();
-  await page.getByRole('button', { name: 'Sign out everywhere' }).click();
-  await page.getByText("Approvals for devices that haven't finished signing in are withdrawn").waitFor();
-  await page.getByRole('button', { name: 'Yes, sign out everywhere' }).click();
-  await page.waitForURL(`${service.url}/login`);
-  const { status } = await request(service.url, 'POST', '/token', {
-    json: { device_code: device.device_code },
-  });
-  expect(status).toBe(400);
 });
 
 test('of two devices approved in two tabs, only the tab of the device that signed in says so', async () => {
@@ -280,18 +269,6 @@ test('opening the link again after approving is not an error to worry about, and
   await says(page, waiting);
   await page.goto(`${service.url}/device`);
   await page.getByLabel('Code from your device').waitFor();
-});
-
-test('reloading after denying still says so, and opening the link again is not an error to worry about', async () => {
-  const page = await newPage();
-  await giveSession(page, service.url, 'deny@example.com');
-  const device = await startDevice();
-  await press(page, 'Deny', device);
-  await page.reload();
-  await says(page, 'You denied this request.');
-  const reopened = await page.context().newPage();
-  await reopened.goto(device.verification_uri_complete);
-  await reopened.getByRole('alert').getByText('If you just approved or denied it').waitFor();
 });
 
 test('a decision is not shown to another user who signs in afterwards', async () => {

@@ -259,7 +259,7 @@ describe.each([
     expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
     expect(await poll(device.device_code)).toBe(outcome);
     await page.reload();
-    await page.getByRole('heading', { level: 1 }).waitFor();
+    await titled(page, done);
     expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
   });
 });
