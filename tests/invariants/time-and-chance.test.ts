@@ -58,7 +58,6 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
   'tests/soak/': [
     'a load in real time, whose latency is measured',
     'Bun.sleep',
-    'setTimeout',
     'Date.now',
     'performance.now',
   ],

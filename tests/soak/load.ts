@@ -4,18 +4,10 @@ import { createApi } from '@latchkey/client/api';
 import { LatchkeyError } from '@latchkey/client/errors';
 import type { Answer, Body, OperationId, Params } from '@latchkey/client/operations';
 
-/** What was sent since the window began. */
-export interface Window {
-  readonly latenciesMs: number[];
-  /** How often each status came back; 0 is a request without an answer. */
-  readonly statuses: Record<number, number>;
-}
-
 /** What a call sends. */
 export interface Input<Id extends OperationId> {
   readonly params?: Params<Id>;
   readonly body?: Body<Id>;
-  readonly headers?: Readonly<Record<string, string>>;
   readonly accessToken?: string;
 }
 
@@ -24,18 +16,13 @@ const maxLateMs = 1_000;
 const maxUnexpected = 20;
 const maxQuoted = 300;
 
-const newWindow = (): Window => ({ latenciesMs: [], statuses: {} });
-
-const isSuccess = (status: number): boolean => status >= 200 && status < 300;
-
 export class Load {
-  /** How often each kind of request got the expected answer. */
-  readonly kinds: Record<string, number> = {};
+  requests = 0;
+  unexpectedCount = 0;
   /** The first answers that were not expected, in words. */
   readonly unexpected: string[] = [];
-  unexpectedCount = 0;
   readonly #server: string;
-  #window = newWindow();
+  #latenciesMs: number[] = [];
   #rate = Number.POSITIVE_INFINITY;
   #nextAt = 0;
 
@@ -49,73 +36,61 @@ export class Load {
     this.#nextAt = performance.now();
   }
 
-  /** Begins a new window; returns the one that ended. */
-  takeWindow(): Window {
-    const ended = this.#window;
-    this.#window = newWindow();
-    return ended;
+  /** The latencies of the answers since the last call. */
+  takeLatencies(): number[] {
+    const taken = this.#latenciesMs;
+    this.#latenciesMs = [];
+    return taken;
   }
 
   /** An operation by the SDK, which must succeed. */
   call<Id extends OperationId>(id: Id, input: Input<Id> = {}): Promise<Answer<Id>> {
-    return this.#operate(id, id, isSuccess, input);
+    return this.#operate(id, (status) => status >= 200 && status < 300, input);
   }
 
   /** An operation by the SDK, which must be refused with this status. */
   async refused<Id extends OperationId>(id: Id, status: number, input: Input<Id> = {}): Promise<void> {
     try {
-      await this.#operate(`${id}: ${status}`, id, (actual) => actual === status, input);
+      await this.#operate(id, (actual) => actual === status, input);
     } catch (error) {
       if (!(error instanceof LatchkeyError && error.status === status)) throw error;
     }
   }
 
   /** A plain request; the answer must have this status. Returns its body. */
-  async send(kind: string, status: number, path: string, init: RequestInit = {}): Promise<string> {
-    const response = await this.#record(kind, (actual) => actual === status, this.#server + path, init);
+  async send(status: number, path: string, init: RequestInit = {}): Promise<string> {
+    const response = await this.#record(path, (actual) => actual === status, this.#server + path, init);
     return response.text();
   }
 
   #operate<Id extends OperationId>(
-    kind: string,
     id: Id,
     isExpected: (status: number) => boolean,
     input: Input<Id>,
   ): Promise<Answer<Id>> {
     const api = createApi({
       server: this.#server,
-      fetch: (url, init) => this.#record(kind, isExpected, url, init),
+      fetch: (url, init) => this.#record(id, isExpected, url, init),
     });
     return api.call(id, input);
   }
 
   /** Sends a request when its turn comes, and reads its answer to the end. */
   async #record(
-    kind: string,
+    what: string,
     isExpected: (status: number) => boolean,
     url: string,
     init: RequestInit,
   ): Promise<Response> {
     await this.#turn();
     const sentAt = performance.now();
-    try {
-      const response = await fetch(url, init);
-      const text = await response.text();
-      this.#window.latenciesMs.push(performance.now() - sentAt);
-      this.#count(kind, response.status, isExpected, text);
-      const { status, headers } = response;
-      return new Response(status === 204 || status === 304 ? null : text, { status, headers });
-    } catch (error) {
-      this.#count(kind, 0, isExpected, String(error));
-      throw error;
-    }
-  }
-
-  #count(kind: string, status: number, isExpected: (status: number) => boolean, text: string): void {
-    const { statuses } = this.#window;
-    statuses[status] = (statuses[status] ?? 0) + 1;
-    if (isExpected(status)) this.kinds[kind] = (this.kinds[kind] ?? 0) + 1;
-    else this.fail(`${kind}: ${status} ${text}`);
+    const response = await fetch(url, init);
+    const text = await response.text();
+    this.#latenciesMs.push(performance.now() - sentAt);
+    this.requests += 1;
+    const { status, headers } = response;
+    if (!isExpected(status)) this.fail(`${what}: ${status} ${text}`);
+    return new Response(status === 204 || status === 304 ? null : text, { status, headers });
   }
 
   /** Records that something went wrong. */

@@ -1,36 +1,34 @@
-// Starts a service, measures how many requests it answers, and holds half of that while it samples what the service uses.
+// npm run test:soak [-- MINUTES [sqlite|postgres]]: starts a service, measures how many requests it answers, and holds half of that
+// while it samples what the service uses. Without a store, on both one after the other.
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { cpuSeconds, memoryOf } from '../../bench/support/processes.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { randomFrom } from '../support/random.ts';
 import { registerService, startService, type TestService, temporaryDirectory } from '../support/service.ts';
-import { openInbox } from './inbox.ts';
+import { plainText, startSmtp } from '../support/smtp.ts';
 import { Load } from './load.ts';
-import { percentile, type Sample } from './trends.ts';
-import { kinds, readFeedUntil, visitUntil, type World } from './visits.ts';
+import { type Sample, sampleHeading, sampleLine, trendLines, trendsOf } from './trends.ts';
+import { type Inbox, readFeedUntil, visitUntil, type World } from './visits.ts';
 
-export type Store = 'sqlite' | 'postgres';
+type Store = 'sqlite' | 'postgres';
 
-export interface Soak {
+interface Soak {
   readonly store: Store;
   /** Without the time in which the full rate is measured. */
   readonly seconds: number;
   readonly sampleSeconds: number;
   /** How long requests are sent at the full rate. Only the second half of that time is measured. */
   readonly fullSeconds: number;
-  readonly seed: number;
 }
 
-export interface Result {
+interface Result {
   /** The rate that the service reached, of which half was held, in requests per second. */
   readonly fullRate: number;
   readonly samples: readonly Sample[];
-  readonly kinds: Readonly<Record<string, number>>;
-  /** The kinds of requests that were never answered as expected. */
-  readonly missing: readonly string[];
+  readonly requests: number;
+  readonly visits: number;
   readonly unexpectedCount: number;
   readonly unexpected: readonly string[];
   readonly exitCode: number;
@@ -115,24 +113,20 @@ function sampler({ pid }: TestService, load: Load, databaseBytes: Measured['data
   const startedAt = performance.now();
   let windowFrom = startedAt;
   let cpuFrom = cpuSeconds(pid);
-  load.takeWindow();
+  load.takeLatencies();
   return async (): Promise<Sample> => {
-    const { latenciesMs, statuses } = load.takeWindow();
+    const latenciesMs = load.takeLatencies().sort((a, b) => a - b);
     const now = performance.now();
     const cpu = cpuSeconds(pid);
     const seconds = (now - windowFrom) / 1000;
-    const sorted = latenciesMs.sort((a, b) => a - b);
     const sample = {
       atSeconds: (now - startedAt) / 1000,
       residentBytes: memoryOf(pid).resident,
       descriptors: readdirSync(`/proc/${pid}/fd`).length,
       cpuShare: (cpu - cpuFrom) / seconds,
       databaseBytes: await databaseBytes(),
-      requestsPerSecond: sorted.length / seconds,
-      statuses,
-      p50Ms: percentile(sorted, 0.5),
-      p99Ms: percentile(sorted, 0.99),
-      p999Ms: percentile(sorted, 0.999),
+      latenciesMs,
+      requestsPerSecond: latenciesMs.length / seconds,
     };
     windowFrom = now;
     cpuFrom = cpu;
@@ -143,10 +137,10 @@ function sampler({ pid }: TestService, load: Load, databaseBytes: Measured['data
 /** The requests per second that are answered without a limit. */
 async function measureFullRate(load: Load, fullSeconds: number): Promise<number> {
   await Bun.sleep((fullSeconds * 1000) / 2);
-  load.takeWindow();
+  load.takeLatencies();
   const from = performance.now();
   await Bun.sleep((fullSeconds * 1000) / 2);
-  return load.takeWindow().latenciesMs.length / ((performance.now() - from) / 1000);
+  return load.takeLatencies().length / ((performance.now() - from) / 1000);
 }
 
 /** Sends requests at the full rate, then at half of it; hands over each sample. */
@@ -187,14 +181,20 @@ async function live(
 
 /** Runs one soak, and returns what was measured. Needs Linux: /proc tells what the service uses. */
 export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = () => {}): Promise<Result> {
-  const inbox = await openInbox();
+  const inbox: Inbox = new Map();
+  const smtp = await startSmtp({
+    onMail: ({ to, raw }) => {
+      const token = /#token=(lk_ml_[\w-]+)/.exec(plainText(raw))?.[1];
+      if (token !== undefined) for (const address of to) inbox.set(address, token);
+    },
+  });
   const jumps: Jumps = { startedAt: Date.now(), everySeconds: jumpSecondsOf(soak.seconds) };
   const store = await openStore(soak.store, jumps);
   const service = await startService({
     databaseUrl: store.databaseUrl,
     env: {
       ...lifetimes,
-      LATCHKEY_SMTP_URL: inbox.url,
+      LATCHKEY_SMTP_URL: smtp.url,
       SOAK_STARTED_AT: String(jumps.startedAt),
       SOAK_JUMP_SECONDS: String(jumps.everySeconds),
     },
@@ -203,13 +203,13 @@ export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = (
   const load = new Load(service.url);
   try {
     const serviceKey = await registerService(service, 'projects', '--may', 'feed');
-    const world: World = { load, inbox, random: randomFrom(soak.seed), serviceKey };
+    const world: World = { load, inbox, visits: 0, serviceKey };
     const lived = await live(world, service, soak, store.databaseBytes, onSample);
     const exitCode = await service.stop();
     return {
       ...lived,
-      kinds: load.kinds,
-      missing: kinds.filter((kind) => !load.kinds[kind]),
+      requests: load.requests,
+      visits: world.visits,
       unexpectedCount: load.unexpectedCount,
       unexpected: load.unexpected,
       exitCode,
@@ -218,6 +218,38 @@ export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = (
   } finally {
     await service.kill();
     await store.close();
-    await inbox.close();
+    await smtp.close();
   }
+}
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Returns whether nothing was unexpected, and everything flat that was judged. */
+async function report(store: Store, minutes: number): Promise<boolean> {
+  print(`${store}, ${minutes} minutes`);
+  print(sampleHeading);
+  const soak = { store, seconds: minutes * 60, sampleSeconds: 10, fullSeconds: 10 };
+  const result = await runSoak(soak, (sample) => print(sampleLine(sample)));
+  const { samples, fullRate, requests, visits, unexpected, unexpectedCount, exitCode, isJudged } = result;
+  const trends = trendsOf(samples);
+  for (const line of ['', ...trendLines(trends, isJudged), '']) print(line);
+  print(`Half of ${Math.round(fullRate)} requests/s; ${requests} requests in ${visits} visits.`);
+  for (const answer of unexpected) print(`Unexpected: ${answer}`);
+  print(`${unexpectedCount} unexpected answers; the service exited with ${exitCode}.`);
+  const isFlat = !isJudged || [...trends.values()].every((trend) => trend.isFlat);
+  return isFlat && unexpectedCount === 0 && exitCode === 0;
+}
+
+if (import.meta.main) {
+  const minutes = Number(process.argv[2] ?? 30);
+  const named = process.argv[3];
+  const stores = (['sqlite', 'postgres'] as const).filter((store) => store === (named ?? store));
+  if (stores.length === 0 || !(minutes * 60 >= 10)) {
+    process.stderr.write('usage: npm run test:soak [-- MINUTES [sqlite|postgres]]\n');
+    process.exit(2);
+  }
+  let isGood = true;
+  for (const store of stores) isGood = (await report(store, minutes)) && isGood;
+  print(isGood ? 'passed' : 'failed');
+  process.exit(isGood ? 0 : 1);
 }

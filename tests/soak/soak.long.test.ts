@@ -2,26 +2,24 @@
 // long form: npm run test:soak.
 
 import { expect, test } from 'bun:test';
-import { seed } from '../support/seed.ts';
-import { sampleHeading, sampleLine, trendLines } from './report.ts';
 import { runSoak } from './run-soak.ts';
-import { trendsOf } from './trends.ts';
+import { sampleHeading, sampleLine, trendLines, trendsOf } from './trends.ts';
 
 test.skipIf(process.platform !== 'linux')(
   'every kind of request of a soak gets the answer that it should',
   async () => {
-    const soak = { store: 'sqlite', seconds: 6, sampleSeconds: 2, fullSeconds: 4, seed } as const;
+    const soak = { store: 'sqlite', seconds: 6, sampleSeconds: 2, fullSeconds: 4 } as const;
     const result = await runSoak(soak);
-    const { samples, missing, unexpected, exitCode, isJudged } = result;
-    expect({ seed, missing, unexpected }).toEqual({ seed, missing: [], unexpected: [] });
+    const { samples, visits, unexpected, exitCode, isJudged } = result;
+    expect(unexpected).toEqual([]);
+    // Four visits together send every kind of request.
+    expect(visits).toBeGreaterThan(3);
     expect(exitCode).toBe(0);
 
     expect(samples).toHaveLength(3);
-    for (const { residentBytes, descriptors, databaseBytes, cpuShare, p50Ms, p999Ms } of samples) {
-      for (const value of [residentBytes, descriptors, databaseBytes, cpuShare, p50Ms])
+    for (const { residentBytes, descriptors, databaseBytes, cpuShare, latenciesMs } of samples)
+      for (const value of [residentBytes, descriptors, databaseBytes, cpuShare, latenciesMs.length])
         expect(value).toBeGreaterThan(0);
-      expect(p999Ms).toBeGreaterThanOrEqual(p50Ms);
-    }
     expect(isJudged).toBe(false);
     for (const line of [sampleHeading, sampleLine(samples[0]!), ...trendLines(trendsOf(samples), isJudged)])
       expect(line).not.toContain('NaN');

@@ -1,7 +1,7 @@
 // What a trend finds in samples with a known growth.
 
 import { expect, test } from 'bun:test';
-import { curves, percentile, type Sample, slopeOf, trendOf } from './trends.ts';
+import { percentile, type Sample, trendLines, trendsOf } from './trends.ts';
 
 const mib = 1024 * 1024;
 
@@ -11,50 +11,35 @@ const sample = (atSeconds: number, residentMib: number): Sample => ({
   descriptors: 20,
   cpuShare: 0.5,
   databaseBytes: mib,
+  latenciesMs: [1, 2, 3],
   requestsPerSecond: 100,
-  statuses: { 200: 1_000 },
-  p50Ms: 1,
-  p99Ms: 2,
-  p999Ms: 3,
 });
 
-const every10Seconds = (memory: (index: number) => number): Sample[] =>
-  Array.from({ length: 60 }, (_, index) => sample((index + 1) * 10, memory(index)));
+/** The trends of one sample every ten seconds, whose memory is this many MiB. */
+const trendsWith = (memory: (index: number) => number) =>
+  trendsOf(Array.from({ length: 60 }, (_, index) => sample((index + 1) * 10, memory(index))));
 
 test('growth of the first half is forgiven, and that of the second half is not', () => {
-  const settled = trendOf(
-    curves.memory,
-    every10Seconds((index) => Math.min(100 + index * 5, 200)),
-  );
-  expect(settled).toMatchObject({ perHour: 0, isFlat: true, afterDay: 200 });
-  const leaking = trendOf(
-    curves.memory,
-    every10Seconds((index) => 100 + index),
-  );
-  expect(leaking.isFlat).toBe(false);
+  const settled = trendsWith((index) => Math.min(100 + index * 5, 200));
+  expect(settled.get('memory MiB')).toMatchObject({ perHour: 0, isFlat: true });
+  const leaking = trendsWith((index) => 100 + index);
+  expect(leaking.get('memory MiB')!.isFlat).toBe(false);
   // 1 MiB every 10 s.
-  expect(leaking.perHour).toBeCloseTo(360);
-  expect(leaking.afterDay).toBeCloseTo(159 + 8_640);
+  expect(leaking.get('memory MiB')!.perHour).toBeCloseTo(360);
+  expect(trendLines(leaking, true).filter((line) => line.includes('NOT FLAT'))).toHaveLength(1);
 });
 
 test('a curve that falls or swings around its mean is flat', () => {
-  expect(
-    trendOf(
-      curves.memory,
-      every10Seconds((index) => 300 - index),
-    ).isFlat,
-  ).toBe(true);
-  expect(
-    trendOf(
-      curves.memory,
-      every10Seconds((index) => 100 + (index % 2) * 50),
-    ).isFlat,
-  ).toBe(true);
+  for (const memory of [(index: number) => 300 - index, (index: number) => 100 + (index % 2) * 50])
+    expect(trendsWith(memory).get('memory MiB')!.isFlat).toBe(true);
 });
 
 test('a single sample has no slope, and no values have no percentile', () => {
-  expect(trendOf(curves.memory, [sample(10, 100)])).toMatchObject({ perHour: 0, last: 100, isFlat: true });
-  expect(slopeOf([])).toBe(0);
+  expect(trendsOf([sample(10, 100)]).get('memory MiB')).toMatchObject({
+    perHour: 0,
+    mean: 100,
+    isFlat: true,
+  });
   expect(percentile([], 0.5)).toBe(0);
 });
 

@@ -3,34 +3,23 @@
 import { operations } from '@latchkey/client/operations';
 import type { FeedAnswer } from '@latchkey/contract/feed';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
-import type { Random } from '../support/random.ts';
 import { accessTokenType } from '../support/runs.ts';
 import { basic } from '../support/services.ts';
-import type { Inbox } from './inbox.ts';
+import { until } from '../support/until.ts';
 import type { Load } from './load.ts';
 
 export interface World {
   readonly load: Load;
   readonly inbox: Inbox;
-  readonly random: Random;
+  /** How many visits have begun. */
+  visits: number;
   /** `id:secret` of a service that may read the feed. */
   readonly serviceKey: string;
 }
 
-/** Every kind of request that a soak sends. */
-export const kinds = [
-  ...['requestMagicLink', 'previewMagicLink', 'verifyMagicLink', 'verifyMagicLink: 400'],
-  ...['getProfile', 'getProfile: 401', 'updateProfile', 'updateProfile: 400', 'listEvents', 'listScopes'],
-  ...['startDeviceAuthorization', 'issueToken', 'issueToken: 400', 'verifyDevice'],
-  ...['verifyDevice: 400', 'approveDevice', 'denyDevice'],
-  ...['refresh', 'refresh: 400', 'listSessions', 'revokeSession', 'revokeSession: 404', 'revoke', 'logout'],
-  ...['createKey', 'listKeys', 'removeKey', 'startPasskeyLogin', 'listPasskeys', 'listOrganizations'],
-  ...['exchange', 'introspect', 'introspect: 401', 'readFeed', 'deleteAccount'],
-  ...['not JSON', 'wrong type', 'wrong method', 'no such path', 'a page', 'keys', 'ready'],
-] as const;
+/** The links of sign-in emails that nobody has used yet, by their addresses. */
+export type Inbox = Map<string, string>;
 
-/** How many visits an account lasts, on average. */
-const visitsPerAccount = 4;
 const keyLifetimeSeconds = 86_400;
 
 let accounts = 0;
@@ -43,18 +32,19 @@ const json = (text: string): RequestInit => ({
 });
 
 async function signIn({ load, inbox }: World, email: string): Promise<TokenSet> {
-  const link = inbox.nextLink(email);
   await load.call('requestMagicLink', { body: { email } });
-  const token = await link;
+  await until(() => inbox.has(email), `a sign-in email to ${email}`);
+  const token = inbox.get(email)!;
+  inbox.delete(email);
   await load.call('previewMagicLink', { body: { token } });
   const tokens = (await load.call('verifyMagicLink', { body: { token } })) as TokenSet;
   await load.refused('verifyMagicLink', 400, { body: { token } });
   return tokens;
 }
 
-async function useAccount({ load, random }: World, accessToken: string): Promise<void> {
+async function useAccount({ load, visits }: World, accessToken: string): Promise<void> {
   await load.call('getProfile', { accessToken });
-  await load.call('updateProfile', { accessToken, body: { name: `Person ${random.below(1_000)}` } });
+  await load.call('updateProfile', { accessToken, body: { name: `Person ${visits}` } });
   await load.refused('updateProfile', 400, { accessToken, body: { name: '' } });
   await load.call('listSessions', { accessToken });
   await load.call('listEvents', { accessToken });
@@ -97,7 +87,7 @@ async function useKey({ load }: World, accessToken: string): Promise<void> {
 }
 
 const introspect = ({ load, serviceKey }: World, token: string): Promise<string> =>
-  load.send('introspect', 200, operations.introspect.path, {
+  load.send(200, operations.introspect.path, {
     method: 'POST',
     headers: { Authorization: basic(serviceKey) },
     body: new URLSearchParams({ token }),
@@ -105,7 +95,7 @@ const introspect = ({ load, serviceKey }: World, token: string): Promise<string>
 
 /** A run within a session, and what a service learns about both. */
 async function startRun(world: World, accessToken: string): Promise<void> {
-  const answer = await world.load.send('exchange', 200, operations.issueToken.path, {
+  const answer = await world.load.send(200, operations.issueToken.path, {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
@@ -120,41 +110,39 @@ async function startRun(world: World, accessToken: string): Promise<void> {
 
 /** What the service must refuse, and what it serves to anyone. */
 async function misbehave({ load }: World, accessToken: string): Promise<void> {
-  await load.send('not JSON', 400, operations.refresh.path, json('{'));
-  await load.send('wrong type', 415, operations.requestMagicLink.path, { method: 'POST', body: 'x' });
-  await load.send('wrong method', 405, operations.getProfile.path, { method: 'POST' });
-  await load.send('no such path', 404, '/api/v1/auth/nothing');
-  await load.send('introspect: 401', 401, operations.introspect.path, json('{"token":"x"}'));
+  await load.send(400, operations.refresh.path, json('{'));
+  await load.send(415, operations.requestMagicLink.path, { method: 'POST', body: 'x' });
+  await load.send(405, operations.getProfile.path, { method: 'POST' });
+  await load.send(404, '/api/v1/auth/nothing');
+  await load.send(401, operations.introspect.path, json('{"token":"x"}'));
   await load.refused('revokeSession', 404, { accessToken, params: { id: 'ses_nothing' } });
-  await load.send('a page', 200, '/login');
-  await load.send('keys', 200, '/.well-known/jwks.json');
-  await load.send('ready', 200, '/readyz');
+  await load.send(200, '/login');
+  await load.send(200, '/.well-known/jwks.json');
+  await load.send(200, '/readyz');
 }
 
-/** Ends the device's session, and sometimes the account. Otherwise the browser's session is ended, or left to expire. */
-async function leave({ load, random }: World, browser: string, device: TokenSet): Promise<boolean> {
+/** Ends the device's session in either way. Every fourth visit ends the account, another the browser's session; others let it expire. */
+async function leave({ load }: World, visit: number, browser: string, device: TokenSet): Promise<boolean> {
   const { sessions } = await load.call('listSessions', { accessToken: device.access_token });
   const current = sessions.find(({ current: isCurrent }) => isCurrent);
-  if (random.oneIn(2) && current)
+  if (visit % 2 === 0 && current)
     await load.call('revokeSession', { accessToken: browser, params: { id: current.id } });
   else await load.call('logout', { accessToken: device.access_token, body: { scope: 'session' } });
-  if (random.oneIn(visitsPerAccount)) {
-    await load.call('deleteAccount', { accessToken: browser });
-    return true;
-  }
-  if (random.oneIn(2)) await load.call('revoke', { accessToken: browser });
-  return false;
+  if (visit % 4 === 0) await load.call('deleteAccount', { accessToken: browser });
+  if (visit % 4 === 1) await load.call('revoke', { accessToken: browser });
+  return visit % 4 === 0;
 }
 
 /** One visit; tells whether it ended the account. */
 async function visit(world: World, email: string): Promise<boolean> {
+  const number = world.visits++;
   const { access_token } = await signIn(world, email);
   await useAccount(world, access_token);
   const device = await refresh(world, await signInDevice(world, access_token));
   await useKey(world, access_token);
   await startRun(world, device.access_token);
   await misbehave(world, access_token);
-  return leave(world, access_token, device);
+  return leave(world, number, access_token, device);
 }
 
 /** One person after the other, until `isOver`. */
@@ -179,7 +167,7 @@ export async function readFeedUntil({ load, serviceKey }: World, isOver: () => b
     const body = JSON.stringify({ returnImmediately: true, ack });
     try {
       const init = { method: 'POST', headers, body };
-      const answer = await load.send('readFeed', 200, operations.readFeed.path, init);
+      const answer = await load.send(200, operations.readFeed.path, init);
       ack = Object.keys((JSON.parse(answer) as Partial<FeedAnswer>).sets ?? {});
     } catch (error) {
       load.fail(`the reader of the feed: ${error}`);

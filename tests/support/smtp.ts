@@ -49,11 +49,15 @@ export interface TestSmtp {
 
 const slowMs = 800;
 
-/**
- * Starts the server on a free port of 127.0.0.1, without authentication. `offersTls` enables STARTTLS with an untrusted
- * certificate.
- */
-export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
+interface SmtpOptions {
+  /** Enables STARTTLS with an untrusted certificate. */
+  readonly offersTls?: boolean;
+  /** Gets each message, which the server then does not keep. */
+  readonly onMail?: (mail: ReceivedMail) => void;
+}
+
+/** Starts the server on a free port of 127.0.0.1, without authentication. */
+export async function startSmtp({ offersTls = false, onMail }: SmtpOptions = {}): Promise<TestSmtp> {
   const messages: ReceivedMail[] = [];
   let connections = 0;
   const failing = new Map<string, 451 | 550 | 'hang'>();
@@ -100,6 +104,10 @@ export async function startSmtp({ offersTls = false } = {}): Promise<TestSmtp> {
         raw,
         at: performance.now(),
       };
+      if (onMail) {
+        onMail({ ...message, isCopy: false });
+        return done();
+      }
       messages.push({ ...message, isCopy: false });
       if (trouble === 'duplicating') messages.push({ ...message, isCopy: true });
       if (trouble === 'dropping') for (const socket of sockets) socket.destroy();
