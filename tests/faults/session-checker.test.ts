@@ -1,8 +1,8 @@
 // The checker finds each violation that is planted into a history without any.
 
 import { expect, test } from 'bun:test';
+import type { End, Reading, SessionHistory, StartedSession, Verification } from './history.ts';
 import { violationsIn } from './session-checker.ts';
-import type { End, History, Reading, StartedSession, Verification } from './session-history.ts';
 
 const session = (id: number, path: number[], at: number, account = 1): StartedSession => ({
   id,
@@ -30,7 +30,7 @@ const verification = (
 const reading = (...events: string[]): Reading => ({ reader: 'r', events });
 
 /** A login 1 with the runs 2, 3 and 4 within each other, a login 5 beside it, and a login 6 after all had ended. */
-const good: History = {
+const good: SessionHistory = {
   sessions: [
     session(1, [1], 10),
     session(2, [2, 1], 20),
@@ -56,17 +56,17 @@ const good: History = {
   feed: ['x', 'y', 'z'],
 };
 
-const verifying = (...more: Verification[]): History => ({
+const verifying = (...more: Verification[]): SessionHistory => ({
   ...good,
   verifications: [...good.verifications, ...more],
 });
-const reading_ = (...readings: Reading[]): History => ({ ...good, readings });
+const reading_ = (...readings: Reading[]): SessionHistory => ({ ...good, readings });
 
 test('a history without violations has none', () => {
   expect(violationsIn(good)).toEqual([]);
 });
 
-const planted: Record<string, readonly [History, string]> = {
+const planted: Record<string, readonly [SessionHistory, string]> = {
   'a node that accepts a token after the answer that ended it': [
     verifying(verification('node', 2, 1_011, true)),
     'node a accepted token 2 1 ms after it had ended (own)',

@@ -1,6 +1,6 @@
 // Checks a history against what is promised about the ends of sessions and about the feed. Pure functions.
 
-import type { End, History, Reading, StartedSession, Verification } from './session-history.ts';
+import type { End, Reading, SessionHistory, StartedSession, Verification } from './history.ts';
 
 /** How long a service that reads the feed may accept what it remembers. */
 const maxMemoryMs = 2_000;
@@ -43,7 +43,7 @@ function lifeOf(sessions: Sessions, session: StartedSession, ends: readonly End[
 }
 
 /** The life of each token, by its id. */
-function livesOf({ sessions: started, tokens, ends }: History): Map<number, Life> {
+function livesOf({ sessions: started, tokens, ends }: SessionHistory): Map<number, Life> {
   const sessions: Sessions = new Map(started.map((session) => [session.id, session]));
   const endsOf = Map.groupBy(ends, ({ account }) => account);
   const lives = new Map<number, Life>();
@@ -97,7 +97,7 @@ function complaintsAboutReader(
 }
 
 /** Everything in the history that was not promised. */
-export function violationsIn(history: History): string[] {
+export function violationsIn(history: SessionHistory): string[] {
   const lives = livesOf(history);
   const positions = new Map(history.feed.map((jti, position) => [jti, position]));
   return [

@@ -4,12 +4,12 @@ import type { Random } from '../support/random.ts';
 import type {
   End,
   Ending,
-  History,
   IssuedToken,
   Reading,
+  SessionHistory,
   StartedSession,
   Verification,
-} from './session-history.ts';
+} from './history.ts';
 
 /** How long an ended token is still verified: longer than a service may remember it. */
 const watchedAfterEndMs = 3_500;
@@ -106,7 +106,7 @@ export class Recorder {
     return [...new Set(Array.from({ length: count }, () => random.pick(live)))];
   }
 
-  history(feed: readonly string[]): History {
+  history(feed: readonly string[]): SessionHistory {
     return {
       sessions: this.#sessions,
       tokens: this.#tokens,
