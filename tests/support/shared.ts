@@ -1,6 +1,6 @@
 // What the tests of one block share.
 
-import { afterAll, beforeAll } from 'bun:test';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'bun:test';
 
 interface Closable {
   close?(): unknown;
@@ -11,20 +11,25 @@ interface Closable {
  * Makes something before the first test of this block, and closes or stops it after the last one if it can be. It has no
  * members before.
  */
-export function shared<T extends object>(make: () => Promise<T>): T {
-  let made: (T & Closable) | undefined;
-  beforeAll(async () => {
-    made = await make();
+export const shared = <T extends object>(make: () => Promise<T>): T => made(make, beforeAll, afterAll);
+
+/** Like `shared`, but made for each test of this block. */
+export const fresh = <T extends object>(make: () => Promise<T>): T => made(make, beforeEach, afterEach);
+
+function made<T extends object>(make: () => Promise<T>, before: typeof beforeAll, after: typeof afterAll): T {
+  let current: (T & Closable) | undefined;
+  before(async () => {
+    current = await make();
   });
-  afterAll(() => (made?.close ? made.close() : made?.stop?.()));
+  after(() => (current?.close ? current.close() : current?.stop?.()));
   const use = (): T => {
-    if (!made) throw new Error('what the tests share is not made yet');
-    return made;
+    if (!current) throw new Error('what the tests share is not made yet');
+    return current;
   };
   return new Proxy({} as T, {
     get: (_, name) => {
       const member: unknown = Reflect.get(use(), name);
-      return typeof member === 'function' ? member.bind(made) : member;
+      return typeof member === 'function' ? member.bind(current) : member;
     },
     set: (_, name, value) => Reflect.set(use(), name, value),
   });

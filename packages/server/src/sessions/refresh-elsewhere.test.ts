@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { disown, isLive, mailsTo, subjects } from '../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+import { fresh } from '../../../../tests/support/shared.ts';
 
 const ada = 'ada@example.com';
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
@@ -30,6 +31,8 @@ const noticesTo = async (app: TestApp, email = ada) =>
 const toFullHour = (app: TestApp) => app.pass(3600 - ((app.ctx.clock() / 1000) % 3600));
 
 onBothDatabases('a refresh retry', (open) => {
+  const app = fresh(open);
+
   test('a refresh retry from another network or program gets the same tokens, an event and a notice', async () => {
     const cases: [Ask, string | undefined][] = [
       [from('192.0.2.1'), undefined],
@@ -59,7 +62,6 @@ onBothDatabases('a refresh retry', (open) => {
   });
 
   test('on IPv6, a refresh retry sends a notice only from outside the /64 of the first request', async () => {
-    const app = await open();
     const { refresh_token } = await app.login(ada);
     await refresh(app, refresh_token, from('2001:db8:0:1::1'));
     await refresh(app, refresh_token, from('2001:db8:0:1:ffff::9'));
@@ -69,7 +71,6 @@ onBothDatabases('a refresh retry', (open) => {
   });
 
   test('a refresh retry is compared with the first request for the same token, not with the sign-in or an earlier refresh', async () => {
-    const app = await open();
     const { refresh_token } = await app.login(ada);
     const { body: second } = await refresh(app, refresh_token, first);
     const elsewhere = from('198.51.100.1', 'curl/8.0');
@@ -83,7 +84,6 @@ onBothDatabases('a refresh retry', (open) => {
   });
 
   test('repeated refresh retries send one notice per hour and network', async () => {
-    const app = await open();
     toFullHour(app);
     const { refresh_token } = await app.login(ada);
     const { body: next } = await refresh(app, refresh_token, first);
@@ -106,7 +106,6 @@ onBothDatabases('a refresh retry', (open) => {
   });
 
   test('the notice of a refresh retry shows the second request, and its link ends the session', async () => {
-    const app = await open();
     const kept = await app.login(ada);
     const tokens = await app.deviceLogin(kept);
     await refresh(app, tokens.refresh_token, first);
@@ -123,7 +122,6 @@ onBothDatabases('a refresh retry', (open) => {
   });
 
   test('the session stores the program of a refresh as a hash, not its user agent', async () => {
-    const app = await open();
     const { refresh_token } = await app.login(ada);
     await refresh(app, refresh_token, from('192.0.2.1', 'very-rare-program/1'));
     const rows = await app.ctx.db.read.run('SELECT * FROM sessions', []);

@@ -19,6 +19,7 @@ import {
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import { createdKey } from '../../../../tests/support/keys.ts';
 import { startedRun } from '../../../../tests/support/runs.ts';
+import { fresh } from '../../../../tests/support/shared.ts';
 import { setDisabled } from '../identity/account/account.ts';
 
 const ada = 'ada@example.com';
@@ -51,8 +52,9 @@ async function approvedDevice(app: TestApp, { access_token: token }: Tokens): Pr
 }
 
 onBothDatabases('"this was not me"', (open) => {
+  const app = fresh(open);
+
   test('the response, the mail and the log name what has a name, and count all the rest', async () => {
-    const app = await open();
     const own = await app.login(ada);
     const thief = await signInElsewhere(app);
     await throughPasskey(app, thief, 'blue key. Open https://evil.example');
@@ -100,7 +102,6 @@ onBothDatabases('"this was not me"', (open) => {
   });
 
   test('a preview tells what a link is about, and uses nothing up', async () => {
-    const app = await open();
     await app.login(ada);
     await signInElsewhere(app);
     const token = await linkIn(app, ada, subjects.newBrowser);
@@ -118,7 +119,6 @@ onBothDatabases('"this was not me"', (open) => {
   });
 
   test('a link expires 7 days after its notice, and any other token is refused', async () => {
-    const app = await open();
     const device = await app.deviceLogin(await app.login(ada));
     const token = await linkIn(app, ada, subjects.newDevice);
     const changed = token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A');
@@ -133,7 +133,6 @@ onBothDatabases('"this was not me"', (open) => {
   });
 
   test('a link works for a disabled account but not for a deleted one', async () => {
-    const app = await open();
     await app.deviceLogin(await app.login(ada));
     const token = await linkIn(app, ada, subjects.newDevice);
     await setDisabled(app.ctx, ada, true);
@@ -144,7 +143,6 @@ onBothDatabases('"this was not me"', (open) => {
   });
 
   test('of many uses at once one undoes, with the approver too, and all get the same response', async () => {
-    const app = await open();
     const own = await app.login(ada);
     const { login: earlier, authenticator } = await throughPasskey(app, own);
     const approver = (await passkeyLogin(app, authenticator)).body;
@@ -203,7 +201,6 @@ onBothDatabases('"this was not me"', (open) => {
   });
 
   test('all runs that end with it cost one lock of the feed, of which PostgreSQL has a few thousand', async () => {
-    const app = await open();
     const own = await app.login(ada);
     const key = await createdKey(app, own, { name: 'build' });
     await signInElsewhere(app);
@@ -227,7 +224,6 @@ onBothDatabases('"this was not me"', (open) => {
   });
 
   test('nothing that races with a link survives it', async () => {
-    const app = await open();
     const own = await app.login(ada);
     for (let round = 0; round < 6; round++) {
       const thief = await signInElsewhere(app);
@@ -269,7 +265,6 @@ onBothDatabases('"this was not me"', (open) => {
   });
 
   test('a sign-in at the new address that races with restoring the former one does not stay signed in', async () => {
-    const app = await open();
     const own = await app.login(ada);
     const { id } = (await app.ask('GET', '/me', { token: own.access_token })).body;
     for (let round = 0; round < 5; round++) {

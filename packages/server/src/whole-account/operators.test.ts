@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../tests/support/authenticator.ts';
 import { declareService } from '../../../../tests/support/services.ts';
+import { fresh } from '../../../../tests/support/shared.ts';
 
 type Ask = (method: string, path: string, json?: object) => Promise<Answer>;
 
@@ -36,8 +37,9 @@ async function readFeed(t: TestApp, authorization: string): Promise<string[]> {
 }
 
 onBothDatabases('operators', (open) => {
+  const t = fresh(open);
+
   test('each act takes effect at once, and is seen in the log of the user and in the feed with who did it', async () => {
-    const t = await open();
     const feed = await t.serviceAuthorization('feed');
     await readFeed(t, feed);
     const { ask, id: by } = await operatorOf(t);
@@ -92,7 +94,6 @@ onBothDatabases('operators', (open) => {
   });
 
   test('users are listed and searched by address, a page at a time', async () => {
-    const t = await open();
     const { ask } = await operatorOf(t);
     const emails = ['ada@example.com', 'BOB@example.com', 'carol@example.org', 'eve_100@example.org'];
     for (const email of emails) await t.login(email);
@@ -118,7 +119,6 @@ onBothDatabases('operators', (open) => {
   });
 
   test('the emails to a user are listed with their outcome and without their content, also those to a former address', async () => {
-    const t = await open();
     const { ask } = await operatorOf(t);
     const ada = await t.login();
     const user = await idOf(t, ada);
@@ -175,7 +175,6 @@ onBothDatabases('operators', (open) => {
   });
 
   test('a report shows the passkeys, keys and organizations of an account', async () => {
-    const t = await open();
     const { ask } = await operatorOf(t);
     const { access_token: token } = await t.login();
     const passkey = createAuthenticator({ origin: t.ctx.config.baseUrl });
@@ -193,7 +192,6 @@ onBothDatabases('operators', (open) => {
   });
 
   test('introspection gives no address for the right alone', async () => {
-    const t = await open();
     const { authorization } = await operatorOf(t);
     const { access_token: token } = await t.login();
     const headers = { Authorization: authorization };
@@ -203,7 +201,6 @@ onBothDatabases('operators', (open) => {
   });
 
   test('an unknown id, and a session of another user, change and show nothing', async () => {
-    const t = await open();
     const { ask } = await operatorOf(t);
     const ada = await t.login();
     const eve = await t.login('eve@example.com');
@@ -229,7 +226,6 @@ onBothDatabases('operators', (open) => {
   });
 
   test('an operator key cannot become a user, change an account or reach further, in 50 attempts', async () => {
-    const t = await open();
     const { ask, id, authorization } = await operatorOf(t);
     await declareService(t.ctx, {
       name: 'Projects',

@@ -17,6 +17,7 @@ import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/su
 import { appLogin, redirectUri } from '../../../../tests/support/authorize.ts';
 import { addMember, createOrganization } from '../../../../tests/support/organizations.ts';
 import { declareService } from '../../../../tests/support/services.ts';
+import { fresh } from '../../../../tests/support/shared.ts';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Dialect } from '../platform/database/executor.ts';
 import { deleteAccount, exportPersonalData } from './personal-data.ts';
@@ -92,8 +93,9 @@ const impersonal: Record<string, string> = {
 };
 
 onBothDatabases('deleting an account', (open, dialect) => {
+  const app = fresh(open);
+
   test('deleting an account leaves no row about the person in any table, except the last mail and, for a week, events without personal data', async () => {
-    const app = await open();
     await app.login(bob);
     const { tokens, texts } = await fillTables(app);
     const before = new Set((await rowsAbout(app, dialect, texts)).map(({ table }) => table));
@@ -117,7 +119,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
   });
 
   test('deleting an account ends every token at once on every node, and its address can sign up again', async () => {
-    const app = await open();
     const beside = await open({ beside: app });
     const tokens = await app.login(ada);
     const { id } = (await app.ask('GET', '/me', { token: tokens.access_token })).body;
@@ -155,7 +156,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
   });
 
   test('deleting an account also frees its former address', async () => {
-    const app = await open();
     const tokens = await app.login(ada);
     await verifyAddress(app, await askForAddress(app, tokens, 'ada@new.example'));
     await deleteOwn(app, tokens);
@@ -163,7 +163,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
   });
 
   test('deleting an account clears the cookie', async () => {
-    const app = await open();
     const cookie = await cookieByMail(app, ada);
     const gone = await app.ask('DELETE', '/me', { cookie, headers: sameOrigin });
     expect(outcome(gone)).toBe('204');
@@ -171,7 +170,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
   });
 
   test('the only owner of an organization cannot be deleted, not even by the operator, until there is another', async () => {
-    const app = await open();
     const [tokens] = [await app.login(ada), await app.login(bob)];
     await createOrganization(app.ctx, 'acme', 'Acme');
     await addMember(app.ctx, 'acme', await findAccountByEmail(app.ctx, ada), 'owner');
@@ -186,7 +184,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
   });
 
   test('if the last two owners delete their accounts at once, one of them is refused', async () => {
-    const app = await open();
     for (let round = 0; round < 5; round++) {
       const emails = [`a${round}@example.com`, `b${round}@example.com`];
       const slug = `org-${round}`;
@@ -202,7 +199,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
   });
 
   test('a deletion that races with other requests of the account fails none of them and leaves nothing behind', async () => {
-    const app = await open();
     for (let round = 0; round < 6; round++) {
       const email = `racer-${round}@example.com`;
       const tokens = await app.login(email);
@@ -235,7 +231,6 @@ onBothDatabases('deleting an account', (open, dialect) => {
   });
 
   test('parallel deletions delete once and send one mail', async () => {
-    const app = await open();
     const tokens = await app.login(ada);
     const answers = await Promise.all(Array.from({ length: 4 }, () => deleteOwn(app, tokens)));
     expect(answers.map(outcome).sort()).toEqual(['204', ...Array(3).fill('401 invalid_token')]);

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { type Answer, onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 
 interface Person {
   readonly t: TestApp;
@@ -83,8 +84,9 @@ const invalid: [string, unknown][] = [
 const readOnly = ['id', 'email', 'email_verified', 'created_at', 'updated_at'];
 
 onBothDatabases('profile', (open) => {
+  const t = fresh(open);
+
   test('a new profile has every documented member and an entity tag', async () => {
-    const t = await open();
     const { body, headers, status } = await (await person(t, 'Ada@Example.com')).get();
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -102,7 +104,6 @@ onBothDatabases('profile', (open) => {
   });
 
   test('a patch changes the fields that it names and no others', async () => {
-    const t = await open();
     const ada = await person(t);
     const before = (await ada.get()).body;
     t.pass(5);
@@ -119,7 +120,6 @@ onBothDatabases('profile', (open) => {
   });
 
   test('every valid value of a field is returned unchanged', async () => {
-    const t = await open();
     const ada = await person(t);
     for (const [field, value] of valid) {
       const { status, body } = await ada.patch({ [field]: value });
@@ -129,7 +129,6 @@ onBothDatabases('profile', (open) => {
   });
 
   test('a patch that changes nothing keeps updated_at and the entity tag', async () => {
-    const t = await open();
     const ada = await person(t);
     await ada.patch({ name: 'Ada', locale: 'en' });
     const before = await ada.get();
@@ -145,7 +144,6 @@ onBothDatabases('profile', (open) => {
   });
 
   test('of parallel patches with the same If-Match exactly one is applied', async () => {
-    const t = await open();
     const ada = await person(t);
     const tag = (await ada.get()).headers.get('ETag')!;
     const answers = await Promise.all(
@@ -157,7 +155,6 @@ onBothDatabases('profile', (open) => {
   });
 
   test('of parallel patches to different fields none is lost', async () => {
-    const t = await open();
     const ada = await person(t);
     const patches = [
       { name: 'N' },
@@ -171,7 +168,6 @@ onBothDatabases('profile', (open) => {
   });
 
   test("one user's patch does not affect another user's profile", async () => {
-    const t = await open();
     const [ada, bob] = [await person(t), await person(t, 'bob@example.com')];
     await ada.patch({ name: 'Ada the first' });
     expect((await bob.get()).body.name).toBe('bob');
@@ -180,7 +176,6 @@ onBothDatabases('profile', (open) => {
   });
 
   test('GET /me reads session and account in one statement', async () => {
-    const t = await open();
     const ada = await person(t);
     const before = t.statements.length;
     expect((await ada.get()).body.email).toBe('ada@example.com');

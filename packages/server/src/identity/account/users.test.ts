@@ -2,12 +2,14 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from './account.ts';
 import { listUsers } from './users.ts';
 
 onBothDatabases('users for services', (open) => {
+  const t = fresh(open);
+
   test('a user is found by id and by address, disabled or not, until the account is deleted', async () => {
-    const t = await open();
     const headers = { Authorization: await t.serviceAuthorization('users') };
     const { access_token: token } = await t.login('Ada@example.com');
     const me = (await t.ask('GET', '/me', { token })).body;
@@ -44,7 +46,6 @@ onBothDatabases('users for services', (open) => {
   });
 
   test('the path of the lookup is not the id of a user', async () => {
-    const t = await open();
     const headers = { Authorization: await t.serviceAuthorization('users') };
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const answer = await t.ask(method, '/users/lookup', { headers });
@@ -55,7 +56,6 @@ onBothDatabases('users for services', (open) => {
   });
 
   test('a search finds a text in addresses and names, a page at a time', async () => {
-    const t = await open();
     for (const email of ['ada@example.com', 'BOB@example.com', 'eve_100@example.org']) await t.login(email);
     const { access_token: accessToken } = await t.login('carol@example.com');
     await t.api.call('updateProfile', { accessToken, body: { name: 'Ada’s Sister Éva' } });
@@ -83,7 +83,6 @@ onBothDatabases('users for services', (open) => {
   });
 
   test('a search examines a bounded number of accounts for a page, and its cursor reads on from there', async () => {
-    const t = await open();
     for (let n = 0; n < 9; n++) await t.login(`user${n}@example.${n % 4 === 3 ? 'org' : 'com'}`);
     const pages = [];
     const part = { size: 2, max: 2 };
@@ -104,7 +103,6 @@ onBothDatabases('users for services', (open) => {
   });
 
   test('searches take turns, so that many of them hold up other requests no longer than one', async () => {
-    const t = await open();
     for (let index = 0; index < 4; index++) await t.login(`ada${index}@example.com`);
     const statementsOf = async (work: () => Promise<unknown>) => {
       const before = t.statements.length;
@@ -124,7 +122,6 @@ onBothDatabases('users for services', (open) => {
   });
 
   test('the lists of operators start reading where the page starts, and sort nothing', async () => {
-    const t = await open();
     const headers = { Authorization: await t.serviceAuthorization('operate') };
     const { access_token: token } = await t.login();
     const { id } = (await t.ask('GET', '/me', { token })).body;

@@ -12,6 +12,7 @@ import {
   verifyAddress,
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../account/account.ts';
 
 const ada = 'ada@example.com';
@@ -22,8 +23,9 @@ const me = async (app: TestApp, { access_token: token }: Tokens) =>
   (await app.ask('GET', '/me', { token })).body;
 
 onBothDatabases('email change', (open) => {
+  const app = fresh(open);
+
   test('the link in the mail to the new address changes the address once, and all sessions stay active', async () => {
-    const app = await open();
     const tokens = await app.login(ada);
     const before = await app.ask('GET', '/me', { token: tokens.access_token });
     const token = await askForAddress(app, tokens, next);
@@ -40,7 +42,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('a free and a taken address get the same response; the owner of the taken one gets a mail and keeps it', async () => {
-    const app = await open();
     const [tokens, bob] = [await app.login(ada), await app.login('bob@example.com')];
     const requests = ['bob@example.com', 'BOB@example.com', 'free@example.com'].map((email) =>
       app.ask('POST', '/me/email', { token: tokens.access_token, json: { email } }),
@@ -58,7 +59,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('an address that may be delivered to another one than it names is refused, and no mail is sent', async () => {
-    const app = await open();
     const { access_token: token } = await app.login(ada);
     const before = (await app.mails()).length;
     for (const email of [
@@ -77,7 +77,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('an address taken between the mail and the click is a conflict and does not spend the link', async () => {
-    const app = await open();
     const tokens = await app.login(ada);
     const token = await askForAddress(app, tokens, next);
     const other = await app.login(next);
@@ -88,7 +87,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('a request for an email change voids the earlier ones', async () => {
-    const app = await open();
     const tokens = await app.login(ada);
     const first = await askForAddress(app, tokens, 'one@new.example');
     const second = await askForAddress(app, tokens, 'two@new.example');
@@ -97,7 +95,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('the link stops working when it expires and when the session that requested it ends', async () => {
-    const app = await open();
     const late = await askForAddress(app, await app.login(ada), next);
     app.pass(3600);
     expect(outcome(await verifyAddress(app, late))).toBe('400 invalid_grant');
@@ -110,7 +107,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('requesting an email change needs a recent browser session and a valid address', async () => {
-    const app = await open();
     const tokens = await app.login(ada);
     const device = await app.deviceLogin(tokens);
     const ask = ({ access_token: token }: Tokens, json: unknown) =>
@@ -130,7 +126,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('the same address in another letter case replaces the old spelling; the same spelling changes nothing and sends no notice', async () => {
-    const app = await open();
     const tokens = await app.login(ada);
     const spelled = await askForAddress(app, tokens, 'Ada@Example.com');
     expect((await verifyAddress(app, spelled)).body.email).toBe('Ada@Example.com');
@@ -141,7 +136,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('of two accounts that change to the same address in parallel one gets it and the other a conflict', async () => {
-    const app = await open();
     for (let round = 0; round < 5; round++) {
       const address = `wanted-${round}@new.example`;
       const people = [await app.login(`a${round}@example.com`), await app.login(`b${round}@example.com`)];
@@ -153,7 +147,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('a parallel sign-up with the new address leaves one account with it and causes no error', async () => {
-    const app = await open();
     for (let round = 0; round < 8; round++) {
       const address = `raced-${round}@new.example`;
       const token = await askForAddress(app, await app.login(`c${round}@example.com`), address);
@@ -171,7 +164,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('parallel uses of one link change the address once and send one notice', async () => {
-    const app = await open();
     const token = await askForAddress(app, await app.login(ada), next);
     const answers = await Promise.all(Array.from({ length: 12 }, () => verifyAddress(app, token)));
     expect(answers.map(outcome).sort()).toEqual(['200', ...Array(11).fill('400 invalid_grant')]);
@@ -179,7 +171,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('after the change, a sign-in link to the old address creates no account for 7 days', async () => {
-    const app = await open();
     const tokens = await app.login(ada);
     const token = await askForAddress(app, tokens, next);
     await app.ask('POST', '/magic_link', { json: { email: ada } });
@@ -198,7 +189,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('undoing a change voids the sign-in links to both addresses', async () => {
-    const app = await open();
     const tokens = await app.login(ada);
     const change = await askForAddress(app, tokens, next);
     await app.ask('POST', '/magic_link', { json: { email: ada } });
@@ -214,7 +204,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('a change can be undone for 7 days', async () => {
-    const app = await open();
     await verifyAddress(app, await askForAddress(app, await app.login(ada), next));
     const token = tokenIn((await mailsTo(app, ada, subjects.emailChanged)).at(0));
     app.pass(7 * day);
@@ -222,7 +211,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('an account can change back to its previous address, which no other account can take meanwhile', async () => {
-    const app = await open();
     const [tokens, bob] = [await app.login(ada), await app.login('bob@example.com')];
     await verifyAddress(app, await askForAddress(app, tokens, next));
     expect(await askForAddress(app, bob, ada)).toBe('');
@@ -231,7 +219,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('a disabled account cannot change its address, and the response says why', async () => {
-    const app = await open();
     const token = await askForAddress(app, await app.login(ada), next);
     await setDisabled(app.ctx, ada, true);
     expect(outcome(await verifyAddress(app, token))).toBe('403 account_disabled');
@@ -248,7 +235,6 @@ onBothDatabases('email change', (open) => {
   });
 
   test('expired changes and their notices are swept', async () => {
-    const app = await open();
     const tokens = await app.login(ada);
     await addPasskey(app, tokens, newAuthenticator(app));
     await verifyAddress(app, await askForAddress(app, tokens, next));

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import type { Context } from '../../platform/context.ts';
 import { deleteOrganization } from './organizations.ts';
 
@@ -51,8 +52,9 @@ const count = async (t: TestApp, table: string): Promise<number> =>
   (await t.ctx.db.read.run(`SELECT 1 FROM ${table}`, [])).length;
 
 onBothDatabases('deleting an organization', (open, dialect) => {
+  const t = fresh(open);
+
   test('every member loses it at once and reads so in the log; then the slug is free again', async () => {
-    const t = await open();
     const headers = { Authorization: await t.serviceAuthorization('organizations') };
     const { access_token: token } = await t.login();
     const { id } = (await t.ask('GET', '/me', { token })).body;
@@ -83,7 +85,6 @@ onBothDatabases('deleting an organization', (open, dialect) => {
   });
 
   test('a large organization is deleted in batches; an interruption leaves it with its owners', async () => {
-    const t = await open();
     const members = await createTeam(t, 'large', 250);
     let transactions = 0;
     const transaction: Context['db']['transaction'] = (work) =>
@@ -105,7 +106,6 @@ onBothDatabases('deleting an organization', (open, dialect) => {
   });
 
   test('members may join, change or leave meanwhile: the organization goes, and each log ends with what is true', async () => {
-    const t = await open();
     const other = await open({ beside: t });
     const joining = await createAccounts(t, 20);
     for (let round = 0; round < 5; round++) {

@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import type { Organization } from '@latchkey/contract/organizations';
 import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { findAccountByEmail } from '../account/account.ts';
 
 const list = (t: TestApp, token: string, query = ''): Promise<Answer> =>
@@ -35,8 +36,9 @@ async function allPages(t: TestApp, token: string, limit: number): Promise<Organ
 }
 
 onBothDatabases('organizations', (open) => {
+  const t = fresh(open);
+
   test('120 memberships are listed once each, oldest first, whatever the page limit', async () => {
-    const t = await open();
     const { access_token } = await t.login();
     await join(t, 'ada@example.com', 119);
     const whole = (await allPages(t, access_token, 100)).flat();
@@ -58,7 +60,6 @@ onBothDatabases('organizations', (open) => {
   });
 
   test('an organization has exactly the documented members', async () => {
-    const t = await open();
     const { access_token } = await t.login();
     t.pass(1);
     await createOrganization(t.ctx, 'acme', 'Acme <b>&</b> Co');
@@ -76,7 +77,6 @@ onBothDatabases('organizations', (open) => {
   });
 
   test("a user never sees another user's organizations, even with that user's cursor", async () => {
-    const t = await open();
     const ada = await t.login();
     const bob = await t.login('bob@example.com');
     await join(t, 'ada@example.com', 3);
@@ -93,7 +93,6 @@ onBothDatabases('organizations', (open) => {
   });
 
   test('adding a member again changes the role, but neither the position nor the number of memberships', async () => {
-    const t = await open();
     const { access_token } = await t.login();
     const userId = await findAccountByEmail(t.ctx, 'ada@example.com');
     await createOrganization(t.ctx, 'acme', 'Acme');
@@ -107,7 +106,6 @@ onBothDatabases('organizations', (open) => {
   });
 
   test('a personal or missing organization cannot be joined, and a slug can be used only once', async () => {
-    const t = await open();
     const { access_token } = await t.login();
     await t.login('bob@example.com');
     const bob = await findAccountByEmail(t.ctx, 'bob@example.com');
@@ -130,7 +128,6 @@ onBothDatabases('organizations', (open) => {
   });
 
   test('users with the same local part get personal organizations with different slugs', async () => {
-    const t = await open();
     const slugs = [];
     for (const email of [
       'ada@a.example',

@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import type { ServiceRight } from '@latchkey/contract/scopes';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 
 type AskAs = (method: string, path: string, ask?: Ask) => Promise<Answer>;
 
@@ -32,8 +33,9 @@ async function changesOf(t: TestApp, userId: string): Promise<Record<string, str
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 onBothDatabases('organizations for services', (open) => {
+  const t = fresh(open);
+
   test('PUT creates an organization, renames it, and changes nothing when repeated', async () => {
-    const t = await open();
     const ask = await asService(t, 'organizations');
     const put = (name: unknown, headers = {}) =>
       ask('PUT', '/organizations/acme', { json: { name }, headers });
@@ -58,7 +60,6 @@ onBothDatabases('organizations for services', (open) => {
   });
 
   test('with If-None-Match: * PUT only creates, with If-Match: * it only renames', async () => {
-    const t = await open();
     const ask = await asService(t, 'organizations');
     const put = async (slug: string, headers: Record<string, string>) =>
       outcome(await ask('PUT', `/organizations/${slug}`, { json: { name: 'A' }, headers }));
@@ -79,7 +80,6 @@ onBothDatabases('organizations for services', (open) => {
   });
 
   test('of many requests that create the same organization at once, exactly one gets 201', async () => {
-    const t = await open();
     const ask = await asService(t, 'organizations');
     for (let round = 0; round < 5; round++) {
       const put = (n: number, headers = {}) =>
@@ -91,7 +91,6 @@ onBothDatabases('organizations for services', (open) => {
   });
 
   test('a slug has up to 39 lower-case letters and digits, with single hyphens between them', async () => {
-    const t = await open();
     const ask = await asService(t, 'organizations');
     for (const slug of ['a', '0', 'a-b', 'a'.repeat(39), Array(20).fill('a').join('-')]) {
       expect((await ask('PUT', `/organizations/${slug}`, { json: { name: 'A' } })).status).toBe(201);
@@ -132,7 +131,6 @@ onBothDatabases('organizations for services', (open) => {
   });
 
   test('a personal organization can be read, but not renamed, deleted or joined', async () => {
-    const t = await open();
     const ask = await asService(t, 'organizations');
     const [ada, bob] = [await idOf(t, 'ada@example.com'), await idOf(t, 'bob@example.com')];
     const [{ slug }] = (await t.ctx.db.read.run<{ slug: string }>(
@@ -156,7 +154,6 @@ onBothDatabases('organizations for services', (open) => {
   });
 
   test('each change of a membership is one event in the log of the member, and a repetition is none', async () => {
-    const t = await open();
     const ask = await asService(t, 'organizations');
     const ada = await idOf(t, 'ada@example.com');
     const { body: organization } = await ask('PUT', '/organizations/acme', { json: { name: 'Acme' } });
@@ -203,7 +200,6 @@ onBothDatabases('organizations for services', (open) => {
   });
 
   test('an organization begins without an owner; once it has one, the last owner stays', async () => {
-    const t = await open();
     const ask = await asService(t, 'organizations');
     const [ada, bob] = [await idOf(t, 'ada@example.com'), await idOf(t, 'bob@example.com')];
     await createOrganization(t.ctx, 'acme', 'Acme');
@@ -229,7 +225,6 @@ onBothDatabases('organizations for services', (open) => {
   });
 
   test('of two owners who are demoted, removed or deleted at the same moment, one stays', async () => {
-    const t = await open();
     const other = await open({ beside: t });
     const Authorization = await t.serviceAuthorization('organizations');
     const headers = { Authorization };
@@ -273,7 +268,6 @@ onBothDatabases('organizations for services', (open) => {
   });
 
   test('an unknown account or organization is 404, and a disabled user can be a member', async () => {
-    const t = await open();
     const ask = await asService(t, 'organizations');
     const ada = await idOf(t, 'ada@example.com');
     await createOrganization(t.ctx, 'acme', 'Acme');
@@ -296,7 +290,6 @@ onBothDatabases('organizations for services', (open) => {
   });
 
   test('members are listed once each, oldest membership first, whatever the page limit', async () => {
-    const t = await open();
     const ask = await asService(t, 'organizations');
     await createOrganization(t.ctx, 'acme', 'Acme');
     await createOrganization(t.ctx, 'other', 'Other');

@@ -9,6 +9,7 @@ import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/sup
 import { mountDisk } from '../../../../../tests/support/disk.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { VirtualTime } from '../../../../../tests/support/virtual-time.ts';
@@ -28,8 +29,9 @@ const settled = (work: Promise<unknown>[]) =>
   Promise.allSettled(work).then((results) => results.map((result) => result.status));
 
 onBothDatabases('transactions', (open) => {
+  const t = fresh(open);
+
   test('a failed transaction is rolled back completely and does not affect others', async () => {
-    const t = await open();
     await t.ctx.db.single.run(insert('taken'), []);
     const units = Array.from({ length: 60 }, (_, n) =>
       t.ctx.db.transaction(async (tx) => {
@@ -49,7 +51,6 @@ onBothDatabases('transactions', (open) => {
   });
 
   test('a statement that fails has no effect, and leaves those that share its commit alone', async () => {
-    const t = await open();
     const twice = `${insert('half')}, ('half', 'half', 'x', 0, 1)`;
     const single = (text: string) => t.ctx.db.single.run(text, []);
     const inTransaction = (id: string) => t.ctx.db.transaction((tx) => tx.run(insert(id), []));
@@ -59,7 +60,6 @@ onBothDatabases('transactions', (open) => {
   });
 
   test('a reader never sees uncommitted changes, even while a transaction waits', async () => {
-    const t = await open();
     const seen: string[][] = [];
     await t.ctx.db.transaction(async (tx) => {
       await tx.run(insert('waiting'), []);
@@ -79,7 +79,6 @@ onBothDatabases('transactions', (open) => {
   });
 
   test('a resolved write is visible to another connection at once', async () => {
-    const t = await open();
     const other = await open({ beside: t });
     await Promise.all(
       Array.from({ length: 40 }, async (_, n) => {
@@ -93,7 +92,6 @@ onBothDatabases('transactions', (open) => {
   });
 
   test('a defect such as a broken statement is not reported as temporarily_unavailable', async () => {
-    const t = await open();
     await t.ctx.db.single.run(insert('a'), []);
     for (const text of [insert('a'), 'SELECT * FROM nowhere']) {
       const code = await t.ctx.db.single.run(text, []).then(
@@ -108,7 +106,6 @@ onBothDatabases('transactions', (open) => {
   });
 
   test('700 concurrent transactions all commit', async () => {
-    const t = await open();
     const units = Array.from({ length: 700 }, (_, n) =>
       t.ctx.db.transaction((tx) => tx.run(insert(`m${n}`), [])),
     );

@@ -4,6 +4,7 @@ import postgres from 'postgres';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { runOperator, runOperatorProcess, temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { generateKey } from '../crypto/key-ring.ts';
 import { openDatabase } from './database.ts';
@@ -13,8 +14,9 @@ const newest = migrationNames.at(-1)!;
 const log = { warn: () => undefined };
 
 onBothDatabases('migrations', (open, dialect) => {
+  const t = fresh(open);
+
   test('opening a migrated database again changes nothing in it', async () => {
-    const t = await open();
     await t.login();
     const dump = () => t.ctx.db.read.run('SELECT * FROM kysely_migration', []);
     const before = await dump();
@@ -41,7 +43,6 @@ onBothDatabases('migrations', (open, dialect) => {
   });
 
   test('a database of a newer release is refused and not changed', async () => {
-    const t = await open();
     await t.ctx.db.single.run(
       `INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '2099')`,
       [],
@@ -58,7 +59,6 @@ onBothDatabases('migrations', (open, dialect) => {
   });
 
   test('a program works on the schema of the next release', async () => {
-    const t = await open();
     const later = `9999-later-from-${newest.slice(0, 4)}`;
     await t.ctx.db.single.run('ALTER TABLE users ADD COLUMN later TEXT', []);
     await t.ctx.db.single.run(

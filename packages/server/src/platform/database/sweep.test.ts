@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { VirtualTime } from '../../../../../tests/support/virtual-time.ts';
 import { sweepsOf } from '../../app.ts';
 import type { Database } from './executor.ts';
@@ -22,8 +23,9 @@ const counts = async (t: TestApp): Promise<Record<string, number>> =>
   );
 
 onBothDatabases('sweeping', (open) => {
+  const t = fresh(open);
+
   test('a sweep deletes expired rows and keeps all others, table by table', async () => {
-    const t = await open();
     const tokens = await t.login();
     await t.ask('POST', '/device');
     expect(await t.sweep()).toBe(0);
@@ -49,7 +51,6 @@ onBothDatabases('sweeping', (open) => {
   });
 
   test('an unsent mail stays for 30 days after its link expired, waiting or dead', async () => {
-    const t = await open();
     await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
     await t.ask('POST', '/magic_link', { json: { email: 'eve@example.com' } });
     await t.ctx.db.single.run(
@@ -65,7 +66,6 @@ onBothDatabases('sweeping', (open) => {
   });
 
   test('one sweep deletes more rows than one batch, and only expired ones', async () => {
-    const t = await open();
     const now = t.ctx.clock();
     const row = (n: number, expires: number) => `('l${n}', 'a@x.example', 'a@x.example', 0, ${expires}, 0)`;
     const rows = Array.from({ length: 1700 }, (_, n) => row(n, n < 1300 ? now - 2 * day * 1000 : now + 1000));
@@ -82,7 +82,6 @@ onBothDatabases('sweeping', (open) => {
   });
 
   test('two nodes that sweep at the same time delete each row once', async () => {
-    const t = await open();
     const other = await open({ beside: t });
     for (let n = 0; n < 50; n++) await t.ask('POST', '/device');
     t.pass(2 * 3600);

@@ -5,6 +5,7 @@ import { type Endpoint, userHeader } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { cookieByMail, sameOrigin } from '../../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 
 const userEndpoints = (Object.values(endpoints) as Endpoint[]).filter(
   ({ access }) => access !== 'anyone' && access !== 'service',
@@ -30,8 +31,9 @@ async function signIn(app: TestApp, email: string) {
 }
 
 onBothDatabases(userHeader, (open) => {
+  const app = fresh(open);
+
   test('Latchkey-User with another user’s credential is 412 at every endpoint, and nothing is read or changed', async () => {
-    const app = await open();
     const ada = await signIn(app, 'ada@example.com');
     const bob = await signIn(app, 'bob@example.com');
     const before = await bob.shown();
@@ -69,7 +71,6 @@ onBothDatabases(userHeader, (open) => {
   });
 
   test('Latchkey-User with that user’s credential changes nothing', async () => {
-    const app = await open();
     const ada = await signIn(app, 'ada@example.com');
     for (const credential of ada.credentials) {
       const headers = { ...credential.headers, [userHeader]: ada.id };
@@ -85,7 +86,6 @@ onBothDatabases(userHeader, (open) => {
   });
 
   test('a malformed Latchkey-User is 400, checked after the credential and before the body', async () => {
-    const app = await open();
     const ada = await signIn(app, 'ada@example.com');
     const [bearer] = ada.credentials;
     const wrong = ['', 'ada@example.com', 'usr_', `${ada.id}x`, ada.id.toUpperCase(), `"${ada.id}"`, '*'];
@@ -106,7 +106,6 @@ onBothDatabases(userHeader, (open) => {
   });
 
   test('Latchkey-User is ignored by endpoints without a user', async () => {
-    const app = await open();
     const headers = { [userHeader]: 'not an id' };
     for (const endpoint of otherEndpoints) {
       const plain = await send(app, endpoint, {});

@@ -3,6 +3,7 @@ import { languages } from '@latchkey/contract/languages';
 import { fillText } from '@latchkey/contract/texts';
 import { tokenIn } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { mailTexts } from './texts/texts.ts';
 
 const product = 'Latchkey';
@@ -12,6 +13,8 @@ const withoutCode = (subject: string) => subject.replace(/\s*[:：]\s*\d{4}-\d{4
 const named = (text: string) => fillText(text, { product });
 
 onBothDatabases('the language of mails', (open, dialect) => {
+  const app = fresh(open);
+
   const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0';
   const requested = (app: TestApp, email: string, acceptLanguage: string) =>
     app.ask('POST', '/magic_link', {
@@ -57,7 +60,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
   });
 
   test('the language of the browser that asked becomes the locale of a new account, and later sign-ins change nothing', async () => {
-    const app = await open();
     const localeAfter = async (email: string, acceptLanguage: string) => {
       await requested(app, email, acceptLanguage);
       const { token } = (await app.mails()).find(({ to }) => to === email)!;
@@ -80,7 +82,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
   });
 
   test('neither the response nor the statements of a request tell whether its address has an account', async () => {
-    const app = await open();
     const { access_token: token } = await app.login('ada@example.com');
     await app.ask('PATCH', '/me', { token, json: { locale: 'de' } });
     await app.mails();
@@ -138,7 +139,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
   });
 
   test('a locale that is none of the languages leaves the words English', async () => {
-    const app = await open();
     const { access_token: token } = await app.login('sv@example.com');
     await app.ask('PATCH', '/me', { token, json: { locale: 'sv-SE' } });
     await app.login('sv@example.com');
@@ -146,7 +146,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
   });
 
   test('a mail to a new address is in the language of the account, one to a taken address in that of its owner, both in UTC', async () => {
-    const app = await open();
     for (const [index, language] of languages.entries()) {
       const email = `${language.toLowerCase()}@example.com`;
       const { access_token: token } = await app.login(email);
@@ -169,7 +168,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
   });
 
   test('a mail to an address that an undo removed is in the language of the account', async () => {
-    const app = await open();
     for (const language of languages) {
       const email = `${language.toLowerCase()}@example.com`;
       const { access_token: token } = await app.login(email);
@@ -187,7 +185,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
   });
 
   test('a notice that waited while the locale was changed keeps its language', async () => {
-    const app = await open();
     const tokens = await app.login('ada@example.com');
     await app.deviceLogin(tokens);
     const waiting = "SELECT id FROM outbox WHERE template = 'notice' AND sent_at IS NULL";
@@ -197,7 +194,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
   });
 
   test('without an account, the sign-in mail is in the language that the request prefers', async () => {
-    const app = await open();
     for (const language of languages) {
       const email = `${language.toLowerCase()}@example.com`;
       await requested(app, email, `zh, ${language};q=0.9, en;q=0.8`);
@@ -210,7 +206,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
   });
 
   test('with an account, its locale wins over the language of the request, which serves one without a locale', async () => {
-    const app = await open();
     const { access_token: token } = await app.login('ada@example.com');
     const subjectFor = async (profile: object, acceptLanguage: string) => {
       await app.ask('PATCH', '/me', { token, json: profile });
@@ -224,7 +219,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
   });
 
   test('times follow the language of the request and the time zone of the account', async () => {
-    const app = await open();
     const timeFor = async (acceptLanguage: string) => {
       await requested(app, 'ada@example.com', acceptLanguage);
       return (await app.mails())[0]!.text.match(/^.*UTC.*$/m)?.[0];
@@ -237,7 +231,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
   });
 
   test('a header that cannot be read means English and is no error', async () => {
-    const app = await open();
     for (const header of [
       '',
       ',;=',

@@ -2,13 +2,15 @@
 
 import { expect, test } from 'bun:test';
 import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
+
+const t = fresh(() => openApp('sqlite'));
 
 const request = (t: TestApp, email: string) => t.ask('POST', '/magic_link', { json: { email } });
 
 const paths = ['dev/mailbox', 'dev/mailbox.json'];
 
 test('/dev/mailbox.json lists mails newest first, with five members each', async () => {
-  const t = await openApp('sqlite');
   const addresses = ['a@example.com', 'b@example.com', 'c@example.com'];
   for (const email of addresses) {
     await request(t, email);
@@ -29,7 +31,6 @@ test('/dev/mailbox.json lists mails newest first, with five members each', async
 });
 
 test('/dev/mailbox shows mails with clickable links and escapes their text', async () => {
-  const t = await openApp('sqlite');
   const email = "x&'`{}#$*+/=?^_|~-@example.com";
   expect((await request(t, email)).status).toBe(202);
   const [mail] = await t.mails();
@@ -44,7 +45,6 @@ test('/dev/mailbox shows mails with clickable links and escapes their text', asy
 });
 
 test('/dev/mailbox shows the HTML of each mail in a frame that runs nothing and opens links outside', async () => {
-  const t = await openApp('sqlite');
   await request(t, 'ada@example.com');
   const [mail] = await t.mails();
   const { text: page } = await t.ask('GET', 'dev/mailbox');
@@ -61,7 +61,6 @@ test('/dev/mailbox shows the HTML of each mail in a frame that runs nothing and 
 });
 
 test('the mailbox answers GET and HEAD and refuses other methods', async () => {
-  const t = await openApp('sqlite');
   for (const path of paths) {
     expect((await t.ask('HEAD', path)).status).toBe(200);
     const refused = await t.ask('POST', path);
@@ -70,7 +69,6 @@ test('the mailbox answers GET and HEAD and refuses other methods', async () => {
 });
 
 test('the mailbox omits waiting mails and mails whose link was deleted', async () => {
-  const t = await openApp('sqlite');
   await request(t, 'ada@example.com');
   expect((await t.ask('GET', 'dev/mailbox.json')).body).toEqual({ messages: [] });
   expect(await t.mails()).toHaveLength(1);
@@ -112,7 +110,6 @@ test.each([
   ['X-Forwarded-Proto', 'https'],
   ['X-Real-IP', '127.0.0.1'],
 ])('a forwarded request (%s) gets 404 from the mailbox', async (name, value) => {
-  const t = await openApp('sqlite');
   for (const path of paths) {
     const { status, body } = await t.ask('GET', path, { headers: { [name]: value } });
     expect([status, body.error]).toEqual([404, 'not_found']);

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { templates } from '../../app.ts';
 import { enqueueMail } from './outbox.ts';
@@ -38,8 +39,9 @@ const claimUrgent = (t: TestApp, now = t.ctx.clock()) =>
 const unsent = (t: TestApp) => listUnsent(t.ctx.db.read, { limit: 500 });
 
 onBothDatabases('outbox', (open) => {
+  const t = fresh(open);
+
   test('several workers on one database deliver each mail once', async () => {
-    const t = await open();
     for (const email of addresses(60)) await request(t, email);
     const other = await open({ beside: t });
     const transport = recording();
@@ -50,7 +52,6 @@ onBothDatabases('outbox', (open) => {
   });
 
   test('a mail claimed by a dead worker is sent by another one after the lease expired, and not before', async () => {
-    const t = await open();
     await request(t, 'ada@example.com');
     expect(await claimUrgent(t)).toHaveLength(1);
     const transport = recording();
@@ -67,7 +68,6 @@ onBothDatabases('outbox', (open) => {
   });
 
   test('concurrent claims never return the same mail, and never a sent one', async () => {
-    const t = await open();
     for (const email of addresses(10)) await request(t, email);
     const now = t.ctx.clock();
     const claims = await Promise.all(Array.from({ length: 20 }, () => claimUrgent(t, now)));
@@ -86,7 +86,6 @@ onBothDatabases('outbox', (open) => {
   });
 
   test('a mail enqueued in a transaction that fails is never sent', async () => {
-    const t = await open();
     const failing = t.ctx.db.transaction(async (tx) => {
       const mail = {
         template: 'sign_in',
@@ -103,7 +102,6 @@ onBothDatabases('outbox', (open) => {
   });
 
   test('a mail with a missing row or an unknown template becomes a dead letter and does not delay others', async () => {
-    const t = await open();
     const expiresAt = t.ctx.clock() + 60_000;
     await t.ctx.db.transaction(async (tx) => {
       await enqueueMail(t.ctx, tx, {
@@ -129,7 +127,6 @@ onBothDatabases('outbox', (open) => {
   });
 
   test('stopping a worker waits for the mail being sent', async () => {
-    const t = await open();
     await request(t, 'ada@example.com');
     let finishDelivery: () => void = () => undefined;
     let started = false;

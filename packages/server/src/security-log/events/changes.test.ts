@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { auditLogs } from './auditing.ts';
 import { recordEvent } from './events.ts';
 
@@ -37,8 +38,9 @@ const together = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 
 onBothDatabases('changes within a minute', (open) => {
+  const t = fresh(open);
+
   test('parallel events of one account are all recorded, in one order, on any node', async () => {
-    const t = await open();
     const other = await open({ beside: t });
     const tokens = await t.login();
     const people = [tokens, await t.login()];
@@ -65,7 +67,6 @@ onBothDatabases('changes within a minute', (open) => {
   });
 
   test('changes of one type by one session within a minute share one event that lists all of them', async () => {
-    const t = await open();
     const tokens = await t.login();
     const other = await t.login();
     const patch = (json: object, { access_token: token }: Tokens = tokens) =>
@@ -94,7 +95,6 @@ onBothDatabases('changes within a minute', (open) => {
   });
 
   test('renaming a passkey repeatedly within a minute is one event with the last name; renaming several is one event with their ids', async () => {
-    const t = await open();
     const tokens = await t.login();
     const token = tokens.access_token;
     const ids: string[] = [];
@@ -121,7 +121,6 @@ onBothDatabases('changes within a minute', (open) => {
   });
 
   test('a change gets its own event if the log was tampered with since, so the damage stays detectable', async () => {
-    const t = await open();
     const tokens = await t.login();
     const patch = (json: object) => t.ask('PATCH', '/me', { token: tokens.access_token, json });
     await patch({ name: 'B' });
@@ -137,7 +136,6 @@ onBothDatabases('changes within a minute', (open) => {
   });
 
   test('a change gets its own event if more than 100 events follow the first one', async () => {
-    const t = await open();
     const tokens = await t.login();
     const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
     const patch = (json: object) => t.ask('PATCH', '/me', { token: tokens.access_token, json });

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { maxUserAgentLength } from '../../platform/values/client-address.ts';
 import { auditLogs } from './auditing.ts';
@@ -50,8 +51,9 @@ const together = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 
 onBothDatabases('the security log', (open) => {
+  const t = fresh(open);
+
   test('records every security-relevant action once, with time, address, user agent and session', async () => {
-    const t = await open();
     const from = { peer: '192.0.2.77', headers: { 'User-Agent': 'test-agent/1' } };
     await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
     const [mail] = await t.mails();
@@ -120,7 +122,6 @@ onBothDatabases('the security log', (open) => {
   });
 
   test('a storm of refreshes records each of race and retry once an hour, and a theft once', async () => {
-    const t = await open();
     toFullHour(t);
     const tokens = await t.login();
     const refresh = (key?: string) =>
@@ -146,7 +147,6 @@ onBothDatabases('the security log', (open) => {
   });
 
   test('refresh retries are recorded once an hour, and again in the next hour', async () => {
-    const t = await open();
     toFullHour(t);
     const tokens = await t.login();
     const headers = { 'Idempotency-Key': 'k' };
@@ -167,7 +167,6 @@ onBothDatabases('the security log', (open) => {
   });
 
   test('reaching a rate limit is recorded once an hour for each limit', async () => {
-    const t = await open();
     toFullHour(t);
     const tokens = await t.login();
     const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
@@ -184,7 +183,6 @@ onBothDatabases('the security log', (open) => {
   });
 
   test('parallel requests to delete one passkey, decide on one device or end one session record one event', async () => {
-    const t = await open();
     const other = await open({ beside: t });
     const nodes = [t, other];
     const tokens = await t.login();
@@ -208,7 +206,6 @@ onBothDatabases('the security log', (open) => {
   });
 
   test('an event is rolled back with its cause', async () => {
-    const t = await open();
     const tokens = await t.login();
     const before = await list(t, tokens);
     const { body: me } = await t.ask('GET', '/me', { token: tokens.access_token });
@@ -226,7 +223,6 @@ onBothDatabases('the security log', (open) => {
   });
 
   test('pages of events stay stable while events are added, and never show the events of another user', async () => {
-    const t = await open();
     const [ada, eve] = [await t.login(), await t.login('eve@example.com')];
     const change = async (name: string) => {
       t.pass(61);
@@ -255,7 +251,6 @@ onBothDatabases('the security log', (open) => {
   });
 
   test('a hostile user agent is sanitized and truncated', async () => {
-    const t = await open();
     const tokens = await t.login();
     const change = async (agent: string): Promise<Listed> => {
       t.pass(61);
@@ -298,7 +293,6 @@ onBothDatabases('the security log', (open) => {
     ],
   ];
   test.each(damages)('an audit finds that someone %s', async (_, damage, finding) => {
-    const t = await open();
     const tokens = await t.login();
     for (let n = 0; n < 3; n++) {
       t.pass(61);
@@ -315,7 +309,6 @@ onBothDatabases('the security log', (open) => {
   });
 
   test('a log truncated to an earlier end stays detected, however many events follow', async () => {
-    const t = await open();
     const tokens = await t.login();
     const change = (name: string) => {
       t.pass(61);
@@ -405,7 +398,6 @@ onBothDatabases('the security log', (open) => {
   });
 
   test('events that race with the deletion of their account leave no rows and no defect', async () => {
-    const t = await open();
     const other = await open({ beside: t });
     for (let round = 0; round < 4; round++) {
       const tokens = await t.login();
@@ -431,7 +423,6 @@ onBothDatabases('the security log', (open) => {
   });
 
   test('deleting an account deletes its log', async () => {
-    const t = await open();
     await t.login();
     await t.login('eve@example.com');
     await run(t, "DELETE FROM users WHERE email = 'ada@example.com'");

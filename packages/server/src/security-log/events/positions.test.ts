@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { recordEvent } from './events.ts';
 import { listEventsAfterPosition } from './reading.ts';
@@ -18,8 +19,9 @@ const lastPosition = async (t: TestApp): Promise<number> =>
   (await listEventsAfterPosition(t.ctx, 0)).at(-1)!.position;
 
 onBothDatabases('positions of events', (open) => {
+  const t = fresh(open);
+
   test('events of all accounts have rising positions in the order of their commits', async () => {
-    const t = await open();
     expect(await listEventsAfterPosition(t.ctx, 0)).toEqual([]);
     const ada = await idOf(t, 'ada@example.com');
     const eve = await idOf(t, 'eve@example.com');
@@ -41,7 +43,6 @@ onBothDatabases('positions of events', (open) => {
   });
 
   test('an event that is amended gets a new position, so that its final detail is read', async () => {
-    const t = await open();
     const { access_token: token } = await t.login();
     await t.ask('PATCH', '/me', { token, json: { name: 'Ada' } });
     const before = await lastPosition(t);
@@ -57,7 +58,6 @@ onBothDatabases('positions of events', (open) => {
   });
 
   test('the positions of a deleted account are not used again', async () => {
-    const t = await open();
     await t.login('ada@example.com');
     await t.login('eve@example.com');
     const before = await lastPosition(t);

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { auditLogs, auditTotals } from './auditing.ts';
@@ -32,13 +33,14 @@ async function snapshotOf(app: TestApp, user: string, ...tables: string[]): Prom
 }
 
 onBothDatabases('a log that was set back', (open, dialect) => {
+  const app = fresh(open);
+
   const signedIn = async (app: TestApp) => {
     const { access_token: token } = await app.login();
     return { token, user: (await app.ask('GET', '/me', { token })).body.id as string };
   };
 
   test('is noticed at once and for good, although it is intact', async () => {
-    const app = await open();
     const { token, user } = await signedIn(app);
     const setBack = await snapshotOf(app, user, 'events', 'event_chains');
     await app.ask('PATCH', '/me', { token, json: { name: 'Mallory' } });
@@ -50,7 +52,6 @@ onBothDatabases('a log that was set back', (open, dialect) => {
   });
 
   test('is noticed when the total is adapted to it', async () => {
-    const app = await open();
     const { token, user } = await signedIn(app);
     const setBack = await snapshotOf(app, user, 'events', 'event_chains');
     const before = await run(app, 'SELECT * FROM log_totals');
@@ -73,7 +74,6 @@ onBothDatabases('a log that was set back', (open, dialect) => {
   });
 
   test('is noticed when its count is kept', async () => {
-    const app = await open();
     const { token, user } = await signedIn(app);
     const setBack = await snapshotOf(app, user, 'events', 'event_chains');
     await app.ask('PATCH', '/me', { token, json: { name: 'Mallory' } });
@@ -90,7 +90,6 @@ onBothDatabases('a log that was set back', (open, dialect) => {
   });
 
   test('is not found where logs only grew or ended, under new keys, too', async () => {
-    const app = await open();
     const node = dialect === 'postgres' ? await open({ beside: app }) : app;
     const people = Array.from({ length: 12 }, (_, n) => `total-${n}@example.com`);
     const tokens: Tokens[] = [];

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { databaseUpTo } from '../../../../../tests/support/old-database.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { startUpkeep } from '../../app.ts';
 import { setDisabled } from '../../identity/account/account.ts';
@@ -13,13 +14,14 @@ const day = 86_400;
 const subject = 'An API key of your Latchkey account is about to expire';
 
 onBothDatabases('the end of a key', (open, dialect) => {
+  const app = fresh(open);
+
   const announcements = async (app: TestApp) => {
     await announceKeyEnds(app.ctx);
     return (await app.mails()).filter((mail) => mail.subject === subject);
   };
 
   test('is announced once, 7 days before, by name and without a link, however many nodes run', async () => {
-    const app = await open();
     const node = dialect === 'postgres' ? await open({ beside: app }) : app;
     const owner = await app.login(ada);
     const key = await createdKey(app, owner, { name: 'Nightly', expires_in: 30 * day });
@@ -38,7 +40,6 @@ onBothDatabases('the end of a key', (open, dialect) => {
   });
 
   test('is announced late rather than never, but not after it, nor that of a key of 14 days', async () => {
-    const app = await open();
     const owner = await app.login(ada);
     await createdKey(app, owner, { name: 'late', expires_in: 20 * day });
     await createdKey(app, owner, { name: 'ended', expires_in: 19 * day - 1 });
@@ -51,7 +52,6 @@ onBothDatabases('the end of a key', (open, dialect) => {
   });
 
   test('is not announced of a key that was removed, even just before the mail, or of a disabled or deleted account', async () => {
-    const app = await open();
     const owner = await app.login(ada);
     const long = { expires_in: 20 * day };
     const removed = await createdKey(app, owner, long);
@@ -71,7 +71,6 @@ onBothDatabases('the end of a key', (open, dialect) => {
   });
 
   test('is announced by every node within an hour of its time, in the languages of the account', async () => {
-    const app = await open();
     const owner = await app.login(ada);
     await createdKey(app, owner, { name: 'Nachts', expires_in: 20 * day });
     app.pass(13 * day - 1_800);

@@ -6,6 +6,9 @@ import { type Answer, openApp, type TestApp } from '../../../../../tests/support
 import { commandLineRequest, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
 import { authorizePath, startProgram } from '../../../../../tests/support/program.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
+
+const t = fresh(() => openApp('sqlite'));
 
 const open = (t: TestApp, request: Record<string, string>): Promise<Answer> =>
   t.ask('GET', authorizePath(request).slice(1));
@@ -19,7 +22,6 @@ const withService = async (t: TestApp, redirectUris = [redirectUri]) =>
   (await declareService(t.ctx, { redirectUris })).id;
 
 test('an unknown client or redirect URI is reported on the page and never redirected', async () => {
-  const t = await openApp('sqlite');
   const id = await withService(t);
   for (const request of [
     {},
@@ -44,7 +46,6 @@ test('an unknown client or redirect URI is reported on the page and never redire
 });
 
 test('any other error takes a service back at once, and reaches the command line in a form', async () => {
-  const t = await openApp('sqlite');
   const id = await withService(t);
   for (const [changed, error] of [
     [{ scope: 'nobody:declared' }, 'invalid_scope'],
@@ -123,7 +124,6 @@ test('a browser gets a page, and a program the error object, when the service ca
 });
 
 test('only the page that posts the form may post one to the redirect URI, and only to its origin', async () => {
-  const t = await openApp('sqlite');
   const hostile = 'https://a;script-src,b.example/callback';
   const id = await withService(t, [redirectUri, hostile, 'http://[::1]/callback']);
   const formAction = async (request: Record<string, string>) => formActionOf(await open(t, request));
@@ -143,7 +143,6 @@ test('only the page that posts the form may post one to the redirect URI, and on
 });
 
 test('POST leads to the same page by GET', async () => {
-  const t = await openApp('sqlite');
   const form = commandLineRequest({ state: 'ä&=+ <' });
   const answer = await t.ask('POST', 'authorize', { form });
   expect(answer.status).toBe(303);
@@ -155,7 +154,6 @@ test('POST leads to the same page by GET', async () => {
 });
 
 test('the page is in the first language that the application names, unless the person has chosen one', async () => {
-  const t = await openApp('sqlite');
   const request = requestOf(await withService(t), { ui_locales: 'xx de-AT fr' });
   const inLanguage = async (headers: Record<string, string>) =>
     (await t.ask('GET', authorizePath(request).slice(1), { headers })).headers.get('Content-Language');

@@ -9,6 +9,7 @@ import {
   type Tokens,
 } from '../../../../../tests/support/app.ts';
 import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { auditLogs } from '../../security-log/events/auditing.ts';
 import { maxFailureEventsPerDay, maxFailuresCounted } from '../../security-log/events/events.ts';
 import { writeFailedSignIns } from './failures.ts';
@@ -50,8 +51,9 @@ async function counted(t: TestApp): Promise<string[]> {
 }
 
 onBothDatabases('failed sign-ins', (open) => {
+  const t = fresh(open);
+
   test('wrong email codes are one event by network, which grows for an hour', async () => {
-    const t = await open();
     const ada = await t.login();
     const request = await requestCode(t, 'ada@example.com');
     for (const peer of ['192.0.2.7', '192.0.2.200', '198.51.100.1', '2001:db8::1']) {
@@ -76,7 +78,6 @@ onBothDatabases('failed sign-ins', (open) => {
   });
 
   test('a refused user code is an event of the signed-in user, whichever endpoint refused it', async () => {
-    const t = await open();
     const ada = await t.login();
     for (const step of ['verify', 'approve', 'deny']) {
       const json = { user_code: step === 'deny' ? 'not a code' : 'BBBB-BBBB' };
@@ -88,7 +89,6 @@ onBothDatabases('failed sign-ins', (open) => {
   });
 
   test('a refused passkey is an event of its account; an unknown one is only counted', async () => {
-    const t = await open();
     const ada = await t.login();
     const eve = await t.login('eve@example.com');
     const authenticator = createAuthenticator({ origin: t.ctx.config.baseUrl });
@@ -122,7 +122,6 @@ onBothDatabases('failed sign-ins', (open) => {
   });
 
   test('a wrong code for an address without an account is answered alike, counted, and leaves nothing behind', async () => {
-    const t = await open();
     const ada = await t.login();
     const answers = [];
     for (const email of ['ada@example.com', 'nobody@example.com']) {
@@ -141,7 +140,6 @@ onBothDatabases('failed sign-ins', (open) => {
   });
 
   test('parallel failures are all counted, on any node', async () => {
-    const t = await open();
     const other = await open({ beside: t });
     const ada = await t.login();
     const networks = ['192.0.2.7', '198.51.100.7'];

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { type Answer, type Mail, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 
 interface Requested {
   readonly request: string;
@@ -34,8 +35,9 @@ const attempts = async (t: TestApp): Promise<number> => {
 };
 
 onBothDatabases('mailed codes', (open) => {
+  const t = fresh(open);
+
   test('a code works only with its own request, and attempts with other requests do not count against it', async () => {
-    const t = await open();
     const [one, two] = [await requestCode(t), await requestCode(t, 'bob@example.com')];
     for (let n = 0; n < 6; n++)
       expect(outcome(await enter(t, two.request, one.mail.code))).toBe('400 invalid_grant');
@@ -48,7 +50,6 @@ onBothDatabases('mailed codes', (open) => {
   });
 
   test('a request accepts only the code of its own mail, not of another mail to the same address', async () => {
-    const t = await open();
     const [first, second] = [await requestCode(t), await requestCode(t)];
     expect(first.mail.code).not.toBe(second.mail.code);
     expect(outcome(await enter(t, first.request, second.mail.code))).toBe('400 invalid_grant');
@@ -63,7 +64,6 @@ onBothDatabases('mailed codes', (open) => {
     ['a no-break space', (code) => code.replace('-', '\u00a0')],
   ];
   test('a code may be typed with any spaces and hyphens', async () => {
-    const t = await open();
     for (const [how, spell] of spellings) {
       const { request, mail } = await requestCode(t);
       expect({ how, outcome: outcome(await enter(t, request, spell(mail.code))) }).toEqual({
@@ -74,7 +74,6 @@ onBothDatabases('mailed codes', (open) => {
   });
 
   test('after 4 wrong attempts the right code still works; after 5 only the link does', async () => {
-    const t = await open();
     for (const wrong of [4, 5]) {
       const { request, mail } = await requestCode(t, `wrong-${wrong}@example.com`);
       const guesses = [otherThan(mail.code), 'short', '1234-567B', `${mail.code}1`, otherThan(mail.code, 2)];
@@ -86,7 +85,6 @@ onBothDatabases('mailed codes', (open) => {
   });
 
   test('a malformed token beside a valid code is refused by name and does not spend the code', async () => {
-    const t = await open();
     const { request, mail } = await requestCode(t);
     for (const token of ['', 1, null, []]) {
       const json = { token, request, code: mail.code };
@@ -98,7 +96,6 @@ onBothDatabases('mailed codes', (open) => {
   });
 
   test('the user code of a device is refused as a wrong code, and is no attempt', async () => {
-    const t = await open();
     const { request, mail } = await requestCode(t);
     const { body: device } = await t.ask('POST', '/device');
     const { user_code: userCode } = device;
@@ -109,7 +106,6 @@ onBothDatabases('mailed codes', (open) => {
   });
 
   test('of 40 concurrent guesses at most 5 are compared', async () => {
-    const t = await open();
     const { request, mail } = await requestCode(t);
     const guesses = Array.from({ length: 40 }, (_, n) => otherThan(mail.code, 1 + (n % 9)));
     const answers = await Promise.all(guesses.map((guess) => enter(t, request, guess)));
@@ -121,7 +117,6 @@ onBothDatabases('mailed codes', (open) => {
   });
 
   test('wrong, exhausted, spent, expired and unknown codes get the same answer', async () => {
-    const t = await open();
     const wrong = await requestCode(t);
     const answers = [
       await enter(t, wrong.request, otherThan(wrong.mail.code)),
@@ -150,7 +145,6 @@ onBothDatabases('mailed codes', (open) => {
   });
 
   test('links and requests stay valid after a new key is added to the ring', async () => {
-    const t = await open();
     const { request, mail } = await requestCode(t);
     const newer = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
     const rotated = await open({ beside: t, settings: { LATCHKEY_KEYS: `${newer},${t.keys}` } });

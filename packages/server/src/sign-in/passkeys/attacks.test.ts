@@ -15,6 +15,7 @@ import {
   flag,
   type RegistrationForgery,
 } from '../../../../../tests/support/authenticator.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 
 const verified = flag.up | flag.uv;
 
@@ -414,8 +415,9 @@ describe('attacks on passkeys', () => {
 });
 
 onBothDatabases('passkeys that are copied or removed', (open) => {
+  const app = fresh(open);
+
   test('a single-device passkey whose counter does not grow is refused and logged', async () => {
-    const app = await open();
     const tokens = await app.login();
     const authenticator = authenticatorFor(app);
     await postRegistration(app, tokens, authenticator.create(await creationOptions(app, tokens)));
@@ -438,7 +440,6 @@ onBothDatabases('passkeys that are copied or removed', (open) => {
   });
 
   test('a multi-device passkey whose counter does not grow is accepted and logged', async () => {
-    const app = await open();
     const tokens = await app.login();
     const authenticator = authenticatorFor(app, { flags: verified | flag.be | flag.bs });
     await postRegistration(app, tokens, authenticator.create(await creationOptions(app, tokens)));
@@ -453,7 +454,6 @@ onBothDatabases('passkeys that are copied or removed', (open) => {
   });
 
   test('a removed passkey is an unknown credential as soon as its removal is answered', async () => {
-    const app = await open();
     const tokens = await app.login();
     const authenticator = authenticatorFor(app);
     const { body } = await postRegistration(

@@ -7,6 +7,7 @@ import {
   createAuthenticator,
   flag,
 } from '../../../../../tests/support/authenticator.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 
 const algorithms: readonly Algorithm[] = ['ES256', 'EdDSA', 'RS256'];
 
@@ -44,6 +45,8 @@ const eventsOf = (app: TestApp, type: string) =>
   );
 
 onBothDatabases('passkeys', (open) => {
+  const app = fresh(open);
+
   for (const algorithm of algorithms) {
     test(`a user registers a passkey with ${algorithm} and signs in with it`, async () => {
       const app = await open();
@@ -81,7 +84,6 @@ onBothDatabases('passkeys', (open) => {
   }
 
   test('the members of a ceremony may be base64 or base64url, padded or not, without rawId; the answers are base64url', async () => {
-    const app = await open();
     const tokens = await app.login();
     const padded = (text: string) => text.padEnd(Math.ceil(text.length / 4) * 4, '=');
     const standard = (text: string) => text.replaceAll('-', '+').replaceAll('_', '/');
@@ -116,7 +118,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('the options follow WebAuthn Level 3, and the user handle is one random value per account', async () => {
-    const app = await open();
     const tokens = await app.login();
     const first = await creationOptions(app, tokens);
     expect(first).toEqual({
@@ -153,7 +154,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('issuing a challenge writes nothing; a spent one leaves a row until it is swept', async () => {
-    const app = await open();
     const tokens = await app.login();
     const authenticator = authenticatorFor(app);
     await register(app, tokens, authenticator);
@@ -173,7 +173,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('a new passkey has the requested name, or else the product that its AAGUID names', async () => {
-    const app = await open();
     const tokens = await app.login();
     const product = authenticatorFor(app, { aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd' });
     expect((await register(app, tokens, product)).body.name).toBe('Apple Passwords');
@@ -190,7 +189,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('passkeys are listed newest first, and only their owner can rename and remove them', async () => {
-    const app = await open();
     const tokens = await app.login();
     const other = await app.login('eve@example.com');
     const ids: string[] = [];
@@ -232,7 +230,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('in cookie mode the body has no credential, and the previous session of the browser ends', async () => {
-    const app = await open();
     const tokens = await app.login();
     const authenticator = authenticatorFor(app);
     await register(app, tokens, authenticator);
@@ -265,7 +262,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('each sign-in updates the backup state of a synced passkey', async () => {
-    const app = await open();
     const tokens = await app.login();
     const authenticator = authenticatorFor(app, { flags: flag.up | flag.uv | flag.be });
     const { body } = await register(app, tokens, authenticator);
@@ -278,7 +274,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('account_disabled is only answered to a verified assertion', async () => {
-    const app = await open();
     const tokens = await app.login();
     const authenticator = authenticatorFor(app);
     await register(app, tokens, authenticator);
@@ -295,7 +290,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('registering a credential again, to any user, is a conflict and changes nothing', async () => {
-    const app = await open();
     const ada = await app.login();
     const eve = await app.login('eve@example.com');
     const authenticator = authenticatorFor(app);
@@ -329,7 +323,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('concurrent registrations never exceed 20 passkeys for one user', async () => {
-    const app = await open();
     const node = await open({ beside: app });
     const tokens = await app.login();
     const authenticator = authenticatorFor(app);
@@ -355,7 +348,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('a challenge expires after 5 minutes, which browsers get as their timeout', async () => {
-    const app = await open();
     const tokens = await app.login();
     const authenticator = authenticatorFor(app);
     const options = await creationOptions(app, tokens);
@@ -370,7 +362,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('deleting an account deletes its passkeys', async () => {
-    const app = await open();
     const authenticator = authenticatorFor(app);
     await register(app, await app.login(), authenticator);
     await app.ctx.db.single.run('DELETE FROM users', []);
@@ -399,7 +390,6 @@ onBothDatabases('passkeys', (open) => {
   });
 
   test('of 32 requests with one assertion on three nodes exactly one signs in', async () => {
-    const app = await open();
     const nodes = [app, await open({ beside: app }), await open({ beside: app })];
     const tokens = await app.login();
     const authenticator = authenticatorFor(app, { counts: true });

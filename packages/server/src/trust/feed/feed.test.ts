@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { eventsOf, feedService } from '../../../../../tests/support/feed.ts';
 import { changeService } from '../../../../../tests/support/services.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { listSigningKeys } from '../signing-keys/signing-keys.ts';
 
@@ -19,8 +20,9 @@ const now = { returnImmediately: true };
 const sessionOf = ({ subject }: { subject: { session?: { id: string } } }) => subject.session?.id;
 
 onBothDatabases('the feed', (open, dialect) => {
+  const t = fresh(open);
+
   test('a service gets each event as a signed token until it acknowledges it', async () => {
-    const t = await open();
     const service = await feedService(t);
     const ended = await endOne(t);
     const first = await service.ask(now);
@@ -36,14 +38,12 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('the first event does not wait for signing keys to be created', async () => {
-    const t = await open();
     const service = await feedService(t);
     await service.ask(now);
     await until(async () => (await listSigningKeys(t.ctx)).length === 2, 'the second signing key');
   });
 
   test('what is not acknowledged comes again, before everything newer', async () => {
-    const t = await open();
     const service = await feedService(t);
     const ended = [await endOne(t), await endOne(t), await endOne(t)];
     const { body } = await service.ask(now);
@@ -85,7 +85,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('a wait ends after LATCHKEY_FEED_WAIT with an answer that is fresh', async () => {
-    const t = await open();
     const service = await feedService(t);
     const startedAt = t.ctx.clock();
     const waiting = service.ask();
@@ -104,7 +103,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('with maxEvents 0 a request only acknowledges, and does not wait', async () => {
-    const t = await open();
     const service = await feedService(t);
     await endOne(t);
     const { body: first } = await service.ask({ maxEvents: 0 });
@@ -117,7 +115,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('through is never after an event that is missing in the answer', async () => {
-    const t = await open();
     const service = await feedService(t);
     const times: number[] = [];
     for (let n = 0; n < 3; n++) {
@@ -133,7 +130,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('a service begins when it gets the right to read, a named reader with its first request', async () => {
-    const t = await open();
     await endOne(t);
     const service = await feedService(t);
     const ended = [await endOne(t)];
@@ -146,7 +142,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('a service that loses the right reads nothing, and begins anew when it has it again', async () => {
-    const t = await open();
     const service = await feedService(t);
     await service.ask({ ...now, reader: 'one' });
     await endOne(t);
@@ -166,7 +161,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('of many first requests of a reader exactly one begins it', async () => {
-    const t = await open();
     const service = await feedService(t);
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => service.ask({ ...now, reader: 'one' })),
@@ -176,7 +170,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('each reader gets everything, and acknowledges for itself', async () => {
-    const t = await open();
     const [service, other] = [await feedService(t), await feedService(t)];
     for (const reader of ['a', 'b']) await service.ask({ ...now, reader });
     const ended = await endOne(t);
@@ -187,7 +180,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('a reader is forgotten after 10 minutes without a request, and a service has at most 1,000', async () => {
-    const t = await open();
     const service = await feedService(t);
     const begin = async (reader: string) => {
       const { status, body } = await service.ask({ ...now, reader });
@@ -222,7 +214,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('events are kept for 7 days; a service that was away for longer gets 410 once and begins anew', async () => {
-    const t = await open();
     const [away, never] = [await feedService(t), await feedService(t)];
     expect(await away.read()).toEqual([]);
     const ended = await endOne(t);
@@ -244,7 +235,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('a reader that never acknowledges an event gets 410 before the event is deleted', async () => {
-    const t = await open();
     const service = await feedService(t);
     await endOne(t);
     for (let day = 0; day < 7; day++) {
@@ -257,7 +247,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('a request is logged only if it fails, because programs repeat it all the time', async () => {
-    const t = await open();
     const service = await feedService(t);
     expect((await service.ask({ returnImmediately: true })).status).toBe(200);
     expect((await service.ask({ maxEvents: -1 })).status).toBe(400);
@@ -269,7 +258,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('what a service could not process is acknowledged and logged, without secrets', async () => {
-    const t = await open();
     const service = await feedService(t);
     await endOne(t);
     const [jti] = Object.keys((await service.ask(now)).body.sets);
@@ -283,7 +271,6 @@ onBothDatabases('the feed', (open, dialect) => {
   });
 
   test('only a service with the right reads, and each field has its limits', async () => {
-    const t = await open();
     const service = await feedService(t);
     const Authorization = await t.serviceAuthorization('users', 'organizations', 'delegate');
     const refused = await t.ask('POST', '/feed', { headers: { Authorization } });
