@@ -224,46 +224,53 @@ function otherHeaders(random: Random): string[] {
   });
 }
 
+/** A request with valid framing. */
+export interface FramedParts {
+  readonly method: string;
+  readonly path: string;
+  /** One line for each. */
+  readonly headers: readonly string[];
+  /** Absent if the request has none. */
+  readonly body?: Buffer | undefined;
+}
+
 /** A request for one of the pages that applications send people to. */
-function pageRequest(random: Random, credentials: Credentials): HostileRequest {
+function pageRequest(random: Random, credentials: Credentials): FramedParts {
   const { path, members } = random.pick(requestPages);
   const query = asQuery(random, applicationParameters(random, members, credentials));
   const method = random.oneIn(3) ? 'POST' : 'GET';
-  const body = method === 'POST' ? query : '';
-  const head = [
-    `${method} ${path}${method === 'POST' ? '' : `?${query}`} HTTP/1.1`,
-    'Host: localhost',
-    ...(method === 'POST'
-      ? [`Content-Type: application/x-www-form-urlencoded`, `Content-Length: ${Buffer.byteLength(body)}`]
-      : []),
-    ...otherHeaders(random),
-  ];
-  return { bytes: Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`), method, isFramed: true };
+  const headers = otherHeaders(random);
+  if (method === 'GET') return { method, path: `${path}?${query}`, headers };
+  const type = 'Content-Type: application/x-www-form-urlencoded';
+  return { method, path, headers: [type, ...headers], body: Buffer.from(query) };
 }
 
 /** A request with valid framing and anything else broken. */
-export function framedRequest(random: Random, credentials: Credentials): HostileRequest {
+export function framedParts(random: Random, credentials: Credentials): FramedParts {
   if (random.oneIn(10)) return pageRequest(random, credentials);
   const target = random.pick(targets);
   const declared = target.endpoint.method.toUpperCase();
   const method = random.oneIn(10) ? random.pick(methods) : declared;
   const asForm = target.endpoint.form !== undefined && random.oneIn(2);
   const hasBody = !['GET', 'HEAD'].includes(method) || random.oneIn(20);
-  const body = hasBody ? (asForm ? formBody : jsonBody)(random, target, credentials) : Buffer.alloc(0);
+  const body = hasBody ? (asForm ? formBody : jsonBody)(random, target, credentials) : undefined;
   const usual = asForm ? 'application/x-www-form-urlencoded' : 'application/json';
   const type = random.oneIn(6) ? random.pick(contentTypes) : usual;
-  const head = [
-    `${method} ${pathOf(random, target)} HTTP/1.1`,
-    'Host: localhost',
-    ...(hasBody ? [`Content-Type: ${type}`, `Content-Length: ${body.length}`] : []),
+  const headers = [
+    ...(hasBody ? [`Content-Type: ${type}`] : []),
     ...credentialHeaders(random, target, credentials),
     ...otherHeaders(random),
   ];
-  return {
-    bytes: Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]),
-    method,
-    isFramed: true,
-  };
+  return { method, path: pathOf(random, target), headers, body };
+}
+
+/** The same as bytes. */
+export function framedRequest(random: Random, credentials: Credentials): HostileRequest {
+  const { method, path, headers, body } = framedParts(random, credentials);
+  const length = body ? [`Content-Length: ${body.length}`] : [];
+  const head = [`${method} ${path} HTTP/1.1`, 'Host: localhost', ...length, ...headers];
+  const bytes = Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body ?? Buffer.alloc(0)]);
+  return { bytes, method, isFramed: true };
 }
 
 const lines = (...parts: string[]): string => parts.join('\r\n');

@@ -1,7 +1,7 @@
 // What random sequences of sign-ins and refreshes (tests/invariants/widening.test.ts) and the table of access do not ask.
 
 import { beforeAll, expect, test } from 'bun:test';
-import { cookieByMail, outcome, sameOrigin } from '../../../../tests/support/account.ts';
+import { outcome } from '../../../../tests/support/account.ts';
 import { openApp, type Tokens } from '../../../../tests/support/app.ts';
 import { declareService } from '../../../../tests/support/services.ts';
 import { shared } from '../../../../tests/support/shared.ts';
@@ -85,11 +85,4 @@ test('the refusal names the scope that is needed', async () => {
     /^Bearer .*error="insufficient_scope".*scope="organizations"$/,
   );
   expect(await challenge('/sessions')).toEndWith('scope="*"');
-});
-
-test('a bearer token decides even beside a cookie that may do more', async () => {
-  const cookie = await cookieByMail(app, someone());
-  const { access_token: token } = await narrow({ scope: 'profile' });
-  const answer = await app.ask('GET', '/sessions', { token, cookie, headers: sameOrigin });
-  expect(outcome(answer)).toBe('403 insufficient_scope');
 });

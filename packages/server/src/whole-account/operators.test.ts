@@ -225,7 +225,7 @@ onBothDatabases('operators', (open) => {
     expect(await isGood(t, ada)).toBe(true);
   });
 
-  test('an operator key cannot become a user, change an account or reach further, in 50 attempts', async () => {
+  test('an operator key is no token, and gets none: with other endpoints it is as other keys are (access.test.ts)', async () => {
     const { ask, id, authorization } = await operatorOf(t);
     await declareService(t.ctx, {
       name: 'Projects',
@@ -236,9 +236,6 @@ onBothDatabases('operators', (open) => {
     const user = await idOf(t, ada);
     const secret = atob(authorization.slice('Basic '.length));
     const { body: device } = await t.ask('POST', '/device');
-    const owner = { token: ada.access_token };
-    const { body: creation } = await t.ask('POST', '/passkey/register/challenge', owner);
-    const passkey = createAuthenticator({ origin: t.ctx.config.baseUrl });
     const headers = { Authorization: authorization };
     const form = (path: string, fields: Record<string, string>) =>
       t.ask('POST', path, { headers, form: fields });
@@ -250,51 +247,6 @@ onBothDatabases('operators', (open) => {
       t.ask(method, path, { token, ...(json ? { json } : {}) });
 
     const attempts: Record<string, () => Promise<Answer>> = {};
-    // The profile and everything of a person, with the key as Basic credentials.
-    for (const [method, path, json] of [
-      ['GET', '/me'],
-      ['PATCH', '/me', { name: 'Mallory' }],
-      ['DELETE', '/me'],
-      ['POST', '/me/email', { email: 'mallory@example.com' }],
-      ['POST', '/me/email/verify', { token: 'lk_ec_x', current_email: 'ada@example.com' }],
-      ['GET', '/sessions'],
-      ['DELETE', `/sessions/${user}`],
-      ['GET', '/events'],
-      ['GET', '/organizations'],
-      ['GET', '/keys'],
-      ['POST', '/keys', { name: 'k', scope: '*', expires_in: 3600 }],
-      ['DELETE', '/keys/key_x'],
-      ['GET', '/passkeys'],
-      ['PATCH', '/passkeys/pk_x', { name: 'x' }],
-      ['DELETE', '/passkeys/pk_x'],
-      ['POST', '/passkey/register/challenge'],
-      ['POST', '/passkey/register', passkey.create(creation)],
-      ['POST', '/device/verify', { user_code: device.user_code }],
-      ['POST', '/device/approve', { user_code: device.user_code }],
-      ['POST', '/device/deny', { user_code: device.user_code }],
-      ['POST', '/revoke', {}],
-      ['DELETE', '/logout'],
-      // Other rights.
-      ['POST', '/feed', { returnImmediately: true }],
-      ['PUT', '/organizations/acme', { name: 'Acme' }],
-      ['DELETE', '/organizations/acme'],
-      ['GET', '/organizations/acme/members'],
-      ['PUT', `/organizations/acme/members/${user}`, { role: 'owner' }],
-      ['GET', `/organizations/acme/members/${user}`],
-      ['DELETE', `/organizations/acme/members/${user}`],
-      // What no endpoint offers.
-      ['PATCH', `/users/${user}`, { email: 'mallory@example.com' }],
-      ['PUT', `/users/${user}`, { email: 'mallory@example.com' }],
-      ['DELETE', `/users/${user}`],
-      ['POST', `/users/${user}/sessions`, {}],
-      ['POST', `/users/${user}/token`, {}],
-      ['POST', `/users/${user}/passkeys`, {}],
-      ['POST', `/users/${user}/email`, { email: 'mallory@example.com' }],
-      ['POST', `/users/${user}/keys`, { name: 'k', scope: '*', expires_in: 3600 }],
-      ['PUT', `/users/${user}/events`, {}],
-    ] as const) {
-      attempts[`${method} ${path}`] = () => ask(method, path, json);
-    }
     // The key, its secret or its id in place of a token.
     attempts['the key as a bearer'] = () => asBearer('GET', '/me', secret);
     attempts['its secret as a bearer'] = () => asBearer('GET', '/me', secret.split(':')[1]!);
@@ -320,7 +272,6 @@ onBothDatabases('operators', (open) => {
     attempts['a device code without an approval'] = () =>
       t.ask('POST', '/token', { headers, json: { device_code: device.device_code } });
 
-    expect(Object.keys(attempts)).toHaveLength(50);
     const before = await t.ctx.db.read.run('SELECT * FROM users', []);
     for (const [name, attempt] of Object.entries(attempts)) {
       const { status, body } = await attempt();

@@ -14,7 +14,7 @@ onBothDatabases('users for services', (open) => {
     const { access_token: token } = await t.login('Ada@example.com');
     const me = (await t.ask('GET', '/me', { token })).body;
     const byId = (id: string = me.id) => t.ask('GET', `/users/${id}`, { headers });
-    const byEmail = (email: unknown) => t.ask('POST', '/users/lookup', { headers, json: { email } });
+    const byEmail = (email: string) => t.ask('POST', '/users/lookup', { headers, json: { email } });
     const user = {
       id: me.id,
       email: 'Ada@example.com',
@@ -38,11 +38,6 @@ onBothDatabases('users for services', (open) => {
     const missing = [await byId(), await byEmail('ada@example.com'), await byEmail('bob@example.com')];
     missing.push(await byId('ada'), await byId('%00'), await byId(`usr_${'x'.repeat(22)}`));
     for (const { status, body } of missing) expect([status, body.error]).toEqual([404, 'not_found']);
-    for (const email of ['', 'ada', 1, null, undefined, `${'x'.repeat(250)}@example.com`]) {
-      const { status, body } = await byEmail(email);
-      expect([email, status, body.error]).toEqual([email, 400, 'invalid_request']);
-      expect(body.error_description).toStartWith('email: ');
-    }
   });
 
   test('the path of the lookup is not the id of a user', async () => {

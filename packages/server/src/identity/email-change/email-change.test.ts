@@ -58,24 +58,6 @@ onBothDatabases('email change', (open) => {
     expect((await me(app, bob)).email).toBe('bob@example.com');
   });
 
-  test('an address that may be delivered to another one than it names is refused, and no mail is sent', async () => {
-    const { access_token: token } = await app.login(ada);
-    const before = (await app.mails()).length;
-    for (const email of [
-      'v@\uff47mail.com',
-      'v%evil.example@mail.com',
-      'evil.example!v@mail.com',
-      '=?v@mail.com',
-    ]) {
-      for (const path of ['/me/email', '/magic_link']) {
-        const answer = await app.ask('POST', path, { token, json: { email } });
-        expect(outcome(answer)).toBe('400 invalid_request');
-        expect(answer.body.error_description).toStartWith('email: ');
-      }
-    }
-    expect(await app.mails()).toHaveLength(before);
-  });
-
   test('an address taken between the mail and the click is a conflict and does not spend the link', async () => {
     const tokens = await app.login(ada);
     const token = await askForAddress(app, tokens, next);
@@ -102,25 +84,6 @@ onBothDatabases('email change', (open) => {
       const tokens = await app.login(ada);
       const token = await askForAddress(app, tokens, next);
       await app.ask('POST', end, { token: tokens.access_token });
-      expect(outcome(await verifyAddress(app, token))).toBe('400 invalid_grant');
-    }
-  });
-
-  test('requesting an email change needs a recent browser session and a valid address', async () => {
-    const tokens = await app.login(ada);
-    const device = await app.deviceLogin(tokens);
-    const ask = ({ access_token: token }: Tokens, json: unknown) =>
-      app.ask('POST', '/me/email', { token, json });
-    expect(outcome(await ask(device, { email: next }))).toBe('401 insufficient_user_authentication');
-    for (const json of [{}, { email: '' }, { email: 'x' }, { email: 'a@b\r\nBcc: c@d' }, { email: 7 }]) {
-      expect(outcome(await ask(tokens, json))).toBe('400 invalid_request');
-    }
-    app.pass(901);
-    expect(outcome(await ask(tokens, { email: next }))).toBe('401 insufficient_user_authentication');
-    for (const json of [{}, { token: '' }, { token: 7 }]) {
-      expect(outcome(await app.ask('POST', '/me/email/verify', { json }))).toBe('400 invalid_request');
-    }
-    for (const token of ['x', 'lk_ec_x', `lk_ec_${'A'.repeat(80)}`]) {
       expect(outcome(await verifyAddress(app, token))).toBe('400 invalid_grant');
     }
   });

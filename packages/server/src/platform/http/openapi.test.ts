@@ -99,17 +99,6 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  test.each(lists)('%s accepts limits from 1 to 100 and nothing else', async (path) => {
-    const { access_token: token } = await app.login();
-    const ask = (limit: string) => app.ask('GET', `${path}?limit=${limit}`, { token });
-    for (const limit of ['1', '50', '100']) expect([limit, (await ask(limit)).status]).toEqual([limit, 200]);
-    for (const limit of ['0', '101', '999', '1000', '-1', '1.5', '1e1', '01', '%201', 'x', '']) {
-      const { status, body } = await ask(limit);
-      expect([limit, status, body.error]).toEqual([limit, 400, 'invalid_request']);
-      expect(body.error_description).toStartWith('limit: ');
-    }
-  });
-
   test('declares the error object for every error status, with the codes of that operation only', () => {
     for (const { method, operation } of operations) {
       // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document

@@ -316,41 +316,14 @@ test('a remote mail server needs a valid certificate', async () => {
   expect(smtp.messages).toEqual([]);
 });
 
-const hostile = [
-  'a@example.com\r\nBcc: eve@example.com',
-  'a@example.com\nX: y',
-  'a@example.com\u0000',
-  'a@example.com,eve@example.com',
-  'a@example.com;eve@example.com',
-  'Ada <a@example.com>',
-  '<a@example.com>',
-  'a@example.com ',
-  ' a@example.com',
-  'a b@example.com',
-  '"a b"@example.com',
-  'a@b@example.com',
-  'a(comment)@example.com',
-  'a@[127.0.0.1]',
-  'a@example.com\u2028',
-  'a\u200b@example.com',
-  'a\ud800@example.com',
-  `${'a'.repeat(290)}@x.example`,
-  `${'a'.repeat(65)}@example.com`,
-  'a@-example.com',
-  '.a@example.com',
-  'a..b@example.com',
-  'a@example..com',
-  'a@',
-  '@example.com',
-  'group:a@example.com;',
-  'a@\uff47mail.com',
-  'a@ex\u00adample.com',
-  'a@B\u00dcCHER.example',
-];
-
 test('hostile addresses get a 400 that names the field, and nothing is stored or sent', async () => {
   const t = kept(await openApp('sqlite'));
-  for (const email of hostile) {
+  // packages/contract/src/fields.test.ts has many more.
+  for (const email of [
+    'a@example.com\r\nBcc: eve@example.com',
+    'a@example.com,eve@example.com',
+    ' a@b.example',
+  ]) {
     const { status, body } = await request(t, email);
     expect({ email, status, error: body.error }).toEqual({ email, status: 400, error: 'invalid_request' });
     expect(body.error_description).toStartWith('email: ');
@@ -374,11 +347,9 @@ test('an accepted address is the only recipient in envelope and header', async (
   for (const mail of mails) expect(mail.raw.match(/^To:/gim)).toHaveLength(1);
 });
 
-test('an international domain is accepted only as it is looked up, and mail goes to its A-label', async () => {
+test('mail to an international domain goes to its A-label', async () => {
   const smtp = await smtpServer();
   const t = kept(await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } }));
-  for (const email of ['c@B\u00dcCHER.example', 'b@bu\u0308cher.example', 'v@\uff47mail.com', 'a@127.0.0.1'])
-    expect((await request(t, email)).body.error).toBe('invalid_request');
   for (const email of ['c@xn--bcher-kva.example', 'd@b\u00fccher.example'])
     expect((await request(t, email)).status).toBe(202);
   work(t, smtp.url);

@@ -268,16 +268,9 @@ onBothDatabases('the security log', (open) => {
     await expectIntact(t);
   });
 
+  // Any other change to events is one of chain.test.ts.
   const damages: [string, string, RegExp][] = [
     ['changes an event', `UPDATE events SET ip_address = '203.0.113.9' WHERE seq = 3`, /^changed: event 3$/],
-    [
-      'moves an event in time',
-      'UPDATE events SET created_at = created_at - 1 WHERE seq = 3',
-      /^changed: event 3$/,
-    ],
-    ['removes an event', 'DELETE FROM events WHERE seq = 3', /^removed: event 3$/],
-    ['removes the newest events', 'DELETE FROM events WHERE seq > 3', /^removed: events 4-5$/],
-    ['removes the oldest events', 'DELETE FROM events WHERE seq < 3', /^removed: events 1-2$/],
     ['removes all events', 'DELETE FROM events', /^removed: events 1-5$/],
     ['deletes the record of the ends', 'DELETE FROM event_chains', /^no chain: /],
     [
@@ -286,11 +279,6 @@ onBothDatabases('the security log', (open) => {
       /^end changed: |^added: event 5$/,
     ],
     ['removes the seal', "UPDATE event_chains SET seal = ''", /^end changed: /],
-    [
-      'inserts an event',
-      `INSERT INTO events (id, user_id, type, created_at, seq, mac) SELECT 'evt_x', user_id, 'login', created_at, 6, mac FROM events WHERE seq = 5`,
-      /^added: event 6$/,
-    ],
   ];
   test.each(damages)('an audit finds that someone %s', async (_, damage, finding) => {
     const tokens = await t.login();

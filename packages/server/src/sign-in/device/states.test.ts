@@ -185,39 +185,21 @@ onBothDatabases('device authorization', (open) => {
     expect(outcome(await call('approve', started.body, await app.login(newEmail())))).toBe('204');
   });
 
-  test.each<[string, (code: string) => string]>([
-    ['in small letters', (code) => code.toLowerCase()],
-    ['without its hyphen', (code) => code.replace('-', '')],
-    ['with a space for the hyphen', (code) => code.replace('-', ' ')],
-    ['with spaces around it', (code) => `  ${code}\t`],
-    ['letter by letter', (code) => [...code.replace('-', '')].join('-')],
-    [
-      'in mixed letters with spaces',
-      (code) => [...code].map((c, i) => (i % 2 ? c : ` ${c.toLowerCase()}`)).join(''),
-    ],
-  ])('a user code may be typed %s', async (_, spell) => {
+  test('a user code may be typed in another way, and an impossible one gets the same answer as an unknown one', async () => {
     const viewer = await app.login(newEmail());
     for (const action of ['verify', 'approve', 'deny'] as const) {
       const codes = await start();
-      const answer = await call(action, { ...codes, user_code: spell(codes.user_code) }, viewer);
+      const typed = ` ${codes.user_code.toLowerCase().replace('-', ' ')}\t`;
+      const answer = await call(action, { ...codes, user_code: typed }, viewer);
       expect(outcome(answer)).toBe(pendingOutcomes[action]);
       if (action === 'verify') expect(answer.body.user_code).toBe(codes.user_code);
-    }
-  });
-
-  test.each([
-    'BCDF-GHJ',
-    'BCDF-GHJKL',
-    'AAAA-AAAA',
-    '1234-5678',
-    '---',
-    ' ',
-    'BCDF_GHJK',
-    'ＢＣＤＦ-ＧＨＪＫ',
-  ])('the impossible user code %s gets the same answer as an unknown one', async (user_code) => {
-    const viewer = await app.login(newEmail());
-    for (const action of ['verify', 'approve', 'deny'] as const) {
-      expect(outcome(await call(action, { device_code: '', user_code }, viewer))).toBe('400 invalid_grant');
+      for (const user_code of [
+        'BCDF-GHJ',
+        'AAAA-AAAA',
+        ' ',
+        '\uff22\uff23\uff24\uff26-\uff27\uff28\uff2a\uff2b',
+      ])
+        expect(outcome(await call(action, { device_code: '', user_code }, viewer))).toBe('400 invalid_grant');
     }
   });
 

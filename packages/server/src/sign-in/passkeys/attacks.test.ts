@@ -365,53 +365,6 @@ describe('attacks on passkeys', () => {
       expect((await postSignIn(app, authenticator.get(options))).body.error).toBe('invalid_grant');
     }
   });
-
-  test('a field of the wrong type or length is named in the error, and spends nothing', async () => {
-    const app = await open();
-    const tokens = await app.login();
-    const authenticator = authenticatorFor(app);
-    const creation = authenticator.create(await creationOptions(app, tokens));
-    const withMember = (json: object, path: string, value: unknown) => {
-      const [outer, inner] = path.split('.') as [string, string | undefined];
-      return inner === undefined
-        ? { ...json, [outer]: value }
-        : { ...json, [outer]: { ...(json as Record<string, object>)[outer], [inner]: value } };
-    };
-    const commonMembers = ['id', 'rawId', 'type', 'response.clientDataJSON'];
-    const invalidValues: unknown[] = [null, 7, true, [], {}, '', 'x'.repeat(40_000)];
-    const invalidFor = (path: string) => (path === 'rawId' ? invalidValues : [undefined, ...invalidValues]);
-    for (const path of [...commonMembers, 'response.attestationObject']) {
-      for (const value of invalidFor(path)) {
-        const { status, body } = await postRegistration(app, tokens, withMember(creation, path, value));
-        expect([status, body.error]).toEqual([400, 'invalid_request']);
-        expect(body.error_description).toStartWith(`${path}:`);
-      }
-    }
-    for (const transports of ['usb', [7], [''], ['x'.repeat(33)], Array(17).fill('usb')]) {
-      const json = withMember(creation, 'response.transports', transports);
-      expect((await postRegistration(app, tokens, json)).body.error_description).toStartWith(
-        'response.transports',
-      );
-    }
-    expect((await postRegistration(app, tokens, creation)).status).toBe(201);
-
-    const assertion = authenticator.get(await requestOptions(app));
-    for (const path of [...commonMembers, 'response.authenticatorData', 'response.signature']) {
-      for (const value of invalidFor(path)) {
-        const { status, body } = await postSignIn(app, withMember(assertion, path, value));
-        expect([status, body.error]).toEqual([400, 'invalid_request']);
-        expect(body.error_description).toStartWith(`${path}:`);
-      }
-    }
-    for (const handle of [7, [], 'x'.repeat(129)]) {
-      const { body } = await postSignIn(app, withMember(assertion, 'response.userHandle', handle));
-      expect(body.error_description).toStartWith('response.userHandle:');
-    }
-    for (const json of [{}, [], 'x', null, { ...assertion, response: null }]) {
-      expect((await postSignIn(app, json)).body.error).toBe('invalid_request');
-    }
-    expect((await postSignIn(app, assertion)).status).toBe(200);
-  });
 });
 
 onBothDatabases('passkeys that are copied or removed', (open) => {

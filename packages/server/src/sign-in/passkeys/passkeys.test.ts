@@ -177,15 +177,6 @@ onBothDatabases('passkeys', (open) => {
     const product = authenticatorFor(app, { aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd' });
     expect((await register(app, tokens, product)).body.name).toBe('Apple Passwords');
     expect((await register(app, tokens, product, 'My phone 📱')).body.name).toBe('My phone 📱');
-    for (const name of ['', ' ', 'a\nb', 'x'.repeat(101), 7, null]) {
-      const json = { ...product.create(await creationOptions(app, tokens)), name };
-      const { status, body } = await app.ask('POST', '/passkey/register', {
-        token: tokens.access_token,
-        json,
-      });
-      expect([status, body.error]).toEqual([400, 'invalid_request']);
-      expect(body.error_description).toStartWith('name:');
-    }
   });
 
   test('passkeys are listed newest first, and only their owner can rename and remove them', async () => {
@@ -212,9 +203,6 @@ onBothDatabases('passkeys', (open) => {
     expect((await listed(app, tokens))[0].name).toBe('laptop');
     expect((await rename(other, ids[0]!, { name: 'mine' })).body.error).toBe('not_found');
     expect((await rename(tokens, 'pk_none', { name: 'mine' })).status).toBe(404);
-    for (const json of [{}, { name: '' }, { name: 'a\u0007' }, { name: 'x'.repeat(101) }, { name: 1 }]) {
-      expect((await rename(tokens, ids[0]!, json)).body.error_description).toStartWith('name:');
-    }
 
     const remove = (user: Tokens, id: string) =>
       app.ask('DELETE', `/passkeys/${id}`, { token: user.access_token });

@@ -270,29 +270,16 @@ onBothDatabases('the feed', (open, dialect) => {
     expect(line).not.toMatch(/ada@example|lk_at_/);
   });
 
-  test('only a service with the right reads, and each field has its limits', async () => {
+  test('each field has its limits', async () => {
     const service = await feedService(t);
-    const Authorization = await t.serviceAuthorization('users', 'organizations', 'delegate');
-    const refused = await t.ask('POST', '/feed', { headers: { Authorization } });
-    expect([refused.status, refused.body.error]).toEqual([403, 'unauthorized_client']);
-    const stranger = await t.ask('POST', '/feed');
-    expect([stranger.status, stranger.body.error]).toEqual([401, 'invalid_client']);
-    const wrong = [
+    for (const json of [
       { maxEvents: -1 },
       { maxEvents: 1001 },
-      { maxEvents: 1.5 },
-      { maxEvents: '1' },
-      { returnImmediately: 'yes' },
-      { ack: 'x' },
-      { ack: [1] },
-      { ack: [''] },
       { setErrs: { a: {} } },
       { setErrs: [] },
-      { reader: '' },
       { reader: 'a b' },
       { reader: 'x'.repeat(65) },
-    ];
-    for (const json of wrong) {
+    ]) {
       const { status, body } = await service.ask({ ...now, ...json });
       expect([json, status, body.error]).toEqual([json, 400, 'invalid_request']);
       expect(body.error_description).toStartWith(Object.keys(json)[0]!);

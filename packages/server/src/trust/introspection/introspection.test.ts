@@ -189,29 +189,11 @@ onBothDatabases('introspection', (open) => {
     }
   });
 
-  test('requests may be JSON or forms, and an error names the wrong member', async () => {
+  test('requests may be JSON or forms', async () => {
     const { access_token: token } = await app.login(newEmail());
     const headers = { Authorization: basic(key) };
     const json = await app.ask('POST', '/introspect', { json: { token }, headers });
     expect(json.body).toEqual(await introspect(token));
-    const invalid: [string, string][] = [
-      ['', 'token'],
-      ['token=', 'token'],
-      [`token=${token}&token=${token}`, 'token: appears twice'],
-      [`token=${token}&token_type_hint=a&token_type_hint=b`, 'token_type_hint: appears twice'],
-      [`token=${token}&token_type_hint=${'h'.repeat(101)}`, 'token_type_hint'],
-    ];
-    for (const [form, sentence] of invalid) {
-      const answer = await ask(form);
-      expect([form, answer.status, answer.body.error]).toEqual([form, 400, 'invalid_request']);
-      expect(answer.body.error_description).toContain(sentence);
-    }
-    const twice = `{"token":"x","token":${JSON.stringify(token)}}`;
-    const type = { 'Content-Type': 'application/json' };
-    for (const raw of [twice, '{}', '[]', '{"token":7}', '{'])
-      expect((await app.ask('POST', '/introspect', { raw, headers: { ...headers, ...type } })).status).toBe(
-        400,
-      );
   });
 
   describe('what a service learns about the user', () => {
