@@ -15,7 +15,6 @@ export interface CommandIo {
   readonly fail: () => void;
 }
 
-/** What a command works with. */
 export type CommandContext = Context & CommandIo;
 
 export type Work<Received extends unknown[]> = (
@@ -28,7 +27,6 @@ export type Run = <Received extends unknown[]>(
   work: Work<Received>,
 ) => (...received: Received) => Promise<void>;
 
-/** What the commands do with their environment. */
 export interface Runners extends CommandIo {
   readonly readEnvFile: (file: string | undefined) => void;
   readonly serve: () => Promise<void>;
@@ -55,7 +53,6 @@ export const printsList = <Entry>(
     .option('--json', 'print JSON lines instead of a table')
     .action(run((ctx) => ctx.output.writeList(list(ctx), table, command.opts<{ json?: true }>())));
 
-/** How many rows are read from the database at once. */
 const pageSize = 500;
 
 /** All entries of a list, a page at a time. */

@@ -20,7 +20,6 @@ import { settingsWarnings } from './announcement.ts';
 import { type CommandIo, counted } from './commands.ts';
 import { loadKeys, missingKeyText, unfinishedRestoreText } from './open-store.ts';
 
-/** One thing that `doctor` looked at, with its result. */
 interface Check {
   readonly state: 'ok' | 'warning' | 'failed';
   readonly text: string;

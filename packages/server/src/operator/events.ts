@@ -9,7 +9,6 @@ import { type CommandContext, counted, type Run } from './commands.ts';
 /** How many findings are printed for each account. */
 const maxFindings = 20;
 
-/** `events verify` and `events follow`. */
 export function eventCommands(program: Command, run: Run): void {
   const events = program.command('events').description('check and follow the security log');
 
@@ -96,9 +95,7 @@ const pollMs = 500;
 const retryMs = 1_000;
 
 interface FollowOptions {
-  /** Begins with the first event after this position. */
   readonly after: number;
-  /** Ends when all events are printed. */
   readonly once?: true;
 }
 

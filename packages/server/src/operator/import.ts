@@ -102,7 +102,6 @@ const keysOf = ({ email, user_handle, passkeys }: ImportedUser): string[] => [
   ...passkeys.map(({ credential_id }) => `passkey ${credential_id}`),
 ];
 
-/** `users import`. */
 export function importCommand(users: Command, run: Run): void {
   users
     .command('import <file>')

@@ -17,7 +17,6 @@ import { shortTime, type Table } from './output.ts';
 
 const byOperator = { by: 'operator' } as const;
 
-/** `organizations list`, `show`, `create`, `rename`, `delete`, `add-member` and `remove-member`. */
 export function organizationCommands(program: Command, run: Run): void {
   const organizations = program
     .command('organizations')

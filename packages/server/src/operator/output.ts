@@ -9,7 +9,6 @@ import { chunksOf } from '../platform/values/lines.ts';
 /** The columns of a table fit this many rows. Longer cells further down widen the rest of the table. */
 const rowsPerPart = 200;
 
-/** The part of a standard stream that is used. */
 export interface TextStream {
   readonly fd?: number;
   readonly isTTY?: boolean;
@@ -33,7 +32,6 @@ export function createOutput(stdout: TextStream, stderr: TextStream) {
    */
   const write = (text: string): Promise<boolean> => writeChunk(`${text}\n`);
   return {
-    /** Standard output is a terminal. */
     isTerminal: stdout.isTTY === true,
     write,
     /** @throws {ConfigError} if standard output is closed. Call it before the work of a command: its result would be lost. */

@@ -21,7 +21,6 @@ import { withKeyIds } from './server-keys.ts';
 /** The exit status of wrong usage. A command that fails exits with 1. */
 const usageExitStatus = 2;
 
-/** The process that runs a command. */
 export interface CommandProcess {
   /** Without the program name. */
   readonly args: readonly string[];
@@ -92,7 +91,6 @@ async function runService(io: CommandIo): Promise<void> {
   }
 }
 
-/** `migrate`: creates the database or brings it up to date. */
 async function runMigrations(io: CommandIo): Promise<void> {
   const config = readConfig(io.env);
   await migrateStore(config, createLogger('silent'), io);

@@ -70,7 +70,6 @@ function mailTransport(config: Config): Transport | undefined {
   return config.devMailbox ? mailboxTransport : undefined;
 }
 
-/** Waits for the requests in flight, then closes the server. */
 async function drain(lifecycle: Lifecycle, server: Server<undefined>): Promise<void> {
   for (let waited = 0; lifecycle.inFlight > 0 && waited < drainDeadlineMs; waited += drainPollMs) {
     await Bun.sleep(drainPollMs);

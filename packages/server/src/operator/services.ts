@@ -14,7 +14,6 @@ import { revokeService } from '../sessions/ending.ts';
 import { type CommandContext, printsList, type Run, withArgument } from './commands.ts';
 import { shortTime, type Table } from './output.ts';
 
-/** `services create`, `set`, `list`, `rotate`, `retire` and `revoke`. */
 export function serviceCommands(program: Command, run: Run): void {
   const services = program
     .command('services')

@@ -20,7 +20,6 @@ import { readConfig } from '../settings.ts';
 import { type CommandContext, type CommandIo, counted, type Runners } from './commands.ts';
 import { claimFile, missingKeyText } from './open-store.ts';
 
-/** `backup`, `finish-restore` and `copy`. */
 export function storeCommands(program: Command, { runOnStore, runOnRestored }: Runners): void {
   program
     .command('backup <file>')

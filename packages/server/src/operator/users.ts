@@ -24,7 +24,6 @@ import { allPages, type CommandContext, counted, printsList, type Run, withArgum
 import { importCommand } from './import.ts';
 import { shortTime, type Table } from './output.ts';
 
-/** `users list`, `show`, `sessions`, `disable`, `enable`, `sign-out`, `delete`, `export` and `import`. */
 export function userCommands(program: Command, run: Run): void {
   const users = program
     .command('users')

@@ -1,7 +1,6 @@
 import { type ErrorBody, type ErrorCode, errorStatus } from '@latchkey/contract/errors';
 import { organizationSlugRule } from '@latchkey/contract/organizations';
 
-/** Why the service cannot answer. */
 type UnavailableDetail = 'client_unavailable' | 'draining' | 'limiter_unavailable' | 'store_unavailable';
 
 /**
@@ -14,9 +13,7 @@ type Members = Pick<ErrorBody, 'interval' | 'passkey_required' | 'redirect' | 'f
 
 interface Extra {
   readonly detail?: ErrorDetail | undefined;
-  /** Further members of the response. */
   readonly members?: Members;
-  /** Further headers of the response. */
   readonly headers?: Record<string, string>;
   /** Other than the status of the code. */
   readonly status?: 400 | undefined;
@@ -49,12 +46,10 @@ export class AuthError extends Error {
     return this.#status ?? errorStatus[this.code];
   }
 
-  /** The same error with further headers of the response. */
   withHeaders(headers: Record<string, string>): AuthError {
     return this.#with({ headers: { ...this.headers, ...headers } });
   }
 
-  /** The same error with further members of the response. */
   withMembers(members: Members): AuthError {
     return this.#with({ members: { ...this.members, ...members } });
   }

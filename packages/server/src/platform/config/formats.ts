@@ -23,7 +23,6 @@ const matching = (syntax: string, pattern: RegExp): Format<string> => ({
   parse: (text) => (pattern.test(text) ? text : undefined),
 });
 
-/** One of a few words. */
 export const oneOf = <Word extends string>(...words: readonly Word[]): Format<Word> => ({
   syntax: `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
   parse: (text) => words.find((word) => word === text),
@@ -166,7 +165,6 @@ export const clientHosts = listOf(
   (text) => (text.includes('*') ? undefined : (parseDocumentUrl(text)?.href ?? hostOf(text))),
 );
 
-/** Short names of issuers. */
 const issuerAliases: Readonly<Record<string, string>> = {
   github: 'https://token.actions.githubusercontent.com',
   gitlab: 'https://gitlab.com',

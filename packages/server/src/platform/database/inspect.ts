@@ -111,7 +111,6 @@ export const examineDatabase = (url: string): Promise<Condition> =>
     };
   });
 
-/** How many findings about damaged pages are reported. */
 const maxDamage = 10;
 
 async function findDamage(read: Executor): Promise<string[]> {

@@ -67,7 +67,6 @@ export interface CallHeaders {
   readonly sessionCookie: string | undefined;
   /** The cookie of a known browser. Undefined if a page of a foreign origin made the request. */
   readonly knownBrowserCookie: string | undefined;
-  /** The cookie of authorization requests. */
   readonly requestsCookie: string | undefined;
 }
 
@@ -80,12 +79,10 @@ export interface FormOf<E extends Endpoint> extends Endpoint {
   readonly body: NonNullable<E['form']>;
 }
 
-/** The schema of the response to a form. */
 export type FormResponseOf<E extends Endpoint> = E extends { readonly formResponse: infer Response }
   ? Response
   : E['response'];
 
-/** What a handler returns. */
 export interface Reply<Body> {
   /** The `code` of the request was redeemed or repeated by this request, so it is no second use. */
   readonly isOwnCode?: true;

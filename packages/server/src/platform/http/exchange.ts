@@ -39,7 +39,6 @@ export class Exchange {
   readonly loggedId: string;
   /** In milliseconds of this process's monotonic clock. */
   readonly arrivedAt: number;
-  /** The path parameters. */
   params = noParams;
   outcome = 'ok';
   detail: ErrorDetail | ReplyDetail | undefined;

@@ -25,7 +25,6 @@ function databaseCheck({ db, clock }: Context): () => Promise<unknown> {
   };
 }
 
-/** Health checks for load balancers. */
 export function healthRoutes(routes: Routes, ctx: Context, lifecycle: Lifecycle): void {
   const checkDatabase = databaseCheck(ctx);
   serveStaticPath(routes, {

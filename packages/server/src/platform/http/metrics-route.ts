@@ -28,7 +28,6 @@ function requireOperator(token: string | undefined, peer: string | undefined, re
   });
 }
 
-/** Serves the metrics in the Prometheus text format. */
 export function metricsRoute(
   routes: Routes,
   ctx: Context,

@@ -144,7 +144,6 @@ const reasonPhrases = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Con
 /** Whether an endpoint takes a user's credential, required or optional. */
 export const takesUser = ({ access }: Endpoint): boolean => access !== 'anyone' && access !== 'service';
 
-/** Describes an endpoint of the contract. */
 export function describeEndpoint(endpoint: Endpoint): Operation {
   const { id, title, group, method, path, summary, notes, access, rights, form, takesServiceKey } = endpoint;
   const formNeedsNoUser = takesUser(endpoint) && form !== undefined;

@@ -20,7 +20,6 @@ const encoders: Readonly<Record<Coding, (bytes: Uint8Array) => Uint8Array>> = {
   identity: (bytes) => bytes,
 };
 
-/** Stores a text or an image. */
 export function storeFile(content: string | Uint8Array) {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const bodies = new Map<Coding, Uint8Array<ArrayBuffer>>();

@@ -50,7 +50,6 @@ async function readHtml(ctx: Context, templates: Templates, id: string): Promise
     .replace('<head>', '<head><base target="_blank">');
 }
 
-/** HTML of a plain text with clickable links. */
 const withLinks = (text: string): string =>
   escapeHtml(text).replace(/https?:\/\/\S+/g, (url) => `<a href="${url}" rel="noreferrer">${url}</a>`);
 
@@ -140,7 +139,6 @@ function requireLocal(request: Request): void {
   if (!isForThisMachine(request)) throw pathNotFound();
 }
 
-/** Adds the development mailbox, as a web page and as JSON. */
 export function mailboxRoutes(routes: Routes, ctx: Context, templates: Templates): void {
   routes.get(pagePath, async ({ request }) => {
     requireLocal(request);

@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts';
 import type { Tables } from '../database/schema.ts';
 
-/** The content of a mail, as plain text and as HTML. */
 export interface Message {
   readonly subject: string;
   readonly text: string;

@@ -95,7 +95,6 @@ export const countWaiting = statement<{ limit: number }>()((db, p) =>
     .select((e) => e.fn.countAll<number>().as('count')),
 );
 
-/** Lists delivered mails, newest first. */
 export const listSent = statement<{ limit: number }>()((db, p) =>
   db
     .selectFrom('outbox')
@@ -106,7 +105,6 @@ export const listSent = statement<{ limit: number }>()((db, p) =>
     .limit(p.limit),
 );
 
-/** One delivered mail. */
 export const findSent = statement<{ id: string }>()((db, p) =>
   db.selectFrom('outbox').selectAll().where('id', '=', p.id).where('sent_at', 'is not', null),
 );

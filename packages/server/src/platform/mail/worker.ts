@@ -19,7 +19,6 @@ export const ordinarySlots = 6;
 /** How many of them may be mails that failed slowly before, so that their mail servers never delay the others. */
 export const slowSlots = 4;
 
-/** An attempt that takes this long is slow. */
 const slowAfterMs = 3_000;
 
 /** How often an idle worker claims without being woken: the pause of a failed mail may be over, or the lease of another node. */

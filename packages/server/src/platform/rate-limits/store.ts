@@ -41,5 +41,4 @@ export const refundPoint = statement<{ key: string; ends_after: number; ends_bef
     .where('expire', '<', p.ends_before),
 );
 
-/** Deletes a batch of windows that ended before a moment. */
 export const sweepRateLimits = sweepStatement()('rate_limits', 'key', (e, p) => e('expire', '<', p.before));

@@ -13,7 +13,6 @@ const mailOutcomes = ['sent', 'failed', 'given_up'];
 /** Why sign-ins are refused, by method. */
 type Reasons = Readonly<Record<string, readonly string[]>>;
 
-/** Requests and their durations. */
 function requestMetrics(registry: Registry) {
   const registers = [registry];
   const requests = new Counter({

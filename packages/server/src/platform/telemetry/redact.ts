@@ -9,7 +9,6 @@ const code = new RegExp(
   'i',
 );
 
-/** Replaces the secrets and email addresses in a text. */
 export const redact = (text: string): string =>
   code.test(text) ? '[redacted]' : text.replaceAll(secrets, '[redacted]');
 

@@ -99,7 +99,6 @@ export function clientAddress(
   return address.toString();
 }
 
-/** Whether the peer is a trusted proxy. */
 export function isTrustedPeer(peer: string | undefined, proxies: readonly CidrRange[]): boolean {
   const address = peer === undefined ? undefined : parse(peer);
   return address !== undefined && isTrusted(address, proxies);

@@ -184,7 +184,6 @@ export const findExpiredChains = statement<{ before: number; limit: number }>()(
     .limit(p.limit),
 );
 
-/** Events of an account after a sequence number, oldest first. */
 export const listEventsAfter = statement<{ user_id: string; after_seq: number; limit: number }>()((db, p) =>
   db
     .selectFrom('events')
@@ -200,7 +199,6 @@ export const updateEvent = statement<{ id: string; detail: string | null; mac: s
   db.updateTable('events').set({ detail: p.detail, mac: p.mac }).where('id', '=', p.id),
 );
 
-/** Events of an account before a sequence number, newest first. */
 export const listEventsBefore = statement<{ user_id: string; before_seq: number; limit: number }>()((db, p) =>
   db
     .selectFrom('events')
@@ -211,12 +209,10 @@ export const listEventsBefore = statement<{ user_id: string; before_seq: number;
     .limit(p.limit),
 );
 
-/** Deletes the events of an account up to a sequence number. */
 export const deleteEvents = statement<{ user_id: string; up_to_seq: number }>()((db, p) =>
   db.deleteFrom('events').where('user_id', '=', p.user_id).where('seq', '<=', p.up_to_seq).returning('id'),
 );
 
-/** Account ids after an id, in order. */
 export const listAccounts = statement<{ after_id: string; limit: number }>()((db, p) =>
   db.selectFrom('users').select(['id']).where('id', '>', p.after_id).orderBy('id').limit(p.limit),
 );
@@ -252,7 +248,6 @@ export const listEventsByPosition = statement<{ after: number; up_to: number; li
 /** The length of the id of a server key at the beginning of a MAC, before the dot. */
 const keyIdLength = 7;
 
-/** The newest event with a seal. */
 export const newestSeal = statement()((db) =>
   db
     .selectFrom('events')
@@ -262,7 +257,6 @@ export const newestSeal = statement()((db) =>
     .limit(1),
 );
 
-/** The seal of some log. */
 export const anyChainSeal = statement()((db) =>
   db.selectFrom('event_chains').select(['user_id', 'seal as mac']).where('seal', '<>', '').limit(1),
 );

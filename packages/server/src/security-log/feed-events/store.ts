@@ -71,7 +71,6 @@ export const findExtent = statement<{ up_to: number }>()((db, p) =>
   ]),
 );
 
-/** Deletes a batch of events written before a moment. */
 export const sweepFeedEvents = sweepStatement()('feed_events', 'seq', (e, p) =>
   e('written_at', '<', p.before),
 );

@@ -132,7 +132,6 @@ export async function mailOwner(
 /** How long mails to the owner of an account also come in the language that it had before. */
 const formerLanguageTtlMs = 7 * 86_400_000;
 
-/** The language of the mails to the owner of an account. */
 const languageOfOwner = ({ locale }: Owner): Language => languageOf(locale) ?? 'en';
 
 /** The other languages that the account had until a few days ago: a thief with a token may have chosen the current one. */

@@ -47,7 +47,6 @@ export const closeWindow = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('notice_windows').where('id', '=', p.id),
 );
 
-/** Deletes a batch of windows that ended before a moment. */
 export const sweepNoticeWindows = sweepStatement()('notice_windows', 'id', (e, p) =>
   e('ends_at', '<', p.before),
 );
@@ -69,7 +68,6 @@ const ordinalOf = (db: Kysely<Tables>, sessionId: Expression<string | null>) =>
 
 export const findNotice = lookup((db, p) => db.selectFrom('notices').selectAll().where('id', '=', p.id));
 
-/** The notices of a digest, newest first. */
 export const listDigest = statement<{ digest_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom('notices')
@@ -168,5 +166,4 @@ export const deleteNoticesToOthers = statement<{ user_id: string; email_key: str
   db.deleteFrom('notices').where('user_id', '=', p.user_id).where('email_key', '<>', p.email_key),
 );
 
-/** Deletes a batch of notices whose links expired before a moment. */
 export const sweepNotices = sweepStatement()('notices', 'id', (e, p) => e('expires_at', '<', p.before));

@@ -6,7 +6,6 @@ export const jsonType = 'application/json';
 
 export type ReferenceOperation = Operation<Schema>;
 
-/** What the page is made from. */
 export interface Reference extends DescribedApi, DocumentOptions {
   readonly resolve: Resolve;
 }

@@ -92,7 +92,6 @@ const topic = (title: string, texts: readonly string[], rows: string[][] = [], e
   examples,
 });
 
-/** What holds for every endpoint. */
 const topics = (server: string): readonly Section[] => [
   topic('Authentication', [
     'A program sends its access token or key as a bearer token. A web page of this service uses a session cookie, which no script can read. A service sends its service key by HTTP Basic authentication.',
