@@ -46,10 +46,11 @@ export function createServer(
       warnOfForwarding(connection, request.headers);
       if (route?.params) exchange.params = route.params;
       if (lifecycle.draining && !probePaths.has(path)) throw draining();
-      response = exchange.withCommonHeaders(route ? await route.handler(exchange) : notFound(exchange, path));
+      response = route ? await route.handler(exchange) : notFound(exchange, path);
     } catch (error) {
       response = errorResponse(ctx, exchange, error);
     }
+    exchange.addCommonHeaders(response);
     record(ctx, exchange, route, response.status, ctx.timers.monotonic() - exchange.arrivedAt);
     return response;
   };
@@ -85,7 +86,7 @@ function requireOneHost(headers: Headers): void {
   throw invalidRequest('The request must have one Host header without user information.');
 }
 
-/** Writes the log line of a request and counts it. */
+/** Writes the log line of a request, never with a raw path, query or header value, and counts it. */
 function record(
   { metrics, log }: Context,
   { request: { method }, loggedId, outcome, detail }: Exchange,
@@ -96,7 +97,7 @@ function record(
   const pattern = route?.pattern ?? 'unknown';
   const trace = currentTrace();
   metrics.countRequest(pattern, method, status, durationMs / 1000);
-  log.request(route?.isPolled && status < 400 ? 'debug' : 'info', {
+  const entry = {
     request_id: loggedId,
     method,
     route: pattern,
@@ -106,7 +107,8 @@ function record(
     duration_ms: Math.round(durationMs * 1000) / 1000,
     trace_id: trace?.traceId,
     span_id: trace?.spanId,
-  });
+  };
+  log[route?.isPolled && status < 400 ? 'debug' : 'info'](entry, 'request');
 }
 
 /** The error object for whatever was thrown. An unexpected error is described in the log, never in the response. */
