@@ -1,6 +1,7 @@
 import type { Server } from 'bun';
 import { createApp, startUpkeep, templates } from '../app.ts';
 import type { Config } from '../platform/config/config.ts';
+import { isRunByNpx } from '../platform/config/environment.ts';
 import type { App, Lifecycle } from '../platform/http/server.ts';
 import { mailboxTransport, smtpTransport, type Transport } from '../platform/mail/transport.ts';
 import { MailWorker } from '../platform/mail/worker.ts';
@@ -8,7 +9,6 @@ import { observeProcess } from '../platform/telemetry/metrics.ts';
 import { announce } from './announcement.ts';
 import type { CommandContext } from './commands.ts';
 import { listen } from './listener.ts';
-import { nextSignal } from './stop-signal.ts';
 
 /** How long the service waits after SIGTERM for requests in flight and mails being sent. */
 const drainDeadlineMs = 10_000;
@@ -76,4 +76,17 @@ async function drain(lifecycle: Lifecycle, server: Server<undefined>): Promise<v
   }
   await Promise.race([server.stop(), Bun.sleep(closeGraceMs)]);
   await server.stop(true);
+}
+
+const parentPollMs = 250;
+
+/** Resolves with the first signal that stops the process. Later ones have no effect. */
+function nextSignal(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => resolve(name));
+  // When npx is stopped, it ends its shell, which forwards no signal: the missing parent is the only sign.
+  const parent = process.ppid;
+  const endWithParent = () => process.ppid !== parent && resolve('end of npx');
+  if (isRunByNpx()) setInterval(endWithParent, parentPollMs).unref();
+  return promise;
 }

@@ -1,6 +1,5 @@
-import { composeMessage, type Fact, type Part } from '../platform/mail/compose.ts';
+import { composeMessage, type Fact, type Part, writerFor } from '../platform/mail/compose.ts';
 import type { Template } from '../platform/mail/message.ts';
-import { writerFor } from '../platform/mail/writer.ts';
 import { findDisownedNotice, referenceOf, writerForOwner } from '../security-log/notices/notices.ts';
 import { readUndone } from './outcome.ts';
 

@@ -54,24 +54,20 @@ function readFile(path: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-const pngSignature = Buffer.from('89504e470d0a1a0a', 'hex');
-/** Length, type and checksum of a chunk. */
-const chunkOverheadBytes = 12;
-const headerChunkBytes = 13;
+/** The signature, and length and type of the first chunk, which begins with the size. */
+const pngStart = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+/** The last chunk, which is empty. */
+const pngEnd = Buffer.from('0000000049454e44ae426082', 'hex');
 
-/** The size of a PNG image; undefined unless its chunks fill the file exactly. @see PNG (Third Edition) section 5 */
+/** The size of a PNG image; undefined for a file that does not begin and end as one. @see PNG (Third Edition) section 5 */
 function sizeOfPng(bytes: Buffer): Size | undefined {
-  if (!bytes.subarray(0, pngSignature.length).equals(pngSignature)) return undefined;
-  const types: string[] = [];
-  let offset = pngSignature.length;
-  while (offset + chunkOverheadBytes <= bytes.length && types.at(-1) !== 'IEND') {
-    types.push(bytes.toString('latin1', offset + 4, offset + 8));
-    offset += chunkOverheadBytes + bytes.readUInt32BE(offset);
-  }
-  const isComplete = offset === bytes.length && types[0] === 'IHDR' && types.at(-1) === 'IEND';
-  if (!isComplete || bytes.readUInt32BE(8) !== headerChunkBytes) return undefined;
-  const size = { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
-  return size.width > 0 && size.height > 0 ? size : undefined;
+  const isPng =
+    bytes.subarray(0, pngStart.length).equals(pngStart) && bytes.subarray(-pngEnd.length).equals(pngEnd);
+  const size = isPng && {
+    width: bytes.readUInt32BE(pngStart.length),
+    height: bytes.readUInt32BE(pngStart.length + 4),
+  };
+  return size && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
 /** XML allows no `--` inside, so a text has only one way to match, and a wrong file is refused at once. */
@@ -95,11 +91,10 @@ function readSvg(bytes: Uint8Array): string | undefined {
 /** The size of the view box of the root element. */
 function viewBoxOf(svg: string): Size | undefined {
   const root = /<svg\s[^>]*>/.exec(svg)?.[0] ?? '';
-  const [, , width = 0, height = 0] =
-    /\sviewBox\s*=\s*["']([^"']*)["']/
-      .exec(root)?.[1]
-      ?.trim()
-      .split(/[\s,]+/)
-      .map(Number) ?? [];
+  const viewBox = /\sviewBox\s*=\s*["']([^"']*)["']/.exec(root)?.[1] ?? '';
+  const [, , width = 0, height = 0] = viewBox
+    .trim()
+    .split(/[\s,]+/)
+    .map(Number);
   return width > 0 && height > 0 ? { width, height } : undefined;
 }

@@ -23,29 +23,12 @@ export interface DocumentOptions {
   readonly cookie: string;
 }
 
-/** The part of JSON Schema that this API uses. */
-export interface Schema {
-  readonly $ref?: string;
-  /** The values of a map. */
-  readonly additionalProperties?: Schema;
-  readonly type?: string | readonly string[];
-  readonly format?: string;
-  readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly allOf?: readonly Schema[];
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly maxItems?: number;
-  readonly default?: unknown;
-  readonly title?: string;
-  readonly description?: string;
-  readonly examples?: readonly unknown[];
-  readonly const?: unknown;
-  readonly not?: Schema;
+/** JSON Schema as Zod writes it. No schema of this API is a boolean or a tuple. */
+export interface Schema extends z.core.JSONSchema.BaseSchema {
+  additionalProperties?: Schema;
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
 }
 
 /** Operations with their schemas as JSON Schema, and the schemas that they share. */

@@ -124,7 +124,7 @@ export const errorResponse = (
   errors: readonly ErrorCode[],
   description = errors.join(', '),
   meanings: Endpoint['errors'] = {},
-): ResponseDescription => ({
+): Omit<ResponseDescription, 'content'> => ({
   description,
   errors: errors.map((code) => {
     const meaning = meanings[code] ?? true;

@@ -1,4 +1,4 @@
-import type { Language } from '@latchkey/contract/languages';
+import { type Language, languageOf } from '@latchkey/contract/languages';
 import { fillText } from '@latchkey/contract/texts';
 import { offsetName, type TimePreferences, timeFormatOf, writeTime } from '@latchkey/contract/time-format';
 import { untrustedText } from '@latchkey/contract/untrusted-text';
@@ -141,5 +141,23 @@ export function timesFor(reader: TimePreferences | undefined): (time: number) =>
     const written = `${text.replace(/\p{Zs}/gu, ' ')} ${offsetName(moment, timeZone)}`;
     // Isolated, so that it does not reorder the sentence around it.
     return rightToLeft.test(written) ? `\u2068${written}\u2069` : written;
+  };
+}
+
+/** Writes a mail in the language of its reader. */
+export type Writer = ReturnType<typeof writerFor>;
+
+/** Without a reader, or where the profile names none of our languages: English. */
+export function writerFor(product: Product, reader: TimePreferences | undefined) {
+  const language = languageOf(reader?.locale) ?? 'en';
+  return {
+    product,
+    language,
+    texts: mailTexts[language],
+    /** Fills in the name of the product and what else a text has in braces. */
+    fill: (text: string, values: Readonly<Record<string, string>> = {}) =>
+      fillText(text, { ...values, product: product.name }),
+    /** A moment as the reader writes it. */
+    when: timesFor(reader),
   };
 }

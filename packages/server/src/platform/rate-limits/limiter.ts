@@ -52,12 +52,6 @@ export async function refundingOnError<T>(counted: Reservation, work: () => Prom
   }
 }
 
-interface Taken {
-  readonly counter: Counter;
-  readonly key: string;
-  readonly counted: Counted;
-}
-
 const unlimited: RateLimiter = {
   take: async () => ({ headers: {}, refund: async () => undefined }),
 };
@@ -90,15 +84,11 @@ export function createRateLimiter({
 
   const failed = (limit: RateLimitName) => metrics.limiterFailures.inc({ limit });
 
-  const refund = async (taken: readonly (Taken & { readonly limit: RateLimitName })[]): Promise<void> => {
-    for (const { counter, key, counted, limit } of taken) {
-      // A count that cannot be taken back remains until its window ends.
-      await counter.refund(key, counted.endsAt).catch(() => failed(limit));
-    }
-  };
-
   const take: RateLimiter['take'] = async (...subjects) => {
-    const taken: (Taken & { limit: RateLimitName })[] = [];
+    const refunds: (() => Promise<unknown>)[] = [];
+    const refund = async (): Promise<void> => {
+      for (const refundOne of refunds) await refundOne();
+    };
     const reported: RateLimitState[] = [];
     for (const { limit, subject, isReported, reportedAs = limit } of subjects) {
       const counter = counters[limit];
@@ -108,23 +98,20 @@ export function createRateLimiter({
         counted = await counter.count(key);
       } catch (error) {
         failed(limit);
-        await refund(taken);
+        await refund();
         throw temporarilyUnavailable(error, 'limiter_unavailable');
       }
-      taken.push({ limit, counter, key, counted });
-      const state = {
-        limit: reportedAs,
-        quota: quotas[limit],
-        ...counted,
-      };
+      // A count that cannot be taken back remains until its window ends.
+      refunds.push(() => counter.refund(key, counted.endsAt).catch(() => failed(limit)));
+      const state = { limit: reportedAs, quota: quotas[limit], ...counted };
       if (!counted.allowed) {
         metrics.limitsHit.inc({ limit });
-        await refund(taken);
+        await refund();
         throw rateLimited(limit, state);
       }
       if (isReported) reported.push(state);
     }
-    return { headers: rateLimitFields(reported), refund: () => refund(taken) };
+    return { headers: rateLimitFields(reported), refund };
   };
   return { take };
 }

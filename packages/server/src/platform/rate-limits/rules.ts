@@ -12,21 +12,17 @@ export interface Rule extends Quota {
   readonly description: string;
 }
 
-/** A limit that is counted for all nodes together. */
-export const sharedLimit = (quota: number, windowSeconds: number, description: string): Rule => ({
-  quota,
-  windowSeconds,
-  shared: true,
-  description,
-});
+const limit =
+  (shared: boolean) =>
+  (quota: number, windowSeconds: number, description: string): Rule => ({
+    quota,
+    windowSeconds,
+    shared,
+    description,
+  });
 
-/** A limit that protects a single node, and is counted in its memory. */
-export const nodeLimit = (quota: number, windowSeconds: number, description: string): Rule => ({
-  quota,
-  windowSeconds,
-  shared: false,
-  description,
-});
+export const sharedLimit = limit(true);
+export const nodeLimit = limit(false);
 
 export type Rules = Readonly<Record<string, Rule>>;
 

@@ -71,35 +71,14 @@ export const lockFreeChain = statement<{ user_id: string }>()((db, p, dialect) =
 );
 
 /** Creates the chain of an account after any events it already has; does nothing if it has a chain or is gone. */
-export const insertChain = statement<{ user_id: string }>()((db, p, dialect) =>
-  db
-    .insertInto('event_chains')
-    .columns(['user_id', 'base_seq', 'base_mac', 'head_seq', 'head_mac', 'head_at', 'seal'])
-    .expression(
-      db
-        .selectFrom('users')
-        .select((e) => [
-          'users.id as user_id',
-          e.lit(0).as('base_seq'),
-          e.val('').as('base_mac'),
-          e.fn
-            .coalesce(
-              e
-                .selectFrom('events')
-                .select((f) => f.fn.max('events.seq').as('seq'))
-                .whereRef('events.user_id', '=', 'users.id'),
-              e.lit(0),
-            )
-            .as('head_seq'),
-          e.val('').as('head_mac'),
-          e.lit(0).as('head_at'),
-          e.val('').as('seal'),
-        ])
-        .where('users.id', '=', p.user_id)
-        .$if(dialect === 'postgres', (q) => q.forKeyShare()),
-    )
-    .onConflict((c) => c.column('user_id').doNothing()),
-);
+export const insertChain = statement<{ user_id: string }>()((db, p, dialect) => {
+  const lock = dialect === 'postgres' ? sql`for key share` : sql``;
+  const insert = sql`insert into "event_chains" (user_id, base_seq, base_mac, head_seq, head_mac, head_at, seal)
+    select id, 0, '', (select coalesce(max(seq), 0) from "events" where user_id = "users".id), '', 0, ''
+    from "users" where id = ${p.user_id} ${lock}
+    on conflict (user_id) do nothing`;
+  return { compile: () => insert.compile(db) };
+});
 
 /** Updates both ends of a chain, unless they have changed since its `seen` seal was read. */
 export const updateChain = statement<Tables['event_chains'] & { seen: string }>()((db, p) =>

@@ -3,9 +3,9 @@ import type { NoticeKind } from '@latchkey/contract/notices';
 import { pluralText } from '@latchkey/contract/texts';
 import type { Context } from '../../platform/context.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
+import type { Writer } from '../../platform/mail/compose.ts';
 import { composeMessage, type Fact, type Part } from '../../platform/mail/compose.ts';
 import type { Message, Template } from '../../platform/mail/message.ts';
-import type { Writer } from '../../platform/mail/writer.ts';
 import { digestIdOf, referenceOf, writerForOwner } from './notices.ts';
 import * as store from './store.ts';
 

@@ -3,7 +3,7 @@ import { formatCode } from '@latchkey/contract/codes';
 import { type Mail, openApp } from '../../../../../tests/support/app.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { parseKeyRing } from '../../platform/crypto/key-ring.ts';
-import { writerFor } from '../../platform/mail/writer.ts';
+import { writerFor } from '../../platform/mail/compose.ts';
 import { readConfig } from '../../settings.ts';
 import { emailCodeOf, signInMessage } from './mail.ts';
 

@@ -6,9 +6,8 @@ import { emailCodeFromMac } from '../../platform/crypto/codes.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 import type { ServerKey } from '../../platform/crypto/key-ring.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { composeMessage, type Fact } from '../../platform/mail/compose.ts';
+import { composeMessage, type Fact, type Writer, writerFor } from '../../platform/mail/compose.ts';
 import type { Message, Template } from '../../platform/mail/message.ts';
-import { type Writer, writerFor } from '../../platform/mail/writer.ts';
 import * as store from './store.ts';
 
 export const signInTemplate = 'sign_in';
