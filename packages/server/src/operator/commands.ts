@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Environment } from '../platform/config/environment.ts';
 import type { Context } from '../platform/context.ts';
 import type { PageRequest } from '../platform/database/pagination.ts';
+import type { Nothing } from '../platform/http/call.ts';
 import type { Output, Table } from './output.ts';
 
 /** What a command uses of the process that runs it. */
@@ -20,7 +21,7 @@ export type CommandContext = Context & CommandIo;
 export type Work<Received extends unknown[]> = (
   ctx: CommandContext,
   ...received: Received
-) => Promise<string | undefined>;
+) => Promise<string | Nothing>;
 
 /** Makes the action of a command: it runs the work on an existing database, and prints the text that this returns. */
 export type Run = <Received extends unknown[]>(

@@ -116,7 +116,7 @@ async function importFile(
   ctx: CommandContext,
   file: string,
   { dryRun = false }: { dryRun?: boolean },
-): Promise<string> {
+): Promise<void> {
   const { write } = ctx.output;
   const counts = { created: 0, completed: 0, unchanged: 0, refused: 0 };
   const earlier = dryRun ? new EarlierLines() : undefined;
@@ -144,7 +144,6 @@ async function importFile(
     `${dryRun ? 'Nothing was changed. It would be: ' : ''}${created} created, ${completed} completed, ${unchanged} unchanged, ${refused} refused.`,
   );
   if (refused > 0) throw new ConfigError(`${refused} ${refused === 1 ? 'line was' : 'lines were'} refused.`);
-  return '';
 }
 
 /** @throws {ConfigError} if the file cannot be read */

@@ -92,33 +92,24 @@ const keyTable: Table<ListedKey> = {
 };
 
 /** `signs_from` is null where it is unknown, `last_sealed_at` where the key sealed no stored event. */
-const listed = (
-  id: string,
-  kind: 'server key' | 'signing key',
-  algorithm: string,
-  state: 'signing' | 'next' | 'accepted' | 'retired',
-  times: { readonly signsFrom?: number; readonly lastSealed?: number | undefined },
-) => ({
-  id,
-  kind,
-  algorithm,
-  state,
-  signs_from: timeOf(times.signsFrom),
-  last_sealed_at: timeOf(times.lastSealed),
-});
-
 async function* allKeys(ctx: CommandContext) {
   const seals = await lastSeals(ctx);
   const retired = readRetiredKeyList(ctx.env);
-  const serverKey = (id: string, state: 'signing' | 'next' | 'accepted' | 'retired') =>
-    listed(id, 'server key', 'HMAC-SHA-256', state, { lastSealed: seals.get(id) });
+  const serverKey = (id: string, state: 'signing' | 'next' | 'accepted' | 'retired') => ({
+    id,
+    kind: 'server key',
+    algorithm: 'HMAC-SHA-256',
+    state,
+    signs_from: null,
+    last_sealed_at: timeOf(seals.get(id)),
+  });
   for (const key of ctx.keys.all) {
     const id = keyIdOf(key);
     yield serverKey(id, key === ctx.keys.signing ? 'signing' : seals.has(id) ? 'accepted' : 'next');
   }
   for (const key of retired === '' ? [] : parseKeyRing(retired).all) yield serverKey(keyIdOf(key), 'retired');
-  for (const { kid, algorithm, state, signsFrom } of await listSigningKeys(ctx))
-    yield listed(kid, 'signing key', algorithm, state, { signsFrom });
+  for (const { kid: id, algorithm, state, signsFrom } of await listSigningKeys(ctx))
+    yield { id, kind: 'signing key', algorithm, state, signs_from: timeOf(signsFrom), last_sealed_at: null };
 }
 
 /**

@@ -118,7 +118,6 @@ function addRegistrationCommands(services: Command, run: Run): void {
         await createService(ctx, name, registration, (created) =>
           showKey(ctx, `Created the service ${name}.${others}`, created),
         );
-        return undefined;
       }),
     );
 
@@ -183,7 +182,6 @@ function addServiceKeyCommands(services: Command, run: Run): void {
     'add a second secret, which works beside the first; the last line is id:secret and is shown only once',
     async (ctx, id) => {
       await rotateServiceKey(ctx, id, (rotated) => showKey(ctx, `Added a secret to ${id}.`, rotated));
-      return undefined;
     },
   );
   withId('retire', 'end the older of two secrets at once', async (ctx, id) => {

@@ -87,7 +87,6 @@ export function userCommands(program: Command, run: Run): void {
     .action(
       run(async (ctx, address: string, { create = false }: { create?: boolean }) => {
         await issueSignInLink(ctx, { email: requireAddress(address), create }, ctx.output.writeSecret);
-        return undefined;
       }),
     );
   importCommand(users, run);
@@ -104,11 +103,7 @@ function requireAddress(text: string): string {
  * Prints what support needs about an address: its account, and what was emailed to it.
  * @throws {AuthError} `not_found`, after printing, for an address without an account
  */
-async function show(
-  ctx: CommandContext,
-  address: string,
-  { json }: { json?: true },
-): Promise<string | undefined> {
+async function show(ctx: CommandContext, address: string, { json }: { json?: true }): Promise<void> {
   const { write, writeList } = ctx.output;
   const { user, sign_up_allowed, ...report } = await reportOnAddress(ctx, address);
   const { emails, passkeys, keys, organizations } = report;
@@ -139,12 +134,11 @@ async function show(
     else await write(`No account has the address ${untrustedText(address)}. ${signUp}`);
     for (const [name, list, table] of lists) {
       const heading = name === 'keys' ? 'API KEYS' : name.toUpperCase();
-      if (!(await write(`\n${heading}`))) return undefined;
+      if (!(await write(`\n${heading}`))) return;
       await writeList<never>(list as AsyncIterable<never>, table);
     }
   }
   if (!user) throw noSuchAccount();
-  return undefined;
 }
 
 const userTable: Table<User> = {

@@ -245,7 +245,7 @@ export async function restoreEmail(
       expiresAt: now + noticeTtlSeconds * 1000,
     });
   }
-  await deleteNoticesToOthers(tx, { userId, emailKey });
+  await deleteNoticesToOthers(tx, userId, emailKey);
   return email;
 }
 

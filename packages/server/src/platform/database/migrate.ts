@@ -1,4 +1,4 @@
-import { type CompiledQuery, type Dialect, Kysely, PostgresAdapter, sql } from 'kysely';
+import { type CompiledQuery, type Dialect, DummyDriver, Kysely, PostgresAdapter, sql } from 'kysely';
 import { type Migration, Migrator, type NoMigrations } from 'kysely/migration';
 import type { Executor, Value } from './executor.ts';
 import { up as schema } from './migrations/0001-first.ts';
@@ -64,19 +64,10 @@ function dialectOn(tx: Executor): Dialect {
       throw new Error('a migration streams no rows');
     },
   };
-  const nothing = async (): Promise<void> => undefined;
   return {
     ...kyselyDialects[tx.dialect],
     ...(tx.dialect === 'postgres' ? { createAdapter: () => new LockingAdapter() } : {}),
-    createDriver: () => ({
-      init: nothing,
-      acquireConnection: async () => connection,
-      beginTransaction: nothing,
-      commitTransaction: nothing,
-      rollbackTransaction: nothing,
-      releaseConnection: nothing,
-      destroy: nothing,
-    }),
+    createDriver: () => Object.assign(new DummyDriver(), { acquireConnection: async () => connection }),
   };
 }
 

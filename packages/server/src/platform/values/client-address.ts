@@ -129,9 +129,5 @@ export const networkKey = (address: string | null): string =>
   address === null ? unknownNetwork : ofNetwork(address);
 
 /** Whether two addresses are in the same network: the same IPv4 /24 or the same IPv6 /64. */
-export function sameNetwork(a: string | null, b: string | null): boolean {
-  const one = a === null ? undefined : parse(a);
-  const other = b === null ? undefined : parse(b);
-  if (!one || !other) return false;
-  return isInRange(one, [other, one.kind() === 'ipv4' ? ipv4NetworkBits : ipv6NetworkBits]);
-}
+export const sameNetwork = (a: string | null, b: string | null): boolean =>
+  networkKey(a) !== unknownNetwork && networkKey(a) === networkKey(b);

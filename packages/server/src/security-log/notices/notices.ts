@@ -189,9 +189,5 @@ export async function useNotices(
 }
 
 /** Deletes the notices of a locked account that went to other addresses than this one: their links stop working. */
-export async function deleteNoticesToOthers(
-  tx: Executor,
-  { userId, emailKey }: { readonly userId: string; readonly emailKey: string },
-): Promise<void> {
-  await store.deleteNoticesToOthers(tx, { user_id: userId, email_key: emailKey });
-}
+export const deleteNoticesToOthers = (tx: Executor, userId: string, emailKey: string) =>
+  store.deleteNoticesToOthers(tx, { user_id: userId, email_key: emailKey });
