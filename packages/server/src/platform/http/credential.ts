@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { SentServiceKey } from '../context.ts';
 import { AuthError, invalidRequest } from '../errors.ts';
 import { readCookie } from './cookie.ts';
-import { requireAllowedOrigin } from './origin.ts';
+import { requirePage } from './origin.ts';
 
 /** An access token or session cookie as it was sent, not verified. */
 export interface PresentedCredential {
@@ -21,7 +21,7 @@ export function readPresentedCredential(config: Config, headers: Headers): Prese
   if (bearer) return { type: 'bearer', value: bearer[1]?.trim() ?? '' };
   const cookie = readCookie(config, 'session', headers.get('Cookie'));
   if (cookie === undefined) return undefined;
-  requireAllowedOrigin(config, headers);
+  requirePage(config, headers, 'allowed');
   return { type: 'cookie', value: cookie };
 }
 

@@ -24,23 +24,16 @@ function originOf(config: Config, headers: Headers): 'own' | 'allowed' | 'foreig
 }
 
 /**
- * Requires that a page of this service, or of an allowed origin, made the request. Another site's page can send the
- * cookie, but not what says where the request comes from.
+ * Requires that a page of this service, or also one of an allowed origin, made the request. Another site's page can send the cookie, but
+ * not what says where the request comes from.
  * @throws {AuthError} `origin_not_allowed`
  */
-export function requireAllowedOrigin(config: Config, headers: Headers): void {
+export function requirePage(config: Config, headers: Headers, of: 'own' | 'allowed'): void {
   const origin = originOf(config, headers);
-  if (origin === 'own' || origin === 'allowed') return;
-  throw new AuthError('origin_not_allowed', 'Cookies are accepted only from pages of an allowed origin.');
-}
-
-/**
- * Requires that a page of this service made the request.
- * @throws {AuthError} `origin_not_allowed`
- */
-export function requireOwnOrigin(config: Config, headers: Headers): void {
-  if (originOf(config, headers) === 'own') return;
-  throw new AuthError('origin_not_allowed', 'Cookies are accepted here only from pages of this service.');
+  if (origin === 'own' || origin === of) return;
+  const pages =
+    of === 'own' ? 'here only from pages of this service' : 'only from pages of an allowed origin';
+  throw new AuthError('origin_not_allowed', `Cookies are accepted ${pages}.`);
 }
 
 /** Whether, according to the browser, a page of an origin that is not allowed made the request. */
@@ -74,13 +67,11 @@ export function corsHeaders(
   path: string,
   origin: string,
 ): Record<string, string> {
-  if (!isAllowedOrigin(config, origin)) {
-    if (!isOpenToAll(request, path)) return {};
-    return { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': exposedHeaders };
-  }
+  const isAllowed = isAllowedOrigin(config, origin);
+  if (!isAllowed && !isOpenToAll(request, path)) return {};
   return {
-    'Access-Control-Allow-Origin': origin,
-    'Access-Control-Allow-Credentials': 'true',
+    'Access-Control-Allow-Origin': isAllowed ? origin : '*',
+    ...(isAllowed ? { 'Access-Control-Allow-Credentials': 'true' } : {}),
     'Access-Control-Expose-Headers': exposedHeaders,
   };
 }

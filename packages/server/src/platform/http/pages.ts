@@ -150,7 +150,12 @@ export function pageRoutes(routes: Routes, options: PageOptions): void {
     });
   }
 
-  logoRoute(routes, options);
+  const { logo } = options.product;
+  if (logo !== undefined) {
+    const file = storeFile(logo.bytes);
+    const headers = { ...securityHeaders, ...logoHeaders(logo) };
+    routes.get(logoPath, ({ request }) => fileResponse(file, request.headers, headers));
+  }
 
   const files = new Map(Object.entries(site.assets).map(([name, text]) => [name, storeFile(text)]));
   routes.get('/assets/:name', ({ request, params }) => {
@@ -202,15 +207,6 @@ export function requestPage<Data>(name: RequestPage, options: PageOptions) {
       },
     );
   };
-}
-
-/** Serves the logo, if there is one. A browser that opens it shows the image, and runs nothing that it may hold. */
-function logoRoute(routes: Routes, options: PageOptions): void {
-  const { logo } = options.product;
-  if (logo === undefined) return;
-  const file = storeFile(logo.bytes);
-  const headers = { ...securityHeaders, ...logoHeaders(logo) };
-  routes.get(logoPath, ({ request }) => fileResponse(file, request.headers, headers));
 }
 
 /** Paths that only programs request. They get the error object whatever they accept. */

@@ -25,7 +25,7 @@ import {
 } from './credential.ts';
 import type { Exchange } from './exchange.ts';
 import { describeEndpoint, patternOf, takesUser } from './operations.ts';
-import { requireAllowedOrigin, requireOwnOrigin } from './origin.ts';
+import { requirePage } from './origin.ts';
 import type { Routes } from './routing.ts';
 
 /** How the pipeline identifies callers. `app.ts` connects it to the capabilities that own sessions and service keys. */
@@ -178,7 +178,7 @@ async function identifyCaller(
   const presented = readPresentedCredential(config, headers);
   const isOptional = endpoint.access === 'optional' && !namesBearer(headers);
   if (!presented && !isOptional) throw access.missingCredential(endpoint.form !== undefined);
-  if (endpoint.ownOriginOnly && presented?.type !== 'bearer') requireOwnOrigin(config, headers);
+  if (endpoint.ownOriginOnly && presented?.type !== 'bearer') requirePage(config, headers, 'own');
   if (!presented) return undefined;
   let caller: Caller;
   try {
@@ -223,7 +223,7 @@ function checkQuery(
   if (!query) return {};
   const parameters = readQuery(url);
   // Another site must not be able to sign its visitors in to an account of its choice.
-  if (parameters['session'] === 'cookie') requireAllowedOrigin(config, headers);
+  if (parameters['session'] === 'cookie') requirePage(config, headers, 'allowed');
   return check(query, parameters, 'the query');
 }
 

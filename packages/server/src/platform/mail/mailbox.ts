@@ -18,10 +18,7 @@ interface MailboxMessage extends Message {
   readonly sent_at: string;
 }
 
-interface StoredMessage {
-  readonly id: string;
-  readonly message: MailboxMessage;
-}
+type StoredMessage = MailboxMessage & { readonly id: string };
 
 /** They are rendered on each call, so no link or code is stored. */
 async function renderSent(ctx: Context, templates: Templates): Promise<StoredMessage[]> {
@@ -30,7 +27,7 @@ async function renderSent(ctx: Context, templates: Templates): Promise<StoredMes
     mails.map(async (mail) => {
       const message = await templates[mail.template]?.(ctx, mail);
       const sent_at = new Date(mail.sent_at!).toISOString();
-      return message && { id: mail.id, message: { to: mail.recipient, ...message, sent_at } };
+      return message && { id: mail.id, to: mail.recipient, ...message, sent_at };
     }),
   );
   return stored.filter((one) => one !== undefined);
@@ -38,7 +35,7 @@ async function renderSent(ctx: Context, templates: Templates): Promise<StoredMes
 
 /** The mails that would have been sent, newest first. */
 export const readMailbox = async (ctx: Context, templates: Templates): Promise<MailboxMessage[]> =>
-  (await renderSent(ctx, templates)).map(({ message }) => message);
+  (await renderSent(ctx, templates)).map(({ id: _, ...message }) => message);
 
 /** The HTML form of one mail; undefined without such a mail. */
 async function readHtml(ctx: Context, templates: Templates, id: string): Promise<string | undefined> {
@@ -84,7 +81,7 @@ const script = `setInterval(async () => {
 }, 2000);`;
 const hashOf = (text: string) => createHash('sha256').update(text).digest('base64');
 
-const article = ({ id, message }: StoredMessage): string => `<article>
+const article = ({ id, ...message }: StoredMessage): string => `<article>
 <h2>${escapeHtml(message.subject)}</h2>
 <p>To ${escapeHtml(message.to)}, ${escapeHtml(message.sent_at)}</p>
 <div class="forms">
@@ -109,7 +106,7 @@ const page = (messages: readonly StoredMessage[]): string => `<!doctype html>
 <style>${style}</style>
 <script type="module">${script}</script>
 </head>
-<body data-newest="${messages[0]?.message.sent_at ?? ''}">
+<body data-newest="${messages[0]?.sent_at ?? ''}">
 <main>
 <h1>Development mailbox</h1>
 <p>Emails that would have been sent, newest first. This page exists only while the service listens
