@@ -9,6 +9,7 @@ import {
   errorResponse,
   type Header,
   type Operation,
+  type Parameter,
   type ResponseDescription,
   requestId,
   type SecurityScheme,
@@ -80,44 +81,38 @@ function describePaths(operations: readonly Operation<Schema>[]) {
   return paths;
 }
 
-const describeOperation = (operation: Operation<Schema>, hasBody: boolean) => ({
-  operationId: hasBody ? operation.id : `${operation.id}Head`,
-  tags: [endpointGroups[operation.group].title],
-  summary: operation.summary,
-  ...descriptionOf(operation),
-  security: operation.security,
-  ...(operation.parameters?.length
-    ? {
-        parameters: operation.parameters.map(({ schema, ...parameter }) => ({
-          ...parameter,
-          ...(schema.description ? { description: schema.description } : {}),
-          schema,
-        })),
-      }
-    : {}),
-  ...(operation.body
-    ? {
-        requestBody: {
-          required: operation.body.required,
-          content: describeContent(operation.body.content),
-        },
-      }
-    : {}),
-  responses: mapValues(operation.responses, (response) => describeResponse(response, hasBody)),
+const describeParameter = ({ schema, ...parameter }: Parameter<Schema>) => ({
+  ...parameter,
+  description: schema.description,
+  schema,
 });
 
-const descriptionOf = ({ access = '', notes = '' }: Operation<Schema>) =>
-  access || notes ? { description: `${access} ${notes}`.trim() } : {};
+// What is undefined is left out of the document, which is JSON.
+const describeOperation = (operation: Operation<Schema>, hasBody: boolean) => {
+  const { id, group, summary, access = '', notes = '', security, parameters, body, responses } = operation;
+  return {
+    operationId: hasBody ? id : `${id}Head`,
+    tags: [endpointGroups[group].title],
+    summary,
+    description: `${access} ${notes}`.trim() || undefined,
+    security,
+    parameters: parameters?.length ? parameters.map(describeParameter) : undefined,
+    requestBody: body && { ...body, content: describeContent(body.content) },
+    responses: mapValues(responses, (response) => describeResponse(response, hasBody)),
+  };
+};
 
-const describeResponse = (
+function describeResponse(
   { description, headers = [], content, errors }: ResponseDescription<Schema>,
   hasBody: boolean,
-) => ({
-  description,
-  headers: Object.fromEntries([requestId, cacheControl, ...headers].map(headerReference)),
-  ...(hasBody && content ? { content: describeContent(content) } : {}),
-  ...(hasBody && errors ? { content: { 'application/json': { schema: errorSchema(errors) } } } : {}),
-});
+) {
+  const body = errors ? { 'application/json': errorSchema(errors) } : content;
+  return {
+    description,
+    headers: Object.fromEntries([requestId, cacheControl, ...headers].map(headerReference)),
+    content: hasBody && body ? describeContent(body) : undefined,
+  };
+}
 
 const describeContent = (content: Content<Schema>) => mapValues(content, (schema) => ({ schema }));
 
@@ -154,11 +149,7 @@ const headerReference = (header: Header) =>
 
 const headerComponent = (header: Header) => {
   const { name: _, pattern, example, ...rest } = header;
-  const schema = {
-    type: 'string',
-    ...(pattern ? { pattern } : {}),
-    ...(example ? { examples: [example] } : {}),
-  };
+  const schema = { type: 'string', pattern, examples: example && [example] };
   return [componentOf(header), { ...rest, schema }] as const;
 };
 
@@ -210,10 +201,10 @@ export function describeApi(operations: readonly Operation[]): DescribedApi {
     operations: operations.map(({ parameters = [], body, responses, ...operation }) => ({
       ...operation,
       parameters: parameters.map((parameter) => ({ ...parameter, schema: converted.get(parameter.schema)! })),
-      ...(body ? { body: { ...body, content: inContent(body.content) } } : {}),
+      body: body && { ...body, content: inContent(body.content) },
       responses: mapValues(responses, ({ content, ...response }) => ({
         ...response,
-        ...(content ? { content: inContent(content) } : {}),
+        content: content && inContent(content),
       })),
     })),
   };

@@ -13,14 +13,14 @@ export interface Operation<Schema = z.ZodType>
   /** The alternatives, each with its schemes and the scopes that they need. Empty if anyone may call. */
   readonly security: readonly SecurityRequirement[];
   readonly parameters?: readonly Parameter<Schema>[];
-  readonly body?: { readonly required: boolean; readonly content: Content<Schema> };
+  readonly body?: { readonly required: boolean; readonly content: Content<Schema> } | undefined;
   readonly responses: Readonly<Record<number, ResponseDescription<Schema>>>;
 }
 
 export type SecurityRequirement = Partial<Record<SecurityScheme, readonly string[]>>;
 export type SecurityScheme = 'bearer' | 'cookie' | 'serviceKey' | 'metricsToken';
 
-interface Parameter<Schema = z.ZodType> {
+export interface Parameter<Schema = z.ZodType> {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
@@ -35,7 +35,7 @@ export interface ResponseDescription<Schema = z.ZodType> {
   readonly description: string;
   /** Besides those of every response. */
   readonly headers?: readonly Header[];
-  readonly content?: Content<Schema>;
+  readonly content?: Content<Schema> | undefined;
   /** The error codes that have this status, with what they mean for this operation. */
   readonly errors?: readonly DescribedError[];
 }
@@ -145,15 +145,10 @@ const reasonPhrases = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Con
 export const takesUser = ({ access }: Endpoint): boolean => access !== 'anyone' && access !== 'service';
 
 export function describeEndpoint(endpoint: Endpoint): Operation {
-  const { id, title, group, method, path, summary, notes, access, rights, form, takesServiceKey } = endpoint;
+  const { access, rights, form, takesServiceKey } = endpoint;
   const formNeedsNoUser = takesUser(endpoint) && form !== undefined;
   return {
-    id,
-    title,
-    group,
-    method,
-    path,
-    summary,
+    ...endpoint,
     access: [
       accessInWords[access],
       ...(takesUser(endpoint) ? [scopesInWords(endpoint)] : []),
@@ -161,22 +156,21 @@ export function describeEndpoint(endpoint: Endpoint): Operation {
       ...(takesServiceKey ? ['Some requests need a service key, by HTTP Basic authentication.'] : []),
       ...(formNeedsNoUser ? ['As a form, it needs only the token in the body.'] : []),
     ].join(' '),
-    ...(notes === undefined ? {} : { notes }),
     security: formNeedsNoUser ? [...securityOf(endpoint), {}] : securityOf(endpoint),
     parameters: parametersOf(endpoint),
-    ...bodyOf(endpoint),
+    body: bodyOf(endpoint),
     responses: { ...successResponses(endpoint), ...errorResponses(endpoint) },
   };
 }
 
-function bodyOf({ method, body, bodyOptional, form }: Endpoint): Pick<Operation, 'body'> {
-  if (!body) return {};
+function bodyOf({ method, body, bodyOptional, form }: Endpoint): Operation['body'] {
+  if (!body) return undefined;
   const content = {
     'application/json': body,
     ...(method === 'patch' ? { 'application/merge-patch+json': body } : {}),
     ...(form ? { 'application/x-www-form-urlencoded': form } : {}),
   };
-  return { body: { required: !bodyOptional, content } };
+  return { required: !bodyOptional, content };
 }
 
 const signedText = z.string();
@@ -196,7 +190,7 @@ function successResponses(endpoint: Endpoint): Operation['responses'] {
     ...(signedAs ? { [signedAs]: signedText } : {}),
   };
   const success = (of: Endpoint['status']) => ({
-    [of]: { description: reasonPhrases[of], headers, ...(content ? { content } : {}) },
+    [of]: { description: reasonPhrases[of], headers, content },
   });
   return {
     ...success(status),
