@@ -87,7 +87,7 @@ async function finishRestore(
     const within = { ...ctx, db: databaseWithin(tx) };
     await deleteOverAfterRestore(tx);
     await skipNumbers(tx);
-    await restartFeeds(within);
+    await restartFeeds(within.db.single, {});
     if (!keepSessions) await endAll(within);
     // Under keys that this store has not had, the service starts only once one of them has sealed something.
     const unsealed = await findMissingSealKey(tx, ctx);

@@ -105,11 +105,7 @@ export async function setService(ctx: Context, id: string, changes: Partial<Regi
   });
 }
 
-/**
- * After a restore, when readers of the feed are missing events: what a service has cached may be out of date. Its own reader gets `gone`
- * once, because it seems to have been away for too long, and its named readers begin.
- */
-export const restartFeeds = (ctx: Context) => store.restartFeeds(ctx.db.single, {});
+export const { restartFeeds } = store;
 
 /** A service reads the feed from the moment it gets the right to. */
 async function startFeed(ctx: Context, tx: Executor, id: string): Promise<void> {

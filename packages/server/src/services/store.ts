@@ -78,7 +78,10 @@ export const setFeedStart = statement<{ id: string; feed_since: number; feed_fro
     .where('id', '=', p.id),
 );
 
-/** Makes every service that reads the feed begin before all events that are kept. */
+/**
+ * After a restore, when readers of the feed are missing events: what a service has cached may be out of date. Its own reader gets `gone`
+ * once, because it seems to have been away for too long, and its named readers begin.
+ */
 export const restartFeeds = statement()((db) =>
   db
     .updateTable('service_keys')

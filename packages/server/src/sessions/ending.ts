@@ -19,6 +19,8 @@ import { lockAccountAs } from './sessions.ts';
 import * as store from './store.ts';
 import { isKeyId, readToken } from './tokens.ts';
 
+export const { disownSessions } = store;
+
 /** Whose session is revoked, and the caller's own session or the service, unless a bare token revokes it. */
 export interface Revoker {
   readonly userId: string;
@@ -159,23 +161,6 @@ export const endStolenSession = (
     await recordEvent(ctx, tx, { type, userId, sessionId, client });
     await announceEnds(ctx, tx, userId, [ended]);
   });
-
-/**
- * Ends everything of a locked account that began at an ordinal or later, and every session that came by one of these passkeys. From
- * then on no sign-in counts as familiar because of them.
- */
-export async function disownSessions(
-  ctx: Context,
-  tx: Executor,
-  {
-    userId,
-    since,
-    passkeyIds,
-  }: { readonly userId: string; readonly since: number; readonly passkeyIds: readonly string[] },
-): Promise<void> {
-  const passkey_ids = JSON.stringify(passkeyIds);
-  await store.disownSessions(tx, { user_id: userId, since, passkey_ids, now: ctx.clock() });
-}
 
 /** The active sessions, keys and runs of an account, newest first. */
 export const listActive = (ctx: Context, tx: Executor, userId: string) =>

@@ -19,7 +19,7 @@ import { announceEnds, disownSessions, listActive } from '../sessions/ending.ts'
 import { spendCodes } from '../sign-in/authorize/authorize.ts';
 import { denyApproved } from '../sign-in/device/device.ts';
 import { voidMagicLinksTo } from '../sign-in/magic-links/magic-links.ts';
-import { announcePasskey, removePasskeys } from '../sign-in/passkeys/passkeys.ts';
+import { announcePasskey, deletePasskeys } from '../sign-in/passkeys/passkeys.ts';
 import { disownedTemplate } from './mail.ts';
 import { mergeUndone, readUndone, type Undone, undoneOf } from './outcome.ts';
 import * as store from './store.ts';
@@ -149,8 +149,10 @@ async function undoSince(
   const { id: userId } = account;
   const before = await listActive(ctx, tx, userId);
   const email = await restoreEmail(ctx, tx, account, { sentTo, since });
-  const passkeys = await removePasskeys(tx, { userId, since, ids: passkeyIds });
-  await disownSessions(ctx, tx, { userId, since, passkeyIds });
+  const began = { user_id: userId, since };
+  const passkey_ids = JSON.stringify(passkeyIds);
+  const passkeys = await deletePasskeys(tx, { ...began, passkey_ids });
+  await disownSessions(tx, { ...began, passkey_ids, now: ctx.clock() });
   if (email !== null) await endAllSessions(tx, userId);
   const approvals = [...(await denyApproved(ctx, tx, userId)), ...(await spendCodes(ctx, tx, userId))];
   let links = await voidEmailChanges(ctx, tx, userId);
@@ -176,7 +178,7 @@ async function recordUndone(
   userId: string,
   { kind, session_id: sessionId }: OpenNotice,
   undone: Undone,
-  passkeys: Awaited<ReturnType<typeof removePasskeys>>,
+  passkeys: Awaited<ReturnType<typeof deletePasskeys>>,
   client: ClientInfo,
 ): Promise<void> {
   const cause = { userId, sessionId, client };

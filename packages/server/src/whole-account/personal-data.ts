@@ -1,6 +1,6 @@
 import { languageOf } from '@latchkey/contract/languages';
-import { deleteUser, findAccountByEmail, findAccountOf } from '../identity/account/account.ts';
-import { listReservedEmailKeys, lockAccountAndAddresses } from '../identity/email-change/email-change.ts';
+import { deleteUser, findAccountByEmail, findAccountOf, noSuchAccount } from '../identity/account/account.ts';
+import { listReservedEmails, lockAccountAndAddresses } from '../identity/email-change/email-change.ts';
 import {
   deletePersonalOrganization,
   exportMemberships,
@@ -9,7 +9,6 @@ import {
 import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { untilDone } from '../platform/database/races.ts';
-import { AuthError } from '../platform/errors.ts';
 import { deleteMailsOf, enqueueMail } from '../platform/mail/outbox.ts';
 import { closeLog } from '../security-log/events/events.ts';
 import { findOwner } from '../security-log/notices/notices.ts';
@@ -61,11 +60,11 @@ async function deleteById(
  */
 async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key }: Account): Promise<void> {
   await requireOtherOwners(tx, userId);
-  const reserved = await listReservedEmailKeys(ctx, tx, userId);
-  const emailKeys = new Set([email_key, ...reserved]);
+  const reserved = await listReservedEmails(tx, { user_id: userId, now: ctx.clock() });
+  const emailKeys = new Set([email_key, ...reserved.map((address) => address.email_key)]);
   await deleteMailsOf(tx, userId, emailKeys);
   for (const emailKey of emailKeys) await deleteMagicLinksTo(tx, emailKey);
-  await deletePersonalOrganization(tx, userId);
+  await deletePersonalOrganization(tx, { user_id: userId });
   const reader = await findOwner(tx, userId);
   await enqueueMail(ctx, tx, {
     template: accountDeletedTemplate,
@@ -85,7 +84,7 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
 export async function exportPersonalData(ctx: Context, email: string): Promise<Record<string, unknown>> {
   const on = ctx.db.read;
   const account = await findAccountOf(on, email);
-  if (!account) throw new AuthError('not_found', 'There is no account with this address.');
+  if (!account) throw noSuchAccount();
   const { id: userId, email_key } = account;
   const tables = Object.entries(store.rowsOfUser).map(
     async ([table, rows]) => [table, await rows(on, { person: userId })] as const,

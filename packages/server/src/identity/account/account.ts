@@ -1,5 +1,4 @@
-// What other modules may do with accounts. The profile that `/me` shows is in profile.ts, the sign-up rules are in
-// sign-up.ts.
+// What other modules may do with accounts. The profile that `/me` shows is in profile.ts.
 
 import type { Profile } from '@latchkey/contract/account';
 import type { TokenSet } from '@latchkey/contract/tokens';
@@ -54,7 +53,7 @@ export async function lockAccountToSignIn(
   const emailKey = emailKeyOf(email);
   const [user] = await store.lockUserByAddress(tx, { email_key: emailKey });
   if (user && user.disabled_at !== null) throw accountDisabled();
-  if (!user && !isSignupAllowed(ctx.config.signup, emailKey)) throw signupDisabled();
+  if (!user && !maySignUp(ctx, emailKey)) throw signupDisabled();
   return user?.id;
 }
 
@@ -159,15 +158,16 @@ export async function endAllSessions(tx: Executor, userId: string): Promise<bool
 export const announceEndOfAll = (ctx: Context, tx: Executor, userId: string): Promise<void> =>
   writeFeedEvent(ctx, tx, { type: 'session-revoked', userId });
 
-/** The session that revokes all sessions of its user, `operator` for the command, or the id of an operator's service. */
-type RevokedAllBy = { readonly sessionId: string; readonly client: ClientInfo } | string;
-
 /**
- * Ends every session of an account for its user, by one of these sessions, or for the operator. Does nothing when the
- * account is gone.
+ * Ends every session of an account, by one of these sessions, the operator (`operator`), or a service of one (its id). Does
+ * nothing when the account is gone.
  * @throws {AuthError} `invalid_token` if the session of the user has ended
  */
-export const revokeAllSessions = (ctx: Context, userId: string, by: RevokedAllBy): Promise<void> =>
+export const revokeAllSessions = (
+  ctx: Context,
+  userId: string,
+  by: { readonly sessionId: string; readonly client: ClientInfo } | string,
+): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     if (typeof by !== 'string') await lockAccountAs(ctx, tx, { userId, sessionId: by.sessionId });
     if (!(await endAllSessions(tx, userId))) return;
@@ -230,9 +230,9 @@ export async function findAccountByEmail(ctx: Context, email: string): Promise<s
   return account.id;
 }
 
-/** Whether the settings allow an account to be created with an address. */
-export const maySignUp = ({ config }: Context, emailKey: string): boolean =>
-  isSignupAllowed(config.signup, emailKey);
+/** Whether the settings allow an account to be created with an address: always, never, or by its domain. */
+export const maySignUp = ({ config: { signup } }: Context, emailKey: string): boolean =>
+  signup !== 'closed' && isAddressAllowed(signup, emailKey);
 
 export const noSuchAccount = () => new AuthError('not_found', 'There is no account with this address.');
 
@@ -272,19 +272,14 @@ export const changeDisabled = (
       ? await store.disableUser(tx, { id: userId, now: ctx.clock() })
       : await store.enableUser(tx, { id: userId });
     if (!changed) return false;
-    const type = disabled ? 'account_disabled' : 'account_enabled';
-    await recordEvent(ctx, tx, { type, userId, detail: { by } });
-    const announced = disabled ? 'account-disabled' : 'account-enabled';
-    await writeFeedEvent(ctx, tx, { type: announced, userId });
+    const state = disabled ? 'disabled' : 'enabled';
+    await recordEvent(ctx, tx, { type: `account_${state}`, userId, detail: { by } });
+    await writeFeedEvent(ctx, tx, { type: `account-${state}`, userId });
     return true;
   });
 
 /** The length of a WebAuthn user handle in bytes. @see WebAuthn Level 3 section 14.6.1 */
 const userHandleBytes = 64;
-
-/** Whether the sign-up setting allows a new account for an address: always, never, or by its domain. */
-const isSignupAllowed = (signup: Config['signup'], emailKey: string): boolean =>
-  signup !== 'closed' && isAddressAllowed(signup, emailKey);
 
 /** Whether the sign-up setting allows an existing account to change to an address: only domains restrict that. */
 const isAddressAllowed = (signup: Config['signup'], emailKey: string): boolean =>

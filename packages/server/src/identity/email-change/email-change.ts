@@ -261,8 +261,4 @@ export async function lockAccountAndAddresses(
   return account;
 }
 
-/** The keys of the former addresses that are still reserved for an account. */
-export async function listReservedEmailKeys(ctx: Context, tx: Executor, userId: string): Promise<string[]> {
-  const changes = await store.listReservedEmails(tx, { user_id: userId, now: ctx.clock() });
-  return changes.map(({ old_email_key }) => old_email_key!);
-}
+export const { listReservedEmails } = store;

@@ -119,7 +119,7 @@ export const sweepEmailChanges = sweepStatement<{ before: number; changed_before
 export const listReservedEmails = statement<{ user_id: string; now: number }>()((db, p) =>
   db
     .selectFrom('email_changes')
-    .select('old_email_key')
+    .select((e) => e.ref('old_email_key').$notNull().as('email_key'))
     .where('user_id', '=', p.user_id)
     .where('undone_at', 'is', null)
     .where('changed_at', 'is not', null)

@@ -1,4 +1,4 @@
-// What other capabilities may do with organizations. members.ts has what is refused and recorded, deletion.ts how one is deleted.
+// What other capabilities may do with organizations. members.ts has what is refused and recorded.
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import {
@@ -315,9 +315,7 @@ export async function requireOtherOwners(tx: Executor, userId: string): Promise<
   throw conflict(`The account is the only owner of ${slugs}. Make another member an owner first.`);
 }
 
-/** Deletes the personal organization of a user. The account's deletion takes the other memberships with it. */
-export const deletePersonalOrganization = (tx: Executor, userId: string) =>
-  store.deletePersonalOrganization(tx, { user_id: userId });
+export const { deletePersonalOrganization } = store;
 
 /** The memberships of a user and their organizations for the export of personal data. */
 export const exportMemberships = (on: Executor, userId: string) =>

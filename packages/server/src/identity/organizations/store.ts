@@ -225,7 +225,7 @@ export const listSolelyOwned = statement<{ user_id: string }>()((db, p) =>
     .orderBy('o.slug'),
 );
 
-/** Deletes the personal organization of a user. */
+/** Deletes the personal organization of a user, whose other memberships go with the account. */
 export const deletePersonalOrganization = statement<{ user_id: string }>()((db, p) =>
   db
     .deleteFrom('organizations')

@@ -42,20 +42,17 @@ export async function redeemAssertion(
   // Before the other claims, so that only tokens of the issuer reach the log of the owner.
   const verified = await issuers.verify(issuer, assertion);
   if (verified !== 'valid') throw refuse(verified === 'invalid' ? 'signature' : 'issuer_unavailable');
+  const expected = { audiences: [ctx.config.baseUrl], now: ctx.clock(), maxLifetimeSeconds };
+  const untrusted = untrustedClaim(trust, claims);
   const error =
-    assertionError(claims, { audiences: [ctx.config.baseUrl], now: ctx.clock(), maxLifetimeSeconds }) ??
-    trustedClaimError(trust, claims);
+    assertionError(claims, expected) ??
+    (untrusted === undefined ? undefined : { reason: 'claim', claim: untrusted });
   if (error) {
-    await recordRefusedKey(ctx, { client, session: subject.session, issuer, claim: error.claim });
+    await recordRefusedKey(ctx, subject.session, { issuer, claim: error.claim }, client);
     throw refuse(error.reason, error.claim);
   }
   const { sub } = claims;
   return { ...subject, assertion: { issuer, subject: typeof sub === 'string' ? sub : undefined } };
-}
-
-function trustedClaimError(trust: KeyTrust, claims: Parameters<typeof untrustedClaim>[1]) {
-  const claim = untrustedClaim(trust, claims);
-  return claim === undefined ? undefined : { reason: 'claim', claim };
 }
 
 const refused = invalidGrant('The assertion, the key or the issuer is not valid.');

@@ -69,7 +69,8 @@ export async function createKey(
     const now = ctx.clock();
     await holdAccess(tx, { scope, resource });
     const [active] = await store.countKeys(tx, { user_id: userId, now });
-    if (!active || active.keys >= fieldLimits.keys) throw tooManyKeys();
+    if (!active || active.keys >= fieldLimits.keys)
+      throw conflict(`An account can have at most ${fieldLimits.keys} keys. Remove one first.`);
     const secret = ctx.random(subjectBytes);
     const row = {
       id: sessionIdOf(secret, 'key_'),
@@ -126,8 +127,6 @@ function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
   if (error !== undefined) throw invalidRequest(`trust.claims: ${error}`);
 }
 
-const tooManyKeys = () => conflict(`An account can have at most ${fieldLimits.keys} keys. Remove one first.`);
-
 /** One page of the user's active keys, newest first. */
 export async function listKeys(
   ctx: Context,
@@ -144,9 +143,8 @@ export async function listKeys(
 }
 
 type ShownRow = Pick<
-  Awaited<ReturnType<typeof store.listKeys>>[number],
-  | ('id' | 'client_name' | 'scope' | 'resource' | 'authorization_details' | 'trust')
-  | ('created_at' | 'expires_at' | 'last_used_at')
+  Tables['sessions'],
+  keyof KeyRow | 'authorization_details' | 'trust' | 'created_at' | 'expires_at' | 'last_used_at'
 >;
 
 const shownKey = (row: ShownRow): Key => ({
@@ -171,12 +169,8 @@ export const recordUsedKey = (
   { id, client_name }: Pick<KeyRow, 'id' | 'client_name'>,
   { issuer, subject }: { readonly issuer: string; readonly subject: string | undefined },
 ): Promise<void> => {
-  const detail = {
-    key_id: id,
-    name: client_name ?? '',
-    issuer,
-    ...(subject === undefined ? {} : { subject }),
-  };
+  const used = { key_id: id, name: client_name ?? '', issuer };
+  const detail = subject === undefined ? used : { ...used, subject };
   return recordOncePerHourIn(ctx, tx, { ...cause, type: 'key_used', sessionId: id, detail }, id);
 };
 
@@ -186,19 +180,10 @@ export const recordUsedKey = (
  */
 export const recordRefusedKey = (
   ctx: Context,
-  {
-    client,
-    session,
-    issuer,
-    claim,
-  }: {
-    readonly client: ClientInfo;
-    readonly session: Pick<Tables['sessions'], 'id' | 'user_id' | 'client_name'>;
-    readonly issuer: string;
-    readonly claim: string;
-  },
+  { id: sessionId, user_id: userId, client_name }: Pick<Tables['sessions'], 'id' | 'user_id' | 'client_name'>,
+  { issuer, claim }: { readonly issuer: string; readonly claim: string },
+  client: ClientInfo,
 ): Promise<void> => {
-  const { id: sessionId, user_id: userId, client_name } = session;
   const detail = { key_id: sessionId, name: client_name ?? '', issuer, claim };
   // Names of claims may be longer than an index allows.
   const subject = `${sessionId} ${sha256('claim', claim).toString('base64url')}`;

@@ -12,6 +12,8 @@ import { defaultNameOf } from './authenticator-names.ts';
 import * as store from './store.ts';
 import { isVerifiableKey } from './verification.ts';
 
+export const { deletePasskeys } = store;
+
 export type PasskeyRow = Awaited<ReturnType<typeof store.listPasskeys>>[number];
 
 /** The public representation of a stored passkey. */
@@ -144,10 +146,7 @@ export async function importPasskey(
   if (!isVerifiableKey(passkey.publicKey)) {
     throw invalidRequest('public_key: must be a COSE key for ES256, EdDSA or RS256');
   }
-  const [passkeys] = await store.countPasskeys(tx, { user_id: userId });
-  if (!passkeys || passkeys.count >= fieldLimits.passkeys) throw tooManyPasskeys();
-  const [row] = await store.insertPasskey(tx, {
-    id: newId('pk_', ctx.random),
+  const row = await storePasskey(ctx, tx, {
     user_id: userId,
     credential_id: passkey.credentialId,
     public_key: passkey.publicKey,
@@ -157,7 +156,6 @@ export async function importPasskey(
     device_type: passkey.isBackupEligible ? 'multi_device' : 'single_device',
     backed_up: 0,
     transports: JSON.stringify([...new Set(passkey.transports)]),
-    now: ctx.clock(),
   });
   if (!row) throw registeredElsewhere();
   const detail = { passkey_id: row.id, name: row.name, by: 'operator' };
@@ -168,16 +166,22 @@ export async function importPasskey(
 
 const registeredElsewhere = () => conflict('A passkey is registered for another account.');
 
-/** Refuses one passkey more than an account can have. */
-export const tooManyPasskeys = () =>
-  conflict(`An account can have at most ${fieldLimits.passkeys} passkeys. Remove one first.`);
-
-/** Removes the passkeys of a locked account that were added at an ordinal or later, and those with these ids; returns them. */
-export const removePasskeys = (
+/**
+ * Stores a passkey of a locked account; undefined if its credential is registered, for any account.
+ * @throws {AuthError} `conflict` if the account has too many
+ */
+export async function storePasskey(
+  ctx: Context,
   tx: Executor,
-  {
-    userId,
-    since,
-    ids,
-  }: { readonly userId: string; readonly since: number; readonly ids: readonly string[] },
-) => store.deletePasskeys(tx, { user_id: userId, since, ids: JSON.stringify(ids) });
+  passkey: Omit<Parameters<typeof store.insertPasskey>[1], 'id' | 'now'>,
+): Promise<PasskeyRow | undefined> {
+  const [passkeys] = await store.countPasskeys(tx, { user_id: passkey.user_id });
+  if (!passkeys || passkeys.count >= fieldLimits.passkeys)
+    throw conflict(`An account can have at most ${fieldLimits.passkeys} passkeys. Remove one first.`);
+  const [row] = await store.insertPasskey(tx, {
+    id: newId('pk_', ctx.random),
+    ...passkey,
+    now: ctx.clock(),
+  });
+  return row;
+}

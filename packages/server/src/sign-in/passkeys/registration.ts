@@ -1,4 +1,3 @@
-import { fieldLimits } from '@latchkey/contract/field-limits';
 import {
   type CreationOptions,
   type Passkey,
@@ -6,7 +5,6 @@ import {
   type RegistrationResponse,
 } from '@latchkey/contract/passkeys';
 import type { Caller, Context, Requester } from '../../platform/context.ts';
-import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { conflict, invalidCredential } from '../../platform/errors.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
@@ -24,8 +22,8 @@ import {
   descriptorOf,
   type PasskeyRow,
   passkeyOf,
+  storePasskey,
   tellOwner,
-  tooManyPasskeys,
 } from './passkeys.ts';
 import * as store from './store.ts';
 import { type NewCredential, parseClientData, verifyClientData, verifyRegistration } from './verification.ts';
@@ -88,10 +86,7 @@ async function addPasskey(
 ): Promise<PasskeyRow> {
   const { caller } = by;
   await lockAccountAs(ctx, tx, caller);
-  const [passkeys] = await store.countPasskeys(tx, { user_id: caller.userId });
-  if (!passkeys || passkeys.count >= fieldLimits.passkeys) throw tooManyPasskeys();
-  const [row] = await store.insertPasskey(tx, {
-    id: newId('pk_', ctx.random),
+  const row = await storePasskey(ctx, tx, {
     user_id: caller.userId,
     credential_id: credential.credentialId,
     public_key: credential.publicKey,
@@ -101,7 +96,6 @@ async function addPasskey(
     device_type: credential.deviceType,
     backed_up: credential.backedUp ? 1 : 0,
     transports: JSON.stringify([...new Set(registration.response.transports)]),
-    now: ctx.clock(),
   });
   if (!row) throw conflict('This passkey is already registered.');
   await tellOwner(ctx, tx, 'passkey_added', row, by);

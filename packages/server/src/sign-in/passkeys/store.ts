@@ -124,13 +124,14 @@ export const deletePasskey = statement<{ id: string; user_id: string }>()((db, p
     .returning(['id', 'user_id', 'name', 'transports']),
 );
 
-/** Deletes these passkeys of the user, and those that were added at this ordinal or later. The account must be locked. */
-export const deletePasskeys = statement<{ user_id: string; since: number; ids: string }>()((db, p, dialect) =>
-  db
-    .deleteFrom('passkeys')
-    .where('user_id', '=', p.user_id)
-    .where((e) => e.or([e('ordinal', '>=', p.since), e('id', 'in', textsOf(p.ids, dialect))]))
-    .returning(['id', 'user_id', 'name', 'transports']),
+/** Deletes these passkeys of a locked account, a JSON array, and those that were added at this ordinal or later; returns them. */
+export const deletePasskeys = statement<{ user_id: string; since: number; passkey_ids: string }>()(
+  (db, p, dialect) =>
+    db
+      .deleteFrom('passkeys')
+      .where('user_id', '=', p.user_id)
+      .where((e) => e.or([e('ordinal', '>=', p.since), e('id', 'in', textsOf(p.passkey_ids, dialect))]))
+      .returning(['id', 'user_id', 'name', 'transports']),
 );
 
 /** Deletes a batch of spent challenges that would be refused as expired anyway. */

@@ -1,6 +1,6 @@
 // Verifies that a passkey was touched for one act. @see WebAuthn Level 3 section 7.2
 
-import type { AuthenticationResponse, RequestOptions } from '@latchkey/contract/passkeys';
+import type { AuthenticationResponse } from '@latchkey/contract/passkeys';
 import type { Caller, Context, Requester } from '../../platform/context.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';
 import type { Executor } from '../../platform/database/executor.ts';
@@ -8,7 +8,7 @@ import { AuthError } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { canonicalJson } from '../../platform/values/json.ts';
 import { insufficientAuthentication, lockAccountAs, requireRecentSignIn } from '../../sessions/sessions.ts';
-import type { Act, ConfirmedAct, Touch, Touches } from '../../sessions/touches.ts';
+import type { Act, Touches } from '../../sessions/touches.ts';
 import { countingFailures, recordFailure } from '../failures/failures.ts';
 import {
   ceremonyRefused,
@@ -31,66 +31,53 @@ const purposeOf = ({ sessionId }: Caller, act: Act): string =>
 
 const purposeCharacters = 43;
 
-async function offer(ctx: Context, caller: Caller, act: Act): Promise<RequestOptions | null> {
-  const passkeys = await touchable(ctx, ctx.db.read, caller.userId);
-  if (passkeys.length === 0) return null;
-  const purpose = purposeOf(caller, act);
-  return {
-    challenge: issueChallenge(ctx, 'touch', purpose) + purpose,
-    timeout: challengeTtlMs,
-    rpId: ctx.config.rpId,
-    allowCredentials: passkeys.map(descriptorOf),
-    userVerification: 'required',
-  };
-}
-
-async function requireTouch(
-  ctx: Context,
-  caller: Caller,
-  touch: Touch,
-  on: Executor = ctx.db.read,
-): Promise<boolean> {
-  const isTouchNeeded = (await touchable(ctx, on, caller.userId)).length > 0;
-  if (!isTouchNeeded) requireRecentSignIn(ctx, caller);
-  else if (!touch) throw touchRequired();
-  return isTouchNeeded;
-}
-
 const touchRequired = () =>
   insufficientAuthentication(
     'This operation must be confirmed with a passkey of the account.',
     0,
-  ).withMembers({
-    passkey_required: true,
-  });
+  ).withMembers({ passkey_required: true });
 
-async function confirm<T>(
-  ctx: Context,
-  by: Requester,
-  touch: Touch,
-  describe: (tx: Executor) => Promise<Act | undefined>,
-  work: (tx: Executor, confirmed: ConfirmedAct) => Promise<T>,
-): Promise<T> {
-  const { caller, client } = by;
-  if (touch) await ctx.limiter.take(byClient('passkey_responses', client));
-  const decided = await ctx.db.transaction(async (tx) => {
-    const act = await describe(tx);
-    // Before the account is locked, as every challenge is spent.
-    const judged = touch && act ? await judge(ctx, tx, by, act, touch) : null;
-    const account = await lockAccountAs(ctx, tx, caller);
-    const isTouched = await requireTouch(ctx, caller, touch, tx);
-    if (!isTouched) return work(tx, { account, passkeyId: null });
-    return judged instanceof AuthError ? judged : work(tx, { account, passkeyId: judged });
-  });
-  if (!(decided instanceof AuthError)) return decided;
-  const { userId } = caller;
-  recordFailure(ctx, 'passkey', client, { by: userId, findUserId: async () => userId });
-  return countingFailures(ctx, 'passkey', async () => {
-    throw decided;
-  });
-}
+export const touches: Touches = {
+  async offer(ctx, caller, act) {
+    const passkeys = await touchable(ctx, ctx.db.read, caller.userId);
+    if (passkeys.length === 0) return null;
+    const purpose = purposeOf(caller, act);
+    return {
+      challenge: issueChallenge(ctx, 'touch', purpose) + purpose,
+      timeout: challengeTtlMs,
+      rpId: ctx.config.rpId,
+      allowCredentials: passkeys.map(descriptorOf),
+      userVerification: 'required',
+    };
+  },
 
-export const touches: Touches = { offer, require: requireTouch, confirm };
+  async require(ctx, caller, touch, on = ctx.db.read) {
+    const isTouchNeeded = (await touchable(ctx, on, caller.userId)).length > 0;
+    if (!isTouchNeeded) requireRecentSignIn(ctx, caller);
+    else if (!touch) throw touchRequired();
+    return isTouchNeeded;
+  },
+
+  async confirm(ctx, by, touch, describe, work) {
+    const { caller, client } = by;
+    if (touch) await ctx.limiter.take(byClient('passkey_responses', client));
+    const decided = await ctx.db.transaction(async (tx) => {
+      const act = await describe(tx);
+      // Before the account is locked, as every challenge is spent.
+      const judged = touch && act ? await judge(ctx, tx, by, act, touch) : null;
+      const account = await lockAccountAs(ctx, tx, caller);
+      const isTouched = await touches.require(ctx, caller, touch, tx);
+      if (!isTouched) return work(tx, { account, passkeyId: null });
+      return judged instanceof AuthError ? judged : work(tx, { account, passkeyId: judged });
+    });
+    if (!(decided instanceof AuthError)) return decided;
+    const { userId } = caller;
+    recordFailure(ctx, 'passkey', client, { by: userId, findUserId: async () => userId });
+    return countingFailures(ctx, 'passkey', async () => {
+      throw decided;
+    });
+  },
+};
 
 /** Spends the challenge of a touch, and returns the passkey that proves the act, or the refusal: the challenge stays spent. */
 async function judge(
