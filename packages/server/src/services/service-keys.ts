@@ -7,6 +7,7 @@ import { newId } from '../platform/crypto/random.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, conflict } from '../platform/errors.ts';
 import { spellingsOf } from '../platform/values/resource.ts';
+import { shown } from '../platform/values/shown.ts';
 import { feedStart } from '../security-log/feed-events/feed-events.ts';
 import { idPattern, newSecret, type ServiceCredentials } from './authentication.ts';
 import { listOf, type Registration, requireClient, requireName, requireValid } from './registration.ts';
@@ -175,9 +176,7 @@ export async function listServices(ctx: Context) {
   ]);
   const scopes = Map.groupBy(declared, (scope) => scope.service_id);
   return services.map((row) => ({
-    id: row.id,
-    name: row.name,
-    resource: row.resource,
+    ...shown(row, ['id', 'name', 'resource']),
     scopes: (scopes.get(row.id) ?? []).map(({ name, sentence }) => ({ name, description: sentence ?? '' })),
     rights: listOf(row.rights),
     reach: listOf(row.reach),
@@ -187,9 +186,7 @@ export async function listServices(ctx: Context) {
     trusted: row.trusted === 1,
     // None if it was registered as public; two while it changes over to the second.
     secrets: row.next_secret_hash !== null ? 2 : row.secret_hash === '' ? 0 : 1,
-    created_at: new Date(row.created_at).toISOString(),
-    last_used_at: row.last_used_at === null ? null : new Date(row.last_used_at).toISOString(),
-    revoked_at: row.revoked_at === null ? null : new Date(row.revoked_at).toISOString(),
+    ...shown(row, ['created_at', 'last_used_at', 'revoked_at']),
   }));
 }
 

@@ -8,6 +8,7 @@ import { type PageRequest, paginate, placeOf } from '../platform/database/pagina
 import { AuthError, accountGone, bearerChallenge, invalidCredential } from '../platform/errors.ts';
 import { refundingOnError } from '../platform/rate-limits/limiter.ts';
 import { includesAny } from '../platform/values/scope.ts';
+import { shown } from '../platform/values/shown.ts';
 import { takeForUser } from '../security-log/events/events.ts';
 import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
@@ -130,15 +131,8 @@ export async function listSessions(
   });
   const { entries, next_cursor } = paginate(rows, page.limit, ({ created_at: time, id }) => ({ time, id }));
   const sessions = entries.map((row) => ({
-    id: row.id,
-    kind: row.kind,
-    method: row.method,
-    client_name: row.client_name,
-    device_name: row.device_name,
-    ip_address: row.ip_address,
-    user_agent: row.user_agent,
-    created_at: new Date(row.created_at).toISOString(),
-    last_used_at: new Date(row.last_used_at).toISOString(),
+    ...shown(row, ['id', 'kind', 'method', 'client_name', 'device_name', 'ip_address', 'user_agent']),
+    ...shown(row, ['created_at', 'last_used_at']),
     current: row.id === sessionId,
     scope: row.scope ?? everything,
     resource: row.resource,

@@ -10,6 +10,7 @@ import type { Caller, Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { untilDone } from '../platform/database/races.ts';
 import { deleteMailsOf, enqueueMail } from '../platform/mail/outbox.ts';
+import { shownValue } from '../platform/values/shown.ts';
 import { closeLog } from '../security-log/events/events.ts';
 import { findOwner } from '../security-log/notices/notices.ts';
 import { lockAccountAs } from '../sessions/sessions.ts';
@@ -118,10 +119,7 @@ const readable = (tables: Record<string, readonly object[]>): Record<string, unk
         Object.fromEntries(
           Object.entries(row)
             .filter(([column]) => !omitted[table]?.test(column))
-            .map(([column, value]) => [
-              column,
-              column.endsWith('_at') && typeof value === 'number' ? new Date(value).toISOString() : value,
-            ]),
+            .map(([column, value]) => [column, shownValue(column, value)]),
         ),
       ),
     ]),

@@ -3,18 +3,16 @@ import type { User } from '@latchkey/contract/users';
 import type { Context } from '../../platform/context.ts';
 import type { PageRequest } from '../../platform/database/pagination.ts';
 import { invalidRequest, resourceNotFound } from '../../platform/errors.ts';
+import { shown } from '../../platform/values/shown.ts';
 import * as store from './store.ts';
 
 type Row = Awaited<ReturnType<typeof store.findUser>>[number];
 
 const userOf = (row: Row): User => ({
-  id: row.id,
-  email: row.email,
+  ...shown(row, ['id', 'email', 'email_verified', 'name', 'avatar_url']),
   email_verified: row.email_verified === 1,
-  name: row.name,
-  avatar_url: row.avatar_url,
   disabled: row.disabled_at !== null,
-  created_at: new Date(row.created_at).toISOString(),
+  ...shown(row, ['created_at']),
 });
 
 function requireUser([row]: readonly Row[]): User {

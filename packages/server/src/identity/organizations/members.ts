@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { AuthError, conflict } from '../../platform/errors.ts';
+import { shown } from '../../platform/values/shown.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import * as store from './store.ts';
@@ -25,12 +26,7 @@ export function requireShared({ slug, personal }: Pick<Tables['organizations'], 
 
 type MemberRow = Awaited<ReturnType<typeof store.findMember>>[number];
 
-export const memberOf = ({ user_id, name, role, joined_at }: MemberRow): Member => ({
-  user_id,
-  name,
-  role,
-  joined_at: new Date(joined_at).toISOString(),
-});
+export const memberOf = (row: MemberRow): Member => shown(row, ['user_id', 'name', 'role', 'joined_at']);
 
 export const noSuchMember = () =>
   new AuthError('not_found', 'The user is not a member of this organization.');

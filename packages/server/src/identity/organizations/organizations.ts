@@ -22,6 +22,7 @@ import {
   invalidSlug,
   temporarilyUnavailable,
 } from '../../platform/errors.ts';
+import { shown } from '../../platform/values/shown.ts';
 import {
   type ChangedBy,
   lockForChange,
@@ -81,12 +82,8 @@ const insertOrganization = async (
 
 type OrganizationRow = NonNullable<Awaited<ReturnType<typeof insertOrganization>>>;
 
-const recordOf = ({ id, slug, name, created_at }: OrganizationRow): OrganizationRecord => ({
-  id,
-  slug,
-  name,
-  created_at: new Date(created_at).toISOString(),
-});
+const recordOf = (row: OrganizationRow): OrganizationRecord =>
+  shown(row, ['id', 'slug', 'name', 'created_at']);
 
 /**
  * Creates an organization without members, or renames it if it exists: whichever is permitted.
@@ -132,12 +129,8 @@ export async function listOrganizations(
   const rows = await store.listMemberships(ctx.db.read, { user_id: userId, ...place });
   const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({ time: row.joined_at, id: row.id }));
   const organizations = entries.map((row) => ({
-    id: row.id,
-    slug: row.slug,
-    name: row.name,
-    role: row.role,
+    ...shown(row, ['id', 'slug', 'name', 'role', 'personal', 'joined_at']),
     personal: row.personal === 1,
-    joined_at: new Date(row.joined_at).toISOString(),
   }));
   return { organizations, next_cursor };
 }

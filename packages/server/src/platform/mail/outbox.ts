@@ -6,6 +6,7 @@ import { type PageRequest, paginate, placeOf } from '../database/pagination.ts';
 import type { Tables } from '../database/schema.ts';
 import { currentTrace } from '../telemetry/log.ts';
 import { emailKeyOf } from '../values/email-key.ts';
+import { shown } from '../values/shown.ts';
 import * as store from './outbox-store.ts';
 
 export interface Mail {
@@ -78,8 +79,7 @@ export async function listMailsTo(
     id: row.id,
     kind: row.template,
     to: row.recipient,
-    created_at: new Date(row.created_at).toISOString(),
-    sent_at: row.sent_at === null ? null : new Date(row.sent_at).toISOString(),
+    ...shown(row, ['created_at', 'sent_at']),
     outcome: outcomeOf(row, now),
   }));
   return { emails, next_cursor };

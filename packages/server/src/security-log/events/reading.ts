@@ -3,6 +3,7 @@ import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
 import { invalidRequest } from '../../platform/errors.ts';
+import { shown } from '../../platform/values/shown.ts';
 import type { EventRow } from './chain.ts';
 import { detailOf } from './chain.ts';
 import type { EventType } from './events.ts';
@@ -26,12 +27,8 @@ export async function listEvents(
   // The sequence number orders the events of a log by time.
   const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({ time: row.seq, id: row.id }));
   const events = entries.map((row) => ({
-    id: row.id,
+    ...shown(row, ['id', 'type', 'created_at', 'session_id', 'ip_address', 'user_agent']),
     type: row.type as EventType,
-    created_at: new Date(row.created_at).toISOString(),
-    session_id: row.session_id,
-    ip_address: row.ip_address,
-    user_agent: row.user_agent,
     detail: detailOf(row),
   }));
   return { events, next_cursor };

@@ -13,6 +13,7 @@ import { type PageRequest, paginate, placeOf } from '../../platform/database/pag
 import type { Tables } from '../../platform/database/schema.ts';
 import { conflict, invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
+import { shown } from '../../platform/values/shown.ts';
 import { recordEvent, recordOncePerHour, recordOncePerHourIn } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { notify } from '../../security-log/notices/notices.ts';
@@ -156,8 +157,7 @@ const shownKey = (row: ShownRow): Key => ({
     ? {}
     : { authorization_details: JSON.parse(row.authorization_details) as AuthorizationDetails }),
   ...(row.trust === null ? {} : { trust: parseTrust(row.trust) }),
-  created_at: new Date(row.created_at).toISOString(),
-  expires_at: new Date(row.expires_at).toISOString(),
+  ...shown(row, ['created_at', 'expires_at']),
   last_used_at: row.last_used_at === 0 ? null : new Date(row.last_used_at).toISOString(),
 });
 

@@ -4,6 +4,7 @@ import type { Context, Requester } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/random.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { conflict, invalidRequest, resourceNotFound } from '../../platform/errors.ts';
+import { shown } from '../../platform/values/shown.ts';
 import { type EventDetail, recordChange, recordEvent } from '../../security-log/events/events.ts';
 import { type CredentialChange, writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import { notify } from '../../security-log/notices/notices.ts';
@@ -18,15 +19,10 @@ export type PasskeyRow = Awaited<ReturnType<typeof store.listPasskeys>>[number];
 
 /** The public representation of a stored passkey. */
 export const passkeyOf = (row: PasskeyRow): Passkey => ({
-  id: row.id,
-  credential_id: row.credential_id,
-  name: row.name,
-  aaguid: row.aaguid,
-  device_type: row.device_type,
+  ...shown(row, ['id', 'credential_id', 'name', 'aaguid', 'device_type', 'backed_up', 'transports']),
+  ...shown(row, ['created_at', 'last_used_at']),
   backed_up: row.backed_up === 1,
   transports: transportsOf(row),
-  created_at: new Date(row.created_at).toISOString(),
-  last_used_at: row.last_used_at === null ? null : new Date(row.last_used_at).toISOString(),
 });
 
 /** How the options of a ceremony name a passkey. */
