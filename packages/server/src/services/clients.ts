@@ -88,18 +88,9 @@ export function openClients(ctx: Context) {
       if (service && service.redirectUris.length > 0) return { ...service, kind: 'service', host: null };
       const url = parseClientUrl(clientId, ctx.config);
       const described = url && (await describe(url, requestedBy));
-      return (
-        described && {
-          ...described,
-          ...{
-            id: clientId,
-            kind: 'external',
-            host: url.host,
-            isPublic: !described.verify,
-            isTrusted: false,
-          },
-        }
-      );
+      if (!described) return undefined;
+      const isPublic = !described.verify;
+      return { ...described, id: clientId, kind: 'external', host: url.host, isPublic, isTrusted: false };
     },
 
     /** The request, with the `client_id` that its assertion proves. @throws {AuthError} as `identifyClient` */

@@ -1,10 +1,10 @@
 import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../../platform/context.ts';
-import { AuthError, invalidRequest } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import { type Grant, type GrantCall, readRunRequest } from '../../platform/token-endpoint/grants.ts';
 import { authenticateService, requireDelegation } from '../../services/authentication.ts';
 import { exchangeToken } from './runs.ts';
-import { findRunSubject, type RunSubject } from './subject.ts';
+import { findRunSubject, type RunSubject, subjectEnded } from './subject.ts';
 
 /** The token exchange grant. @see RFC 8693 section 2.1 */
 export const tokenExchangeGrant: Grant<IssuedToken> = {
@@ -43,7 +43,7 @@ async function readSubject(ctx: Context, call: GrantCall): Promise<RunSubject> {
     token === undefined ? call.presentedCredential() : { type: 'bearer' as const, value: token };
   if (!presented) throw invalidRequest('subject_token: is missing');
   const subject = await findRunSubject(ctx, presented);
-  if (!subject) throw new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'ended' });
+  if (!subject) throw subjectEnded();
   if (token === undefined) call.requireExpectedUser(subject.session.user_id);
   return subject;
 }

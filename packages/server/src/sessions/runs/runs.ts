@@ -17,12 +17,13 @@ import { recordEnd, recordRun } from '../ending.ts';
 import { recordUsedKey } from '../keys/keys.ts';
 import { recordUse } from '../last-use.ts';
 import * as sessions from '../store.ts';
-import { runTokensOf, sessionIdOf } from '../tokens.ts';
+import { parseDetails, runTokensOf, sessionIdOf } from '../tokens.ts';
 import * as store from './store.ts';
-import { findActive, type RunSubject } from './subject.ts';
+import { findActive, type RunSubject, subjectEnded } from './subject.ts';
 
-/** The requested run. Without a service, a program narrows its own token. */
+/** The requested run. */
 export interface RequestedRun {
+  /** The service that makes the run and acts in it. Without one, the holder of the token narrows it for itself. */
   readonly service: CallingService | undefined;
   readonly scope: string | undefined;
   readonly resource: string | undefined;
@@ -63,7 +64,7 @@ export async function exchangeToken(
     client,
     scope,
     resource,
-    authorizationDetails: details === null ? null : JSON.stringify(details),
+    authorizationDetails: details,
     tokenTtlSeconds: expiresInSeconds,
     service,
     isReplacement: service !== undefined && isMeantFor(service, subject),
@@ -133,8 +134,7 @@ function narrowedResource(
 
 /** @throws {AuthError} `invalid_authorization_details` */
 function narrowedDetails({ session }: RunSubject, requested: unknown): AuthorizationDetails | null {
-  const stored = session.authorization_details;
-  const parent = stored === null ? null : (JSON.parse(stored) as AuthorizationDetails);
+  const parent = parseDetails(session.authorization_details);
   if (requested === undefined) return parent;
   const details = checkAuthorizationDetails(requested);
   if (parent === null || areDetailsWithin(details, parent)) return details;
@@ -154,28 +154,21 @@ function areDetailsWithin(inner: AuthorizationDetails, outer: AuthorizationDetai
   return allowed.size === 0 || inner.every((detail) => allowed.has(canonicalJson(detail)));
 }
 
-/** A run to be made. */
-interface NewRun {
+/** A run to be made, as far as the account need not be locked to know it. */
+interface NewRun extends Pick<RequestedRun, 'service'> {
   readonly subject: RunSubject;
   readonly client: ClientInfo;
   readonly scope: string;
   readonly resource: string | null;
-  /** A JSON array, if any. @see RFC 9396 section 2 */
-  readonly authorizationDetails: string | null;
+  readonly authorizationDetails: AuthorizationDetails | null;
   /** The requested lifetime of its access tokens. */
   readonly tokenTtlSeconds: number;
-  /** The service that makes the run and acts in it. Without one, the holder of the token narrows it for itself. */
-  readonly service: { readonly id: string; readonly name: string } | undefined;
   /** The run takes the place of the run of the subject token, which ends. */
   readonly isReplacement: boolean;
 }
 
 /** The session or key that the new run is directly within, and the earliest end of everything on its path, as known now. */
 type Place = Awaited<ReturnType<typeof findPlace>>;
-
-/** The subject token was revoked or its session ended while the run was being made. */
-const subjectEnded = () =>
-  new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'ended' });
 
 /**
  * Where the run goes, read again under the account's lock, since the session may have ended or its run may have moved to
@@ -258,7 +251,7 @@ async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place) 
     token_ttl_seconds: service ? run.tokenTtlSeconds : null,
     scope: run.scope,
     resource: run.resource,
-    authorization_details: run.authorizationDetails,
+    authorization_details: run.authorizationDetails && JSON.stringify(run.authorizationDetails),
     ip_address: client.ipAddress,
     user_agent: client.userAgent,
     now,

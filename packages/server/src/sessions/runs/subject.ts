@@ -76,6 +76,10 @@ const subjectOf = (session: StoredSession, tokenEndsAt: number, renewedCookie?: 
   renewedCookie,
 });
 
+/** The subject token is not good, or its session has ended since. */
+export const subjectEnded = () =>
+  new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'ended' });
+
 /** A session or key that a run can be within: its idle timeout ends it too, although access tokens outlive that. */
 export async function findActive(ctx: Context, on: Executor, id: string): Promise<StoredSession | undefined> {
   const [session] = await store.findSession(on, { id });

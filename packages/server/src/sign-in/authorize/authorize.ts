@@ -59,30 +59,18 @@ export interface AuthorizeOptions {
 /** An authorization request that may be approved. */
 type CheckedRequest = Awaited<ReturnType<typeof checkRequest>>;
 
-/** What an authorization request says about itself before anybody is signed in. */
-export type Assessment =
-  | { readonly outcome: 'unknown'; readonly error: AuthError }
-  | {
-      readonly outcome: 'known';
-      readonly client: Client;
-      readonly target: ResponseTarget;
-      readonly needsNewSignIn: boolean;
-      /** Of a request that the client gets an error for. */
-      readonly refusal: { readonly error: AuthError; readonly response: AuthorizationResponse } | undefined;
-    };
-
-const isForClient = (error: unknown): error is AuthError =>
-  error instanceof AuthError && error.code in clientErrors;
+/** An error that belongs to the client. Throws any other. */
+function errorForClient(error: unknown): AuthError {
+  if (error instanceof AuthError && error.code in clientErrors) return error;
+  throw error;
+}
 
 /** Runs `work`; an error that belongs to the client gets the response that takes it there. */
-async function answeringClient<T>(target: ResponseTarget, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isForClient(error)) throw error;
+const answeringClient = <T>(target: ResponseTarget, work: () => Promise<T>): Promise<T> =>
+  work().catch((thrown) => {
+    const error = errorForClient(thrown);
     throw error.withMembers(errorResponseTo(target, error));
-  }
-}
+  });
 
 /** @throws {AuthError} `invalid_request`, `rate_limited` */
 async function findTarget(
@@ -147,28 +135,23 @@ async function defaultScope(on: Executor, resource: string | null): Promise<stri
   throw invalidScope('scope: is missing');
 }
 
-/** Judges a request for the page, before anybody has signed in. @throws {AuthError} `rate_limited` */
+/**
+ * Judges a request for the page, before anybody has signed in. `unknown` is one without a client and redirect URI of one, which the page
+ * reports; of a `known` one `refusal` is the error that the client gets, if there is one.
+ * @throws {AuthError} `rate_limited`
+ */
 export async function assessRequest(
   ctx: Context,
   options: AuthorizeOptions,
   sent: SentParameters,
   requestedBy: ClientInfo,
-): Promise<Assessment> {
-  let found: { client: Client; target: ResponseTarget };
-  try {
-    found = await findTarget(ctx, options, sent, requestedBy);
-  } catch (error) {
-    if (isForClient(error)) return { outcome: 'unknown', error };
-    throw error;
-  }
-  try {
-    const { request } = await checkRequest(ctx, options, sent, found);
-    return { outcome: 'known', ...found, needsNewSignIn: request.needsNewSignIn, refusal: undefined };
-  } catch (error) {
-    if (!isForClient(error)) throw error;
-    const refusal = { error, response: errorResponseTo(found.target, error) };
-    return { outcome: 'known', ...found, needsNewSignIn: false, refusal };
-  }
+) {
+  const found = await findTarget(ctx, options, sent, requestedBy).catch(errorForClient);
+  if (found instanceof AuthError) return { outcome: 'unknown', error: found } as const;
+  const checked = await checkRequest(ctx, options, sent, found).catch(errorForClient);
+  const known = { outcome: 'known', ...found } as const;
+  if (!(checked instanceof AuthError)) return { ...known, needsNewSignIn: checked.request.needsNewSignIn };
+  return { ...known, refusal: { error: checked, response: errorResponseTo(found.target, checked) } };
 }
 
 /** Who asks, and where the response goes. */

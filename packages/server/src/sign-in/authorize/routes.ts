@@ -100,20 +100,20 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
       exchange.outcome = error.code;
       return pageFor(request, { status: 400, data: { outcome, message: error.message } });
     }
-    const { client, target, refusal, needsNewSignIn } = assessed;
+    const { client, target } = assessed;
     const formOrigin = formOriginOf(target);
     const source = sourceOf(client, target);
-    if (refusal === undefined) {
+    if (!('refusal' in assessed)) {
       const page = pageFor(request, { status: 200, formOrigin, data: { outcome: 'valid', ...source } });
       const kept = readCookie(ctx.config, 'requests', request.headers.get('Cookie'));
-      if (needsNewSignIn && firstSeen(ctx, kept, sent.values) === undefined)
+      if (assessed.needsNewSignIn && firstSeen(ctx, kept, sent.values) === undefined)
         page.headers.append(
           'Set-Cookie',
           cookieHeader(ctx.config, 'requests', rememberRequest(ctx, kept, sent.values)),
         );
       return page;
     }
-    const { error, response } = refusal;
+    const { error, response } = assessed.refusal;
     exchange.outcome = error.code;
     if ('redirect' in response && client.kind === 'service')
       return new Response(null, {

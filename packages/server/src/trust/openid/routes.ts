@@ -3,7 +3,7 @@ import { endSessionPath, type SignOutPage, signOutParameters } from '@latchkey/c
 import type { Caller, Context } from '../../platform/context.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { check, queryOf, readQuery, receiveFormAsQuery } from '../../platform/http/body.ts';
-import { errorResponse, location } from '../../platform/http/operations.ts';
+import { errorResponse, location, type Operation } from '../../platform/http/operations.ts';
 import { requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/routing.ts';
@@ -15,47 +15,51 @@ import { checkSignOut, confirmSignOut } from './sign-out.ts';
 
 const signOutPath = '/sign-out';
 
-function documentSignOut(routes: Routes): void {
-  const common = {
-    group: 'authorization',
-    path: endSessionPath,
-    summary: 'Leads to the page on which people confirm that they want to sign out',
-    notes:
-      'An application sends people here (OpenID Connect RP-Initiated Logout). Nothing ends before they confirm. What is wrong with the request is said on the page.',
-    security: [],
-  } as const;
-  const redirect = { 303: { description: 'See Other', headers: [location] } };
-  const failures = { 500: errorResponse(['server_error']), 503: errorResponse(['temporarily_unavailable']) };
-  routes.describe({
-    ...common,
-    id: 'startSignOut',
-    title: 'Sign out from an application',
-    method: 'get',
-    parameters: Object.entries(signOutParameters.shape).map(
-      ([name, schema]) => ({ name, in: 'query', required: false, schema }) as const,
-    ),
-    responses: { ...redirect, ...failures },
-  });
-  const refusals = {
+const signOut = {
+  group: 'authorization',
+  path: endSessionPath,
+  summary: 'Leads to the page on which people confirm that they want to sign out',
+  notes:
+    'An application sends people here (OpenID Connect RP-Initiated Logout). Nothing ends before they confirm. What is wrong with the request is said on the page.',
+  security: [],
+} as const;
+const signOutResponses = {
+  303: { description: 'See Other', headers: [location] },
+  500: errorResponse(['server_error']),
+  503: errorResponse(['temporarily_unavailable']),
+};
+
+const startSignOut: Operation = {
+  ...signOut,
+  id: 'startSignOut',
+  title: 'Sign out from an application',
+  method: 'get',
+  parameters: Object.entries(signOutParameters.shape).map(
+    ([name, schema]) => ({ name, in: 'query', required: false, schema }) as const,
+  ),
+  responses: signOutResponses,
+};
+
+const postSignOut: Operation = {
+  ...signOut,
+  id: 'postSignOut',
+  title: 'Sign out from an application by POST',
+  method: 'post',
+  body: { required: false, content: { 'application/x-www-form-urlencoded': signOutParameters } },
+  responses: {
+    ...signOutResponses,
     413: errorResponse(['payload_too_large']),
     415: errorResponse(['unsupported_media_type']),
-  };
-  routes.describe({
-    ...common,
-    id: 'postSignOut',
-    title: 'Sign out from an application by POST',
-    method: 'post',
-    body: { required: false, content: { 'application/x-www-form-urlencoded': signOutParameters } },
-    responses: { ...redirect, ...refusals, ...failures },
-  });
-}
+  },
+};
 
 /**
  * The page that an application sends people to, to sign out. The person always confirms; a request with an address that is
  * not the application's is reported there.
  */
 export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): void {
-  documentSignOut(routes);
+  routes.describe(startSignOut);
+  routes.describe(postSignOut);
   routes.get(endSessionPath, (exchange) =>
     exchange.json(undefined, 303, { Location: `${signOutPath}${queryOf(exchange.request.url).search}` }),
   );
