@@ -19,5 +19,5 @@ export const clientCredentialsGrant: Grant<IssuedToken> = {
 };
 
 export function scopeRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.listScopes, async () => ({ body: await listScopes(ctx.db.read) }));
+  api.answer(endpoints.listScopes, () => listScopes(ctx.db.read));
 }

@@ -294,12 +294,10 @@ export const findServiceToken = statement<{ id: string; now: number }>()((db, p)
     .where('s.revoked_at', 'is', null),
 );
 
-/** Ends a token before it expires. */
 export const deleteServiceToken = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('service_tokens').where('id', '=', p.id),
 );
 
-/** Deletes up to `limit` tokens that have expired. */
 export const sweepServiceTokens = sweepStatement()('service_tokens', 'id', (e, p) =>
   e('expires_at', '<', p.before),
 );

@@ -23,7 +23,5 @@ export const refreshGrant = (addIdentityToken: AddIdentityToken): Grant<TokenSet
 });
 
 export function sessionRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.listSessions, async ({ caller, query }) => ({
-    body: await listSessions(ctx, caller, query),
-  }));
+  api.answer(endpoints.listSessions, ({ caller, query }) => listSessions(ctx, caller, query));
 }

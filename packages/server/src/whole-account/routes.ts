@@ -37,10 +37,8 @@ export function wholeAccountRoutes(
     return caller.sessionId === params.id ? { cookie: 'clear' } : {};
   });
 
-  api.on(endpoints.previewNotice, async ({ body }) => ({ body: await previewNotice(ctx, body.token) }));
-  api.on(endpoints.disownNotice, async ({ body, client }) => ({
-    body: await disownNotice(ctx, body, client),
-  }));
+  api.answer(endpoints.previewNotice, ({ body }) => previewNotice(ctx, body.token));
+  api.answer(endpoints.disownNotice, ({ body, client }) => disownNotice(ctx, body, client));
 
   api.on(endpoints.deleteAccount, async ({ caller }) => {
     await deleteOwnAccount(ctx, caller);
@@ -67,17 +65,11 @@ export function operatorRoutes(api: Api, ctx: Context): void {
     revokeSession(ctx, { userId, serviceId: service.id }, session_id, noClient),
   );
 
-  api.on(endpoints.reportOnAddress, async ({ body }) => ({ body: await reportOnAddress(ctx, body.email) }));
+  api.answer(endpoints.reportOnAddress, ({ body }) => reportOnAddress(ctx, body.email));
 
-  api.on(endpoints.listUserSessions, async ({ params, query }) => ({
-    body: await listUserSessions(ctx, params.user_id, query),
-  }));
+  api.answer(endpoints.listUserSessions, ({ params, query }) => listUserSessions(ctx, params.user_id, query));
 
-  api.on(endpoints.listUserEvents, async ({ params, query }) => ({
-    body: await listUserEvents(ctx, params.user_id, query),
-  }));
+  api.answer(endpoints.listUserEvents, ({ params, query }) => listUserEvents(ctx, params.user_id, query));
 
-  api.on(endpoints.listUserEmails, async ({ params, query }) => ({
-    body: await listUserEmails(ctx, params.user_id, query),
-  }));
+  api.answer(endpoints.listUserEmails, ({ params, query }) => listUserEmails(ctx, params.user_id, query));
 }

@@ -21,11 +21,9 @@ export function accountRoutes(api: Api, ctx: Context): void {
     return { body: profile, headers: { ...changed.headers, ETag: etag } };
   });
 
-  api.on(endpoints.getUser, async ({ params }) => ({ body: await getUser(ctx, params.user_id) }));
+  api.answer(endpoints.getUser, ({ params }) => getUser(ctx, params.user_id));
 
-  api.on(endpoints.listUsers, async ({ query }) => ({ body: await listUsers(ctx, query) }));
+  api.answer(endpoints.listUsers, ({ query }) => listUsers(ctx, query));
 
-  api.on(endpoints.lookupUser, async ({ body }) => ({
-    body: await lookupUser(ctx, emailKeyOf(body.email)),
-  }));
+  api.answer(endpoints.lookupUser, ({ body }) => lookupUser(ctx, emailKeyOf(body.email)));
 }

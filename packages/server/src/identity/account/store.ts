@@ -33,7 +33,7 @@ export const findUserByHandle = statement<{ webauthn_user_handle: string }>()((d
   db.selectFrom('users').select('id').where('webauthn_user_handle', '=', p.webauthn_user_handle),
 );
 
-/** The account that had this address and can still undo changing it. */
+/** The accounts that had this address and can still undo changing it. */
 const reservedFor = (db: Kysely<Tables>, email_key: Expression<string>, now: Expression<number>) =>
   db
     .selectFrom('email_changes')
@@ -42,7 +42,6 @@ const reservedFor = (db: Kysely<Tables>, email_key: Expression<string>, now: Exp
     .where('undone_at', 'is', null)
     .where('expires_at', '>', now);
 
-/** The accounts that had this address and can still undo changing it. */
 export const findReservedEmail = statement<{ email_key: string; now: number }>()((db, p) =>
   reservedFor(db, p.email_key, p.now),
 );

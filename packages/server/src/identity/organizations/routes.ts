@@ -12,9 +12,9 @@ import {
 } from './organizations.ts';
 
 export function organizationRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.listOrganizations, async ({ caller, query }) => ({
-    body: await listOrganizations(ctx, caller.userId, query),
-  }));
+  api.answer(endpoints.listOrganizations, ({ caller, query }) =>
+    listOrganizations(ctx, caller.userId, query),
+  );
 
   api.on(endpoints.putOrganization, async ({ params, body, ...headers }) => {
     const permitted = permittedBy(headers);
@@ -31,13 +31,11 @@ export function organizationRoutes(api: Api, ctx: Context): void {
     return { body: { members: members.map(({ email: _, ...member }) => member), next_cursor } };
   });
 
-  api.on(endpoints.getMember, async ({ params }) => ({
-    body: await findMember(ctx, params.slug, params.user_id),
-  }));
+  api.answer(endpoints.getMember, ({ params }) => findMember(ctx, params.slug, params.user_id));
 
-  api.on(endpoints.putMember, async ({ params, body, service }) => ({
-    body: await setMember(ctx, params.slug, params.user_id, body.role, by(service)),
-  }));
+  api.answer(endpoints.putMember, ({ params, body, service }) =>
+    setMember(ctx, params.slug, params.user_id, body.role, by(service)),
+  );
 
   api.on(endpoints.removeMember, ({ params, service }) =>
     removeMember(ctx, params.slug, params.user_id, by(service)),

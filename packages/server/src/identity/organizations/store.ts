@@ -14,7 +14,6 @@ export const insertOrganization = statement<Omit<Tables['organizations'], 'creat
       .returningAll(),
 );
 
-/** Renames an organization. */
 export const renameOrganization = statement<{ id: string; name: string }>()((db, p) =>
   db.updateTable('organizations').set({ name: p.name }).where('id', '=', p.id),
 );

@@ -1,6 +1,7 @@
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { organizationSlug } from '@latchkey/contract/organizations';
 import { everything, type ServiceRight } from '@latchkey/contract/scopes';
+import type { z } from 'zod';
 import type { Caller, CallingService, Context, SentServiceKey } from '../context.ts';
 import { AuthError, insufficientScope, invalidSlug, resourceNotFound } from '../errors.ts';
 import { type ClientInfo, readClientInfo } from '../values/client-address.ts';
@@ -55,6 +56,11 @@ export interface Api {
     handler: CallHandler<E>,
     formHandler?: CallHandler<FormOf<E>, FormResponseOf<E>>,
     afterwards?: Afterwards,
+  ): void;
+  /** Serves and describes an endpoint whose response is a body and nothing else. */
+  answer<const E extends Endpoint & { readonly response: z.ZodType }>(
+    endpoint: E,
+    handler: (call: Call<E>) => Promise<z.output<E['response']>>,
   ): void;
 }
 
@@ -123,7 +129,10 @@ export function createApi(ctx: Context, routes: Routes, access: Access): Api {
     });
   };
 
-  return { routes, on };
+  const answer: Api['answer'] = (endpoint, handler) =>
+    on<Endpoint>(endpoint, async (call) => ({ body: await handler(call as Call<typeof endpoint>) }));
+
+  return { routes, on, answer };
 }
 
 /** The pipeline checks a call against its endpoint at run time; `E` says the same to the compiler. */

@@ -4,5 +4,5 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import { listEvents } from './reading.ts';
 
 export function eventRoutes(api: Api, ctx: Context): void {
-  api.on(endpoints.listEvents, async ({ caller, query }) => ({ body: await listEvents(ctx, caller, query) }));
+  api.answer(endpoints.listEvents, ({ caller, query }) => listEvents(ctx, caller, query));
 }

@@ -7,13 +7,13 @@ import type { Touches } from '../touches.ts';
 import { challengeKey, createKey, listKeys } from './keys.ts';
 
 export function accessKeyRoutes(api: Api, ctx: Context, touches: Touches): void {
-  api.on(endpoints.challengeKey, async (call) => ({ body: await challengeKey(ctx, touches, call) }));
+  api.answer(endpoints.challengeKey, (call) => challengeKey(ctx, touches, call));
 
   api.on(endpoints.createKey, (call) =>
     limitingChanges(ctx, call, () => createKey(ctx, touches, call, call.body)),
   );
 
-  api.on(endpoints.listKeys, async ({ caller, query }) => ({ body: await listKeys(ctx, caller, query) }));
+  api.answer(endpoints.listKeys, ({ caller, query }) => listKeys(ctx, caller, query));
 
   api.on(endpoints.removeKey, (call) =>
     limitingChanges(ctx, call, () => revokeKey(ctx, call.caller, call.params.id, call.client)),

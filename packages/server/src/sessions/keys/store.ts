@@ -28,7 +28,6 @@ export const listKeys = statement<{ user_id: string; now: number } & PlaceInList
     .limit(p.limit),
 );
 
-/** How many active keys a user has. */
 export const countKeys = statement<{ user_id: string; now: number }>()((db, p, dialect) =>
   activeKeys(db, p, dialect).select(sql<number>`cast(count(*) as integer)`.as('keys')),
 );

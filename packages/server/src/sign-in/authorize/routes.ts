@@ -133,7 +133,7 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
 }
 
 export function authorizeRoutes(api: Api, ctx: Context, options: AuthorizeOptions): void {
-  api.on(endpoints.verifyAuthorization, async (call) => ({ body: await verifyRequest(ctx, options, call) }));
+  api.answer(endpoints.verifyAuthorization, (call) => verifyRequest(ctx, options, call));
 
   /** The response to the client, after which the browser forgets the request. */
   const answered = (

@@ -75,7 +75,6 @@ export const spendCodes = statement<{ user_id: string; now: number }>()((db, p) 
     .returning(['client_name', 'device_name']),
 );
 
-/** Deletes a batch of codes that expired before a moment. */
 export const sweepCodes = sweepStatement()('authorization_codes', 'id', (e, p) =>
   e('expires_at', '<', p.before),
 );

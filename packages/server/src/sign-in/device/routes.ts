@@ -37,9 +37,7 @@ export function deviceRoutes(api: Api, ctx: Context, heldPolls: HeldPolls): void
   };
   api.on(endpoints.startDeviceAuthorization, start, start);
 
-  api.on(endpoints.verifyDevice, async (call) => ({
-    body: await verifyDevice(ctx, call.body.user_code, call),
-  }));
+  api.answer(endpoints.verifyDevice, (call) => verifyDevice(ctx, call.body.user_code, call));
 
   api.on(endpoints.approveDevice, async (call) => {
     const confirmation = await approveDevice(ctx, heldPolls, call.body, call);

@@ -21,8 +21,6 @@ export const readerTtlMs = readerTtlSeconds * 1000 + writeIntervalMs;
 export interface Reader {
   readonly id: string;
   readonly position: number;
-  /** When everything up to the position was acknowledged and nothing after it was there, at the earliest. */
-  readonly settledAt: number;
   readonly lastRequestAt: number;
   /** It begins with this request. */
   readonly begun: boolean;
@@ -53,9 +51,10 @@ export async function openReader(
     const begun = { id, service_id: service.id, name: null, position: from, settled_at: since, now };
     await store.insertReader(ctx.db.single, begun);
   }
+  // When everything up to the position was acknowledged and nothing after it was there, at the earliest.
   const settledAt = Math.max(found?.settled_at ?? since, since);
   if (settledAt >= now - feedRetentionSeconds * 1000)
-    return { id, position: Math.max(position, from), settledAt, lastRequestAt, begun: false };
+    return { id, position: Math.max(position, from), lastRequestAt, begun: false };
   // Events that it has not read may have been swept.
   await ctx.db.transaction(async (tx) => {
     await store.lockReader(tx, { id });
@@ -99,7 +98,7 @@ async function beginNamed(
     return true;
   });
   if (!begun) return openReader(ctx, service, name, extent);
-  return { id, position: extent.position, settledAt: now, lastRequestAt: now, begun };
+  return { id, position: extent.position, lastRequestAt: now, begun };
 }
 
 /**

@@ -88,9 +88,9 @@ export function openidRoutes(api: Api, ctx: Context, keys: SigningKeys): void {
   api.on(endpoints.getUserinfo, userinfo);
   api.on(endpoints.postUserinfo, userinfo);
 
-  api.on(endpoints.issueIdToken, async ({ caller, body }) => ({
-    body: await issueRunIdentity(ctx, keys, caller, body.audience),
-  }));
+  api.answer(endpoints.issueIdToken, ({ caller, body }) =>
+    issueRunIdentity(ctx, keys, caller, body.audience),
+  );
 
   api.on(endpoints.confirmSignOut, async ({ body, caller, client }) => ({
     body: await confirmSignOut(ctx, keys, body, { caller, client }),
