@@ -79,8 +79,8 @@ test.each([...languages])(
     page.on('pageerror', (error) => void errors.push(String(error)));
     const found: [string, string[]][] = [];
     const opened: string[] = [];
-    for (const [name, open] of mainStates(page, service.url, language)) {
-      await open();
+    for (const [name, open] of Object.entries(mainStates(service.url, language))) {
+      await open(page);
       opened.push(name);
       expect(await page.locator('html').getAttribute('lang')).toBe(language);
       const complaints = await complaintsAbout(page);
@@ -95,8 +95,8 @@ test.each([...languages])(
 
 test.each(['es', 'fr'] as const)('in %s pages quote text of a program as emails do', async (language) => {
   const page = await newPage({ locale: language });
-  for (const [name, open] of mainStates(page, service.url, language)) {
-    await open();
+  for (const [name, open] of Object.entries(mainStates(service.url, language))) {
+    await open(page);
     if (name === 'device') break;
   }
   const quotes = await page

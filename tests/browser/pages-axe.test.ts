@@ -89,29 +89,26 @@ const focusOf: Record<string, string> = {
   'not-me-approver-ended': 'heading "Thanks for letting us know"',
 };
 
-const shown = states.filter(({ name }) => isLong || checkedAlways.includes(name));
+const shown = Object.entries(states).filter(([name]) => isLong || checkedAlways.includes(name));
 
-test.each(shown.map(({ name, open }) => [name, open] as const))(
-  '%s passes axe-core and does not scroll sideways, wide and narrow',
-  async (name, open) => {
-    const page = await newPage();
-    const complaints: string[] = [];
-    page.on('pageerror', (error) => void complaints.push(String(error)));
-    await open(page);
-    expect(await treeComplaints(page)).toEqual([]);
-    const focus = focusOf[name];
-    if (focus !== undefined) expect(await focusIn(page)).toBe(focus);
-    const violationsIn = await axeIn(page);
-    for (const { viewport, schemes } of sizes) {
-      await page.setViewportSize(viewport);
-      const overflow = await page.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
-      expect([viewport.width, overflow]).toEqual([viewport.width, 0]);
-      for (const colorScheme of schemes) {
-        await page.emulateMedia({ colorScheme });
-        const seen = [viewport.width, colorScheme];
-        expect([...seen, await violationsIn(colorScheme)]).toEqual([...seen, []]);
-      }
+test.each(shown)('%s passes axe-core and does not scroll sideways, wide and narrow', async (name, open) => {
+  const page = await newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => void complaints.push(String(error)));
+  await open(page);
+  expect(await treeComplaints(page)).toEqual([]);
+  const focus = focusOf[name];
+  if (focus !== undefined) expect(await focusIn(page)).toBe(focus);
+  const violationsIn = await axeIn(page);
+  for (const { viewport, schemes } of sizes) {
+    await page.setViewportSize(viewport);
+    const overflow = await page.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
+    expect([viewport.width, overflow]).toEqual([viewport.width, 0]);
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme });
+      const seen = [viewport.width, colorScheme];
+      expect([...seen, await violationsIn(colorScheme)]).toEqual([...seen, []]);
     }
-    expect(complaints).toEqual([]);
-  },
-);
+  }
+  expect(complaints).toEqual([]);
+});

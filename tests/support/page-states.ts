@@ -9,19 +9,19 @@ import { deviceStates } from './page-states/device.ts';
 import { emailLinkStates } from './page-states/email-links.ts';
 import { keyStates } from './page-states/keys.ts';
 import { loginStates } from './page-states/login.ts';
-import type { PageState } from './page-states/page-state.ts';
+import type { PageStates } from './page-states/page-state.ts';
 import { touchStates } from './page-states/touch.ts';
 import { headed } from './people.ts';
 import { startProgram } from './program.ts';
 import { startService, type TestService } from './service.ts';
 
-interface PageStates {
+interface ServiceWithStates {
   readonly service: TestService;
-  readonly states: readonly PageState[];
+  readonly states: PageStates;
 }
 
 /** Starts a service with the data that the states show. */
-export async function openPageStates(): Promise<PageStates> {
+export async function openPageStates(): Promise<ServiceWithStates> {
   const program = startProgram();
   const env = {
     LATCHKEY_DEVICE_POLL_INTERVAL: '1',
@@ -33,15 +33,6 @@ export async function openPageStates(): Promise<PageStates> {
   const { url } = service;
   await declareTickets(service);
   await fillAccount(url);
-  const groups = [
-    loginStates,
-    deviceStates,
-    accountStates,
-    keyStates,
-    touchStates,
-    emailLinkStates,
-    otherStates,
-  ];
   return {
     service: {
       ...service,
@@ -50,35 +41,32 @@ export async function openPageStates(): Promise<PageStates> {
         return service.stop();
       },
     },
-    states: [
-      ...groups.flatMap((statesAt) => statesAt(url)),
+    states: {
+      ...loginStates(url),
+      ...deviceStates(url),
+      ...accountStates(url),
+      ...keyStates(url),
+      ...touchStates(url),
+      ...emailLinkStates(url),
+      ...otherStates(url),
       ...authorizeStates(url, program),
       ...brandedStates(branded.url),
-    ],
+    },
   };
 }
 
-const otherStates = (url: string): PageState[] => [
-  {
-    name: 'not-found',
-    open: async (page) => {
-      await page.goto(`${url}/nowhere`);
-      await headed(page, 'Page not found');
-    },
+const otherStates = (url: string): PageStates => ({
+  'not-found': async (page) => {
+    await page.goto(`${url}/nowhere`);
+    await headed(page, 'Page not found');
   },
-  {
-    name: 'docs',
-    open: async (page) => {
-      await page.goto(`${url}/docs`);
-      await page.getByRole('button', { name: 'Copy' }).first().waitFor();
-    },
+  docs: async (page) => {
+    await page.goto(`${url}/docs`);
+    await page.getByRole('button', { name: 'Copy' }).first().waitFor();
   },
-  {
-    name: 'dev-mailbox',
-    open: async (page) => {
-      await request(url, 'POST', '/magic_link', { json: { email: 'mailbox@example.com' } });
-      await mailTo(url, 'mailbox@example.com');
-      await page.goto(`${url}/dev/mailbox`);
-    },
+  'dev-mailbox': async (page) => {
+    await request(url, 'POST', '/magic_link', { json: { email: 'mailbox@example.com' } });
+    await mailTo(url, 'mailbox@example.com');
+    await page.goto(`${url}/dev/mailbox`);
   },
-];
+});

@@ -53,8 +53,8 @@ if (wanted.includes('languages')) {
   let taken = 0;
   for (const language of languages) {
     const page = await newPage({ locale: language, reducedMotion: 'reduce' });
-    for (const [name, open] of mainStates(page, service.url, language)) {
-      await open();
+    for (const [name, open] of Object.entries(mainStates(service.url, language))) {
+      await open(page);
       taken += await takePictures(page, `${language}-${name}`, ['light']);
     }
     await page.context().close();
@@ -68,7 +68,7 @@ if (wanted.length === 0) await rm(directory, { recursive: true, force: true });
 await mkdir(directory, { recursive: true });
 const { service, states } = await openPageStates();
 let pictures = 0;
-for (const { name, open } of states.filter((state) => isWanted(state.name))) {
+for (const [name, open] of Object.entries(states).filter(([state]) => isWanted(state))) {
   const page = await newPage({ reducedMotion: 'reduce' });
   await open(page);
   pictures += await takePictures(page, name, ['light', 'dark']);

@@ -6,7 +6,7 @@ import { untilLoaded } from '../browser.ts';
 import { apiAt, deviceTokens, loginByMail } from '../http.ts';
 import { registerPasskey } from '../passkeys.ts';
 import { deleteAccount, headed, pressed, signIn, signInByCode, startRun } from '../people.ts';
-import { longName, type PageState, rightToLeft } from './page-state.ts';
+import { longName, type PageStates, rightToLeft } from './page-state.ts';
 
 const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
 const nameOf = (index: number) => names[index % names.length] as string;
@@ -30,152 +30,113 @@ export async function seeAccount(page: Page, url: string, email: string): Promis
   await untilLoaded(page);
 }
 
-export const accountStates = (url: string): PageState[] => [
-  {
-    name: 'account-new',
-    open: async (page) => {
-      await signInByCode(page, url, 'new@example.com');
-      await page.getByText('Skip the email next time').waitFor();
-      await untilLoaded(page);
-    },
+async function askToEnd(page: Page, url: string, name: string): Promise<void> {
+  await loginByMail(url, 'ending@example.com');
+  await seeAccount(page, url, 'ending@example.com');
+  await page.getByRole('button', { name }).first().click();
+  await page.locator('.question').waitFor();
+}
+
+export const accountStates = (url: string): PageStates => ({
+  'account-new': async (page) => {
+    await signInByCode(page, url, 'new@example.com');
+    await page.getByText('Skip the email next time').waitFor();
+    await untilLoaded(page);
   },
-  {
-    name: 'account-full',
-    open: async (page) => {
-      await seeAccount(page, url, fullEmail);
-      await page.getByRole('button', { name: 'Show all' }).click();
-      await page.locator('#sessions > li').nth(fullAccount.logins).waitFor();
-    },
+  'account-full': async (page) => {
+    await seeAccount(page, url, fullEmail);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.locator('#sessions > li').nth(fullAccount.logins).waitFor();
   },
-  {
-    name: 'account-narrow-sessions',
-    open: async (page) => {
-      const email = 'narrow@example.com';
-      const { access_token: accessToken } = await loginByMail(url, email);
-      const tickets = { scope: 'tickets:read tickets:write', resource: 'https://tickets.example/api' };
-      for (const access of [{ scope: 'openid' }, { scope: 'profile email organizations' }, tickets])
-        await deviceTokens(url, accessToken, { device_name: 'laptop', ...access });
-      await seeAccount(page, url, email);
-      await page.getByText('Read the tickets of your organizations (Tickets)').waitFor();
-    },
+  'account-narrow-sessions': async (page) => {
+    const email = 'narrow@example.com';
+    const { access_token: accessToken } = await loginByMail(url, email);
+    const tickets = { scope: 'tickets:read tickets:write', resource: 'https://tickets.example/api' };
+    for (const access of [{ scope: 'openid' }, { scope: 'profile email organizations' }, tickets])
+      await deviceTokens(url, accessToken, { device_name: 'laptop', ...access });
+    await seeAccount(page, url, email);
+    await page.getByText('Read the tickets of your organizations (Tickets)').waitFor();
   },
-  {
-    name: 'account-runs',
-    open: async (page) => {
-      const email = 'runs@example.com';
-      const { access_token: accessToken } = await loginByMail(url, email);
-      const { access_token } = await deviceTokens(url, accessToken, { device_name: 'workshop' });
-      for (const scope of ['profile tickets:read', 'organizations']) await startRun(url, access_token, scope);
-      await seeAccount(page, url, email);
-      await page.getByRole('button', { name: 'Stop all runs' }).waitFor();
-    },
+  'account-runs': async (page) => {
+    const email = 'runs@example.com';
+    const { access_token: accessToken } = await loginByMail(url, email);
+    const { access_token } = await deviceTokens(url, accessToken, { device_name: 'workshop' });
+    for (const scope of ['profile tickets:read', 'organizations']) await startRun(url, access_token, scope);
+    await seeAccount(page, url, email);
+    await page.getByRole('button', { name: 'Stop all runs' }).waitFor();
   },
-  {
-    name: 'account-asking',
-    open: async (page) => {
-      await seeAccount(page, url, 'new@example.com');
-      await pressed(page, 'Change email');
-      await deleteAccount(page, 'somebody.else@example.com');
-      await page.getByText("That isn't the email address of this account").waitFor();
-    },
+  'account-asking': async (page) => {
+    await seeAccount(page, url, 'new@example.com');
+    await pressed(page, 'Change email');
+    await deleteAccount(page, 'somebody.else@example.com');
+    await page.getByText("That isn't the email address of this account").waitFor();
   },
-  ...['End session', 'End other sessions'].map((name) => ({
-    name: `account-${name.toLowerCase().replaceAll(' ', '-')}`,
-    open: async (page: Page) => {
-      await loginByMail(url, 'ending@example.com');
-      await seeAccount(page, url, 'ending@example.com');
-      await page.getByRole('button', { name }).first().click();
-      await page.locator('.question').waitFor();
-    },
-  })),
-  {
-    name: 'account-sign-out-everywhere',
-    open: async (page) => {
-      await seeAccount(page, url, 'new@example.com');
-      await pressed(page, 'Sign out everywhere');
-      await page.getByRole('dialog', { name: 'Sign out everywhere?' }).waitFor();
-    },
+  'account-end-session': (page) => askToEnd(page, url, 'End session'),
+  'account-end-other-sessions': (page) => askToEnd(page, url, 'End other sessions'),
+  'account-sign-out-everywhere': async (page) => {
+    await seeAccount(page, url, 'new@example.com');
+    await pressed(page, 'Sign out everywhere');
+    await page.getByRole('dialog', { name: 'Sign out everywhere?' }).waitFor();
   },
-  {
-    name: 'account-editing',
-    open: async (page) => {
-      await seeAccount(page, url, 'new@example.com');
-      await pressed(page, 'Edit profile');
-      await page.getByLabel('Name', { exact: true }).fill('\u2060');
-      await pressed(page, 'Save');
-      await page.getByText("That name can't be used").waitFor();
-    },
+  'account-editing': async (page) => {
+    await seeAccount(page, url, 'new@example.com');
+    await pressed(page, 'Edit profile');
+    await page.getByLabel('Name', { exact: true }).fill('\u2060');
+    await pressed(page, 'Save');
+    await page.getByText("That name can't be used").waitFor();
   },
-  {
-    name: 'account-saved',
-    open: async (page) => {
-      await seeAccount(page, url, 'saved@example.com');
-      await pressed(page, 'Edit profile');
-      await page.getByLabel('Name').fill('Ada Lovelace');
-      await pressed(page, 'Save');
-      await page.getByText('Profile saved.').waitFor();
-    },
+  'account-saved': async (page) => {
+    await seeAccount(page, url, 'saved@example.com');
+    await pressed(page, 'Edit profile');
+    await page.getByLabel('Name').fill('Ada Lovelace');
+    await pressed(page, 'Save');
+    await page.getByText('Profile saved.').waitFor();
   },
-  {
-    name: 'account-confirm',
-    open: async (page) => {
-      await seeAccount(page, url, 'new@example.com');
-      await pressed(page, 'Change email');
-      await page.getByLabel('New email address').fill('newer@example.com');
-      const json = {
-        error: 'insufficient_user_authentication',
-        error_description: 'This needs a login that is recent.',
-        request_id: 'r',
-      };
-      const headers = { 'X-Request-Id': 'r' };
-      await page.route('**/auth/me/email', (route) => route.fulfill({ status: 401, headers, json }));
-      await pressed(page, 'Send confirmation link');
-      await page.getByRole('dialog', { name: "Confirm it's you" }).waitFor();
-    },
+  'account-confirm': async (page) => {
+    await seeAccount(page, url, 'new@example.com');
+    await pressed(page, 'Change email');
+    await page.getByLabel('New email address').fill('newer@example.com');
+    const json = {
+      error: 'insufficient_user_authentication',
+      error_description: 'This needs a login that is recent.',
+      request_id: 'r',
+    };
+    const headers = { 'X-Request-Id': 'r' };
+    await page.route('**/auth/me/email', (route) => route.fulfill({ status: 401, headers, json }));
+    await pressed(page, 'Send confirmation link');
+    await page.getByRole('dialog', { name: "Confirm it's you" }).waitFor();
   },
-  {
-    name: 'account-somebody-else',
-    open: async (page) => {
-      await signIn(page, url, 'new@example.com');
-      const tab = await page.context().newPage();
-      await signInByCode(tab, url, 'someone.else@example.com');
-      await tab.close();
-      await pressed(page, 'Sign out');
-      await page.getByRole('dialog', { name: "You're signed in to a different account" }).waitFor();
-    },
+  'account-somebody-else': async (page) => {
+    await signIn(page, url, 'new@example.com');
+    const tab = await page.context().newPage();
+    await signInByCode(tab, url, 'someone.else@example.com');
+    await tab.close();
+    await pressed(page, 'Sign out');
+    await page.getByRole('dialog', { name: "You're signed in to a different account" }).waitFor();
   },
-  {
-    name: 'account-loading',
-    open: async (page) => {
-      await signIn(page, url, 'new@example.com');
-      for (const list of ['passkeys', 'sessions?*', 'keys?*', 'organizations?*', 'events?*'])
-        await page.route(`**/auth/${list}`, () => {});
-      await page.reload();
-      await page.getByRole('status').getByText('Loading…').waitFor();
-      await headed(page, 'Activity');
-    },
+  'account-loading': async (page) => {
+    await signIn(page, url, 'new@example.com');
+    for (const list of ['passkeys', 'sessions?*', 'keys?*', 'organizations?*', 'events?*'])
+      await page.route(`**/auth/${list}`, () => {});
+    await page.reload();
+    await page.getByRole('status').getByText('Loading…').waitFor();
+    await headed(page, 'Activity');
   },
-  {
-    name: 'account-loading-profile',
-    open: async (page) => {
-      await signIn(page, url, 'new@example.com');
-      await page.route('**/auth/me', () => {});
-      await page.reload();
-      await headed(page, 'Your account');
-    },
+  'account-loading-profile': async (page) => {
+    await signIn(page, url, 'new@example.com');
+    await page.route('**/auth/me', () => {});
+    await page.reload();
+    await headed(page, 'Your account');
   },
-  {
-    name: 'account-failed-parts',
-    open: async (page) => {
-      await signIn(page, url, 'new@example.com');
-      await page.route('**/auth/passkeys', (route) => route.abort());
-      await page.route('**/auth/sessions?*', (route) => route.abort());
-      const json = { error: 'temporarily_unavailable', error_description: '.', request_id: 'r' };
-      const headers = { 'X-Request-Id': 'r', 'Retry-After': '30' };
-      await page.route('**/auth/events?*', (route) => route.fulfill({ status: 503, headers, json }));
-      await page.reload();
-      await page.getByText("Activity couldn't be loaded").waitFor();
-      await page.getByText("Passkeys couldn't be loaded").waitFor();
-    },
+  'account-failed-parts': async (page) => {
+    await signIn(page, url, 'new@example.com');
+    await page.route('**/auth/passkeys', (route) => route.abort());
+    await page.route('**/auth/sessions?*', (route) => route.abort());
+    const json = { error: 'temporarily_unavailable', error_description: '.', request_id: 'r' };
+    const headers = { 'X-Request-Id': 'r', 'Retry-After': '30' };
+    await page.route('**/auth/events?*', (route) => route.fulfill({ status: 503, headers, json }));
+    await page.reload();
+    await page.getByText("Activity couldn't be loaded").waitFor();
+    await page.getByText("Passkeys couldn't be loaded").waitFor();
   },
-];
+});

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf } from '../authorize.ts';
 import { giveSession, headed, pressed } from '../people.ts';
 import { authorizePath, type TestProgram } from '../program.ts';
-import type { PageState } from './page-state.ts';
+import type { PageStates } from './page-state.ts';
 
-export const authorizeStates = (url: string, program: TestProgram): PageState[] => {
+export const authorizeStates = (url: string, program: TestProgram): PageStates => {
   const { clientId: client_id, redirectUri: redirect_uri } = program;
   const open = (page: Page, request: Record<string, string>) => page.goto(`${url}${authorizePath(request)}`);
   const external = (changed: object = {}) => requestOf(client_id, { redirect_uri, ...changed });
@@ -15,90 +15,61 @@ export const authorizeStates = (url: string, program: TestProgram): PageState[] 
     await open(page, request);
     await headed(page, 'use your Latchkey account?');
   };
-  return [
-    {
-      name: 'authorize-signed-out',
-      open: async (page) => {
-        await open(page, commandLineRequest());
-        await page.getByText('A program is waiting for you to sign in').waitFor();
-      },
+  return {
+    'authorize-signed-out': async (page) => {
+      await open(page, commandLineRequest());
+      await page.getByText('A program is waiting for you to sign in').waitFor();
     },
-    { name: 'authorize-command-line', open: (page) => openSignedIn(page, commandLineRequest()) },
-    {
-      name: 'authorize-external',
-      open: (page) => openSignedIn(page, external({ scope: 'profile email organizations tickets:read' })),
-    },
-    {
-      name: 'authorize-service',
-      open: async (page) => {
-        await page.route('**/authorize/verify', async (route) => {
-          const answer = await route.fetch();
-          const client = { id: 'svc_grafana', name: 'Grafana', kind: 'service', host: null };
-          const json = { ...(await answer.json()), client, redirect_host: 'grafana.example' };
-          await route.fulfill({
-            response: answer,
-            json: { ...json, device_name: null, loopback_warning: false },
-          });
+    'authorize-command-line': (page) => openSignedIn(page, commandLineRequest()),
+    'authorize-external': (page) =>
+      openSignedIn(page, external({ scope: 'profile email organizations tickets:read' })),
+    'authorize-service': async (page) => {
+      await page.route('**/authorize/verify', async (route) => {
+        const answer = await route.fetch();
+        const client = { id: 'svc_grafana', name: 'Grafana', kind: 'service', host: null };
+        const json = { ...(await answer.json()), client, redirect_host: 'grafana.example' };
+        await route.fulfill({
+          response: answer,
+          json: { ...json, device_name: null, loopback_warning: false },
         });
-        await openSignedIn(page, external({ scope: 'openid profile' }));
-      },
+      });
+      await openSignedIn(page, external({ scope: 'openid profile' }));
     },
-    {
-      name: 'authorize-refused',
-      open: async (page) => {
-        await open(page, external({ scope: 'nobody:declared' }));
-        await headed(page, "This request can't be approved");
-      },
+    'authorize-refused': async (page) => {
+      await open(page, external({ scope: 'nobody:declared' }));
+      await headed(page, "This request can't be approved");
     },
-    {
-      name: 'authorize-unknown',
-      open: async (page) => {
-        await open(page, requestOf('svc_unknown'));
-        await headed(page, "This request can't be answered");
-        await page.getByText('For developers').click();
-      },
+    'authorize-unknown': async (page) => {
+      await open(page, requestOf('svc_unknown'));
+      await headed(page, "This request can't be answered");
+      await page.getByText('For developers').click();
     },
-    {
-      name: 'sign-out',
-      open: async (page) => {
-        await giveSession(page, url, 'authorize@example.com');
-        await page.goto(`${url}/api/v1/auth/end_session`);
-        await page.getByText('Signed in as').waitFor();
-      },
+    'sign-out': async (page) => {
+      await giveSession(page, url, 'authorize@example.com');
+      await page.goto(`${url}/api/v1/auth/end_session`);
+      await page.getByText('Signed in as').waitFor();
     },
-    {
-      name: 'sign-out-done',
-      open: async (page) => {
-        await page.goto(`${url}/api/v1/auth/end_session`);
-        await headed(page, "You're signed out");
-      },
+    'sign-out-done': async (page) => {
+      await page.goto(`${url}/api/v1/auth/end_session`);
+      await headed(page, "You're signed out");
     },
-    {
-      name: 'sign-out-refused',
-      open: async (page) => {
-        await page.goto(`${url}/api/v1/auth/end_session?id_token_hint=x`);
-        await headed(page, "This request can't be answered");
-      },
+    'sign-out-refused': async (page) => {
+      await page.goto(`${url}/api/v1/auth/end_session?id_token_hint=x`);
+      await headed(page, "This request can't be answered");
     },
-    {
-      name: 'authorize-approved',
-      open: async (page) => {
-        await openSignedIn(page, commandLineRequest({ redirect_uri }));
-        await page.locator('#approve[aria-disabled=false]').click();
-        await headed(page, 'You can close this tab');
-        await page.goBack();
-        await headed(page, 'Approved');
-      },
+    'authorize-approved': async (page) => {
+      await openSignedIn(page, commandLineRequest({ redirect_uri }));
+      await page.locator('#approve[aria-disabled=false]').click();
+      await headed(page, 'You can close this tab');
+      await page.goBack();
+      await headed(page, 'Approved');
     },
-    {
-      name: 'authorize-denied',
-      open: async (page) => {
-        await openSignedIn(page, commandLineRequest({ redirect_uri }));
-        await pressed(page, 'Deny');
-        await headed(page, 'You can close this tab');
-        await page.goBack();
-        await headed(page, 'Denied');
-      },
+    'authorize-denied': async (page) => {
+      await openSignedIn(page, commandLineRequest({ redirect_uri }));
+      await pressed(page, 'Deny');
+      await headed(page, 'You can close this tab');
+      await page.goBack();
+      await headed(page, 'Denied');
     },
-  ];
+  };
 };

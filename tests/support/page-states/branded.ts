@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pngLogo } from '../logos.ts';
 import { headed } from '../people.ts';
 import { startService, type TestService, temporaryDirectory } from '../service.ts';
-import type { PageState } from './page-state.ts';
+import type { PageStates } from './page-state.ts';
 
 /** A service with a name of the maximum length, links and a wide logo. */
 export function startBranded(): Promise<TestService> {
@@ -22,19 +22,13 @@ export function startBranded(): Promise<TestService> {
   });
 }
 
-export const brandedStates = (url: string): PageState[] => [
-  {
-    name: 'branded-login',
-    open: async (page) => {
-      await page.goto(`${url}/login`);
-      await headed(page, 'Sign in');
-    },
+export const brandedStates = (url: string): PageStates => ({
+  'branded-login': async (page) => {
+    await page.goto(`${url}/login`);
+    await headed(page, 'Sign in');
   },
-  {
-    name: 'branded-not-found',
-    open: async (page) => {
-      await page.goto(`${url}/nowhere`);
-      await headed(page, 'Page not found');
-    },
+  'branded-not-found': async (page) => {
+    await page.goto(`${url}/nowhere`);
+    await headed(page, 'Page not found');
   },
-];
+});

@@ -4,7 +4,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 import { request } from '../http.ts';
 import { giveSession, headed, pressed, startDevice } from '../people.ts';
-import { longName, type PageState, rightToLeft } from './page-state.ts';
+import { longName, type PageStates, rightToLeft } from './page-state.ts';
 
 const longUri = `https://tickets.example/${'resource/'.repeat(20)}`;
 
@@ -18,7 +18,7 @@ const manyScopes = Array.from({ length: fieldLimits.scopes }, (_, index) => ({
   service: index % 3 === 0 ? longName : 'Tickets',
 }));
 
-export const deviceStates = (url: string): PageState[] => {
+export const deviceStates = (url: string): PageStates => {
   const openPending = async (page: Page, names: object) => {
     const device = await startDevice(url, names);
     await giveSession(page, url, 'device@example.com');
@@ -27,145 +27,94 @@ export const deviceStates = (url: string): PageState[] => {
     return device;
   };
   const plain = { client_name: 'latchkey', device_name: 'workshop' };
-  return [
-    {
-      name: 'device-empty',
-      open: async (page) => {
-        await giveSession(page, url, 'device@example.com');
-        await page.goto(`${url}/device`);
-        await headed(page, 'Device sign-in');
-      },
+  return {
+    'device-empty': async (page) => {
+      await giveSession(page, url, 'device@example.com');
+      await page.goto(`${url}/device`);
+      await headed(page, 'Device sign-in');
     },
-    {
-      name: 'device-wrong-code',
-      open: async (page) => {
-        await giveSession(page, url, 'device@example.com');
-        await page.goto(`${url}/device?user_code=BBBB-BBBB`);
-        await page.getByText('No device is waiting with this code').waitFor();
-      },
+    'device-wrong-code': async (page) => {
+      await giveSession(page, url, 'device@example.com');
+      await page.goto(`${url}/device?user_code=BBBB-BBBB`);
+      await page.getByText('No device is waiting with this code').waitFor();
     },
-    {
-      name: 'device-pending',
-      open: async (page) => {
-        await openPending(page, plain);
-      },
+    'device-pending': (page) => openPending(page, plain),
+    'device-pending-other-network': async (page) => {
+      await page.route('**/device/verify', async (route) => {
+        const answer = await route.fetch();
+        const json = { ...(await answer.json()), same_network: false, ip_address: '203.0.113.7' };
+        await route.fulfill({ response: answer, json });
+      });
+      await openPending(page, plain);
+      await page.getByText('Different from yours').waitFor();
     },
-    {
-      name: 'device-pending-other-network',
-      open: async (page) => {
-        await page.route('**/device/verify', async (route) => {
-          const answer = await route.fetch();
-          const json = { ...(await answer.json()), same_network: false, ip_address: '203.0.113.7' };
-          await route.fulfill({ response: answer, json });
-        });
-        await openPending(page, plain);
-        await page.getByText('Different from yours').waitFor();
-      },
+    'device-pending-long-names': (page) =>
+      openPending(page, { client_name: rightToLeft, device_name: longName }),
+    'device-pending-narrow': async (page) => {
+      const access = { scope: 'openid email tickets:read', resource: 'https://tickets.example/api' };
+      await openPending(page, { ...plain, ...access });
+      await page.getByText('Read the tickets of your organizations').waitFor();
     },
-    {
-      name: 'device-pending-long-names',
-      open: async (page) => {
-        await openPending(page, {
-          client_name: rightToLeft,
-          device_name: longName,
-        });
-      },
+    'device-pending-nothing': async (page) => {
+      await openPending(page, { ...plain, scope: 'openid' });
+      await page.getByText('Access nothing in your account').waitFor();
     },
-    {
-      name: 'device-pending-narrow',
-      open: async (page) => {
-        const access = { scope: 'openid email tickets:read', resource: 'https://tickets.example/api' };
-        await openPending(page, { ...plain, ...access });
-        await page.getByText('Read the tickets of your organizations').waitFor();
-      },
+    'device-pending-many-scopes': async (page) => {
+      await page.route('**/device/verify', async (route) => {
+        const answer = await route.fetch();
+        const json = { ...(await answer.json()), scopes: manyScopes, resource: longUri };
+        await route.fulfill({ response: answer, json: { ...json, resource_service: longName } });
+      });
+      await openPending(page, plain);
+      await page.getByText('Do thing 19').waitFor();
     },
-    {
-      name: 'device-pending-nothing',
-      open: async (page) => {
-        await openPending(page, { ...plain, scope: 'openid' });
-        await page.getByText('Access nothing in your account').waitFor();
-      },
+    'device-waiting': async (page) => {
+      await openPending(page, plain);
+      await pressed(page, 'Approve');
+      await page.getByText('Waiting for your device').waitFor();
     },
-    {
-      name: 'device-pending-many-scopes',
-      open: async (page) => {
-        await page.route('**/device/verify', async (route) => {
-          const answer = await route.fetch();
-          const json = { ...(await answer.json()), scopes: manyScopes, resource: longUri };
-          await route.fulfill({ response: answer, json: { ...json, resource_service: longName } });
-        });
-        await openPending(page, plain);
-        await page.getByText('Do thing 19').waitFor();
-      },
+    'device-confirmation': async (page) => {
+      await page.route('**/device/approve', async (route) => {
+        const response = await route.fetch();
+        const headers = { ...response.headers(), 'content-type': 'application/json' };
+        await route.fulfill({ status: 200, headers, json: { confirmation_code: '047159' } });
+      });
+      await openPending(page, plain);
+      await pressed(page, 'Approve');
+      await page.getByText('Never tell it to anyone').waitFor();
     },
-    {
-      name: 'device-waiting',
-      open: async (page) => {
-        await openPending(page, plain);
-        await pressed(page, 'Approve');
-        await page.getByText('Waiting for your device').waitFor();
-      },
+    'device-taken-back': async (page) => {
+      await openPending(page, plain);
+      await pressed(page, 'Approve');
+      await page.getByRole('button', { name: 'Withdraw approval' }).click();
+      await headed(page, 'Approval withdrawn');
     },
-    {
-      name: 'device-confirmation',
-      open: async (page) => {
-        await page.route('**/device/approve', async (route) => {
-          const response = await route.fetch();
-          const headers = { ...response.headers(), 'content-type': 'application/json' };
-          await route.fulfill({ status: 200, headers, json: { confirmation_code: '047159' } });
-        });
-        await openPending(page, plain);
-        await pressed(page, 'Approve');
-        await page.getByText('Never tell it to anyone').waitFor();
-      },
+    'device-done': async (page) => {
+      const { device_code } = await openPending(page, plain);
+      await pressed(page, 'Approve');
+      await page.getByText('Waiting for your device').waitFor();
+      await request(url, 'POST', '/token', { json: { device_code } });
+      await page.getByText('Your device is signed in. You can close this window').waitFor();
     },
-    {
-      name: 'device-taken-back',
-      open: async (page) => {
-        await openPending(page, plain);
-        await pressed(page, 'Approve');
-        await page.getByRole('button', { name: 'Withdraw approval' }).click();
-        await headed(page, 'Approval withdrawn');
-      },
+    'device-not-picked-up': async (page) => {
+      await page.clock.install();
+      await openPending(page, plain);
+      await pressed(page, 'Approve');
+      await page.getByText('Waiting for your device').waitFor();
+      await page.clock.fastForward('11:00');
+      await page.getByText("Your device didn't finish signing in before the code expired").waitFor();
     },
-    {
-      name: 'device-done',
-      open: async (page) => {
-        const { device_code } = await openPending(page, plain);
-        await pressed(page, 'Approve');
-        await page.getByText('Waiting for your device').waitFor();
-        await request(url, 'POST', '/token', { json: { device_code } });
-        await page.getByText('Your device is signed in. You can close this window').waitFor();
-      },
+    'device-signed-out': async (page) => {
+      await openPending(page, plain);
+      await pressed(page, 'Approve');
+      await page.getByText('Waiting for your device').waitFor();
+      await page.context().clearCookies();
+      await page.getByText("This page can't tell whether your device signed in").waitFor();
     },
-    {
-      name: 'device-not-picked-up',
-      open: async (page) => {
-        await page.clock.install();
-        await openPending(page, plain);
-        await pressed(page, 'Approve');
-        await page.getByText('Waiting for your device').waitFor();
-        await page.clock.fastForward('11:00');
-        await page.getByText("Your device didn't finish signing in before the code expired").waitFor();
-      },
+    'device-denied': async (page) => {
+      await openPending(page, plain);
+      await pressed(page, 'Deny');
+      await headed(page, 'Denied');
     },
-    {
-      name: 'device-signed-out',
-      open: async (page) => {
-        await openPending(page, plain);
-        await pressed(page, 'Approve');
-        await page.getByText('Waiting for your device').waitFor();
-        await page.context().clearCookies();
-        await page.getByText("This page can't tell whether your device signed in").waitFor();
-      },
-    },
-    {
-      name: 'device-denied',
-      open: async (page) => {
-        await openPending(page, plain);
-        await pressed(page, 'Deny');
-        await headed(page, 'Denied');
-      },
-    },
-  ];
+  };
 };

@@ -3,7 +3,7 @@
 import { apiAt, loginByMail } from '../http.ts';
 import { pressed } from '../people.ts';
 import { seeAccount } from './account.ts';
-import type { PageState } from './page-state.ts';
+import type { PageStates } from './page-state.ts';
 
 const longName = `Nachtlauf-${'überlang'.repeat(11)}`;
 
@@ -52,50 +52,35 @@ const secretless = `?${new URLSearchParams([
   ['claim', 'environment=production'],
 ])}`;
 
-export const keyStates = (url: string): PageState[] => [
-  {
-    name: 'account-key-new',
-    open: async (page) => {
-      await seeAccount(page, url, 'key-new@example.com');
-      await pressed(page, 'Create API key');
-      await page.getByLabel('Read the tickets of your organizations').check();
-    },
+export const keyStates = (url: string): PageStates => ({
+  'account-key-new': async (page) => {
+    await seeAccount(page, url, 'key-new@example.com');
+    await pressed(page, 'Create API key');
+    await page.getByLabel('Read the tickets of your organizations').check();
   },
-  {
-    name: 'account-key-requested',
-    open: async (page) => {
-      await seeAccount(page, url, 'key-requested@example.com');
-      await page.goto(`${url}/account${prefilled}`);
-      await pressed(page, 'Create API key');
-      await page.getByText('Clear the entries that no service offers.').waitFor();
-    },
+  'account-key-requested': async (page) => {
+    await seeAccount(page, url, 'key-requested@example.com');
+    await page.goto(`${url}/account${prefilled}`);
+    await pressed(page, 'Create API key');
+    await page.getByText('Clear the entries that no service offers.').waitFor();
   },
-  {
-    name: 'account-key-untrusted',
-    open: async (page) => {
-      await seeAccount(page, url, 'key-untrusted@example.com');
-      await page.goto(`${url}/account${secretless}`);
-      await page.getByText('Add one more claim').waitFor();
-    },
+  'account-key-untrusted': async (page) => {
+    await seeAccount(page, url, 'key-untrusted@example.com');
+    await page.goto(`${url}/account${secretless}`);
+    await page.getByText('Add one more claim').waitFor();
   },
-  {
-    name: 'account-key-created',
-    open: async (page) => {
-      await seeAccount(page, url, 'key-created@example.com');
-      await pressed(page, 'Create API key');
-      await page.getByLabel('Name', { exact: true }).fill(longName);
-      await page.getByLabel('Do everything you can do').check();
-      await pressed(page, 'Create API key');
-      await page.getByRole('button', { name: 'Copy key' }).waitFor();
-    },
+  'account-key-created': async (page) => {
+    await seeAccount(page, url, 'key-created@example.com');
+    await pressed(page, 'Create API key');
+    await page.getByLabel('Name', { exact: true }).fill(longName);
+    await page.getByLabel('Do everything you can do').check();
+    await pressed(page, 'Create API key');
+    await page.getByRole('button', { name: 'Copy key' }).waitFor();
   },
-  {
-    name: 'account-keys',
-    open: async (page) => {
-      await createKeys(url, 'keys@example.com');
-      await seeAccount(page, url, 'keys@example.com');
-      await page.locator('#keys > li').getByRole('button', { name: 'Remove' }).last().click();
-      await page.getByRole('button', { name: 'Remove API key' }).waitFor();
-    },
+  'account-keys': async (page) => {
+    await createKeys(url, 'keys@example.com');
+    await seeAccount(page, url, 'keys@example.com');
+    await page.locator('#keys > li').getByRole('button', { name: 'Remove' }).last().click();
+    await page.getByRole('button', { name: 'Remove API key' }).waitFor();
   },
-];
+});

@@ -1,12 +1,8 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
 
-export interface PageState {
-  /** Usable as a file name. */
-  readonly name: string;
-  /** Brings a page of a new browser into this state. */
-  readonly open: (page: Page) => Promise<void>;
-}
+/** By name, which is usable as a file name: what brings a page of a new browser into this state. */
+export type PageStates = Readonly<Record<string, (page: Page) => Promise<unknown>>>;
 
 export const longName = `Rechnerraum-Süd-${'überlang'.repeat(10)}`.slice(0, fieldLimits.clientText);
 export const rightToLeft = 'חדר השרתים הראשי — الخادم الرئيسي في الطابق الثاني';

@@ -5,7 +5,7 @@ import { commandLineRequest } from '../authorize.ts';
 import { addPasskeyAt } from '../passkeys.ts';
 import { giveSession, pressed, startDevice } from '../people.ts';
 import { authorizePath } from '../program.ts';
-import type { PageState } from './page-state.ts';
+import type { PageStates } from './page-state.ts';
 
 interface Act {
   readonly name: string;
@@ -15,7 +15,7 @@ interface Act {
   readonly button: string;
 }
 
-export const touchStates = (url: string): PageState[] => {
+export const touchStates = (url: string): PageStates => {
   const acts: Act[] = [
     {
       name: 'device-touch',
@@ -41,27 +41,27 @@ export const touchStates = (url: string): PageState[] => {
       button: 'Create API key with your passkey',
     },
   ];
-  return acts.flatMap(({ name, address, prepare, button }) => {
-    const open = async (page: Page) => {
-      await addPasskeyAt(url, `${name}@example.com`);
-      await giveSession(page, url, `${name}@example.com`);
-      await page.addInitScript(() => {
-        navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError'));
-      });
-      await page.goto(await address());
-      await prepare?.(page);
-      await page.locator('button:not([aria-disabled=true])', { hasText: button }).waitFor();
-    };
-    return [
-      { name, open },
-      {
-        name: `${name}-not-given`,
-        open: async (page) => {
-          await open(page);
-          await pressed(page, button);
-          await page.getByText('no passkey confirmed it').waitFor();
-        },
-      },
-    ];
-  });
+  return Object.fromEntries(
+    acts.flatMap(({ name, address, prepare, button }) => {
+      const open = async (page: Page) => {
+        await addPasskeyAt(url, `${name}@example.com`);
+        await giveSession(page, url, `${name}@example.com`);
+        await page.addInitScript(() => {
+          navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError'));
+        });
+        await page.goto(await address());
+        await prepare?.(page);
+        await page.locator('button:not([aria-disabled=true])', { hasText: button }).waitFor();
+      };
+      const refuse = async (page: Page) => {
+        await open(page);
+        await pressed(page, button);
+        await page.getByText('no passkey confirmed it').waitFor();
+      };
+      return [
+        [name, open],
+        [`${name}-not-given`, refuse],
+      ];
+    }),
+  );
 };
