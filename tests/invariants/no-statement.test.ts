@@ -1,6 +1,8 @@
 // Handles are authenticated by their MAC: forged, truncated and foreign ones are refused without a database query.
 
 import { beforeAll, describe, expect, test } from 'bun:test';
+import type { Endpoint } from '@latchkey/contract/endpoint';
+import { endpoints } from '@latchkey/contract/endpoints';
 import {
   type HandleKind,
   handlePrefix,
@@ -45,23 +47,6 @@ const post =
 const invalidToken: EntryPoint['refusal'] = [401, 'invalid_token'];
 const invalidGrant: EntryPoint['refusal'] = [400, 'invalid_grant'];
 
-const bearerEntryPoints = [
-  ['GET', '/me'],
-  ['PATCH', '/me'],
-  ['GET', '/organizations'],
-  ['GET', '/sessions'],
-  ['DELETE', '/sessions/ses_unknown'],
-  ['POST', '/revoke'],
-  ['DELETE', '/logout'],
-  ['POST', '/keys'],
-  ['GET', '/keys'],
-  ['DELETE', '/keys/key_unknown'],
-  ['GET', '/scopes'],
-  ['POST', '/device/verify'],
-  ['POST', '/device/approve'],
-  ['POST', '/device/deny'],
-] as const;
-
 const entryPoints: Record<string, EntryPoint> = {
   'the refresh endpoint': {
     kind: 'refreshToken',
@@ -100,11 +85,13 @@ const entryPoints: Record<string, EntryPoint> = {
     refusal: invalidToken,
   },
 };
-for (const [method, path] of bearerEntryPoints) {
-  entryPoints[`${method} ${path}`] = {
+for (const { id, method, path, access } of Object.values<Endpoint>(endpoints)) {
+  if (access === 'anyone' || access === 'service') continue;
+  const ownPath = path.replace('/api/v1/auth', '').replace(/\{\w+\}/, 'unknown');
+  entryPoints[id] = {
     kind: 'accessToken',
     genuine: () => tokens.access_token,
-    present: (token) => app.ask(method, path, { token }),
+    present: (token) => app.ask(method.toUpperCase(), ownPath, { token }),
     refusal: invalidToken,
   };
 }
@@ -197,7 +184,7 @@ test('genuine handles are accepted and checked against the database', async () =
     refreshToken: [200, undefined],
   };
   const names = [
-    'GET /me',
+    'getProfile',
     'a key',
     'a session cookie',
     'the polling of a device code',
