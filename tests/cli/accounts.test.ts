@@ -5,7 +5,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { credentialStore } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
-import { spawn } from '../support/cleanup.ts';
 import {
   decide,
   expireAccessToken,
@@ -16,6 +15,7 @@ import {
   newHome,
   program,
   proxyTo,
+  type Running,
   runIn,
   storeLogin,
   userCodeIn,
@@ -110,23 +110,20 @@ test('logins of several people at once are all kept', async () => {
 });
 
 test('a login that is killed before it knows whose it is can be used, and none is lost', async () => {
-  let child: ReturnType<typeof spawn> | undefined;
+  let child: Running | undefined;
   const proxy = proxyTo(service, (_, path, forward) => {
-    if (child && path.endsWith('/me')) child.kill('SIGKILL');
+    if (path.endsWith('/me')) child?.kill('SIGKILL');
     return forward();
   });
   const home = newHome({ LATCHKEY_SERVER: proxy.url });
   for (const email of ['ada@killed.example', 'bea@killed.example']) {
-    child = spawn([program, 'login'], { cwd: home.path, env: home.env, stdout: 'ignore', stderr: 'pipe' });
-    let text = '';
     let decided: Promise<void> | undefined;
-    for await (const chunk of child.stderr as ReadableStream<Uint8Array>) {
-      text += new TextDecoder().decode(chunk);
-      const code = userCodeIn(text);
+    await runIn(home, [program, 'login'], (stderr, running) => {
+      child = running;
+      const code = userCodeIn(stderr);
       if (code) decided ??= decide(service.url, code, email);
-    }
+    });
     await decided;
-    await child.exited;
     child = undefined;
   }
   expect(await accountsOf(home)).toEqual([

@@ -3,7 +3,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newPage } from '../support/browser.ts';
-import { addCommand, type Home, latchkey, newHome, program, proxyTo, storeOf } from '../support/cli.ts';
+import {
+  addCommand,
+  type Home,
+  latchkey,
+  newHome,
+  program,
+  proxyTo,
+  runIn,
+  storeOf,
+} from '../support/cli.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { signedIn } from '../support/people.ts';
 import { startService } from '../support/service.ts';
@@ -161,29 +170,33 @@ describe('a code is used instead', () => {
   };
 
   test.each<[string, Record<string, string>, string[]]>([
-    ['with --device', {}, ['--device']],
     ['with --no-browser', {}, ['--no-browser']],
-    ['over SSH', { SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' }, []],
+    ['over SSH', { SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22', BROWSER: '' }, []],
     ['without a screen', { DISPLAY: '', BROWSER: '' }, []],
     ['in a container whose browser is elsewhere', { REMOTE_CONTAINERS: 'true', BROWSER: '' }, []],
-  ])('%s', async (_, env, args) => {
-    const screen = await codeOf(machine(env).login(...args));
+  ])('%s, and no browser opens', async (_, env, args) => {
+    const { login, opened } = machine(env);
+    const screen = await codeOf(login(...args));
     expect(screen).not.toContain('/authorize?');
+    expect(screen).not.toContain('opened in your browser');
+    expect(await opened.exists()).toBe(false);
+  });
+
+  test('with --device, whose link opens in the browser', async () => {
+    const { login, opened } = machine();
+    const screen = await codeOf(login('--device'));
+    const [link] = /http\S+\/device\?user_code=[\w-]+/.exec(screen) ?? [];
+    expect(screen).toContain('should have opened in your browser');
+    await until(() => opened.exists(), 'the opened address');
+    expect(await opened.text()).toBe(`${link}\n`);
   });
 
   test('without a terminal', async () => {
     const { home } = machine();
-    const child = Bun.spawn([program, 'login'], {
-      env: { ...home.env, DISPLAY: ':99' },
-      stdout: 'ignore',
-      stderr: 'pipe',
+    const env = { ...home.env, DISPLAY: ':99' };
+    const { stderr } = await runIn({ ...home, env }, [program, 'login'], (text, running) => {
+      if (text.includes('Waiting for your approval')) running.kill('SIGINT');
     });
-    let stderr = '';
-    for await (const chunk of child.stderr) {
-      stderr += new TextDecoder().decode(chunk);
-      if (stderr.includes('Waiting for your approval')) child.kill('SIGINT');
-    }
-    await child.exited;
     expect(stderr).not.toContain('/authorize?');
   });
 

@@ -3,7 +3,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { spawn } from '../support/cleanup.ts';
 import {
   decide,
   expireAccessToken,
@@ -13,6 +12,7 @@ import {
   newHome,
   program,
   proxyTo,
+  type Running,
   runHere,
   runIn,
   storeLogin,
@@ -102,7 +102,7 @@ describe('Ctrl-C', () => {
    * holds that response and all later ones of the path until the command has ended.
    */
   function interrupter(path: string, unanswered: readonly string[] = []) {
-    let child: ReturnType<typeof spawn> | undefined;
+    let child: Running | undefined;
     let isInterrupted = false;
     const ended = Promise.withResolvers<void>();
     const proxy = proxyTo(service, async (_, pathname, forward) => {
@@ -118,21 +118,16 @@ describe('Ctrl-C', () => {
     return {
       ...proxy,
       run: async (home: Home, args: string[], email?: string) => {
-        const options = { cwd: home.path, env: home.env, stdout: 'ignore', stderr: 'pipe' } as const;
-        const running = spawn([program, ...args], options);
-        child = running;
-        let stderr = '';
         let decided: Promise<void> | undefined;
-        for await (const chunk of running.stderr) {
-          stderr += new TextDecoder().decode(chunk);
+        const outcome = await runIn(home, [program, ...args], (stderr, running) => {
+          child = running;
           const code = userCodeIn(stderr);
           if (code && email) decided ??= decide(service.url, code, email);
-        }
+        });
         await decided;
-        const code = await running.exited;
         child = undefined;
         ended.resolve();
-        return { code, stderr };
+        return outcome;
       },
     };
   }
@@ -148,13 +143,10 @@ describe('Ctrl-C', () => {
     async (signal) => {
       const home = newHome({ LATCHKEY_SERVER: service.url });
       const { access_token: token } = await loginByMail(service.url, 'late@example.com');
-      const running = spawn([program, 'login'], { env: home.env, stdout: 'ignore', stderr: 'pipe' });
-      let stderr = '';
-      for await (const chunk of running.stderr) {
-        stderr += new TextDecoder().decode(chunk);
-        if (/Waiting for your approval/.test(stderr)) running.kill(signal);
-      }
-      expect(await running.exited).toBe(130);
+      const { code, stderr } = await runIn(home, [program, 'login'], (text, running) => {
+        if (/Waiting for your approval/.test(text)) running.kill(signal);
+      });
+      expect(code).toBe(130);
       expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
       const json = { user_code: userCodeIn(stderr) };
       const { status, body } = await request(service.url, 'POST', '/device/approve', { json, token });
@@ -175,24 +167,20 @@ describe('Ctrl-C', () => {
   });
 
   test('a second signal does not keep a login from being cancelled: closing a terminal may send several', async () => {
-    const home = newHome();
-    const running: { child?: ReturnType<typeof spawn> } = {};
+    let child: Running | undefined;
     const proxy = proxyTo(service, async (_, path, forward) => {
-      if (path.endsWith('/revoke')) {
-        for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) running.child?.kill(signal);
-        if (running.child) await takenBy(running.child.pid);
+      if (child && path.endsWith('/revoke')) {
+        for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) child.kill(signal);
+        await takenBy(child.pid);
       }
       return forward();
     });
-    const env = { ...home.env, LATCHKEY_SERVER: proxy.url };
-    const child = spawn([program, 'login'], { env, stdout: 'ignore', stderr: 'pipe' });
-    running.child = child;
-    let stderr = '';
-    for await (const chunk of child.stderr) {
-      stderr += new TextDecoder().decode(chunk);
-      if (stderr.endsWith('Waiting for your approval.\n')) child.kill('SIGHUP');
-    }
-    expect(await child.exited).toBe(130);
+    const home = newHome({ LATCHKEY_SERVER: proxy.url });
+    const { code, stderr } = await runIn(home, [program, 'login'], (text, running) => {
+      child = running;
+      if (text.endsWith('Waiting for your approval.\n')) running.kill('SIGHUP');
+    });
+    expect(code).toBe(130);
     expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
     await proxy.stop();
   });

@@ -1,10 +1,8 @@
 // `latchkey login` in a real terminal, with a real browser.
 
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { newPage } from '../support/browser.ts';
 import {
-  addCommand,
   deviceLogin,
   type Home,
   latchkey,
@@ -19,7 +17,6 @@ import { serverProgram } from '../support/server-program.ts';
 import { startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
 import { openTerminal, type Terminal, terminalColumns } from '../support/terminal.ts';
-import { until } from '../support/until.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 
@@ -275,33 +272,6 @@ test('NO_COLOR turns off colour, a dumb terminal also progress and the QR code',
   await dumb.exited;
   expect(dumb.screen()).not.toContain('\u001b');
   expect(dumb.screen()).not.toContain('█');
-});
-
-test('the link opens in a browser on a machine with a screen, but not over SSH or with --no-browser', async () => {
-  const home = newHome();
-  const opened = join(home.path, 'opened');
-  addCommand(home, 'test-browser', `#!/bin/sh\necho "$1" >>'${opened}'\n`);
-  // Hides this machine's applications, so that BROWSER decides.
-  const screen = { DISPLAY: ':99', BROWSER: 'test-browser', XDG_DATA_DIRS: home.path };
-  const interrupted = async (args: string[], env: Record<string, string>) => {
-    const terminal = inTerminal(home, args, env);
-    const [link = ''] = await terminal.shows(/http\S+user_code=[A-Z-]+/);
-    await terminal.shows(/Waiting for your/);
-    terminal.type(interrupt);
-    await terminal.exited;
-    return { link, reported: terminal.screen().includes('should have opened in your browser') };
-  };
-  expect((await interrupted(['login', '--no-browser'], screen)).reported).toBe(false);
-  expect(
-    (await interrupted(['login'], { ...screen, BROWSER: '', SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' }))
-      .reported,
-  ).toBe(false);
-  expect((await interrupted(['login'], {})).reported).toBe(false);
-  expect(await Bun.file(opened).exists()).toBe(false);
-  const { link, reported } = await interrupted(['login', '--device'], screen);
-  expect(reported).toBe(true);
-  await until(() => Bun.file(opened).exists(), 'the opened address');
-  expect(await Bun.file(opened).text()).toBe(`${link}\n`);
 });
 
 test('a terminal too narrow for the table of sessions shows each as a block, with its whole ID', async () => {

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { type CredentialStore, credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
 import type { TokenSet } from '@latchkey/contract/tokens';
+import type { Subprocess } from 'bun';
 import { readConfig } from '../../packages/cli/src/config.ts';
 import { run } from '../../packages/cli/src/program.ts';
 import { spawn } from './cleanup.ts';
@@ -52,11 +53,14 @@ export function newHome(env: Readonly<Record<string, string>> = {}): Home {
   };
 }
 
-/** Runs a command in this home until it ends. `onStderr` gets all of standard error so far, each time it grows. */
+/** The process of a command that runs. */
+export type Running = Pick<Subprocess, 'kill' | 'pid'>;
+
+/** Runs a command in this home until it ends. `watch` gets all of standard error so far: when it starts, and each time that grows. */
 export async function runIn(
   home: Home,
   command: readonly string[],
-  onStderr: (text: string) => void = () => {},
+  watch: (stderr: string, running: Running) => void = () => {},
 ): Promise<Outcome> {
   const child = spawn([...command], {
     cwd: home.path,
@@ -66,12 +70,13 @@ export async function runIn(
     stderr: 'pipe',
     timeout: waitTimeoutMs,
   });
+  watch('', child);
   const read = async () => {
     let text = '';
     const decoder = new TextDecoder();
     for await (const chunk of child.stderr) {
       text += decoder.decode(chunk, { stream: true });
-      onStderr(text);
+      watch(text, child);
     }
     return text;
   };
