@@ -1,16 +1,17 @@
 // Signing in to programs in the browser: who is asked what, and where the answer goes.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf, verifier } from '../support/authorize.ts';
 import { newPage } from '../support/browser.ts';
 import { codeIn, mailTo } from '../support/http.ts';
 import { button, changesBy, confirmed, headed, newAddress, phone, signedIn } from '../support/people.ts';
-import { authorizePath, startProgram, type TestProgram } from '../support/program.ts';
-import { changeStore, registerService, startService, type TestService } from '../support/service.ts';
+import { authorizePath, startProgram } from '../support/program.ts';
+import { changeStore, registerService, startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
-let program: TestProgram;
-let service: TestService;
+const program = shared(async () => startProgram());
+const service = shared(() => startService({ env: { LATCHKEY_CLIENT_HOSTS: program.host } }));
 /** Services with the redirect URI of the program: one that people approve, and one of the platform's own. */
 let application: string;
 let trusted: string;
@@ -21,19 +22,12 @@ async function register(name: string, ...options: string[]): Promise<string> {
 }
 
 beforeAll(async () => {
-  program = startProgram();
-  service = await startService({ env: { LATCHKEY_CLIENT_HOSTS: program.host } });
   application = await register('Grafana', '--sign-out-redirect', `${program.redirectUri}/bye`);
   trusted = await register('Dashboard', '--trusted');
 });
 
 beforeEach(() => {
   program.received.length = 0;
-});
-
-afterAll(async () => {
-  await service.stop();
-  await program.stop();
 });
 
 const open = (page: Page, request: Record<string, string>) =>

@@ -1,12 +1,13 @@
 // A product with its own name, links and logo, on every page, in a real browser. Name and logo are hostile.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newPage, untilIdle } from '../support/browser.ts';
 import { signIn } from '../support/people.ts';
-import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { startService, temporaryDirectory } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
 const name = '<script>document.ran="name"</script> & "';
 const hostile = `<?xml version="1.0"?>
@@ -19,22 +20,16 @@ const hostile = `<?xml version="1.0"?>
 </svg>
 `;
 
-let service: TestService;
-
-beforeAll(async () => {
+const service = shared(() => {
   const logo = join(temporaryDirectory(), 'logo.svg');
   writeFileSync(logo, hostile);
-  service = await startService({
+  return startService({
     env: {
       LATCHKEY_PRODUCT_NAME: name,
       LATCHKEY_SUPPORT_URL: 'https://help.acme.example/',
       LATCHKEY_LOGO: logo,
     },
   });
-});
-
-afterAll(async () => {
-  await service.stop();
 });
 
 /** What a page does that it should not: scripts that ran, and what the browser complained about. */

@@ -157,6 +157,5 @@ test('--ask asks once for each name, and a yes to it hands out no token', async 
   terminal.type('n\n');
   expect((await token).code).toBe(1);
   expect(terminal.screen().split('wants tickets:read')).toHaveLength(3);
-  terminal.type('\u0003');
-  expect(await terminal.exited).toBe(130);
+  expect(await terminal.interrupt()).toBe(130);
 });

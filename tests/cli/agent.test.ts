@@ -200,8 +200,7 @@ test('an ended login is status 3', async () => {
   const { access_token: token } = await loginByMail(service.url, 'over@agent.example');
   await request(service.url, 'POST', '/revoke', { token });
   expect((await tokenIn({ LATCHKEY_AGENT: address })).code).toBe(3);
-  terminal.type('\u0003');
-  expect(await terminal.exited).toBe(130);
+  expect(await terminal.interrupt()).toBe(130);
   expect((await latchkey(own, 'agent')).code).toBe(3);
 });
 
@@ -244,8 +243,7 @@ test('--ask waits for a word on the terminal, once for each scope', async () => 
   expect(terminal.screen().split('wants profile')).toHaveLength(2);
   expect(await codeOf(agent.token({ scope: 'profile email' }))).toBe('invalid_scope');
   expect(terminal.screen().split('wants email')).toHaveLength(2);
-  terminal.type('\u0003');
-  expect(await terminal.exited).toBe(130);
+  expect(await terminal.interrupt()).toBe(130);
 });
 
 test.skipIf(process.platform !== 'linux')(
@@ -265,8 +263,7 @@ test.skipIf(process.platform !== 'linux')(
     const detached = openTerminal(home, ['sh', '-c', `${alone}; exec ${agent}`]);
     await detached.shows(/^LATCHKEY_AGENT=/m);
     await killShown(detached);
-    detached.type('\u0003');
-    await detached.exited;
+    await detached.interrupt();
 
     const script = `exec 3<&0; trap 'sleep 60 & echo sharer $!' USR1; echo shell $$; ${agent} <&3 & while wait; [ $? -gt 128 ]; do :; done`;
     const terminal = openTerminal(home, ['sh', '-c', script]);
@@ -278,8 +275,7 @@ test.skipIf(process.platform !== 'linux')(
     expect(await codeOf(client.token({ scope: 'profile' }))).toBe('invalid_scope');
     expect(terminal.screen()).not.toContain('Allow it?');
     await killShown(terminal);
-    terminal.type('\u0003');
-    await terminal.exited;
+    await terminal.interrupt();
   },
 );
 
@@ -379,8 +375,7 @@ test.skipIf(process.platform === 'win32')(
 
     run('trap "exit 3" INT; latchkey token --scope organizations & wait');
     await terminal.shows(/^A program wants organizations\. Allow it\? \[y\/N\] $/m);
-    terminal.type('\u0003');
-    expect(await terminal.exited).toBe(3);
+    expect(await terminal.interrupt()).toBe(3);
     closeSync(commands);
   },
 );

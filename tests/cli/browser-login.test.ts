@@ -39,8 +39,6 @@ afterAll(async () => {
   await door.stop();
 });
 
-const interrupt = '\u0003';
-
 /** A machine with a screen, whose browser only writes down what it is to open. */
 function machine(env: Record<string, string> = {}, server = door.url) {
   const home = newHome({ LATCHKEY_SERVER: server });
@@ -97,8 +95,7 @@ test('the opener of the system is used where the one of the library finds no bro
   const link = await linkOf(terminal);
   await terminal.shows(/Waiting for your browser/);
   expect(await opened.text()).toBe(`${link.href}\n`);
-  terminal.type(interrupt);
-  expect(await terminal.exited).toBe(130);
+  expect(await terminal.interrupt()).toBe(130);
 });
 
 test('BROWSER opens the link with its arguments, also from a container without a screen', async () => {
@@ -112,8 +109,7 @@ test('BROWSER opens the link with its arguments, also from a container without a
   const link = await linkOf(terminal);
   await terminal.shows(/Waiting for your browser/);
   expect(await opened.text()).toBe(`--title|a b|${link.href}|`);
-  terminal.type(interrupt);
-  expect(await terminal.exited).toBe(130);
+  expect(await terminal.interrupt()).toBe(130);
 });
 
 test('over SSH, BROWSER opens the link with the code: the browser cannot come back', async () => {
@@ -122,8 +118,7 @@ test('over SSH, BROWSER opens the link with the code: the browser cannot come ba
   const [link] = await terminal.shows(/http\S+\/device\?user_code=[\w-]+/);
   await terminal.shows(/Waiting for your approval/);
   expect(await opened.text()).toBe(`${link}\n`);
-  terminal.type(interrupt);
-  expect(await terminal.exited).toBe(130);
+  expect(await terminal.interrupt()).toBe(130);
 });
 
 test('with one click in a browser that is signed in, which then says that its tab can be closed', async () => {
@@ -164,8 +159,7 @@ test('a server that names another one is refused with both addresses, before a b
 describe('a code is used instead', () => {
   const codeOf = async (terminal: Terminal) => {
     await terminal.shows(/Waiting for your approval/);
-    terminal.type(interrupt);
-    await terminal.exited;
+    await terminal.interrupt();
     return terminal.screen();
   };
 
@@ -244,8 +238,7 @@ describe('an interrupted login leaves nothing', () => {
     const terminal = login();
     const link = await linkOf(terminal);
     await terminal.shows(/Waiting for your browser/);
-    terminal.type(interrupt);
-    expect(await terminal.exited).toBe(130);
+    expect(await terminal.interrupt()).toBe(130);
     expect(terminal.screen()).toEndWith('latchkey: Login cancelled. Nothing was changed.\r\n');
     expect(await comeBack(link, 'approve', 'late@example.com').catch(() => 'refused')).toBe('refused');
     expect(await storeOf(home, door.url).read()).toBeNull();
@@ -263,7 +256,7 @@ describe('an interrupted login leaves nothing', () => {
     const terminal = login();
     const page = comeBack(await linkOf(terminal), 'approve', 'held@example.com');
     await until(async () => (await devices()) > 0, 'the session');
-    terminal.type(interrupt);
+    terminal.type('\u0003');
     await terminal.shows(/\^C/);
     held.resolve();
     expect(await terminal.exited).toBe(130);

@@ -20,8 +20,6 @@ import { openTerminal, type Terminal, terminalColumns } from '../support/termina
 
 const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 
-const interrupt = '\u0003';
-
 const inTerminal = (
   home: Home,
   args: readonly string[],
@@ -77,8 +75,7 @@ test('the link, the code and the QR code come in this order, each on lines of it
   const network = { LATCHKEY_SERVER: 'http://login.example', HTTP_PROXY: elsewhere.url };
   const terminal = inTerminal(newHome(), ['login', '--insecure-http'], network);
   await terminal.shows(/Waiting for your/);
-  terminal.type(interrupt);
-  await terminal.exited;
+  await terminal.interrupt();
   await elsewhere.stop();
   const lines = Bun.stripANSI(terminal.screen()).split('\r\n');
   const at = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
@@ -93,8 +90,7 @@ test('the link, the code and the QR code come in this order, each on lines of it
 test('an address of this machine, which no phone can open, has no QR code', async () => {
   const terminal = inTerminal(newHome(), ['login']);
   await terminal.shows(/Waiting for your/);
-  terminal.type(interrupt);
-  await terminal.exited;
+  await terminal.interrupt();
   expect(
     terminal
       .screen()
@@ -119,13 +115,11 @@ test('a login asks first if one is stored, unless --yes is given', async () => {
   await agreed.shows(/Sign in again/);
   agreed.type('y\n');
   await agreed.shows(/Waiting for your/);
-  agreed.type(interrupt);
-  expect(await agreed.exited).toBe(130);
+  expect(await agreed.interrupt()).toBe(130);
   for (const args of [['--yes'], ['--account', 'another']]) {
     const unasked = inTerminal(home, ['login', ...args]);
     await unasked.shows(/Waiting for your/);
-    unasked.type(interrupt);
-    await unasked.exited;
+    await unasked.interrupt();
     expect(unasked.screen()).not.toContain('Sign in again');
   }
 });
@@ -190,8 +184,7 @@ test('logout --all asks first, unless --yes is given', async () => {
   );
   const cancelled = inTerminal(home, ['logout', '--all']);
   await cancelled.shows(/\[y\/N\] $/);
-  cancelled.type(interrupt);
-  expect(await cancelled.exited).toBe(130);
+  expect(await cancelled.interrupt()).toBe(130);
   expect((await latchkey(home, 'whoami', '--server', service.url)).code).toBe(0);
   const agreed = inTerminal(home, ['logout', '--all']);
   await agreed.shows(/\[y\/N\] $/);
@@ -207,8 +200,7 @@ test('Ctrl-C ends a login with status 130, removes its progress line and restore
   const home = newHome();
   const terminal = inTerminal(home, ['login']);
   await terminal.shows(/Waiting for your/);
-  terminal.type(interrupt);
-  expect(await terminal.exited).toBe(130);
+  expect(await terminal.interrupt()).toBe(130);
   expect(terminal.screen()).toEndWith('\r\u001b[2Klatchkey: Login cancelled. Nothing was changed.\r\n');
   // No hidden cursor, no alternate screen and no open bold.
   expect(terminal.screen()).not.toContain('\u001b[?');
@@ -222,8 +214,7 @@ test('a login that is cancelled leaves the existing login, and says so', async (
   const before = await Bun.file(home.credentialsFile).text();
   const terminal = inTerminal(home, ['login', '--yes']);
   await terminal.shows(/Waiting for your/);
-  terminal.type(interrupt);
-  expect(await terminal.exited).toBe(130);
+  expect(await terminal.interrupt()).toBe(130);
   expect(terminal.screen()).toEndWith('latchkey: Login cancelled. Your existing login is unchanged.\r\n');
   expect(await Bun.file(home.credentialsFile).text()).toBe(before);
 });
@@ -236,8 +227,7 @@ test('a key is pasted into a terminal as one line', async () => {
   expect(terminal.screen()).toContain('does not accept this key.');
   const waiting = inTerminal(newHome(), ['login', '--with-token']);
   await waiting.shows(/Paste the key/);
-  waiting.type(interrupt);
-  expect(await waiting.exited).toBe(130);
+  expect(await waiting.interrupt()).toBe(130);
   expect(waiting.screen()).toEndWith('latchkey: Login cancelled. Nothing was changed.\r\n');
 });
 
@@ -263,13 +253,11 @@ test('doctor of both programs marks what is right in green and what is wrong in 
 test('NO_COLOR turns off colour, a dumb terminal also progress and the QR code', async () => {
   const plain = inTerminal(newHome(), ['login'], { NO_COLOR: '1' });
   await plain.shows(/9:5\d/);
-  plain.type(interrupt);
-  await plain.exited;
+  await plain.interrupt();
   expect(plain.screen()).not.toContain('\u001b[1m');
   const dumb = inTerminal(newHome(), ['login'], { TERM: 'dumb' });
   await dumb.shows(/Waiting for your/);
-  dumb.type(interrupt);
-  await dumb.exited;
+  await dumb.interrupt();
   expect(dumb.screen()).not.toContain('\u001b');
   expect(dumb.screen()).not.toContain('█');
 });

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { examples, startExample } from '../support/example.ts';
 import { apiAt, deviceTokens, loginByMail } from '../support/http.ts';
 import { findNode } from '../support/node.ts';
-import { registerService, runOperator, startService, type TestService } from '../support/service.ts';
+import { registerService, runOperator, startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
 const root = join(import.meta.dir, '../..');
 /** Inside the checkout, so that the packages resolve. */
@@ -18,7 +19,7 @@ const maxGuideLines = 20;
 
 const owner = 'ada@example.com';
 
-let service: TestService;
+const service = shared(() => startService());
 let serviceKey: string;
 let isUnavailable = false;
 
@@ -38,7 +39,6 @@ const latchkey = Bun.serve({
 
 beforeAll(async () => {
   mkdirSync(directory, { recursive: true });
-  service = await startService();
   // As in the guide.
   serviceKey = await registerService(
     service,
@@ -60,7 +60,6 @@ beforeAll(async () => {
 afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
   latchkey.stop(true);
-  await service.stop();
 });
 
 async function operator(...args: string[]) {

@@ -2,14 +2,15 @@
 // network that loses responses, and some are killed meanwhile. The session must survive.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type CredentialStore, credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
 import { storedSession } from '../support/client.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { refreshesDuring } from '../support/refreshes.ts';
-import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
+import { startService, temporaryDirectory } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { startWorker, type Worker } from '../support/worker.ts';
 
 const sharers = 6;
@@ -26,21 +27,15 @@ const failpoints = [
   ['before the lock is released', 0],
 ] as const;
 
-let service: TestService;
+const service = shared(() => startService());
 
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
-
-interface Shared {
+interface StoredLogin {
   readonly store: CredentialStore;
   start(lock: 'real' | 'none', ...failpoint: string[]): Promise<Worker>;
 }
 
 /** A login that is stored in a file. */
-async function shared(email: string): Promise<Shared> {
+async function newLogin(email: string): Promise<StoredLogin> {
   const path = join(temporaryDirectory(), 'latchkey', 'credentials.json');
   const store = credentialStore(fileStorage(path), service.url);
   const tokens = await loginByMail(service.url, email);
@@ -64,7 +59,7 @@ async function shared(email: string): Promise<Shared> {
 const use = (workers: readonly Worker[]) => Promise.all(workers.map((worker) => worker.ask('go')));
 
 /** The account has this one session, and nothing was taken for stolen. */
-async function requireSession({ store }: Shared): Promise<void> {
+async function requireSession({ store }: StoredLogin): Promise<void> {
   const token = (await storedSession(store)).access_token;
   const { body: list } = await request(service.url, 'GET', '/sessions', { token });
   expect(list.sessions).toHaveLength(1);
@@ -75,7 +70,7 @@ async function requireSession({ store }: Shared): Promise<void> {
 
 describe('programs that share one stored login', () => {
   test('all get tokens, and the session survives, whenever during a refresh one of them is killed', async () => {
-    const login = await shared('killed@example.com');
+    const login = await newLogin('killed@example.com');
     const others = await Promise.all(Array.from({ length: sharers }, () => login.start('real')));
     for (const [failpoint, retry] of failpoints) {
       const stored = await storedSession(login.store);
@@ -97,7 +92,7 @@ describe('programs that share one stored login', () => {
   test.each(['real', 'none'] as const)(
     'all get tokens, and the session survives, when responses are lost (lock: %s)',
     async (lock) => {
-      const login = await shared(`lost-${lock}@example.com`);
+      const login = await newLogin(`lost-${lock}@example.com`);
       const start = () => login.start(lock, 'the loss of a response');
       const workers = await Promise.all(Array.from({ length: sharers }, start));
       const { rotated, retry, ...others } = await refreshesDuring(service.url, async () =>

@@ -1,27 +1,23 @@
 // Clients without a secret, which use oauth4webapi: an application that the operator registered as public, and one that describes
 // itself at a URL of a listed host.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import { loginByMail, request } from '../support/http.ts';
-import { startProgram, type TestProgram } from '../support/program.ts';
-import { registerService, startService, type TestService } from '../support/service.ts';
+import { startProgram } from '../support/program.ts';
+import { registerService, startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 
 const insecure = { [oauth.allowInsecureRequests]: true };
-let program: TestProgram;
-let service: TestService;
+const program = shared(async () => startProgram());
+const service = shared(() => startService({ env: { LATCHKEY_CLIENT_HOSTS: program.host } }));
 let server: oauth.AuthorizationServer;
 let token: string;
 
 beforeAll(async () => {
-  program = startProgram();
-  service = await startService({ env: { LATCHKEY_CLIENT_HOSTS: program.host } });
   const issuer = new URL(service.url);
   server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
   token = (await loginByMail(service.url, 'ada@example.com')).access_token;
-});
-afterAll(async () => {
-  await Promise.all([service.stop(), program.stop()]);
 });
 
 const clients: Readonly<Record<string, () => Promise<string>>> = {

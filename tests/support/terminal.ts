@@ -12,6 +12,8 @@ export interface Terminal {
   /** Waits until this has been printed. */
   shows(pattern: RegExp): Promise<RegExpExecArray>;
   type(keys: string): void;
+  /** Presses Ctrl-C; resolves with the exit code. */
+  interrupt(): Promise<number>;
   readonly exited: Promise<number>;
 }
 
@@ -45,6 +47,10 @@ export function openTerminal(
       return pattern.exec(text)!;
     },
     type: (keys) => child.terminal?.write(keys),
+    interrupt: () => {
+      child.terminal?.write('\u0003');
+      return child.exited;
+    },
     exited: child.exited,
   };
 }
