@@ -1,4 +1,4 @@
-import { addLogin, settleLogin } from '@latchkey/client/accounts';
+import { addLogin, leaveLogin, settleLogin } from '@latchkey/client/accounts';
 import {
   loginsAt,
   type PlacedLogin,
@@ -122,4 +122,16 @@ export async function printOthers(
   output.message({ other_accounts: others }, () => [
     `You are also signed in as ${others.join(', ')}. Choose with \`latchkey switch NAME\` or --account NAME.`,
   ]);
+}
+
+/** After signing out: the name of the login in use, which is the only other one if there is one. */
+export const nextLogin = ({ server, stored: { place, store } }: StoredConnection): Promise<string | null> =>
+  leaveLogin(place.storage, server, store.account ?? '');
+
+/** Says which login commands use after signing out, if there are others. */
+export function nextLoginLines({ stored: { held, store } }: StoredConnection, next: string | null): string[] {
+  const others = Object.keys(held.logins).filter((name) => name !== store.account);
+  if (others.length === 0 || (next !== null && next === held.current)) return [];
+  if (next !== null) return [`Now using ${next}.`];
+  return [`You are still signed in as ${others.join(', ')}. Choose one with \`latchkey switch NAME\`.`];
 }

@@ -5,7 +5,7 @@
 // - Colour and progress are for terminals. NO_COLOR turns colour off, TERM=dumb also progress.
 // - All text passes through `visible` before it reaches a terminal; control sequences are written only here.
 
-import { type Style, styled } from '@latchkey/contract/terminal';
+import { styleText } from 'node:util';
 import { terminalJson } from '@latchkey/contract/untrusted-text';
 import { plainText, visible } from './text.ts';
 
@@ -15,6 +15,8 @@ export interface TextStream {
   readonly columns?: number;
   write(text: string | Uint8Array, done: (error?: Error | null) => void): unknown;
 }
+
+export type Style = 'bold' | 'red' | 'green' | 'yellow';
 
 /** Text, or text that begins in a style. */
 export type Line = string | { readonly style: Style; readonly text: string; readonly rest?: string };
@@ -138,6 +140,9 @@ const renderLines = (lines: readonly Line[], areStylesShown: boolean): string =>
     .map((line) => {
       if (typeof line === 'string') return `${visible(line)}\n`;
       const { style, text, rest = '' } = line;
-      return `${areStylesShown ? styled(style, visible(text)) : visible(text)}${visible(rest)}\n`;
+      const shown = visible(text);
+      // Whether styles are wanted has been decided.
+      const begin = areStylesShown ? styleText(style, shown, { validateStream: false }) : shown;
+      return `${begin}${visible(rest)}\n`;
     })
     .join('');

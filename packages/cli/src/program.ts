@@ -171,7 +171,7 @@ function addStoredLoginCommands(program: Command, run: RunCommand): void {
   define(program, 'whoami', 'print who is signed in', [
     'latchkey whoami',
     'latchkey whoami --account work --json',
-  ]).action(run(async () => (await import('./commands/whoami.ts')).whoami));
+  ]).action(run(async () => (await import('./commands/profile.ts')).whoami));
   define(
     program,
     'status',
@@ -201,9 +201,9 @@ function addAccountCommands(program: Command, run: RunCommand): void {
   define(program, 'organizations', 'list your organizations', [
     'latchkey organizations',
     'latchkey organizations --json',
-  ]).action(run(async () => (await import('./commands/organizations.ts')).organizations));
+  ]).action(run(async () => (await import('./commands/lists.ts')).organizations));
   define(program, 'passkeys', 'list your passkeys', ['latchkey passkeys']).action(
-    run(async () => (await import('./commands/passkeys.ts')).passkeys),
+    run(async () => (await import('./commands/lists.ts')).passkeys),
   );
   const profile = define(program, 'profile', 'print your profile; `profile set` changes it', [
     'latchkey profile',

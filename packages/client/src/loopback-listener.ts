@@ -38,10 +38,7 @@ export async function listenOnLoopback(
   isExpected: (parameters: URLSearchParams) => boolean,
 ): Promise<LoopbackListener> {
   const path = `/${randomBytes(pathBytes).toString('base64url')}`;
-  let arrive: (arrival: Arrival) => void = () => {};
-  const arrival = new Promise<Arrival>((resolve) => {
-    arrive = resolve;
-  });
+  const { promise: arrival, resolve: arrive } = Promise.withResolvers<Arrival>();
   let isTaken = false;
   const server = createServer((request, response) => {
     void (async () => {
@@ -134,14 +131,13 @@ function sendPage(
   outcome: LandingOutcome,
   acceptLanguage: string | undefined,
 ): Promise<void> {
-  const digest = (text: string) => createHash('sha256').update(text).digest('base64');
   return new Promise((resolve) => {
     // Whether the browser still listens does not matter.
     response.once('close', resolve);
     response.writeHead(200, {
       ...commonHeaders,
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': landingPolicy(digest),
+      'Content-Security-Policy': landingPolicy,
     });
     response.end(landingPage(outcome, acceptLanguage), () => resolve());
   });
@@ -194,9 +190,8 @@ const translations = {
 const style =
   ':root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}body{display:grid;place-content:center;min-height:90vh;margin:0;padding:1rem;text-align:center}h1{font-size:1.5rem;margin:0}';
 
-/** Allows nothing but the style of the page. `digest`: SHA-256 in Base64. */
-const landingPolicy = (digest: (text: string) => string): string =>
-  `default-src 'none'; style-src 'sha256-${digest(style)}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+/** Allows nothing but the style of the page. */
+const landingPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** The page in the language that the browser prefers. It contains nothing from the request. */
 function landingPage(outcome: LandingOutcome, acceptLanguage = ''): string {

@@ -1,5 +1,6 @@
 import { type ApiOptions, createApi } from './api.ts';
 import type { Answer } from './operations.ts';
+import { type FetchPage, pagesOf } from './pages.ts';
 import { authorizationOf } from './service-key.ts';
 
 export type User = Answer<'getUser'>;
@@ -53,16 +54,16 @@ export function createOperator({ serviceKey, ...options }: OperatorOptions): Ope
   const of = (userId: string) => ({ params: { user_id: userId }, headers });
   return {
     users: (search) =>
-      pages('users', (query) =>
+      entriesOf('users', (query) =>
         api.call('listUsers', { headers, query: { ...query, ...(search ? { search } : {}) } }),
       ),
     findUser: (email) => api.call('lookupUser', { headers, body: { email } }),
     report: (email) => api.call('reportOnAddress', { headers, body: { email } }),
     getUser: (userId) => api.call('getUser', of(userId)),
     sessions: (userId) =>
-      pages('sessions', (query) => api.call('listUserSessions', { ...of(userId), query })),
-    events: (userId) => pages('events', (query) => api.call('listUserEvents', { ...of(userId), query })),
-    emails: (userId) => pages('emails', (query) => api.call('listUserEmails', { ...of(userId), query })),
+      entriesOf('sessions', (query) => api.call('listUserSessions', { ...of(userId), query })),
+    events: (userId) => entriesOf('events', (query) => api.call('listUserEvents', { ...of(userId), query })),
+    emails: (userId) => entriesOf('emails', (query) => api.call('listUserEmails', { ...of(userId), query })),
     endSession: (userId, sessionId) =>
       api.call('revokeUserSession', { params: { user_id: userId, session_id: sessionId }, headers }),
     endAllSessions: (userId) => api.call('revokeUserSessions', of(userId)),
@@ -71,18 +72,9 @@ export function createOperator({ serviceKey, ...options }: OperatorOptions): Ope
   };
 }
 
-async function* pages<Name extends string, Entry>(
+async function* entriesOf<Name extends string, Entry>(
   name: Name,
-  read: (query: {
-    limit: number;
-    cursor?: string;
-  }) => Promise<{ next_cursor: string | null } & { [List in Name]: readonly Entry[] }>,
+  fetchPage: FetchPage<Name, Entry>,
 ): AsyncGenerator<Entry> {
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page = await read({ limit: pageSize, ...(cursor ? { cursor } : {}) });
-    yield* page[name];
-    cursor = page.next_cursor;
-  }
+  for await (const page of pagesOf(fetchPage)) yield* page[name];
 }
-
-const pageSize = 100;

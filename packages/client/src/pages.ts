@@ -2,6 +2,21 @@
 const pageSize = 100;
 const maxPages = 10;
 
+/** Fetches a page, whose member `Name` has the entries. */
+export type FetchPage<Name extends string, Entry> = (query: {
+  readonly limit: string;
+  readonly cursor?: string;
+}) => Promise<{ next_cursor: string | null } & { [List in Name]: readonly Entry[] }>;
+
+/** The pages of a list, each fetched when it is asked for. */
+export async function* pagesOf<Name extends string, Entry>(fetchPage: FetchPage<Name, Entry>) {
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = await fetchPage({ limit: String(pageSize), ...(cursor === '' ? {} : { cursor }) });
+    yield page;
+    cursor = page.next_cursor;
+  }
+}
+
 /**
  * All pages of a list as one, up to a thousand entries. A cursor that is not null marks where the rest begins.
  * @param name the member of a page with the entries
@@ -9,20 +24,18 @@ const maxPages = 10;
  */
 export async function allPages<Name extends string, Entry>(
   name: Name,
-  fetchPage: (query: {
-    readonly limit: string;
-    readonly cursor?: string;
-  }) => Promise<{ next_cursor: string | null } & { [List in Name]: readonly Entry[] }>,
+  fetchPage: FetchPage<Name, Entry>,
   isLast: (entry: Entry) => boolean = () => false,
 ): Promise<{ entries: Entry[]; next_cursor: string | null }> {
   const entries: Entry[] = [];
-  let cursor: string | null = null;
-  for (let page = 0; page < maxPages; page++) {
-    const next = await fetchPage({ limit: String(pageSize), ...(cursor === null ? {} : { cursor }) });
-    entries.push(...next[name]);
-    cursor = next.next_cursor;
+  let next_cursor: string | null = null;
+  let count = 0;
+  for await (const page of pagesOf(fetchPage)) {
+    entries.push(...page[name]);
+    next_cursor = page.next_cursor;
+    count++;
     const end = entries.at(-1);
-    if (cursor === null || end === undefined || isLast(end)) break;
+    if (count === maxPages || end === undefined || isLast(end)) break;
   }
-  return { entries, next_cursor: cursor };
+  return { entries, next_cursor };
 }

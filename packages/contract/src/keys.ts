@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { authorizationDetails } from './authorization-details.ts';
 import { at, define, ownList } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import { described, model, pageOf, shown, shownOrNull, text, time, visibleText } from './fields.ts';
 import { refusedTouch, touch, touchOptions } from './passkeys.ts';
-import { describedScope, resourceText, scopeText } from './scopes.ts';
+import { authorizationDetails, describedScope, resourceText, scopeText } from './scopes.ts';
 
 const lifetime = z.int().min(fieldLimits.keyMinSeconds).max(fieldLimits.keyMaxSeconds);
 

@@ -65,3 +65,17 @@ export const requestedAccess = {
   ),
   resource_service: shownOrNull('The name of the service that declares the resource.', 'Projects'),
 };
+
+/** What a token allows in detail, in terms of the services that read it. @see RFC 9396 section 2 */
+export const authorizationDetails = z
+  .array(
+    z.looseObject({
+      type: shown('The type, which decides what further members mean.', 'project_access'),
+    }),
+  )
+  .meta({
+    id: 'AuthorizationDetails',
+    description: 'What the token allows in detail, in terms of the services that read it (RFC 9396).',
+    examples: [[{ type: 'project_access', projects: ['engine'] }]],
+  });
+export type AuthorizationDetails = z.infer<typeof authorizationDetails>;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { authorizationDetails } from './authorization-details.ts';
 import { at, define } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import { described, int, model, secret, shown, texts, url } from './fields.ts';
 import { organizationRoles } from './organizations.ts';
+import { authorizationDetails } from './scopes.ts';
 import { sessionKinds } from './sessions.ts';
 import { tokenTypeHint } from './tokens.ts';
 

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { authorizationDetails } from './authorization-details.ts';
 import { at, define, ownList } from './endpoint.ts';
 import { examples } from './examples.ts';
 import {
@@ -14,6 +13,7 @@ import {
   time,
   userAgent,
 } from './fields.ts';
+import { authorizationDetails } from './scopes.ts';
 import { revokeForm, revokeRequest, revokeScope } from './tokens.ts';
 
 /** `app` is an application that the user signed in to. */

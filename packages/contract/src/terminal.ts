@@ -1,14 +1,5 @@
 // How `latchkey` and `latchkey-server` look in a terminal.
 
-const codes = { bold: [1, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
-export type Style = keyof typeof codes;
-
-/** Text in a style. Write it only to a terminal, and only if `showsStyles`. */
-export function styled(style: Style, text: string): string {
-  const [on, off] = codes[style];
-  return `\u001b[${on}m${text}\u001b[${off}m`;
-}
-
 /** Whether a person wants styles, and the terminal knows them. @see https://no-color.org */
 export const showsStyles = ({ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>): boolean =>
   !NO_COLOR?.trim() && TERM !== 'dumb';

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { profile } from './account.ts';
-import { authorizationDetails } from './authorization-details.ts';
 import { at, define, repeatable } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import { absent, described, expiresIn, notSupported, opaque, secret, shown, text, token } from './fields.ts';
-import { resourceText, scopeText } from './scopes.ts';
+import { authorizationDetails, resourceText, scopeText } from './scopes.ts';
 
 const accessToken = shown('Send it as `Authorization: Bearer …`. Treat it as opaque.', examples.accessToken);
 const bearer = described(z.literal('Bearer'), 'Always `Bearer`.');

@@ -2,7 +2,6 @@ import { createApi } from '@latchkey/client/api';
 import { hasCode, LatchkeyError } from '@latchkey/client/errors';
 import type { FileCheck } from '@latchkey/client/file-storage';
 import { isLoopbackHost } from '@latchkey/client/internal/loopback';
-import type { Style } from '@latchkey/contract/terminal';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ProxySetting } from '../config.ts';
 import {
@@ -15,7 +14,7 @@ import {
 } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { type Failure, failureOf, ReportedError } from '../exit.ts';
-import type { Line } from '../output.ts';
+import type { Line, Style } from '../output.ts';
 import { openStorage } from '../storage.ts';
 import { duration, localTime, shortened, table } from '../text.ts';
 

@@ -3,7 +3,7 @@ import { loginNamed, type StoredLogin } from '@latchkey/client/credentials';
 import { connectStored, type StoredConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable } from '../exit.ts';
-import { nextLogin, nextLoginLines } from '../next-login.ts';
+import { nextLogin, nextLoginLines } from '../new-login.ts';
 import { confirm } from '../prompt.ts';
 
 export interface LogoutOptions {

@@ -4,7 +4,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, UsageError } from '../exit.ts';
-import { localTime, table } from '../text.ts';
+import { localTime, shortened, table } from '../text.ts';
 import { requireLength, requireText } from '../text-input.ts';
 
 export interface ProfileOptions {
@@ -60,3 +60,14 @@ const print = (ctx: Context, profile: ProfileView): void =>
       ['ID', profile.id],
     ]),
   );
+
+/** `latchkey whoami`: the signed-in user, as the server reports it. */
+export async function whoami(ctx: Context): Promise<void> {
+  const { session, server } = await connect(ctx);
+  const profile = await session.call('getProfile', { signal: ctx.signal });
+  ctx.output.result(profile, () => [`${shortened(nameOf(profile))} at ${server}`]);
+}
+
+/** A narrow token may see neither name nor address; the id is always there. */
+const nameOf = ({ id, name, email }: ProfileView): string =>
+  [name, email === undefined ? undefined : `<${email}>`].filter((part) => part !== undefined).join(' ') || id;

@@ -5,7 +5,7 @@ import type { Session as ListedSession } from '@latchkey/contract/sessions';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { cancellable, orNotFound, UsageError } from '../exit.ts';
-import { nextLogin, nextLoginLines } from '../next-login.ts';
+import { nextLogin, nextLoginLines } from '../new-login.ts';
 import { printList } from '../pages.ts';
 import { localTime } from '../text.ts';
 

@@ -1,6 +1,12 @@
 import type { Guard } from '../guard.ts';
-import { callerOf, rememberingGuard } from './callers.ts';
-import { guardedRequest, type IncomingRequest, type OutgoingResponse, sendResponse } from './incoming.ts';
+import {
+  callerOf,
+  guardedRequest,
+  type IncomingRequest,
+  type OutgoingResponse,
+  rememberingGuard,
+  sendResponse,
+} from './adapter.ts';
 import type { Requirements } from './requirements.ts';
 
 export { callerOf };

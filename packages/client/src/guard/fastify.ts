@@ -1,6 +1,5 @@
 import type { Guard } from '../guard.ts';
-import { callerOf, rememberingGuard } from './callers.ts';
-import { guardedRequest, type IncomingRequest } from './incoming.ts';
+import { callerOf, guardedRequest, type IncomingRequest, rememberingGuard } from './adapter.ts';
 import type { Requirements } from './requirements.ts';
 
 export { callerOf };

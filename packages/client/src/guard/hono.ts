@@ -1,5 +1,5 @@
 import type { Guard } from '../guard.ts';
-import { callerOf, rememberingGuard } from './callers.ts';
+import { callerOf, rememberingGuard } from './adapter.ts';
 import type { GuardedRequest } from './refusal.ts';
 import type { Requirements } from './requirements.ts';
 

@@ -1,6 +1,6 @@
 import type { Guard } from '../guard.ts';
+import { guardedRequest, type IncomingRequest, type OutgoingResponse, sendResponse } from './adapter.ts';
 import type { Caller } from './caller.ts';
-import { guardedRequest, type IncomingRequest, type OutgoingResponse, sendResponse } from './incoming.ts';
 import type { Requirements } from './requirements.ts';
 
 /**

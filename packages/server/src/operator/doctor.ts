@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
-import { type Style, showsStyles, styled } from '@latchkey/contract/terminal';
+import { styleText } from 'node:util';
+import { showsStyles } from '@latchkey/contract/terminal';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, storeNameOf } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
@@ -25,7 +26,7 @@ interface Check {
   readonly text: string;
 }
 
-const styles: Readonly<Record<Check['state'], Style>> = { ok: 'green', warning: 'yellow', failed: 'red' };
+const styles = { ok: 'green', warning: 'yellow', failed: 'red' } as const;
 
 const ok = (text: string): Check => ({ state: 'ok', text });
 const warning = (text: string): Check => ({ state: 'warning', text });
@@ -219,7 +220,9 @@ export function doctorCommand(program: Command, io: CommandIo): void {
       if (json) await io.output.write(JSON.stringify({ failed: failures, findings: checks }, null, 2));
       for (const { state, text } of json ? [] : checks) {
         const label = state.padEnd(7);
-        await io.output.write(`${isStyled ? styled(styles[state], label) : label}  ${text}`);
+        await io.output.write(
+          `${isStyled ? styleText(styles[state], label, { validateStream: false }) : label}  ${text}`,
+        );
       }
       if (failures > 0) throw new ConfigError(`${counted(failures, 'check')} failed.`);
     });

@@ -1,5 +1,4 @@
-import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
-import { everything } from '@latchkey/contract/scopes';
+import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
 import type { Caller, CallingService, Context } from '../platform/context.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { inSeconds } from '../platform/values/in-seconds.ts';

@@ -1,5 +1,4 @@
-import type { AuthorizationDetails } from '@latchkey/contract/authorization-details';
-import { everything } from '@latchkey/contract/scopes';
+import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { mintHandle, type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
