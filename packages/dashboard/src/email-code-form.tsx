@@ -8,9 +8,8 @@ import { explain } from './error-messages.ts';
 import { forgetSentEmail } from './sign-in-emails.ts';
 import { texts } from './texts.ts';
 import type { Busy } from './ui/busy.ts';
-import { Button } from './ui/button.tsx';
-import { TextField } from './ui/field.tsx';
-import { Form } from './ui/form.tsx';
+import { Button } from './ui/elements.tsx';
+import { Form, TextField } from './ui/form.tsx';
 
 interface EmailCodeFormProps {
   readonly id: string;

@@ -1,3 +1,4 @@
+import { browserName } from '@latchkey/contract/browser-name';
 import { languageOf } from '@latchkey/contract/languages';
 import {
   offsetName,
@@ -81,3 +82,7 @@ export function languageName(tag: string): string {
     return tag;
   }
 }
+
+/** The browser and system of a user agent, such as `Firefox on Linux`; undefined if it is not a known browser. */
+export const browserText = (userAgent: string): string | undefined =>
+  browserName(userAgent, texts.common.browserOn);

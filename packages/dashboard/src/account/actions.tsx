@@ -1,10 +1,13 @@
 import { signal } from '@preact/signals';
-import type { Result } from '../api.ts';
+import { call, type Result } from '../api.ts';
 import { withRecentSignIn } from '../confirm/confirm.tsx';
+import { explain } from '../error-messages.ts';
 import { home, loginPath } from '../next.ts';
+import { signOutNote } from '../tab-note.ts';
 import { texts } from '../texts.ts';
+import { busyState, leaveTo } from '../ui/busy.ts';
 import { StayDialog } from '../ui/dialog.tsx';
-import { StatusMessage } from '../ui/messages.tsx';
+import { StatusMessage } from '../ui/elements.tsx';
 
 const isSignedOut = signal<true | undefined>(undefined);
 
@@ -59,3 +62,24 @@ export function hideDone(): void {
 export const Done = ({ section }: { section: string }) => (
   <StatusMessage id={`${section}-done`} text={done.value?.section === section ? done.value.text : ''} />
 );
+
+export const signingOut = {
+  session: busyState(),
+  everywhere: busyState<'address'>(),
+  deleted: busyState<'address'>(),
+};
+
+const requests = {
+  session: () => call('logout', { query: { scope: 'session' } }),
+  everywhere: () => call('logout', {}),
+  deleted: () => call('deleteAccount'),
+};
+
+/** Ends this session, all of the user's sessions, or the account, and goes to the sign-in page. */
+export const signOut = (how: keyof typeof requests) =>
+  signingOut[how].run(async () => {
+    const result = await runAction<unknown>(requests[how]);
+    if (!result.ok) return explain(result.problem, { conflict: texts.account.danger.onlyOwner });
+    signOutNote.leave(how);
+    return leaveTo('/login');
+  });

@@ -1,24 +1,11 @@
 import type { Event } from '@latchkey/contract/events';
 import { effect, untracked } from '@preact/signals';
 import { listEvents } from '../api.ts';
-import { browserText } from '../browser-text.ts';
+import { browserText } from '../format.ts';
 import { fillParts, texts } from '../texts.ts';
-import { Details } from '../ui/details.tsx';
-import {
-  browserIcon,
-  emailIcon,
-  keyIcon,
-  organizationIcon,
-  passkeyIcon,
-  profileIcon,
-  securityIcon,
-  signOutIcon,
-  suspiciousIcon,
-  terminalIcon,
-} from '../ui/icons.ts';
+import { Details, RelativeTime, Timestamp, Untrusted, UntrustedHint } from '../ui/facts.tsx';
+import * as icons from '../ui/icons.ts';
 import { Row } from '../ui/row.tsx';
-import { RelativeTime, Timestamp } from '../ui/timestamp.tsx';
-import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 import { changeCount } from './actions.tsx';
 import { eventText, isSuspicious } from './event-text.ts';
 import { Claim } from './parts.tsx';
@@ -44,24 +31,24 @@ effect(() => {
 });
 
 /** By the start of the type. */
-const icons: readonly (readonly [string, string])[] = [
-  ['login', browserIcon],
-  ['device', terminalIcon],
-  ['passkey', passkeyIcon],
-  ['key', keyIcon],
-  ['session_', signOutIcon],
-  ['all_sessions', signOutIcon],
-  ['profile', profileIcon],
-  ['account_created', profileIcon],
-  ['email', emailIcon],
-  ['membership', organizationIcon],
+const iconsOfTypes: readonly (readonly [string, string])[] = [
+  ['login', icons.browserIcon],
+  ['device', icons.terminalIcon],
+  ['passkey', icons.passkeyIcon],
+  ['key', icons.keyIcon],
+  ['session_', icons.signOutIcon],
+  ['all_sessions', icons.signOutIcon],
+  ['profile', icons.profileIcon],
+  ['account_created', icons.profileIcon],
+  ['email', icons.emailIcon],
+  ['membership', icons.organizationIcon],
 ];
 
 /** What an event is about, as an icon. */
 function eventIcon(event: Event): string {
-  if (isSuspicious(event)) return suspiciousIcon;
-  if (event.type === 'login' && event.detail['kind'] === 'device') return terminalIcon;
-  return icons.find(([start]) => event.type.startsWith(start))?.[1] ?? securityIcon;
+  if (isSuspicious(event)) return icons.suspiciousIcon;
+  if (event.type === 'login' && event.detail['kind'] === 'device') return icons.terminalIcon;
+  return iconsOfTypes.find(([start]) => event.type.startsWith(start))?.[1] ?? icons.securityIcon;
 }
 
 /**

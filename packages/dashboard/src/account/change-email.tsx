@@ -5,11 +5,8 @@ import { duration } from '../format.ts';
 import { fill, texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
 import { busyState } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
-import { EmailField } from '../ui/field.tsx';
-import { focusAgain } from '../ui/focus.ts';
-import { Choice, Form } from '../ui/form.tsx';
-import { StatusMessage } from '../ui/messages.tsx';
+import { Button, focusAgain, StatusMessage } from '../ui/elements.tsx';
+import { Choice, EmailField, Form } from '../ui/form.tsx';
 import { runAction } from './actions.tsx';
 
 const isOpen = signal(false);

@@ -1,15 +1,13 @@
 import { signal } from '@preact/signals';
 import { texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
-import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { EmailField } from '../ui/field.tsx';
-import { Choice, Form } from '../ui/form.tsx';
-import { ErrorMessage, Warning } from '../ui/messages.tsx';
+import { Button, ErrorMessage, Warning } from '../ui/elements.tsx';
+import { Choice, EmailField, Form } from '../ui/form.tsx';
 import { ask, isAsking, stopAsking } from '../ui/question.tsx';
+import { signingOut, signOut } from './actions.tsx';
 import { shownProfile } from './profile.tsx';
 import { Card } from './section.tsx';
-import { signingOut, signOut } from './sign-out.ts';
 
 const { danger } = texts.account;
 

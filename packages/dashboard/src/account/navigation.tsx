@@ -2,30 +2,22 @@ import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { home } from '../next.ts';
 import { texts } from '../texts.ts';
-import { Icon } from '../ui/icon.tsx';
-import {
-  activityIcon,
-  browserIcon,
-  cautionIcon,
-  keyIcon,
-  organizationIcon,
-  profileIcon,
-  securityIcon,
-} from '../ui/icons.ts';
+import { Icon } from '../ui/elements.tsx';
+import * as icons from '../ui/icons.ts';
 import { focusHeading } from './section.tsx';
 
 /** The sections by their address, such as `/account#sessions`. */
-const icons = {
-  profile: profileIcon,
-  security: securityIcon,
-  sessions: browserIcon,
-  keys: keyIcon,
-  organizations: organizationIcon,
-  activity: activityIcon,
-  danger: cautionIcon,
+const sectionIcons = {
+  profile: icons.profileIcon,
+  security: icons.securityIcon,
+  sessions: icons.browserIcon,
+  keys: icons.keyIcon,
+  organizations: icons.organizationIcon,
+  activity: icons.activityIcon,
+  danger: icons.cautionIcon,
 };
-type Address = keyof typeof icons;
-const addresses = Object.keys(icons) as Address[];
+type Address = keyof typeof sectionIcons;
+const addresses = Object.keys(sectionIcons) as Address[];
 
 /** The address of the section that the person is at. */
 const current = signal<Address>('profile');
@@ -93,7 +85,7 @@ export function Navigation() {
               ref={address === at ? marked : null}
               aria-current={address === at ? 'location' : undefined}
             >
-              <Icon path={icons[address]} />
+              <Icon path={sectionIcons[address]} />
               {address === 'danger' ? texts.account.danger.heading : texts.account.sections[address]}
             </a>
           </li>

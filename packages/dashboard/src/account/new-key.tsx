@@ -12,13 +12,9 @@ import { inUnits } from '../format.ts';
 import { ScopeText } from '../scope-text.tsx';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
-import { Labelled, SelectField, TextField } from '../ui/field.tsx';
-import { focusAgain, useFocus } from '../ui/focus.ts';
-import { Choice, Form } from '../ui/form.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { Button, ErrorMessage, focusAgain, Icon, StatusMessage, useFocus, Warning } from '../ui/elements.tsx';
+import { Choice, Form, Labelled, SelectField, TextField } from '../ui/form.tsx';
 import { copyIcon } from '../ui/icons.ts';
-import { ErrorMessage, StatusMessage, Warning } from '../ui/messages.tsx';
 import { runAction } from './actions.tsx';
 import {
   emptyRequest,

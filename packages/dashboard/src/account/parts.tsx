@@ -3,8 +3,7 @@ import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import { signal } from '@preact/signals';
 import { call, type Problem } from '../api.ts';
 import { fillParts, texts } from '../texts.ts';
-import { RelativeTime } from '../ui/timestamp.tsx';
-import { Untrusted } from '../ui/untrusted.tsx';
+import { RelativeTime, Untrusted } from '../ui/facts.tsx';
 import { detectSignOut } from './actions.tsx';
 import { sentencesOf } from './key-request.ts';
 

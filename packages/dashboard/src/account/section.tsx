@@ -4,9 +4,8 @@ import type { Problem, Result } from '../api.ts';
 import { explain } from '../error-messages.ts';
 import { fill, sentences, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
-import { Placeholder } from '../ui/loading.tsx';
-import { ErrorMessage } from '../ui/messages.tsx';
+import { Button, ErrorMessage } from '../ui/elements.tsx';
+import { Placeholder } from '../ui/page.tsx';
 import { stopAsking } from '../ui/question.tsx';
 import { Done, detectSignOut, showDone } from './actions.tsx';
 

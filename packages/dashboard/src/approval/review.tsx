@@ -10,12 +10,9 @@ import { pageUser } from '../page-user.ts';
 import { ScopeText, scopeText } from '../scope-text.tsx';
 import { fill, fillParts, texts } from '../texts.ts';
 import type { Busy } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
-import { Heading } from '../ui/heading.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { Button, ErrorMessage, Heading, Icon } from '../ui/elements.tsx';
 import { deniedIcon, scopeIcon } from '../ui/icons.ts';
-import { ErrorMessage } from '../ui/messages.tsx';
-import { HomeLink, Outcome } from '../ui/outcome.tsx';
+import { HomeLink, Outcome } from '../ui/page.tsx';
 
 /** Shorter than anyone needs to read a question. */
 const minReviewMs = 500;

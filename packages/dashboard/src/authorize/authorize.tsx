@@ -18,14 +18,10 @@ import { pageData } from '../page-data.ts';
 import { setPageUser } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave as leavePage } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
-import { Fact } from '../ui/details.tsx';
+import { Button, Warning } from '../ui/elements.tsx';
+import { Fact, Untrusted, UntrustedHint } from '../ui/facts.tsx';
 import { approvedIcon, cautionIcon } from '../ui/icons.ts';
-import { LoadingPage, UnavailablePage } from '../ui/loading.tsx';
-import { Warning } from '../ui/messages.tsx';
-import { mount } from '../ui/mount.tsx';
-import { HomeLink, Outcome, Reason, Unanswerable } from '../ui/outcome.tsx';
-import { Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
+import { HomeLink, LoadingPage, mount, Outcome, Reason, Unanswerable, UnavailablePage } from '../ui/page.tsx';
 
 type Decision = 'approve' | 'deny';
 

@@ -10,10 +10,9 @@ import { otherUserEmail, pageUser } from '../page-user.ts';
 import { onLinkUsed, rememberSentEmail } from '../sign-in-emails.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leave } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
 import { Dialog, StayDialog } from '../ui/dialog.tsx';
-import { ErrorMessage } from '../ui/messages.tsx';
-import { Address } from '../ui/untrusted.tsx';
+import { Button, ErrorMessage } from '../ui/elements.tsx';
+import { Address } from '../ui/facts.tsx';
 
 /** The user who has to confirm their identity, and the passkeys they can use. */
 interface Person {

@@ -4,10 +4,9 @@ import { securityPath, sessionsPath } from '../next.ts';
 import { emailSignInNote } from '../tab-note.ts';
 import { fill, fillParts, sentences, texts } from '../texts.ts';
 import type { Busy } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
+import { Button, ErrorMessage, Warning } from '../ui/elements.tsx';
 import { approvedIcon, cautionIcon, clockIcon, deniedIcon, waitingIcon, withdrawnIcon } from '../ui/icons.ts';
-import { ErrorMessage, Warning } from '../ui/messages.tsx';
-import { Outcome } from '../ui/outcome.tsx';
+import { Outcome } from '../ui/page.tsx';
 import type { ApprovalStatus } from './approval-status.ts';
 
 interface ApprovedProps {

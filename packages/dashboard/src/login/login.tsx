@@ -20,18 +20,12 @@ import { emailSignInNote, passkeyNote, signOutNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
 import { Countdown, useRemaining } from '../ui/countdown.tsx';
-import { EmailField } from '../ui/field.tsx';
-import { Form } from '../ui/form.tsx';
-import { Heading } from '../ui/heading.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { Button, ErrorMessage, Heading, Icon, StatusMessage } from '../ui/elements.tsx';
+import { Address } from '../ui/facts.tsx';
+import { EmailField, Form } from '../ui/form.tsx';
 import { approvedIcon, emailIcon, externalIcon, passkeyIcon } from '../ui/icons.ts';
-import { Delayed, Placeholder } from '../ui/loading.tsx';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { mount } from '../ui/mount.tsx';
-import { Outcome } from '../ui/outcome.tsx';
-import { Address } from '../ui/untrusted.tsx';
+import { Delayed, mount, Outcome, Placeholder } from '../ui/page.tsx';
 import { webmailOf } from './webmail.ts';
 
 type Step =

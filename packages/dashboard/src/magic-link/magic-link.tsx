@@ -8,17 +8,11 @@ import { emailSignInNote } from '../tab-note.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
+import { Button, ErrorMessage, Heading, Icon, StatusMessage } from '../ui/elements.tsx';
 import { closeLink, tokenFromLink } from '../ui/email-link-page.tsx';
-import { EmailField } from '../ui/field.tsx';
-import { Form } from '../ui/form.tsx';
-import { Heading } from '../ui/heading.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { EmailField, Form } from '../ui/form.tsx';
 import { approvedIcon, browserIcon, emailIcon, linkIcon } from '../ui/icons.ts';
-import { LoadingPage } from '../ui/loading.tsx';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { mount } from '../ui/mount.tsx';
-import { Outcome } from '../ui/outcome.tsx';
+import { LoadingPage, mount, Outcome } from '../ui/page.tsx';
 
 /**
  * In the browser that requested the link, one click signs in. Anywhere else, the user must enter the address it was

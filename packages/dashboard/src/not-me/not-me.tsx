@@ -1,20 +1,15 @@
 import type { DisownedNotice, NoticeKind, NoticePreview } from '@latchkey/contract/notices';
 import { signal } from '@preact/signals';
 import { call } from '../api.ts';
-import { browserText } from '../browser-text.ts';
 import { type ErrorMessages, explain } from '../error-messages.ts';
-import { partsOfList } from '../format.ts';
+import { browserText, partsOfList } from '../format.ts';
 import { home } from '../next.ts';
 import { counted, fillParts, sentences, texts } from '../texts.ts';
 import { busyState } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
-import { Details, Fact } from '../ui/details.tsx';
+import { Button, ErrorMessage, Heading, StatusMessage } from '../ui/elements.tsx';
 import { type DoneProps, mountEmailLinkPage } from '../ui/email-link-page.tsx';
+import { Address, Details, Fact, Timestamp, Untrusted, UntrustedHint } from '../ui/facts.tsx';
 import { Form } from '../ui/form.tsx';
-import { Heading } from '../ui/heading.tsx';
-import { ErrorMessage, StatusMessage } from '../ui/messages.tsx';
-import { Timestamp } from '../ui/timestamp.tsx';
-import { Address, Untrusted, UntrustedHint } from '../ui/untrusted.tsx';
 
 const { notMe } = texts;
 

@@ -6,13 +6,10 @@ import { home } from '../next.ts';
 import { pageData } from '../page-data.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { busyState, leaveTo } from '../ui/busy.ts';
-import { Button } from '../ui/button.tsx';
+import { Button, ErrorMessage, Heading } from '../ui/elements.tsx';
 import { Form } from '../ui/form.tsx';
-import { Heading } from '../ui/heading.tsx';
 import { approvedIcon } from '../ui/icons.ts';
-import { ErrorMessage } from '../ui/messages.tsx';
-import { mount } from '../ui/mount.tsx';
-import { Outcome, Unanswerable } from '../ui/outcome.tsx';
+import { mount, Outcome, Unanswerable } from '../ui/page.tsx';
 
 const page = pageData<SignOutPage>();
 /** No application sent the person here. */

@@ -2,7 +2,7 @@ import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { texts } from '../texts.ts';
-import { Button } from './button.tsx';
+import { Button } from './elements.tsx';
 
 interface DialogProps {
   readonly id: string;

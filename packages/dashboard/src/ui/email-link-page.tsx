@@ -6,14 +6,10 @@ import { type ErrorMessages, explain } from '../error-messages.ts';
 import { keepOutcome, keptOutcome } from '../kept-outcome.ts';
 import { texts } from '../texts.ts';
 import { busyState } from './busy.ts';
-import { Button } from './button.tsx';
+import { Button, ErrorMessage, Heading } from './elements.tsx';
 import { Form } from './form.tsx';
-import { Heading } from './heading.tsx';
 import { approvedIcon, linkIcon } from './icons.ts';
-import { Placeholder } from './loading.tsx';
-import { ErrorMessage } from './messages.tsx';
-import { mount } from './mount.tsx';
-import { HomeLink, Outcome as OutcomeView } from './outcome.tsx';
+import { HomeLink, mount, Outcome as OutcomeView, Placeholder } from './page.tsx';
 
 /** The token in this page's URL fragment; undefined unless it is complete and starts with `prefix`. */
 export function tokenFromLink(prefix: string): string | undefined {

@@ -1,10 +1,8 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Busy } from './busy.ts';
-import { Button } from './button.tsx';
-import { focusAgain } from './focus.ts';
+import { Button, ErrorMessage, focusAgain, Warning } from './elements.tsx';
 import { Choice, type ChoiceProps } from './form.tsx';
-import { ErrorMessage, Warning } from './messages.tsx';
 
 /** The id of the button whose question is open: one at a time. */
 const asking = signal<string | undefined>(undefined);

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { IconBox } from './icon.tsx';
+import { IconBox } from './elements.tsx';
 
 interface RowProps {
   /** The id of the title, if it names the entry. */

@@ -7,12 +7,12 @@ import { home } from '../next.ts';
 import { setPageUser } from '../page-user.ts';
 import { fill, fillParts, texts } from '../texts.ts';
 import { typedAddress } from '../typed-address.ts';
+import { ErrorMessage } from '../ui/elements.tsx';
 import { mountEmailLinkPage } from '../ui/email-link-page.tsx';
-import { EmailField } from '../ui/field.tsx';
+import { Address } from '../ui/facts.tsx';
+import { EmailField } from '../ui/form.tsx';
 import { approvedIcon } from '../ui/icons.ts';
-import { ErrorMessage } from '../ui/messages.tsx';
-import { Outcome } from '../ui/outcome.tsx';
-import { Address } from '../ui/untrusted.tsx';
+import { Outcome } from '../ui/page.tsx';
 
 /**
  * The change, if the account's owner, signed in here, opened the link: they see both addresses and confirm with one
