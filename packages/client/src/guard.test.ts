@@ -1,31 +1,10 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
-import { fetchOf } from '../../../tests/support/client.ts';
+import { guardOf, issuer, now } from '../../../tests/support/guard.ts';
 import type { ActiveToken } from './active-token.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import type { Caller } from './guard/caller.ts';
 import type { Requirements } from './guard/requirements.ts';
-import { createGuard, type GuardOptions } from './guard.ts';
-import { createVerifier } from './verify.ts';
-
-const now = 1_000_000_000;
-const issuer = async () => 'https://login.example';
-
-/** A guard whose only active token is `lk_at_a`, with these members. */
-function guardOf(members: Partial<ActiveToken> = {}, options: Partial<GuardOptions> = {}) {
-  const verified: string[] = [];
-  const session = members.sub?.startsWith('svc_') ? {} : { sid: 'ses_a' };
-  const token: ActiveToken = { active: true, sub: 'usr_a', ...session, exp: now + 600, ...members };
-  const verifier: GuardOptions['verifier'] = {
-    issuer,
-    verify: async (accessToken) => {
-      verified.push(accessToken);
-      return accessToken === 'lk_at_a' ? token : { active: false };
-    },
-  };
-  const clock = { now: () => now * 1000, sleep: async () => {} };
-  return Object.assign(createGuard({ verifier, clock, ...options }), { verified });
-}
+import { createGuard } from './guard.ts';
 
 const requestWith = (headers: Record<string, string> = { Authorization: 'Bearer lk_at_a' }) =>
   new Request('https://projects.example/projects', { headers });
@@ -240,30 +219,6 @@ test('a missing scope is reported before an old sign-in', async () => {
   expect((await refusalWith({}, requirements)).body.error).toBe('insufficient_scope');
 });
 
-test('requirements of the guard, a route and a call add up', async () => {
-  const guard = guardOf(
-    { scope: 'a b', auth_time: now - 100, acr: 'phr', authorization_details: [{ type: 't' }, { type: 'u' }] },
-    { scopes: ['a'], maxAgeSeconds: 200, acr: ['phrh', 'phr'], heeds: ['t'] },
-  );
-  const route = guard.with({ scopes: ['b'], heeds: ['u'] });
-  const refused = async (promise: Promise<Caller | Response>) => (await readRefusal(await promise)).challenge;
-  expect(await route(requestWith())).not.toBeInstanceOf(Response);
-  expect(await refused(guard(requestWith()))).toContain('authorization_details');
-  expect(await refused(route(requestWith(), { scopes: ['c', 'a'] }))).toEndWith('scope="a b c"');
-  expect(await refused(route(requestWith(), { maxAgeSeconds: 50 }))).toEndWith(
-    'max_age="50", acr_values="phrh phr"',
-  );
-  expect(await route(requestWith(), { maxAgeSeconds: 500 })).not.toBeInstanceOf(Response);
-  expect(await refused(route(requestWith(), { acr: ['phrh', 'other'] }))).toEndWith(
-    'max_age="200", acr_values="phrh"',
-  );
-  expect(
-    await refused(
-      guard.with({ maxAgeSeconds: 99, heeds: ['u'] }).with({ maxAgeSeconds: 500 })(requestWith()),
-    ),
-  ).toContain('max_age="99"');
-});
-
 test('a service that cannot be asked is 503 with Retry-After, and is reported', async () => {
   const failures: [LatchkeyErrorCode, number | undefined, string][] = [
     ['unreachable', undefined, '5'],
@@ -327,55 +282,4 @@ test('requirements that no token can meet, or that would break the challenge, ar
   ];
   for (const [requirements, message] of wrong) expect(() => guard.with(requirements)).toThrow(message);
   expect(() => guardOf({}, { scopes: ['A'] })).toThrow('scope');
-});
-
-onBothDatabases('with the service itself', (open) => {
-  async function guardFor(app: TestApp, options: Partial<GuardOptions> = {}) {
-    const basic = (await app.serviceAuthorization()).slice('Basic '.length);
-    const verifier = createVerifier({
-      server: app.ctx.config.baseUrl,
-      serviceKey: atob(basic),
-      cacheSeconds: 0,
-      fetch: fetchOf(app),
-    });
-    return createGuard({ verifier, clock: { now: app.ctx.clock }, ...options });
-  }
-
-  const withToken = (token: string) => requestWith({ Authorization: `Bearer ${token}` });
-
-  const errorOf = async (promise: Promise<Caller | Response>) => {
-    const result = await promise;
-    return result instanceof Response ? (await result.json()).error : 'accepted';
-  };
-
-  test('a sign-in is accepted until it is too old for the route, and until it is revoked', async () => {
-    const app = await open();
-    const guard = await guardFor(app);
-    const { access_token, refresh_token } = await app.login();
-    const request = withToken(access_token);
-    const needed = { scopes: ['projects:write'], maxAgeSeconds: 900 };
-    expect(await errorOf(guard(request, needed))).toBe('accepted');
-    expect(await errorOf(guard(request, { acr: ['phr'] }))).toBe('insufficient_user_authentication');
-    expect(await errorOf(guard(withToken(refresh_token)))).toBe('invalid_token');
-    app.pass(902);
-    expect(await errorOf(guard(request, needed))).toBe('insufficient_user_authentication');
-    expect(await errorOf(guard(request, { scopes: ['projects:write'] }))).toBe('accepted');
-    await app.api.call('revoke', { accessToken: access_token, body: {} });
-    expect(await errorOf(guard(request))).toBe('invalid_token');
-  });
-
-  test('a device holds the scope that was approved, and its sign-in is never recent', async () => {
-    const app = await open();
-    const guard = await guardFor(app);
-    const { access_token: approver } = await app.login();
-    const body = { scope: 'organizations profile' };
-    const { device_code, user_code } = await app.api.call('startDeviceAuthorization', { body });
-    await app.api.call('approveDevice', { accessToken: approver, body: { user_code } });
-    const { access_token } = await app.api.call('issueToken', { body: { device_code } });
-    const request = withToken(access_token);
-    const caller = await guard(request, { scopes: ['organizations'] });
-    expect(caller).toMatchObject({ kind: 'user', scopes: ['organizations', 'profile'], authTime: undefined });
-    expect(await errorOf(guard(request, { scopes: ['organizations', 'email'] }))).toBe('insufficient_scope');
-    expect(await errorOf(guard(request, { maxAgeSeconds: 900 }))).toBe('insufficient_user_authentication');
-  });
 });

@@ -119,21 +119,6 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'race', 'retry']);
   });
 
-  test('the next process completes the refresh of one that died before the response', async () => {
-    const service = await open();
-    const { open: session, wire, store, works } = await loggedIn(service);
-    service.pass(fourHours - 100);
-    wire.loseNext(1);
-    const before = await storedSession(store);
-    expect(await session().accessToken()).toBe(before.access_token);
-    expect((await storedSession(store)).refresh_started_at).toBeDefined();
-    service.pass(31);
-    const token = await session().accessToken();
-    expect(token).not.toBe(before.access_token);
-    expect(await works(token)).toBe(true);
-    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'retry']);
-  });
-
   test('a repeated response whose token has expired is followed by another refresh', async () => {
     const service = await open({ settings: { LATCHKEY_ACCESS_TOKEN_TTL: '60' } });
     const { open: session, wire, store, works } = await loggedIn(service);

@@ -1,20 +1,9 @@
 import { expect, test } from 'bun:test';
+import { guardOf } from '../../../../tests/support/guard.ts';
 import type { ActiveToken } from '../active-token.ts';
 import { LatchkeyError } from '../errors.ts';
-import { createGuard, type GuardOptions, protectedResource } from '../guard.ts';
+import { createGuard, protectedResource } from '../guard.ts';
 import type { Requirements } from './requirements.ts';
-
-/** A guard whose only active token is `lk_at_a`, with these members. */
-const guardOf = (members: Partial<ActiveToken> = {}, options: Partial<GuardOptions> = {}) => {
-  const token: ActiveToken = { active: true, sub: 'usr_a', sid: 'ses_a', exp: 2_000_000_000, ...members };
-  return createGuard({
-    verifier: {
-      verify: async (accessToken) => (accessToken === 'lk_at_a' ? token : { active: false }),
-      issuer: async () => 'https://login.example',
-    },
-    ...options,
-  });
-};
 
 const resource = 'https://projects.example/mcp';
 const path = '/.well-known/oauth-protected-resource/mcp';

@@ -8,23 +8,10 @@ import {
   startFakeSecretService,
   startSecretService,
 } from '../../../../tests/support/secret-service.ts';
+import { document, empty } from '../../../../tests/support/stored-document.ts';
 import { runtimes, startWorker } from '../../../../tests/support/worker.ts';
 import { type Keyring, keychainStorage } from './keychain-storage.ts';
 import { socketsOf } from './session-bus.ts';
-
-const login = {
-  server: 'https://a.example',
-  user: { id: 'usr_1', email: 'ada@example.com' },
-  logged_in_at: '2026-01-01T00:00:00.000Z',
-  access_token: 'lk_at_secret',
-  access_token_expires_at: 1,
-  access_token_lifetime_seconds: 14_400,
-  refresh_token: 'lk_rt_secret',
-  idempotency_key: 'key',
-};
-const logins = { current: 'ada@example.com', logins: { 'ada@example.com': login } };
-const document = { version: 1, current_server: login.server, servers: { [login.server]: logins } } as const;
-const empty = { version: 1, current_server: null, servers: {} } as const;
 
 const base = mkdtempSync(join(tmpdir(), 'latchkey-keychain-'));
 removeAtExit(base);
