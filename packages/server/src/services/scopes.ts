@@ -1,6 +1,13 @@
-import { type AuthorizationDetails, type DescribedScope, everything, listedScopes, type OwnScope, ownScopes } from '@latchkey/contract/scopes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { ScopeList } from '@latchkey/contract/keys';
+import {
+  type AuthorizationDetails,
+  type DescribedScope,
+  everything,
+  listedScopes,
+  type OwnScope,
+  ownScopes,
+} from '@latchkey/contract/scopes';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';

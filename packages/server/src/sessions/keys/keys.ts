@@ -1,9 +1,9 @@
 // Keys: sessions of programs, without refresh tokens.
 
-import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { trustError } from '@latchkey/contract/key-trust';
 import type { CreatedKey, Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
+import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
 import { sha256 } from '../../platform/crypto/hash.ts';

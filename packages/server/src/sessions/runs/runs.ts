@@ -1,5 +1,5 @@
-import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
 import { fieldLimits } from '@latchkey/contract/field-limits';
+import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
 import { accessTokenType, type IssuedToken } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { CallingService, Context } from '../../platform/context.ts';
