@@ -232,5 +232,5 @@ function toJsonSchema(
   return JSON.parse(JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }
 
-const mapValues = <From, To>(object: Readonly<Record<string, From>>, map: (value: From) => To) =>
+export const mapValues = <From, To>(object: Readonly<Record<string, From>>, map: (value: From) => To) =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));

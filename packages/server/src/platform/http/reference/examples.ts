@@ -1,4 +1,4 @@
-import type { DescribedApi, DocumentOptions, Schema } from '../openapi.ts';
+import { type DescribedApi, type DocumentOptions, mapValues, type Schema } from '../openapi.ts';
 import type { Operation } from '../operations.ts';
 import { example } from './markup.ts';
 
@@ -6,39 +6,41 @@ export const jsonType = 'application/json';
 
 export type ReferenceOperation = Operation<Schema>;
 
-export interface Reference extends DescribedApi, DocumentOptions {
-  readonly resolve: Resolve;
+export interface Reference extends DocumentOptions {
+  readonly operations: readonly ReferenceOperation[];
 }
 
-/** Follows a reference to a shared schema. Members next to the reference take precedence. */
-export type Resolve = (schema: Schema) => Schema;
-
-export const referenceOf = (api: DescribedApi, options: DocumentOptions): Reference => ({
-  ...api,
-  ...options,
-  resolve: ({ $ref, ...own }) =>
-    $ref === undefined ? own : { ...api.schemas[$ref.split('/').at(-1)!], ...own },
-});
+/** Puts each shared schema in the place of the references to it. Members next to the reference take precedence. */
+export function referenceOf({ operations, schemas }: DescribedApi, options: DocumentOptions): Reference {
+  const inline = <Value>(value: Value): Value => {
+    if (Array.isArray(value)) return value.map(inline) as Value;
+    if (typeof value !== 'object' || value === null) return value;
+    const { $ref, ...own } = value as Schema;
+    const shared = $ref === undefined ? {} : inline(schemas[$ref.split('/').at(-1)!]!);
+    return { ...shared, ...mapValues(own, inline) } as Value;
+  };
+  return { ...options, operations: inline(operations) };
+}
 
 /** The request with curl: with the first example of a JSON body, then with each of a form with other fields. */
-export function requestExamples(operation: ReferenceOperation, server: string, resolve: Resolve): string {
+export function requestExamples(operation: ReferenceOperation, server: string): string {
   const { method, path, body, parameters = [], security } = operation;
   const verb = method.toUpperCase();
   const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const { schema } = parameters.find((parameter) => parameter.name === name)!;
-    return encodeURIComponent(String(exampleOf(schema, resolve)));
+    return encodeURIComponent(String(exampleOf(schema)));
   });
   const curl = (title: string, options: readonly string[]): string => {
     const start = `curl ${method === 'get' ? '' : `-X ${verb} `}'${server}${filledPath}'`;
     return example(title, [start, ...options].join(' \\\n  '));
   };
   const { [jsonType]: json, 'application/x-www-form-urlencoded': form } = body?.content ?? {};
-  const forms = JSON.stringify(form) === JSON.stringify(json) ? [] : exampleBodies(form, resolve);
+  const forms = JSON.stringify(form) === JSON.stringify(json) ? [] : exampleBodies(form);
   return [
     curl(`${verb} ${path}`, [
       ...(security[0]?.bearer ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []),
       ...(security[0]?.serviceKey ? [serviceCredential] : []),
-      ...jsonOptions(exampleBodies(json, resolve)[0]),
+      ...jsonOptions(exampleBodies(json)[0]),
     ]),
     ...forms.map((value) =>
       curl(
@@ -65,19 +67,15 @@ function jsonOptions(value: Body = {}): readonly string[] {
 type Body = Readonly<Record<string, unknown>>;
 
 /** The examples of a body: its own, or one for each of its alternatives. */
-export function exampleBodies(schema: Schema | undefined, resolve: Resolve): readonly Body[] {
-  const own = schema && resolve(schema);
-  return (own?.examples ??
-    (own?.anyOf ?? (own ? [own] : [])).map((one) => exampleOf(one, resolve))) as Body[];
-}
+export const exampleBodies = (schema: Schema | undefined): readonly Body[] =>
+  (schema?.examples ?? (schema?.anyOf ?? (schema ? [schema] : [])).map(exampleOf)) as Body[];
 
 /** The schema's own example, or one made of the examples of its required members. */
-function exampleOf(schema: Schema, resolve: Resolve): unknown {
-  const own = resolve(schema);
-  if (own.examples) return own.examples[0];
-  if (own.const !== undefined) return own.const;
-  if (own.anyOf) return exampleOf(own.anyOf[0]!, resolve);
-  if (own.items) return [exampleOf(own.items, resolve)];
-  const members = Object.entries(own.properties ?? {}).filter(([name]) => own.required?.includes(name));
-  return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(member, resolve)]));
+function exampleOf(schema: Schema): unknown {
+  const { examples, anyOf, items, properties = {}, required = [] } = schema;
+  if (examples) return examples[0];
+  if (schema.const !== undefined) return schema.const;
+  if (anyOf) return exampleOf(anyOf[0]!);
+  if (items) return [exampleOf(items)];
+  return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name]!)]));
 }

@@ -5,15 +5,13 @@ import {
   jsonType,
   type Reference,
   type ReferenceOperation,
-  type Resolve,
   requestExamples,
 } from './examples.ts';
 import { breakable, example, paragraphs, prose, type Section, table } from './markup.ts';
 
 /** What an operation does and takes on one side, examples on the other. */
-export function operationSection(operation: ReferenceOperation, { server, resolve }: Reference): Section {
+export function operationSection(operation: ReferenceOperation, { server }: Reference): Section {
   const { method, path, summary, notes = [], access, body, parameters = [], responses } = operation;
-  const sent = { resolve, of: 'request' } as const;
   const all = Object.entries(responses);
   const results = all.filter(([status]) => Number(status) < 400);
   const content = results.flatMap(([, result]) => Object.entries(result.content ?? {}));
@@ -28,31 +26,30 @@ export function operationSection(operation: ReferenceOperation, { server, resolv
     ...['Path', 'Query', 'Header'].map((place) => {
       const list = fieldList(
         parameters.filter((one) => one.in === place.toLowerCase()),
-        sent,
+        'request',
       );
       return list && `<h4>${place} parameters</h4>${list}`;
     }),
-    body && `<h4>Body${body.required ? '' : ' (optional)'}</h4>${bodies(Object.entries(body.content), sent)}`,
+    body &&
+      `<h4>Body${body.required ? '' : ' (optional)'}</h4>${bodies(Object.entries(body.content), 'request')}`,
     `<h4>Response</h4><p class="hint">${escapeHtml(statuses.join(', '))}</p>`,
-    bodies(content, { resolve, of: 'response' }),
+    bodies(content, 'response'),
     `<h4>Errors</h4>${table(errors)}`,
   ];
   const [, answer] = content.find(([type]) => type === jsonType) ?? [];
-  const answers = exampleBodies(answer, resolve).map((one) =>
-    example(statuses[0]!, JSON.stringify(one, null, 2)),
-  );
+  const answers = exampleBodies(answer).map((one) => example(statuses[0]!, JSON.stringify(one, null, 2)));
   return {
     ...operation,
     text: text.join('\n'),
-    examples: `<h4>Request</h4>${requestExamples(operation, server, resolve)}<h4>Response</h4>${
+    examples: `<h4>Request</h4>${requestExamples(operation, server)}<h4>Response</h4>${
       answers.join('') || example(statuses[0]!, content[0]?.[0] ?? 'No body')
     }`,
   };
 }
 
 /** Bodies with the same fields share a list. */
-function bodies(content: readonly (readonly [type: string, Schema])[], options: ListOptions): string {
-  const lists = Map.groupBy(content, ([, schema]) => bodyFields(schema, options));
+function bodies(content: readonly (readonly [type: string, Schema])[], of: Message): string {
+  const lists = Map.groupBy(content, ([, schema]) => bodyFields(schema, of));
   return [...lists]
     .map(
       ([list, same]) => `<p class="hint">${[...new Set(same.map(([type]) => type))].join(', ')}</p>${list}`,
@@ -66,11 +63,8 @@ interface Field {
   readonly schema: Schema;
 }
 
-interface ListOptions {
-  readonly resolve: Resolve;
-  /** Whether to say of fields of a request which are required, or of a response which may be absent. */
-  readonly of: 'request' | 'response';
-}
+/** Of the fields of a request it is said which are required, of those of a response which may be absent. */
+type Message = 'request' | 'response';
 
 /** The members of an object, without those that no value is valid for. */
 const membersOf = ({ properties = {}, required = [] }: Schema): readonly Field[] =>
@@ -79,45 +73,40 @@ const membersOf = ({ properties = {}, required = [] }: Schema): readonly Field[]
     .map(([name, schema]) => ({ name, required: required.includes(name), schema }));
 
 /** The members of the object that a field holds: itself, an item of a list or a value of a map. */
-function innerFieldsOf(schema: Schema, resolve: Resolve): readonly Field[] {
-  const own = resolve(schema);
-  const inner = own.items ?? (own.properties ? undefined : own.additionalProperties);
-  if (inner) return innerFieldsOf(inner, resolve);
-  if (own.anyOf) return own.anyOf.flatMap((one) => innerFieldsOf(one, resolve));
-  return membersOf(own);
+function innerFieldsOf(schema: Schema): readonly Field[] {
+  const inner = schema.items ?? (schema.properties ? undefined : schema.additionalProperties);
+  if (inner) return innerFieldsOf(inner);
+  return schema.anyOf ? schema.anyOf.flatMap(innerFieldsOf) : membersOf(schema);
 }
 
 /** The fields of a body, with a heading for each of several alternatives. */
-function bodyFields(schema: Schema, options: ListOptions): string {
-  const own = options.resolve(schema);
-  if (!own.anyOf) return fieldList(membersOf(own), options);
-  return own.anyOf
+function bodyFields(schema: Schema, of: Message): string {
+  if (!schema.anyOf) return fieldList(membersOf(schema), of);
+  return schema.anyOf
     .map((one) => {
-      const { title = 'Alternative', ...alternative } = options.resolve(one);
-      const list = fieldList(membersOf(alternative), options);
+      const { title = 'Alternative' } = one;
+      const list = fieldList(membersOf(one), of);
       return list && `<h5>${escapeHtml(title)}</h5>${list}`;
     })
     .join('');
 }
 
 /** A list of fields; empty without any. The members of a field are in a list of their own, which opens. */
-function fieldList(fields: readonly Field[], options: ListOptions): string {
-  const { resolve, of } = options;
+function fieldList(fields: readonly Field[], of: Message): string {
   const presence = of === 'request' ? ' · <em>required</em>' : ' · may be absent';
   const items = fields.map(({ name, required, schema }) => {
-    const own = resolve(schema);
-    const inner = fieldList(innerFieldsOf(own, resolve), options);
+    const inner = fieldList(innerFieldsOf(schema), of);
     const members = `<details><summary>Members of <code>${escapeHtml(name)}</code></summary>${inner}</details>`;
-    return `<li><code>${breakable(escapeHtml(name))}</code> <small>${typeOf(own, resolve)}${required === (of === 'request') ? presence : ''}</small>
-<p>${prose([own.description ?? '', ...limitsOf(own, resolve)].join(' '))}</p>${inner && members}</li>`;
+    return `<li><code>${breakable(escapeHtml(name))}</code> <small>${typeOf(schema)}${required === (of === 'request') ? presence : ''}</small>
+<p>${prose([schema.description ?? '', ...limitsOf(schema)].join(' '))}</p>${inner && members}</li>`;
   });
   return items.length === 0 ? '' : `<ul class="fields plain-list">${items.join('')}</ul>`;
 }
 
 /** What is valid, and the values that are possible, or else an example. */
-function limitsOf(schema: Schema, resolve: Resolve): readonly string[] {
+function limitsOf(schema: Schema): readonly string[] {
   const { maxLength, minimum, maximum, maxItems, default: preset } = schema;
-  const all = [schema, ...(schema.anyOf ?? []).map(resolve)];
+  const all = [schema, ...(schema.anyOf ?? [])];
   const values = schema.const === undefined ? all.find((one) => one.enum)?.enum : [schema.const];
   const [example] = all.find((one) => one.examples)?.examples ?? [];
   return [
@@ -132,9 +121,9 @@ function limitsOf(schema: Schema, resolve: Resolve): readonly string[] {
 
 const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
-function typeOf(schema: Schema, resolve: Resolve): string {
+function typeOf(schema: Schema): string {
   if (schema.const !== undefined) return typeof schema.const;
-  if (schema.anyOf) return schema.anyOf.map((one) => typeOf(resolve(one), resolve)).join(' or ');
-  if (schema.items) return `array of ${typeOf(resolve(schema.items), resolve)}s`;
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ');
+  if (schema.items) return `array of ${typeOf(schema.items)}s`;
   return [schema.format ?? schema.type ?? 'any'].flat().join(' or ');
 }
