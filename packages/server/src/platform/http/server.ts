@@ -45,7 +45,8 @@ export function createServer(
       requireOneHost(request.headers);
       warnOfForwarding(connection, request.headers);
       if (route?.params) exchange.params = route.params;
-      if (lifecycle.draining && !probePaths.has(path)) throw draining();
+      if (lifecycle.draining && !probePaths.has(path))
+        throw temporarilyUnavailable(undefined, 'draining').withHeaders({ Connection: 'close' });
       response = route ? await route.handler(exchange) : notFound(exchange, path);
     } catch (error) {
       response = errorResponse(ctx, exchange, error);
@@ -95,7 +96,6 @@ function record(
   durationMs: number,
 ): void {
   const pattern = route?.pattern ?? 'unknown';
-  const trace = currentTrace();
   metrics.countRequest(pattern, method, status, durationMs / 1000);
   const entry = {
     request_id: loggedId,
@@ -105,11 +105,12 @@ function record(
     outcome,
     detail,
     duration_ms: Math.round(durationMs * 1000) / 1000,
-    trace_id: trace?.traceId,
-    span_id: trace?.spanId,
+    ...traceFields(),
   };
   log[route?.isPolled && status < 400 ? 'debug' : 'info'](entry, 'request');
 }
+
+const traceFields = () => ({ trace_id: currentTrace()?.traceId, span_id: currentTrace()?.spanId });
 
 /** The error object for whatever was thrown. An unexpected error is described in the log, never in the response. */
 function errorResponse(ctx: Context, exchange: Exchange, thrown: unknown): Response {
@@ -117,8 +118,7 @@ function errorResponse(ctx: Context, exchange: Exchange, thrown: unknown): Respo
   const error = isExpected ? thrown : unexpected;
   const logged = (cause: unknown) => ({
     request_id: exchange.loggedId,
-    trace_id: currentTrace()?.traceId,
-    span_id: currentTrace()?.spanId,
+    ...traceFields(),
     error: describeError(cause),
   });
   if (!isExpected) ctx.log.error(logged(thrown), 'unexpected error');
@@ -127,11 +127,6 @@ function errorResponse(ctx: Context, exchange: Exchange, thrown: unknown): Respo
 }
 
 const unexpected = new AuthError('server_error', 'Something went wrong on our side.');
-
-const draining = (): AuthError => {
-  const { code, message, headers } = temporarilyUnavailable(undefined, 'draining');
-  return new AuthError(code, message, { detail: 'draining', headers: { ...headers, Connection: 'close' } });
-};
 
 /** Any route can fail, or find the database unreachable. */
 const failureStatuses = ['500', '503'];
