@@ -45,6 +45,11 @@ async function responseTo(
   };
 }
 
+let addresses = 0;
+
+/** An address that no other test has used. */
+export const newAddress = (): string => `person-${addresses++}@example.com`;
+
 /** The headers of a request that a page of the service sends. */
 export const sameOrigin = { 'Sec-Fetch-Site': 'same-origin' };
 

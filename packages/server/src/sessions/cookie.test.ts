@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { cookieByMail, outcome, sameOrigin } from '../../../../tests/support/account.ts';
+import { cookieByMail, newAddress, outcome, sameOrigin } from '../../../../tests/support/account.ts';
 import { onBothDatabases, openApp, type TestApp } from '../../../../tests/support/app.ts';
 import { shared } from '../../../../tests/support/shared.ts';
 import { until } from '../../../../tests/support/until.ts';
@@ -7,8 +7,6 @@ import { until } from '../../../../tests/support/until.ts';
 const day = 86_400;
 const allowed = 'https://dashboard.example.com';
 const settings = { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_ALLOWED_ORIGINS: allowed };
-let people = 0;
-const someone = () => `person-${people++}@example.com`;
 
 async function mailTo(app: TestApp, email: string) {
   const { request } = (await app.ask('POST', '/magic_link', { json: { email } })).body;
@@ -21,7 +19,7 @@ onBothDatabases('a browser session', (open) => {
     app.ask('GET', '/me', { cookie, headers });
 
   test('no script sees the session cookie: it is HttpOnly, and the response holds only the profile', async () => {
-    const email = someone();
+    const email = newAddress();
     const { token } = await mailTo(app, email);
     const ask = { json: { token }, headers: sameOrigin };
     const { body, text, headers } = await app.ask('POST', '/magic_link/verify?session=cookie', ask);
@@ -35,7 +33,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('the code from a mail starts a browser session as its link does', async () => {
-    const { request, code } = await mailTo(app, someone());
+    const { request, code } = await mailTo(app, newAddress());
     const ask = { json: { request, code }, headers: sameOrigin };
     const answer = await app.ask('POST', '/magic_link/verify?session=cookie', ask);
     expect(Object.keys(answer.body)).toEqual(['user']);
@@ -43,7 +41,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('a bearer token in the same request overrides the session cookie, valid or not', async () => {
-    const [email, other] = [someone(), someone()];
+    const [email, other] = [newAddress(), newAddress()];
     const cookie = await cookieByMail(app, email);
     const { access_token: token } = await app.login(other);
     expect((await app.ask('GET', '/me', { cookie, token, headers: sameOrigin })).body.email).toBe(other);
@@ -60,7 +58,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test("signing in again ends the browser's previous session of the same user and no other", async () => {
-    const email = someone();
+    const email = newAddress();
     const [previous, elsewhere] = [await cookieByMail(app, email), await cookieByMail(app, email)];
     const { access_token: token } = await app.login(email);
     const next = await cookieByMail(app, email, previous);
@@ -70,13 +68,13 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('signing in as another user in the same browser leaves the previous session active', async () => {
-    const previous = await cookieByMail(app, someone());
-    await cookieByMail(app, someone(), previous);
+    const previous = await cookieByMail(app, newAddress());
+    await cookieByMail(app, newAddress(), previous);
     expect(outcome(await me(previous))).toBe('200');
   });
 
   test('a sign-in for tokens or one that fails does not replace the browser session', async () => {
-    const email = someone();
+    const email = newAddress();
     const cookie = await cookieByMail(app, email);
     const { token } = await mailTo(app, email);
     await app.ask('POST', '/magic_link/verify', { json: { token }, cookie, headers: sameOrigin });
@@ -93,7 +91,7 @@ onBothDatabases('a browser session', (open) => {
     ['POST', '/revoke?scope=session'],
     ['DELETE', '/logout?scope=session'],
   ])('%s %s clears the session cookie', async (method, path) => {
-    const cookie = await cookieByMail(app, someone());
+    const cookie = await cookieByMail(app, newAddress());
     const refused = await app.ask(method, path.replace(/\?.*|$/, '?scope=all'), {
       cookie,
       headers: sameOrigin,
@@ -108,7 +106,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('revoking the own session by id clears the cookie; revoking another one does not', async () => {
-    const email = someone();
+    const email = newAddress();
     const [cookie, other] = [await cookieByMail(app, email), await cookieByMail(app, email)];
     const list = await app.ask('GET', '/sessions', { cookie, headers: sameOrigin });
     const [own, otherId] = [true, false].map(
@@ -124,7 +122,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('each use of a cookie extends its session by 30 days and sets the cookie again', async () => {
-    const cookie = await cookieByMail(app, someone());
+    const cookie = await cookieByMail(app, newAddress());
     expect((await me(cookie)).headers.get('Set-Cookie')).toBeNull();
     for (let i = 0; i < 3; i++) {
       app.pass(29 * day);
@@ -140,7 +138,7 @@ onBothDatabases('a browser session', (open) => {
 
   test('each use of a cookie extends its session even with a short idle timeout', async () => {
     const short = await open({ settings: { ...settings, LATCHKEY_REFRESH_IDLE_TTL: '60' } });
-    const cookie = await cookieByMail(short, someone());
+    const cookie = await cookieByMail(short, newAddress());
     const use = () => short.ask('GET', '/me', { cookie, headers: sameOrigin });
     for (let i = 0; i < 3; i++) {
       short.pass(40);
@@ -152,7 +150,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('a browser session ends 180 days after the sign-in even if it is in use', async () => {
-    const cookie = await cookieByMail(app, someone());
+    const cookie = await cookieByMail(app, newAddress());
     for (let days = 20; days < 180; days += 20) {
       app.pass(20 * day);
       expect(outcome(await me(cookie))).toBe('200');
@@ -163,7 +161,7 @@ onBothDatabases('a browser session', (open) => {
   });
 
   test('a session cookie that is duplicate, empty or malformed does not authenticate', async () => {
-    const cookie = await cookieByMail(app, someone());
+    const cookie = await cookieByMail(app, newAddress());
     const bad = [`${cookie}; ${cookie}`, 'latchkey_session=', 'latchkey_session=garbage', 'other=1'];
     for (const invalid of bad) expect(outcome(await me(invalid))).toBe('401 invalid_token');
     expect(outcome(await me(`a=1; ${cookie}; b=2`))).toBe('200');
@@ -205,7 +203,7 @@ describe('the origin of a request with a cookie', () => {
   test.each(rules)(
     'with %s, a session cookie counts only in requests from allowed origins',
     async (_, headers, isAllowed) => {
-      const cookie = await cookieByMail(app, someone());
+      const cookie = await cookieByMail(app, newAddress());
       expect(outcome(await me(cookie, headers))).toBe(isAllowed ? '200' : '403 origin_not_allowed');
       const end = await app.ask('DELETE', '/logout?scope=session', { cookie, headers });
       expect(outcome(end)).toBe(isAllowed ? '204' : '403 origin_not_allowed');
@@ -216,7 +214,7 @@ describe('the origin of a request with a cookie', () => {
   test.each(rules)(
     'with %s, a browser session starts only in requests from allowed origins',
     async (_, headers, isAllowed) => {
-      const { token } = await mailTo(app, someone());
+      const { token } = await mailTo(app, newAddress());
       const answer = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
       expect(outcome(answer)).toBe(isAllowed ? '200' : '403 origin_not_allowed');
       expect(answer.headers.has('Set-Cookie')).toBe(isAllowed);
@@ -230,7 +228,7 @@ test('on HTTPS, the session cookie is Secure and bound to the host', async () =>
   const app = await openApp('sqlite', {
     settings: { ...settings, LATCHKEY_BASE_URL: 'https://auth.example.com' },
   });
-  const { token } = await mailTo(app, someone());
+  const { token } = await mailTo(app, newAddress());
   const headers = { Origin: 'https://auth.example.com' };
   const answer = await app.ask('POST', '/magic_link/verify?session=cookie', { json: { token }, headers });
   const [pair, ...attributes] = answer.headers.getSetCookie()[0]!.split('; ');

@@ -6,6 +6,7 @@ import {
   askForAddress,
   cookieByMail,
   disown,
+  newAddress,
   newAuthenticator,
   outcome,
   sameOrigin,
@@ -16,16 +17,13 @@ import { onBothDatabases } from '../../../../tests/support/app.ts';
 import { shared } from '../../../../tests/support/shared.ts';
 import { setDisabled } from '../identity/account/account.ts';
 
-let people = 0;
-const someone = () => `person-${people++}@example.com`;
-
 onBothDatabases('a disabled account', (open) => {
   const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
 
   const disable = (email: string) => setDisabled(app.ctx, email, true);
 
   test('a disabled account loses its cookies at once', async () => {
-    const email = someone();
+    const email = newAddress();
     const cookie = await cookieByMail(app, email);
     expect(outcome(await app.ask('GET', '/me', { cookie, headers: sameOrigin }))).toBe('200');
     await disable(email);
@@ -34,7 +32,7 @@ onBothDatabases('a disabled account', (open) => {
 
   test('every operation that a disabled account had begun is refused, on every node', async () => {
     const beside = await open({ beside: app, settings: { LATCHKEY_RATE_LIMITS: 'off' } });
-    const email = someone();
+    const email = newAddress();
     const own = await app.login(email);
     const token = own.access_token;
     const authenticator = newAuthenticator(app);
@@ -55,7 +53,7 @@ onBothDatabases('a disabled account', (open) => {
       beside.ask('POST', '/passkey/register', { json: attestation, token }),
       beside.ask('POST', '/device/approve', { json: { user_code }, token }),
       beside.ask('POST', '/device/verify', { json: { user_code }, token }),
-      beside.ask('POST', '/me/email', { json: { email: someone() }, token }),
+      beside.ask('POST', '/me/email', { json: { email: newAddress() }, token }),
       beside.ask('DELETE', '/me', { token }),
       beside.ask('GET', '/sessions', { token }),
       beside.ask('PATCH', '/me', { json: { name: 'x' }, token }),

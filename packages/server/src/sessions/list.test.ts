@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test';
 import { sessionList } from '@latchkey/contract/sessions';
+import { newAddress } from '../../../../tests/support/account.ts';
 import { onBothDatabases, type Tokens } from '../../../../tests/support/app.ts';
 import { shared } from '../../../../tests/support/shared.ts';
 import { until } from '../../../../tests/support/until.ts';
-
-let people = 0;
-const someone = () => `person-${people++}@example.com`;
 
 onBothDatabases('the list of sessions', (open) => {
   const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
@@ -20,7 +18,7 @@ onBothDatabases('the list of sessions', (open) => {
     app.ask('DELETE', `/sessions/${id}`, { token });
 
   test('the list shows the kind, method and origin of every session', async () => {
-    const own = await app.login(someone());
+    const own = await app.login(newAddress());
     const started = await app.ask('POST', '/device', {
       json: { client_name: 'Latchkey CLI', device_name: 'build host' },
       headers: { 'User-Agent': 'latchkey/1.0' },
@@ -64,7 +62,7 @@ onBothDatabases('the list of sessions', (open) => {
   });
 
   test('a sign-in by the code from a mail has its own method', async () => {
-    const email = someone();
+    const email = newAddress();
     const { request } = (await app.ask('POST', '/magic_link', { json: { email } })).body;
     const code = (await app.mails()).find(({ to }) => to === email)?.code;
     const tokens = (await app.ask('POST', '/magic_link/verify', { json: { request, code } })).body;
@@ -72,7 +70,7 @@ onBothDatabases('the list of sessions', (open) => {
   });
 
   test('refreshes and requests update last_used_at', async () => {
-    const tokens = await app.login(someone());
+    const tokens = await app.login(newAddress());
     const before = (await list(tokens)).sessions[0]!;
     app.pass(60);
     const refreshed = (await app.ask('POST', '/refresh', { json: { refresh_token: tokens.refresh_token } }))
@@ -89,7 +87,7 @@ onBothDatabases('the list of sessions', (open) => {
   });
 
   test('pages list each session once, newest first', async () => {
-    const email = someone();
+    const email = newAddress();
     const all: Tokens[] = [];
     for (let i = 0; i < 5; i++) all.push(await app.login(email));
     const everything = (await list(all[0]!)).sessions;
@@ -113,11 +111,11 @@ onBothDatabases('the list of sessions', (open) => {
   });
 
   test("another user's session gets the same response as one that never existed or has ended", async () => {
-    const email = someone();
+    const email = newAddress();
     const [own, ended, stranger] = [
       await app.login(email),
       await app.login(email),
-      await app.login(someone()),
+      await app.login(newAddress()),
     ];
     const endedId = await idOf(ended);
     await end(own, endedId);
@@ -142,10 +140,10 @@ onBothDatabases('the list of sessions', (open) => {
   });
 
   test("a cursor never shows another user's sessions", async () => {
-    const email = someone();
+    const email = newAddress();
     const [own] = [await app.login(email), await app.login(email)];
     const { next_cursor } = await list(own, '?limit=1');
-    const stranger = await app.login(someone());
+    const stranger = await app.login(newAddress());
     const ids = (await list(own)).sessions.map(({ id }) => id);
     const page = await list(stranger, `?cursor=${next_cursor}`);
     expect(page.sessions.filter(({ id }) => ids.includes(id))).toEqual([]);

@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { disown, isLive, mailsTo, subjects } from '../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+import { loggedEvents } from '../../../../tests/support/security-log.ts';
 import { fresh } from '../../../../tests/support/shared.ts';
 
 const ada = 'ada@example.com';
@@ -18,11 +19,8 @@ const refresh = (app: TestApp, refresh_token: string, { peer, headers }: Ask) =>
     ...(peer === undefined ? {} : { peer }),
   });
 
-async function eventsOf(app: TestApp, type: string, email = ada) {
-  const { access_token: token } = await app.login(email);
-  const { body } = await app.ask('GET', '/events?limit=100', { token });
-  return body.events.filter((event: { type: string }) => event.type === type);
-}
+const eventsOf = async (app: TestApp, type: string, email = ada) =>
+  loggedEvents(app, await app.login(email), type);
 
 const noticesTo = async (app: TestApp, email = ada) =>
   (await mailsTo(app, email, subjects.repeatedElsewhere)).length;
@@ -52,7 +50,7 @@ onBothDatabases('a refresh retry', (open) => {
       const repeated = await refresh(app, refresh_token, ask);
       expect([repeated.status, repeated.body.refresh_token]).toEqual([200, answer.body.refresh_token]);
       const events = await eventsOf(app, 'refresh_retry_elsewhere', email);
-      expect([ask, events.map(({ detail }: { detail: object }) => detail)]).toEqual([
+      expect([ask, events.map(({ detail }) => detail)]).toEqual([
         ask,
         changed === undefined ? [] : [{ changed }],
       ]);

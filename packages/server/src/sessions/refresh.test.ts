@@ -1,12 +1,9 @@
 // What random sequences of commands (tests/invariants/properties.test.ts) do not ask about a refresh.
 
 import { describe, expect, test } from 'bun:test';
-import { isLive, outcome } from '../../../../tests/support/account.ts';
+import { isLive, newAddress, outcome } from '../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, sharedNodes, type TestApp } from '../../../../tests/support/app.ts';
 import { classifyReuse, refreshRetryWindowSeconds } from './refresh.ts';
-
-let people = 0;
-const someone = () => `person-${people++}@example.com`;
 
 const refresh = (app: TestApp, refresh_token: string, key?: string): Promise<Answer> =>
   app.ask('POST', '/refresh', {
@@ -18,7 +15,7 @@ onBothDatabases('refresh', (open, dialect) => {
   const { app, node } = sharedNodes(open, dialect);
 
   test('a stale and a current refresh token presented in parallel leave no active session', async () => {
-    const first = await app.login(someone());
+    const first = await app.login(newAddress());
     const second = (await refresh(app, first.refresh_token)).body;
     const third = (await refresh(app, second.refresh_token)).body;
     const answers = await Promise.all([
@@ -39,7 +36,7 @@ onBothDatabases('refresh', (open, dialect) => {
     ['not printable', 'a\tb'],
     ['a control character', 'a\u007fb'],
   ])('a refresh whose idempotency key is %s is refused and spends nothing', async (_, key) => {
-    const { refresh_token } = await app.login(someone());
+    const { refresh_token } = await app.login(newAddress());
     expect(outcome(await refresh(app, refresh_token, key))).toBe('400 invalid_request');
     expect(outcome(await refresh(app, refresh_token))).toBe('200');
   });
@@ -49,7 +46,7 @@ onBothDatabases('refresh', (open, dialect) => {
     ['128 characters', 'k'.repeat(128)],
     ['every printable character', '!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|} ~'],
   ])('a refresh accepts an idempotency key of %s', async (_, key) => {
-    const { refresh_token } = await app.login(someone());
+    const { refresh_token } = await app.login(newAddress());
     const first = await refresh(app, refresh_token, key);
     expect(outcome(first)).toBe('200');
     expect((await refresh(app, refresh_token, key)).body.refresh_token).toBe(first.body.refresh_token);

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { outcome } from '../../../../tests/support/account.ts';
+import { newAddress, outcome } from '../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, sharedNodes, type Tokens } from '../../../../tests/support/app.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'off' };
-let people = 0;
-const someone = () => `person-${people++}@example.com`;
 
 onBothDatabases('revoking sessions', (open, dialect) => {
   const { app, node } = sharedNodes(open, dialect, { settings });
@@ -21,10 +19,10 @@ onBothDatabases('revoking sessions', (open, dialect) => {
   };
   /** Two browser sessions and a device session of one user, and a session of another user. */
   const signInAll = async () => {
-    const email = someone();
+    const email = newAddress();
     const own = await app.login(email);
     const other = await app.login(email);
-    return { own, other, device: await app.deviceLogin(own), stranger: await app.login(someone()) };
+    return { own, other, device: await app.deviceLogin(own), stranger: await app.login(newAddress()) };
   };
 
   for (const [method, path] of [
@@ -80,7 +78,7 @@ onBothDatabases('revoking sessions', (open, dialect) => {
   }
 
   test('a token in a form is revoked with white space around it, and in JSON refused with a word about the form', async () => {
-    const own = await app.login(someone());
+    const own = await app.login(newAddress());
     const json = { token: own.access_token };
     for (const [ask, expected] of [
       [{ json }, '401 invalid_token'],
@@ -97,7 +95,7 @@ onBothDatabases('revoking sessions', (open, dialect) => {
   });
 
   test('64 parallel sign-outs of one session all succeed or find it already ended', async () => {
-    const own = await app.login(someone());
+    const own = await app.login(newAddress());
     const answers = await Promise.all(
       Array.from({ length: 64 }, () =>
         app.ask('DELETE', '/logout?scope=session', { token: own.access_token }),

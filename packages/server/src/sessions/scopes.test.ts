@@ -1,7 +1,7 @@
 // What random sequences of sign-ins and refreshes (tests/invariants/widening.test.ts) and the table of access do not ask.
 
 import { beforeAll, expect, test } from 'bun:test';
-import { outcome } from '../../../../tests/support/account.ts';
+import { newAddress, outcome } from '../../../../tests/support/account.ts';
 import { openApp, type Tokens } from '../../../../tests/support/app.ts';
 import { declareService } from '../../../../tests/support/services.ts';
 import { shared } from '../../../../tests/support/shared.ts';
@@ -16,9 +16,8 @@ beforeAll(async () => {
   await declareService(app.ctx, { name: 'Builds', resource: builds });
 });
 
-let users = 0;
-const someone = () => `narrow-${users++}@example.com`;
-const narrow = async (access: object): Promise<Tokens> => app.deviceLogin(await app.login(someone()), access);
+const narrow = async (access: object): Promise<Tokens> =>
+  app.deviceLogin(await app.login(newAddress()), access);
 const refresh = (json: Record<string, string>, headers = {}) =>
   app.ask('POST', '/refresh', { json, headers });
 
@@ -33,13 +32,13 @@ test('a refresh with authorization details is refused and spends nothing', async
 });
 
 test('a refresh of everything says so if it asks for it, and refuses more names than are allowed', async () => {
-  const { refresh_token } = await app.login(someone());
+  const { refresh_token } = await app.login(newAddress());
   const tooMany = Array.from({ length: 21 }, () => '*').join(' ');
   for (const scope of ['', 'nonsense', '* nobody:declared', 'nobody:declared *', tooMany])
     expect(outcome(await refresh({ refresh_token, scope }))).toBe('400 invalid_scope');
   expect((await refresh({ refresh_token, scope: '*' })).body.scope).toBe('*');
   const { device_code, user_code } = await app.api.call('startDeviceAuthorization', { body: {} });
-  const { access_token: accessToken } = await app.login(someone());
+  const { access_token: accessToken } = await app.login(newAddress());
   await app.api.call('approveDevice', { accessToken, body: { user_code } });
   const redeemed = await app.ask('POST', '/token', { json: { device_code, scope: '*' } });
   expect(redeemed.body.scope).toBe('*');
@@ -64,7 +63,7 @@ test('a wrong scope does not hide that a stolen token was used', async () => {
 });
 
 test('the list of sessions says what each may do, and where', async () => {
-  const owner = await app.login(someone());
+  const owner = await app.login(newAddress());
   await app.deviceLogin(owner, { scope: 'tickets:read email' });
   app.pass(1);
   const { refresh_token } = await app.deviceLogin(owner, { resource: tickets });

@@ -1,8 +1,9 @@
 // What a service with the right `operate` sees and may do, and that it can do nothing else, on both databases.
 
 import { expect, test } from 'bun:test';
+import { addPasskey, newAuthenticator } from '../../../../tests/support/account.ts';
 import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
-import { createAuthenticator } from '../../../../tests/support/authenticator.ts';
+import { createdKey } from '../../../../tests/support/keys.ts';
 import { declareService } from '../../../../tests/support/services.ts';
 import { fresh } from '../../../../tests/support/shared.ts';
 
@@ -176,11 +177,9 @@ onBothDatabases('operators', (open) => {
 
   test('a report shows the passkeys, keys and organizations of an account', async () => {
     const { ask } = await operatorOf(t);
-    const { access_token: token } = await t.login();
-    const passkey = createAuthenticator({ origin: t.ctx.config.baseUrl });
-    const { body: creation } = await t.ask('POST', '/passkey/register/challenge', { token });
-    await t.ask('POST', '/keys', { token, json: { name: 'build', scope: 'profile', expires_in: 3600 } });
-    await t.ask('POST', '/passkey/register', { token, json: passkey.create(creation) });
+    const tokens = await t.login();
+    await addPasskey(t, tokens, newAuthenticator(t));
+    await createdKey(t, tokens);
     expect((await ask('POST', '/users/report', { email: 'ada@example.com' })).body).toMatchObject({
       user: { email: 'ada@example.com', disabled: false },
       sign_up_allowed: true,

@@ -1,38 +1,18 @@
 // Changes that a session repeats within a minute share one event, in a log that stays intact.
 
 import { expect, test } from 'bun:test';
+import { addPasskey, newAuthenticator } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import {
+  auditAll,
+  countEvents,
+  expectIntact,
+  loggedEvents,
+} from '../../../../../tests/support/security-log.ts';
 import { fresh } from '../../../../../tests/support/shared.ts';
-import { auditLogs } from './auditing.ts';
 import { recordEvent } from './events.ts';
 
-interface Listed {
-  readonly type: string;
-  readonly session_id: string | null;
-  readonly detail: Record<string, string>;
-}
-
-async function list(t: TestApp, { access_token: token }: Tokens): Promise<{ events: Listed[] }> {
-  const { status, body } = await t.ask('GET', '/events?limit=100', { token });
-  expect(status).toBe(200);
-  return body;
-}
-const countOf = async (t: TestApp, type: string): Promise<number> =>
-  (await t.ctx.db.read.run(`SELECT id FROM events WHERE type = '${type}'`, [])).length;
 const run = (t: TestApp, text: string) => t.ctx.db.single.run(text, []);
-
-/** The findings in all logs, and how many events were audited. */
-async function audit(t: TestApp): Promise<{ problems: string[]; events: number }> {
-  const problems: string[] = [];
-  let events = 0;
-  for await (const { audit: one } of auditLogs(t.ctx, undefined)) {
-    problems.push(...one.findings.map(({ problem, where }) => `${problem}: ${where}`));
-    events += one.events;
-  }
-  return { problems, events };
-}
-const expectIntact = async (t: TestApp) => expect((await audit(t)).problems).toEqual([]);
 
 const together = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)));
@@ -57,13 +37,12 @@ onBothDatabases('changes within a minute', (open) => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     const rows = await t.ctx.db.read.run<{ seq: number }>('SELECT seq FROM events ORDER BY seq', []);
     expect(rows.map(({ seq }) => Number(seq))).toEqual(rows.map((_, n) => n + 1));
-    const { events } = await list(t, tokens);
-    const changed = events.filter(({ type }) => type === 'profile_changed');
+    const changed = await loggedEvents(t, tokens, 'profile_changed');
     expect(new Set(changed.map(({ session_id }) => session_id)).size).toBe(2);
     for (const { detail } of changed)
-      expect(detail['fields']?.split(' ').toSorted()).toEqual(['avatar_url', 'name']);
+      expect(detail.fields.split(' ').toSorted()).toEqual(['avatar_url', 'name']);
     expect(changed).toHaveLength(2);
-    expect(await audit(t)).toEqual({ problems: [], events: 45 });
+    expect(await auditAll(t)).toEqual({ problems: [], events: 45 });
   });
 
   test('changes of one type by one session within a minute share one event that lists all of them', async () => {
@@ -72,13 +51,11 @@ onBothDatabases('changes within a minute', (open) => {
     const patch = (json: object, { access_token: token }: Tokens = tokens) =>
       t.ask('PATCH', '/me', { token, json });
     const recorded = async () =>
-      (await list(t, tokens)).events
-        .toReversed()
-        .flatMap(({ type, detail }) => (type === 'profile_changed' ? [detail['fields']] : []));
+      (await loggedEvents(t, tokens, 'profile_changed')).toReversed().map(({ detail }) => detail.fields);
     for (let n = 0; n < 5; n++) await patch({ name: `Ada ${n}` });
-    const [first] = (await list(t, tokens)).events;
+    const [first] = await loggedEvents(t, tokens);
     await patch({ locale: 'en' });
-    expect((await list(t, tokens)).events[0]).toEqual({ ...first!, detail: { fields: 'name locale' } });
+    expect((await loggedEvents(t, tokens))[0]).toEqual({ ...first!, detail: { fields: 'name locale' } });
     // Another type, another session and other events come between.
     await t.deviceLogin(tokens);
     await patch({ name: 'Beside' }, other);
@@ -91,24 +68,18 @@ onBothDatabases('changes within a minute', (open) => {
     t.pass(15);
     await patch({ name: 'Ada again' });
     expect(await recorded()).toEqual(['name locale time_zone avatar_url', 'name', 'name']);
-    expect(await audit(t)).toMatchObject({ problems: [], events: 8 });
+    expect(await auditAll(t)).toMatchObject({ problems: [], events: 8 });
   });
 
   test('renaming a passkey repeatedly within a minute is one event with the last name; renaming several is one event with their ids', async () => {
     const tokens = await t.login();
     const token = tokens.access_token;
     const ids: string[] = [];
-    for (let n = 0; n < 2; n++) {
-      const { body: options } = await t.ask('POST', '/passkey/register/challenge', { token });
-      const json = createAuthenticator({ origin: t.ctx.config.baseUrl }).create(options);
-      ids.push((await t.ask('POST', '/passkey/register', { token, json })).body.id);
-    }
+    for (let n = 0; n < 2; n++) ids.push((await addPasskey(t, tokens, newAuthenticator(t))).body.id);
     const rename = (id: string | undefined, name: string) =>
       t.ask('PATCH', `/passkeys/${id}`, { token, json: { name } });
     const recorded = async () =>
-      (await list(t, tokens)).events
-        .filter(({ type }) => type === 'passkey_renamed')
-        .map(({ detail }) => detail);
+      (await loggedEvents(t, tokens, 'passkey_renamed')).map(({ detail }) => detail);
     for (let n = 0; n < 5; n++) expect((await rename(ids[0], `key ${n}`)).status).toBe(200);
     expect(await recorded()).toEqual([{ passkey_id: ids[0]!, name: 'key 4' }]);
     await rename(ids[1], 'other');
@@ -127,12 +98,12 @@ onBothDatabases('changes within a minute', (open) => {
     await t.deviceLogin(tokens);
     await run(t, "UPDATE events SET ip_address = '198.51.100.1' WHERE seq = 5");
     await patch({ locale: 'en' });
-    expect(await countOf(t, 'profile_changed')).toBe(2);
-    expect((await audit(t)).problems).toEqual(['changed: event 5']);
+    expect(await countEvents(t, 'profile_changed')).toBe(2);
+    expect((await auditAll(t)).problems).toEqual(['changed: event 5']);
     // The new event is intact and takes the changes that follow.
     await patch({ time_zone: 'Europe/Zurich' });
-    expect(await countOf(t, 'profile_changed')).toBe(2);
-    expect((await audit(t)).problems).toEqual(['changed: event 5']);
+    expect(await countEvents(t, 'profile_changed')).toBe(2);
+    expect((await auditAll(t)).problems).toEqual(['changed: event 5']);
   });
 
   test('a change gets its own event if more than 100 events follow the first one', async () => {
@@ -146,10 +117,10 @@ onBothDatabases('changes within a minute', (open) => {
     await patch({ name: 'B' });
     await others(100);
     await patch({ locale: 'en' });
-    expect(await countOf(t, 'profile_changed')).toBe(1);
+    expect(await countEvents(t, 'profile_changed')).toBe(1);
     await others(1);
     await patch({ time_zone: 'Europe/Zurich' });
-    expect(await countOf(t, 'profile_changed')).toBe(2);
+    expect(await countEvents(t, 'profile_changed')).toBe(2);
     await expectIntact(t);
   });
 });

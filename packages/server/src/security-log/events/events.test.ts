@@ -1,50 +1,34 @@
 // The security log on real databases: complete, without duplicates, ordered, atomic with its causes, and private.
 
 import { expect, test } from 'bun:test';
+import { addPasskey, newAuthenticator } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import {
+  auditAll,
+  countEvents,
+  expectIntact,
+  type LoggedEvent,
+  loggedEvents,
+} from '../../../../../tests/support/security-log.ts';
 import { fresh } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { maxUserAgentLength } from '../../platform/values/client-address.ts';
 import { auditLogs } from './auditing.ts';
 import { recordEvent, recordRateLimitReached } from './events.ts';
 
-interface Listed {
-  readonly id: string;
-  readonly type: string;
-  readonly created_at: string;
-  readonly session_id: string | null;
-  readonly ip_address: string | null;
-  readonly user_agent: string | null;
-  readonly detail: Record<string, string>;
-}
-
 const list = async (
   t: TestApp,
   tokens: Tokens,
   query = '',
-): Promise<{ events: Listed[]; next_cursor: string | null }> => {
+): Promise<{ events: LoggedEvent[]; next_cursor: string | null }> => {
   const { status, body } = await t.ask('GET', `/events${query}`, { token: tokens.access_token });
   expect(status).toBe(200);
   return body;
 };
 const typesOf = async (t: TestApp, tokens: Tokens): Promise<string[]> =>
-  (await list(t, tokens, '?limit=100')).events.map(({ type }) => type).reverse();
-const countOf = async (t: TestApp, type: string): Promise<number> =>
-  (await t.ctx.db.read.run(`SELECT id FROM events WHERE type = '${type}'`, [])).length;
+  (await loggedEvents(t, tokens)).map(({ type }) => type).reverse();
 const run = (t: TestApp, text: string) => t.ctx.db.single.run(text, []);
 
-/** The findings in all logs, and how many events were audited. */
-async function audit(t: TestApp): Promise<{ problems: string[]; events: number }> {
-  const problems: string[] = [];
-  let events = 0;
-  for await (const { audit: one } of auditLogs(t.ctx, undefined)) {
-    problems.push(...one.findings.map(({ problem, where }) => `${problem}: ${where}`));
-    events += one.events;
-  }
-  return { problems, events };
-}
-const expectIntact = async (t: TestApp) => expect((await audit(t)).problems).toEqual([]);
 /** Moves to the start of an hour, so that no new hour starts during a test. */
 const toFullHour = (t: TestApp) => t.pass(3600 - ((t.ctx.clock() / 1000) % 3600) + 1);
 const together = <T>(count: number, work: (n: number) => Promise<T>) =>
@@ -118,7 +102,7 @@ onBothDatabases('the security log', (open) => {
     expect(Date.parse(events.at(-1)!.created_at)).toBeGreaterThanOrEqual(before);
     expect(events.at(-1)).toMatchObject({ ip_address: '192.0.2.77', session_id: null });
     expect(JSON.stringify(events)).not.toContain('Secretname');
-    expect(await audit(t)).toEqual({ problems: [], events: 17 });
+    expect(await auditAll(t)).toEqual({ problems: [], events: 17 });
   });
 
   test('a storm of refreshes records each of race and retry once an hour, and a theft once', async () => {
@@ -134,14 +118,14 @@ onBothDatabases('the security log', (open) => {
     const first = (await refresh('k')).status;
     expect([200, 400]).toContain(first);
     await together(32, () => refresh());
-    expect(await countOf(t, 'refresh_race')).toBe(1);
-    expect(await countOf(t, 'refresh_retry')).toBeLessThanOrEqual(1);
+    expect(await countEvents(t, 'refresh_race')).toBe(1);
+    expect(await countEvents(t, 'refresh_retry')).toBeLessThanOrEqual(1);
     await expectIntact(t);
     t.pass(11);
     await together(32, () => refresh());
-    expect(await countOf(t, 'refresh_theft')).toBe(1);
+    expect(await countEvents(t, 'refresh_theft')).toBe(1);
     const again = await t.login();
-    const theft = (await list(t, again)).events.find(({ type }) => type === 'refresh_theft');
+    const [theft] = await loggedEvents(t, again, 'refresh_theft');
     expect(theft).toMatchObject({ ip_address: '192.0.2.1' });
     await expectIntact(t);
   });
@@ -155,14 +139,14 @@ onBothDatabases('the security log', (open) => {
     const { body: next } = await refresh(tokens.refresh_token);
     const repeated = await together(16, () => refresh(tokens.refresh_token));
     expect(new Set(repeated.map(({ body }) => body.refresh_token))).toEqual(new Set([next.refresh_token]));
-    expect(await countOf(t, 'refresh_retry')).toBe(1);
+    expect(await countEvents(t, 'refresh_retry')).toBe(1);
     const statements = t.statements.length;
     await refresh(tokens.refresh_token);
     expect(t.statements.slice(statements).filter((text) => /insert|events_chains/i.test(text))).toEqual([]);
     t.pass(3600);
     await refresh(next.refresh_token);
     await refresh(next.refresh_token);
-    expect(await countOf(t, 'refresh_retry')).toBe(2);
+    expect(await countEvents(t, 'refresh_retry')).toBe(2);
     await expectIntact(t);
   });
 
@@ -173,11 +157,11 @@ onBothDatabases('the security log', (open) => {
     const client = { ipAddress: '192.0.2.9', userAgent: null };
     const reach = (limit: string) => recordRateLimitReached(t.ctx, { userId: me.id, client }, limit);
     await together(20, (n) => reach(n % 2 ? 'magic_links' : 'user_codes'));
-    const recorded = (await list(t, tokens)).events.filter(({ type }) => type === 'limit_reached');
-    expect(recorded.map(({ detail }) => detail['limit']).sort()).toEqual(['magic_links', 'user_codes']);
+    const recorded = await loggedEvents(t, tokens, 'limit_reached');
+    expect(recorded.map(({ detail }) => detail.limit).sort()).toEqual(['magic_links', 'user_codes']);
     t.pass(3600);
     await reach('magic_links');
-    expect(await countOf(t, 'limit_reached')).toBe(3);
+    expect(await countEvents(t, 'limit_reached')).toBe(3);
     await recordRateLimitReached(t.ctx, { userId: 'usr_gone', client }, 'magic_links');
     await expectIntact(t);
   });
@@ -187,9 +171,7 @@ onBothDatabases('the security log', (open) => {
     const nodes = [t, other];
     const tokens = await t.login();
     const token = tokens.access_token;
-    const { body: options } = await t.ask('POST', '/passkey/register/challenge', { token });
-    const json = createAuthenticator({ origin: t.ctx.config.baseUrl }).create(options);
-    const { body: passkey } = await t.ask('POST', '/passkey/register', { token, json });
+    const { body: passkey } = await addPasskey(t, tokens, newAuthenticator(t));
     const { body: device } = await t.ask('POST', '/device');
     const program = await t.deviceLogin(tokens);
     await together(30, (n) => {
@@ -199,9 +181,9 @@ onBothDatabases('the security log', (open) => {
       const decision = n % 3 ? 'approve' : 'deny';
       return node.ask('POST', `/device/${decision}`, { token, json: { user_code: device.user_code } });
     });
-    expect(await countOf(t, 'passkey_removed')).toBe(1);
-    expect(await countOf(t, 'session_revoked')).toBe(1);
-    expect((await countOf(t, 'device_approved')) + (await countOf(t, 'device_denied'))).toBe(2);
+    expect(await countEvents(t, 'passkey_removed')).toBe(1);
+    expect(await countEvents(t, 'session_revoked')).toBe(1);
+    expect((await countEvents(t, 'device_approved')) + (await countEvents(t, 'device_denied'))).toBe(2);
     await expectIntact(t);
   });
 
@@ -231,7 +213,7 @@ onBothDatabases('the security log', (open) => {
     for (let n = 0; n < 9; n++) await change(`A${n}`);
     const all = (await list(t, ada)).events;
     expect(all).toHaveLength(11);
-    const seen: Listed[] = [];
+    const seen: LoggedEvent[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const page = await list(t, ada, `?limit=2${cursor && `&cursor=${cursor}`}`);
       expect(page.events.length).toBeLessThanOrEqual(2);
@@ -252,7 +234,7 @@ onBothDatabases('the security log', (open) => {
 
   test('a hostile user agent is sanitized and truncated', async () => {
     const tokens = await t.login();
-    const change = async (agent: string): Promise<Listed> => {
+    const change = async (agent: string): Promise<LoggedEvent> => {
       t.pass(61);
       const name = crypto.randomUUID();
       const headers = { 'User-Agent': agent };
@@ -288,12 +270,12 @@ onBothDatabases('the security log', (open) => {
     }
     await expectIntact(t);
     await run(t, damage);
-    const { problems } = await audit(t);
+    const { problems } = await auditAll(t);
     expect(problems.length).toBeGreaterThan(0);
     for (const problem of problems) expect(problem).toMatch(finding);
     // Later events do not hide the damage.
     await t.ask('PATCH', '/me', { token: tokens.access_token, json: { name: 'B' } });
-    expect((await audit(t)).problems.length).toBeGreaterThan(0);
+    expect((await auditAll(t)).problems.length).toBeGreaterThan(0);
   });
 
   test('a log truncated to an earlier end stays detected, however many events follow', async () => {
@@ -320,7 +302,7 @@ onBothDatabases('the security log', (open) => {
     expect(unchecked).toBe(1);
     await cut(early!.seal);
     for (const name of ['E', 'F', 'G']) expect((await change(name)).status).toBe(200);
-    expect((await audit(t)).problems).toEqual([
+    expect((await auditAll(t)).problems).toEqual([
       expect.stringMatching(/^end changed: before event \d+$/),
       'end changed: the number of its events',
     ]);
@@ -336,7 +318,7 @@ onBothDatabases('the security log', (open) => {
     }
     t.pass(86_401);
     const again = await t.login();
-    const audits = together(10, () => audit(other));
+    const audits = together(10, () => auditAll(other));
     await Promise.all([
       t.sweep(),
       together(20, (n) => t.ask('PATCH', '/me', { token: again.access_token, json: { name: `B${n}` } })),
@@ -359,18 +341,18 @@ onBothDatabases('the security log', (open) => {
     await logged(600);
     t.pass(86_400 - 60);
     await t.sweep();
-    expect((await audit(t)).events).toBe(604);
+    expect((await auditAll(t)).events).toBe(604);
     const tokens = await t.login();
     await logged(3);
     t.pass(61);
     await Promise.all([t.sweep(), other.sweep()]);
     await t.sweep();
-    expect(await audit(t)).toEqual({ problems: [], events: 4 });
+    expect(await auditAll(t)).toEqual({ problems: [], events: 4 });
     expect(await typesOf(t, tokens)).toEqual(['login', 'login', 'login', 'login']);
     await t.login('idle@example.com');
-    expect(await audit(t)).toMatchObject({ problems: [], events: 5 });
+    expect(await auditAll(t)).toMatchObject({ problems: [], events: 5 });
     await run(t, `DELETE FROM events WHERE user_id = '${me.id}' AND seq = 603`);
-    expect((await audit(t)).problems).toEqual(['removed: event 603']);
+    expect((await auditAll(t)).problems).toEqual(['removed: event 603']);
   });
 
   test('a sweep does not delete events whose age was forged, and logs a warning', async () => {
@@ -380,9 +362,9 @@ onBothDatabases('the security log', (open) => {
     await run(t, 'UPDATE events SET created_at = 1');
     await run(t, 'UPDATE event_chains SET oldest_at = 1');
     await t.sweep();
-    expect(await countOf(t, 'profile_changed')).toBe(1);
+    expect(await countEvents(t, 'profile_changed')).toBe(1);
     expect(t.logs.join('')).toContain('a security log is damaged');
-    expect((await audit(t)).problems).toHaveLength(3);
+    expect((await auditAll(t)).problems).toHaveLength(3);
   });
 
   test('events that race with the deletion of their account leave no rows and no defect', async () => {
@@ -407,14 +389,14 @@ onBothDatabases('the security log', (open) => {
         }
       });
     }
-    expect(await audit(t)).toEqual({ problems: [], events: 0 });
+    expect(await auditAll(t)).toEqual({ problems: [], events: 0 });
   });
 
   test('deleting an account deletes its log', async () => {
     await t.login();
     await t.login('eve@example.com');
     await run(t, "DELETE FROM users WHERE email = 'ada@example.com'");
-    expect(await audit(t)).toMatchObject({ problems: [], events: 2 });
+    expect(await auditAll(t)).toMatchObject({ problems: [], events: 2 });
     expect(await t.ctx.db.read.run('SELECT user_id FROM event_chains', [])).toHaveLength(1);
   });
 });

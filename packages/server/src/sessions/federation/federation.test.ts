@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import type { CreatedKey, KeyTrust } from '@latchkey/contract/keys';
 import { federationGrantType } from '@latchkey/contract/tokens';
 import { CompactSign } from 'jose';
-import { outcome } from '../../../../../tests/support/account.ts';
+import { newAddress, outcome } from '../../../../../tests/support/account.ts';
 import {
   type Answer,
   onBothDatabases,
@@ -19,6 +19,7 @@ import {
 } from '../../../../../tests/support/issuer.ts';
 import { wantedKey } from '../../../../../tests/support/keys.ts';
 import { startedRun } from '../../../../../tests/support/runs.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
@@ -26,8 +27,6 @@ import { setDisabled } from '../../identity/account/account.ts';
 const day = 86_400;
 const tickets = 'https://tickets.example/api';
 const refused = '400 invalid_grant';
-let people = 0;
-const someone = () => `federation-${people++}@example.com`;
 
 onBothDatabases('federation', (open, dialect) => {
   const issuer = shared(() => startIssuer());
@@ -83,15 +82,11 @@ onBothDatabases('federation', (open, dialect) => {
     return answer.body;
   };
   const me = async (token: string) => outcome(await app.ask('GET', '/me', { token }));
-  const eventsOf = async ({ access_token: token }: Tokens, type: string) =>
-    (await app.ask('GET', '/events?limit=100', { token })).body.events.filter(
-      (event: { type: string }) => event.type === type,
-    );
   const nowSeconds = () => Math.floor(app.ctx.clock() / 1000);
 
   describe('a key with trust', () => {
     test('has no secret, and is listed with its issuer and claims', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const key = await keyOf(owner);
       expect(key).toEqual({
         id: expect.stringMatching(/^key_[\w-]{22}$/),
@@ -139,13 +134,13 @@ onBothDatabases('federation', (open, dialect) => {
       ],
       ['nothing', null],
     ])('cannot trust %s', async (_, trust) => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       expect(outcome(await post(owner, { ...wantedKey, trust }))).toBe('400 invalid_request');
       expect((await app.ask('GET', '/keys', { token: owner.access_token })).body.keys).toEqual([]);
     });
 
     test('needs a subject where the issuer is not a known one', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const claims = { repository_id: '1', repository_owner_id: '1', ref: 'x' };
       expect(outcome(await post(owner, { ...wantedKey, trust: trust({ claims }) }))).toBe(
         '400 invalid_request',
@@ -153,7 +148,7 @@ onBothDatabases('federation', (open, dialect) => {
     });
 
     test('can have 20 claims of 1,000 characters', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const claims = {
         sub: 'x'.repeat(1000),
         ...Object.fromEntries(
@@ -171,7 +166,7 @@ onBothDatabases('federation', (open, dialect) => {
 
   describe('a token of the issuer', () => {
     test('gets runs within the key, again and again, without a refresh token', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const key = await keyOf(owner);
       const assertion = await sign();
       for (let use = 0; use < 2; use++) {
@@ -197,7 +192,7 @@ onBothDatabases('federation', (open, dialect) => {
     });
 
     test('has the scope, resource and details of the key by default, and never more', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const details = [{ type: 'deploy', to: 'staging' }];
       const key = await keyOf(owner, {
         scope: 'tickets:read',
@@ -225,25 +220,25 @@ onBothDatabases('federation', (open, dialect) => {
     });
 
     test('needs a scope where the key may do everything', async () => {
-      const key = await keyOf(await app.login(someone()), { scope: '*' });
+      const key = await keyOf(await app.login(newAddress()), { scope: '*' });
       expect(outcome(await redeem(key, await sign()))).toBe('400 invalid_scope');
       expect((await redeemed(key, { scope: 'profile' })).scope).toBe('profile');
     });
 
     test('stays good until it expires, and the run may outlast it', async () => {
-      const key = await keyOf(await app.login(someone()));
+      const key = await keyOf(await app.login(newAddress()));
       const assertion = await sign({ exp: nowSeconds() + 1 });
       const answer = await redeem(key, assertion);
       expect(answer.body.expires_in).toBe(900);
     });
 
     test.each(['ES256', 'EdDSA'])('may be signed with %s', async (alg) => {
-      const key = await keyOf(await app.login(someone()));
+      const key = await keyOf(await app.login(newAddress()));
       const signing = await newSigningKey(alg);
       const with_ = await startIssuer();
       const trusting = await open({ settings: { LATCHKEY_TRUSTED_ISSUERS: with_.url }, beside: app });
       with_.keys = [signing];
-      const owner = await trusting.login(someone());
+      const owner = await trusting.login(newAddress());
       const own = await trusting.ask('POST', '/keys', {
         token: owner.access_token,
         json: { ...wantedKey, scope: 'profile', trust: trust({ issuer: with_.url }) },
@@ -258,7 +253,7 @@ onBothDatabases('federation', (open, dialect) => {
     });
 
     test('with a service key beside it is a mistake', async () => {
-      const key = await keyOf(await app.login(someone()));
+      const key = await keyOf(await app.login(newAddress()));
       const authorization = await app.serviceAuthorization('delegate');
       const [id = '', secret = ''] = atob(authorization.slice('Basic '.length)).split(':');
       const form = { assertion: await sign(), key_id: key.id };
@@ -269,7 +264,7 @@ onBothDatabases('federation', (open, dialect) => {
     });
 
     test.each(['assertion', 'key_id'])('needs its %s', async (name) => {
-      const key = await keyOf(await app.login(someone()));
+      const key = await keyOf(await app.login(newAddress()));
       const { [name]: _, ...form }: Record<string, string> = { assertion: await sign(), key_id: key.id };
       expect(outcome(await grant(form))).toBe('400 invalid_request');
     });
@@ -278,7 +273,7 @@ onBothDatabases('federation', (open, dialect) => {
   describe('mistakes of a trust rule get no token', () => {
     let key: CreatedKey;
     beforeAll(async () => {
-      key = await keyOf(await app.login(someone()));
+      key = await keyOf(await app.login(newAddress()));
     });
     const unsigned = (header: object, payload: object | string, signature = '') =>
       [JSON.stringify(header), typeof payload === 'string' ? payload : JSON.stringify(payload)]
@@ -369,7 +364,7 @@ onBothDatabases('federation', (open, dialect) => {
       'a padded signature': async () => `${await sign()}==`,
       'a line break in its signature': async () => (await sign()).replace(/.{9}$/, '\n$&'),
       'five parts': async () => `${await sign()}.a.b`,
-      'our own access token': async () => (await app.login(someone())).access_token,
+      'our own access token': async () => (await app.login(newAddress())).access_token,
     };
     if (dialect === 'sqlite')
       test.each(Object.entries(wrongTokens))('%s', async (_, token) => {
@@ -398,7 +393,7 @@ onBothDatabases('federation', (open, dialect) => {
     });
 
     test('all of them answer alike, also for keys that are gone, have a secret or never were, and the log says why', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const removed = await keyOf(owner);
       await app.ask('DELETE', `/keys/${removed.id}`, { token: owner.access_token });
       const secret = (await post(owner, wantedKey)).body;
@@ -422,7 +417,7 @@ onBothDatabases('federation', (open, dialect) => {
     });
 
     test('a disabled account, too', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const own = await keyOf(owner);
       const { email } = (await app.ask('GET', '/me', { token: owner.access_token })).body;
       await setDisabled(app.ctx, email, true);
@@ -436,7 +431,7 @@ onBothDatabases('federation', (open, dialect) => {
       ['signing out everywhere', (owner) => app.ask('POST', '/revoke', { token: owner.access_token })],
     ];
     test.each(endings)('%s', async (_, end) => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const key = await keyOf(owner);
       const { access_token } = await redeemed(key);
       const inner = await startedRun(app, access_token, { scope: 'profile' });
@@ -449,7 +444,7 @@ onBothDatabases('federation', (open, dialect) => {
     });
 
     test('its end', async () => {
-      const key = await keyOf(await app.login(someone()), { expires_in: 3600 });
+      const key = await keyOf(await app.login(newAddress()), { expires_in: 3600 });
       app.pass(3000);
       const { access_token, expires_in } = await redeemed(key, { expires_in: '3600' });
       expect(expires_in).toBeLessThanOrEqual(600);
@@ -460,22 +455,22 @@ onBothDatabases('federation', (open, dialect) => {
   });
 
   test('making, using (once an hour) and removing a key are events, and its use is shown', async () => {
-    const owner = await app.login(someone());
+    const owner = await app.login(newAddress());
     const key = await keyOf(owner);
     await redeemed(key);
     await redeemed(key, { scope: 'profile' });
-    expect(await eventsOf(owner, 'key_used')).toMatchObject([
+    expect(await loggedEvents(app, owner, 'key_used')).toMatchObject([
       { detail: { key_id: key.id, name: 'build', issuer: issuer.url, subject: trusted.sub } },
     ]);
     const [listed] = (await app.ask('GET', '/keys', { token: owner.access_token })).body.keys;
     expect(listed.last_used_at).toEqual(expect.any(String));
     app.pass(3600);
     await redeemed(key);
-    expect(await eventsOf(owner, 'key_used')).toHaveLength(2);
+    expect(await loggedEvents(app, owner, 'key_used')).toHaveLength(2);
     await app.ask('DELETE', `/keys/${key.id}`, { token: owner.access_token });
-    expect(await eventsOf(owner, 'key_created')).toMatchObject([
+    expect(await loggedEvents(app, owner, 'key_created')).toMatchObject([
       { detail: { key_id: key.id, issuer: issuer.url } },
     ]);
-    expect(await eventsOf(owner, 'key_removed')).toMatchObject([{ detail: { key_id: key.id } }]);
+    expect(await loggedEvents(app, owner, 'key_removed')).toMatchObject([{ detail: { key_id: key.id } }]);
   });
 });

@@ -1,14 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { NewKey } from '@latchkey/contract/keys';
-import { outcome, signInByMail } from '../../../../../tests/support/account.ts';
+import { newAddress, outcome, signInByMail } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey, wantedKey } from '../../../../../tests/support/keys.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { revokeService } from '../ending.ts';
-
-let people = 0;
-const someone = () => `keys-${people++}@example.com`;
 
 const tickets = 'https://tickets.example/api';
 const day = 86_400;
@@ -28,16 +26,12 @@ onBothDatabases('keys', (open, dialect) => {
   const list = async (tokens: Tokens, query = '') =>
     (await app.ask('GET', `/keys${query}`, { token: tokens.access_token })).body;
   const use = async (token: string) => outcome(await node.ask('GET', '/me', { token }));
-  const eventsOf = async ({ access_token: token }: Tokens, type: string) =>
-    (await app.ask('GET', '/events?limit=100', { token })).body.events.filter(
-      (event: { type: string }) => event.type === type,
-    );
   const keyMails = async (to: string) =>
     (await app.mails()).filter((mail) => mail.to === to && / key /i.test(mail.subject));
 
   describe('creating', () => {
     test('a key is shown once, with what it allows and when it ends, and listed without its secret', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const before = app.ctx.clock();
       const answer = await post(owner, { ...wantedKey, scope: 'email profile', resource: tickets });
       expect([answer.status, answer.body]).toEqual([
@@ -76,7 +70,7 @@ onBothDatabases('keys', (open, dialect) => {
       ['a type that is not text', { authorization_details: [{ type: 1 }] }, 'details'],
       ['details that are too large', { authorization_details: [{ type: 'é'.repeat(2_042) }] }, 'details'],
     ])('with %s, no key is created', async (_, wants, code) => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const answer = await post(owner, { ...wantedKey, ...wants });
       const expected = code === 'details' ? 'invalid_authorization_details' : code;
       expect(outcome(answer)).toBe(`400 ${expected}`);
@@ -85,7 +79,7 @@ onBothDatabases('keys', (open, dialect) => {
     });
 
     test('the shortest and the longest lifetime, the longest name and the largest details are accepted', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       for (const expires_in of [3_600, 31_536_000]) await created(owner, { expires_in });
       expect((await created(owner, { name: 'é'.repeat(100) })).name).toBe('é'.repeat(100));
       const authorization_details = [{ type: `e${'é'.repeat(2_041)}` }];
@@ -96,7 +90,7 @@ onBothDatabases('keys', (open, dialect) => {
     });
 
     test('details are kept as they were sent', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const raw =
         '[{"type":"deploy","locations":["https://a.example"],"deep":{"a":[1,null,{"__proto__":"\\u0000\\ud800"}]}},{"type":"read"}]';
       const answer = await app.ask('POST', '/keys', {
@@ -111,14 +105,14 @@ onBothDatabases('keys', (open, dialect) => {
     });
 
     test('a scope is stored once per name, in its order, and everything is everything', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       expect((await created(owner, { scope: 'email profile email' })).scope).toBe('email profile');
       expect((await created(owner, { scope: 'profile *' })).scope).toBe('*');
       expect((await created(owner, { scope: 'tickets:read openid' })).scope).toBe('tickets:read openid');
     });
 
     test('an account has at most 50 active keys, however many requests race for the last one', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       for (let n = 0; n < 48; n++) await created(owner, { name: `key ${n}` });
       const short = await created(owner, { name: 'short', expires_in: 3_600 });
       const nodes = [app, node];
@@ -132,11 +126,11 @@ onBothDatabases('keys', (open, dialect) => {
       await app.ask('DELETE', `/keys/${short.id}`, { token: owner.access_token });
       await created(owner);
       expect(outcome(await post(owner, wantedKey))).toBe('409 conflict');
-      expect((await post(await app.login(someone()), wantedKey)).status).toBe(201);
+      expect((await post(await app.login(newAddress()), wantedKey)).status).toBe(201);
     });
 
     test('expired keys do not count', async () => {
-      const email = someone();
+      const email = newAddress();
       const owner = await app.login(email);
       for (let n = 0; n < 50; n++) await created(owner, { expires_in: 3_600 });
       expect(outcome(await post(owner, wantedKey))).toBe('409 conflict');
@@ -149,8 +143,8 @@ onBothDatabases('keys', (open, dialect) => {
 
   describe('listing', () => {
     test('keys are paged newest first, without those of others, logins, and keys that ended', async () => {
-      const owner = await app.login(someone());
-      await created(await app.login(someone()));
+      const owner = await app.login(newAddress());
+      await created(await app.login(newAddress()));
       const names = ['a', 'b', 'c', 'd'];
       for (const name of names) {
         await created(owner, { name });
@@ -171,7 +165,7 @@ onBothDatabases('keys', (open, dialect) => {
     });
 
     test('last_used_at is null until the first use, then at most five minutes old', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const { key } = await created(owner);
       const lastUsed = async () => (await list(owner)).keys[0].last_used_at;
       expect(await lastUsed()).toBeNull();
@@ -189,7 +183,7 @@ onBothDatabases('keys', (open, dialect) => {
     });
 
     test('a service that introspects a key uses it', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const { key } = await created(owner);
       const headers = { Authorization: await app.serviceAuthorization() };
       expect((await app.ask('POST', '/introspect', { form: { token: key }, headers })).body.active).toBe(
@@ -211,7 +205,7 @@ onBothDatabases('keys', (open, dialect) => {
         scopes: [{ name: 'old:read', sentence: 'Read what is old' }],
       });
       await revokeService(app.ctx, revoked);
-      const { access_token: token } = await app.login(someone());
+      const { access_token: token } = await app.login(newAddress());
       const { status, body } = await app.ask('GET', '/scopes', { token });
       expect(status).toBe(200);
       expect(body.scopes.map(({ name }: { name: string }) => name)).toEqual([
@@ -240,17 +234,17 @@ onBothDatabases('keys', (open, dialect) => {
 
   describe('what the owner learns', () => {
     test('creating and removing a key are events and notices', async () => {
-      const email = someone();
+      const email = newAddress();
       const owner = await app.login(email);
       const key = await created(owner, { name: 'night build', scope: 'tickets:read', resource: tickets });
       await app.ask('DELETE', `/keys/${key.id}`, { token: owner.access_token });
       const detail = { key_id: key.id, name: 'night build', scope: 'tickets:read', resource: tickets };
-      const [made] = await eventsOf(owner, 'key_created');
-      const [removed] = await eventsOf(owner, 'key_removed');
-      expect([made.detail, removed.detail]).toEqual([detail, detail]);
-      expect([made.session_id, removed.session_id]).toEqual([
+      const [made] = await loggedEvents(app, owner, 'key_created');
+      const [removed] = await loggedEvents(app, owner, 'key_removed');
+      expect([made?.detail, removed?.detail]).toEqual([detail, detail]);
+      expect([made?.session_id, removed?.session_id]).toEqual([
         expect.stringMatching(/^ses_/),
-        made.session_id,
+        made!.session_id,
       ]);
       const mails = await keyMails(email);
       expect(mails.map(({ subject }) => subject).toSorted()).toEqual([
@@ -265,12 +259,12 @@ onBothDatabases('keys', (open, dialect) => {
     });
 
     test('what fails is neither an event nor a notice', async () => {
-      const email = someone();
+      const email = newAddress();
       const owner = await app.login(email);
       await post(owner, { ...wantedKey, scope: 'unknown' });
       await app.ask('DELETE', `/keys/key_${'A'.repeat(22)}`, { token: owner.access_token });
-      expect(await eventsOf(owner, 'key_created')).toEqual([]);
-      expect(await eventsOf(owner, 'key_removed')).toEqual([]);
+      expect(await loggedEvents(app, owner, 'key_created')).toEqual([]);
+      expect(await loggedEvents(app, owner, 'key_removed')).toEqual([]);
       expect(await keyMails(email)).toEqual([]);
     });
   });
@@ -279,7 +273,7 @@ onBothDatabases('keys', (open, dialect) => {
     const limited = await open({
       settings: { LATCHKEY_RATE_LIMITS: 'account_changes=3/60' },
     });
-    const { access_token: token } = (await signInByMail(limited, someone())).body;
+    const { access_token: token } = (await signInByMail(limited, newAddress())).body;
     const create = (name: string) => limited.ask('POST', '/keys', { token, json: { ...wantedKey, name } });
     const first = await create('one');
     expect(first.headers.get('RateLimit')).not.toBeNull();

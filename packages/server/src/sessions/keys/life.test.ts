@@ -1,13 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { NewKey } from '@latchkey/contract/keys';
-import { outcome } from '../../../../../tests/support/account.ts';
+import { newAddress, outcome } from '../../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey, type SecretKey } from '../../../../../tests/support/keys.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { setDisabled } from '../../identity/account/account.ts';
-
-let people = 0;
-const someone = () => `keys-${people++}@example.com`;
 
 const tickets = 'https://tickets.example/api';
 const day = 86_400;
@@ -25,14 +23,10 @@ onBothDatabases('the life of a key', (open, dialect) => {
   const list = async (tokens: Tokens) => (await app.ask('GET', '/keys', { token: tokens.access_token })).body;
   const use = async (key: string, method = 'GET', path = '/me', ask: Ask = {}) =>
     outcome(await node.ask(method, path, { token: key, ...ask }));
-  const eventsOf = async ({ access_token: token }: Tokens, type: string) =>
-    (await app.ask('GET', '/events?limit=100', { token })).body.events.filter(
-      (event: { type: string }) => event.type === type,
-    );
 
   describe('using', () => {
     test('a key refreshes nothing', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const { key } = await created(owner);
       const json = { refresh_token: key };
       expect(outcome(await app.ask('POST', '/refresh', { json }))).toBe('400 invalid_grant');
@@ -42,14 +36,14 @@ onBothDatabases('the life of a key', (open, dialect) => {
     });
 
     test('a key counts as a bearer token only, never as a cookie', async () => {
-      const { key } = await created(await app.login(someone()));
+      const { key } = await created(await app.login(newAddress()));
       const headers = { 'Sec-Fetch-Site': 'same-origin' };
       const answer = await app.ask('GET', '/me', { cookie: `latchkey_session=${key}`, headers });
       expect(outcome(answer)).toBe('401 invalid_token');
     });
 
     test('a key costs as many statements as an access token', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const { key } = await created(owner);
       const cost = async (token: string) => {
         await app.ask('GET', '/organizations', { token });
@@ -61,7 +55,7 @@ onBothDatabases('the life of a key', (open, dialect) => {
     });
 
     test('introspection describes a key as one, with its scope and its lifetime', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const { id, key, created_at, expires_at } = await created(owner, { scope: 'tickets:read' });
       const headers = { Authorization: await app.serviceAuthorization() };
       const { body } = await app.ask('POST', '/introspect', { form: { token: key }, headers });
@@ -79,7 +73,7 @@ onBothDatabases('the life of a key', (open, dialect) => {
     });
 
     test('introspection repeats the authorization_details of a key, and has none for other tokens', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const authorization_details = [{ type: 'deploy', environments: ['staging'] }];
       const { key } = await created(owner, { authorization_details });
       const headers = { Authorization: await app.serviceAuthorization() };
@@ -90,7 +84,7 @@ onBothDatabases('the life of a key', (open, dialect) => {
     });
 
     test('a key ends at its own end, whatever the lifetimes of sessions are', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const { key } = await created(owner, { expires_in: 300 * day });
       app.pass(299 * day);
       await app.sweep();
@@ -115,7 +109,7 @@ onBothDatabases('the life of a key', (open, dialect) => {
       ['its own id as a session', ({ id, key }) => use(key, 'DELETE', `/sessions/${id}`)],
     ];
     test.each(byItself)('a key ends itself and nothing else by %s, however narrow it is', async (_, end) => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const other = await created(owner);
       const key = await created(owner, { scope: 'tickets:read', resource: tickets });
       expect(await end(key)).toMatch(/^20[04]$/);
@@ -123,15 +117,15 @@ onBothDatabases('the life of a key', (open, dialect) => {
       expect(await use(other.key)).toBe('200');
       expect(await use(owner.access_token)).toBe('200');
       expect((await list(owner)).keys.map(({ id }: { id: string }) => id)).toEqual([other.id]);
-      const [event, ...more] = await eventsOf(owner, 'key_removed');
+      const [event, ...more] = await loggedEvents(app, owner, 'key_removed');
       expect(more).toEqual([]);
       expect(event).toMatchObject({ session_id: key.id, detail: { key_id: key.id, name: 'build' } });
-      expect(['logout', 'token']).toContain(event.detail.reason);
-      expect(await eventsOf(owner, 'session_revoked')).toEqual([]);
+      expect(['logout', 'token']).toContain(event!.detail.reason);
+      expect(await loggedEvents(app, owner, 'session_revoked')).toEqual([]);
     });
 
     test('removing a key ends it at once, on every node; removing it again is not_found', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const { id, key } = await created(owner);
       const remove = async () =>
         outcome(await app.ask('DELETE', `/keys/${id}`, { token: owner.access_token }));
@@ -142,9 +136,9 @@ onBothDatabases('the life of a key', (open, dialect) => {
     });
 
     test("another user's key, a session id and an unknown id are not_found, and a key is no session", async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const { id, key } = await created(owner);
-      const stranger = await app.login(someone());
+      const stranger = await app.login(newAddress());
       const token = owner.access_token;
       const { sessions } = (await app.ask('GET', '/sessions', { token })).body;
       const remove = async (path: string, by = token) =>
@@ -167,7 +161,7 @@ onBothDatabases('the life of a key', (open, dialect) => {
       ['the account is disabled', (_, email) => setDisabled(app.ctx, email, true)],
       ['the account is deleted', ({ access_token: token }) => app.ask('DELETE', '/me', { token })],
     ])('when %s, its keys end at once, on every node', async (_, end) => {
-      const email = someone();
+      const email = newAddress();
       const owner = await app.login(email);
       const keys = [await created(owner), await created(owner, { scope: 'profile' })];
       await end(owner, email, keys[0]!.key);
@@ -178,7 +172,7 @@ onBothDatabases('the life of a key', (open, dialect) => {
     });
 
     test('keys that ended with all sessions are neither listed nor counted, nor come back', async () => {
-      const email = someone();
+      const email = newAddress();
       const owner = await app.login(email);
       for (let n = 0; n < 50; n++) await created(owner);
       await app.ask('POST', '/revoke', { token: owner.access_token });
@@ -192,7 +186,7 @@ onBothDatabases('the life of a key', (open, dialect) => {
     });
 
     test('the end of the session that made a key, by signing out, leaves the key', async () => {
-      const email = someone();
+      const email = newAddress();
       const owner = await app.login(email);
       const { key } = await created(owner);
       await app.ask('DELETE', '/logout?scope=session', { token: owner.access_token });

@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
+import { newAddress, outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { revokeService } from '../ending.ts';
-
-let people = 0;
-const someone = () => `lives-${people++}@example.com`;
 
 const agentsUri = 'https://agents.example/api';
 const scope = 'profile';
@@ -25,10 +23,6 @@ onBothDatabases('the life of a run', (open, dialect) => {
   const run = (token: string | undefined, wants = {}) => startedRun(app, token, wants);
   const isActive = async (token: string) => (await introspected(node, token, agents.authorization)).active;
   const idFor = (token: string) => idOf(app, token, agents.authorization);
-  const eventsOf = async (token: string, type: string) =>
-    (await app.ask('GET', '/events?limit=100', { token })).body.events.filter(
-      (event: { type: string }) => event.type === type,
-    );
 
   /** A login or key with a run at each depth, the last one made by a service. */
   async function tree(token: string) {
@@ -79,7 +73,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     };
     for (const [what, end] of Object.entries(ends)) {
       test(`${what} ends the runs of a login at every depth, on every node`, async () => {
-        const email = someone();
+        const email = newAddress();
         const login = await app.login(email);
         const runs = await tree(login.access_token);
         for (const { access_token } of runs) expect(await isActive(access_token)).toBe(true);
@@ -90,7 +84,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
 
     test('the end of a key ends its runs', async () => {
       for (const end of ['removed', 'expired', 'itself']) {
-        const login = await app.login(someone());
+        const login = await app.login(newAddress());
         const { id, key } = await createdKey(app, login, { expires_in: 3600 });
         const runs = await tree(key);
         if (end === 'removed') await app.ask('DELETE', `/keys/${id}`, { token: login.access_token });
@@ -101,7 +95,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     });
 
     test('the end of a run ends what is within it, and nothing else', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const { access_token: token } = login;
       const [first, second, third] = await tree(token);
       const beside = await run(first.access_token, { by: agents.authorization });
@@ -160,7 +154,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
 
     test('revoking a service ends the runs that it acts in, and what is within them', async () => {
       const doomed = await declareService(app.ctx, { name: 'Doomed', rights: ['delegate'] });
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const first = await run(login.access_token, { by: doomed.authorization, scope });
       const narrowed = await run(first.access_token);
       const inner = await run(first.access_token, { by: builds.authorization });
@@ -171,8 +165,8 @@ onBothDatabases('the life of a run', (open, dialect) => {
       expect(outcome(await refreshRun(app, first.refresh_token, doomed.authorization))).toBe(
         '401 invalid_client',
       );
-      const ended = await eventsOf(login.access_token, 'run_ended');
-      expect(ended.map(({ detail }: { detail: object }) => detail)).toContainEqual(
+      const ended = await loggedEvents(app, login, 'run_ended');
+      expect(ended.map(({ detail }) => detail)).toContainEqual(
         expect.objectContaining({ service: doomed.id, reason: 'service_revoked', scope }),
       );
     });
@@ -180,7 +174,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
 
   describe('refreshing', () => {
     test('needs the key of its service, and a wrong one spends and ends nothing', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const started = await run(login.access_token, { by: agents.authorization, scope });
       const { refresh_token: token } = started;
       const plain = await declareService(app.ctx, { name: 'Plain' });
@@ -207,11 +201,11 @@ onBothDatabases('the life of a run', (open, dialect) => {
       expect(await isActive(started.access_token)).toBe(true);
       expect(outcome(await refreshRun(app, token, agents.authorization))).toBe('400 invalid_grant');
       await requireEnded([started]);
-      expect(await eventsOf(login.access_token, 'refresh_theft')).toHaveLength(1);
+      expect(await loggedEvents(app, login, 'refresh_theft')).toHaveLength(1);
     });
 
     test('either secret of the service is good', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const { refresh_token: token } = await run(login.access_token, { by: agents.authorization, scope });
       const other = await declareService(app.ctx, { name: 'Donor' });
       const column = (id: string) => `(SELECT secret_hash FROM service_keys WHERE id = '${id}')`;
@@ -227,7 +221,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     });
 
     test('without the right to delegate any more, a service refreshes nothing and loses nothing', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const fading = await declareService(app.ctx, { name: 'Fading', rights: ['delegate'] });
       const started = await run(login.access_token, { by: fading.authorization, scope });
       const setRights = (rights: string) =>
@@ -241,7 +235,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     });
 
     test('parallel refreshes get one successor, and a retry gets the same tokens', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const { refresh_token } = await run(login.access_token, {
         by: agents.authorization,
         scope,
@@ -266,7 +260,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     });
 
     test('a run that is not refreshed ends an hour after its last token, and any run after a day', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const by = agents.authorization;
       const short = await run(login.access_token, { by, scope, expires_in: '60' });
       app.pass(3599);
@@ -309,7 +303,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
 
   describe('its limits', () => {
     test('depth is at most 3', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const [, , third] = await tree(login.access_token);
       expect(outcome(await exchange(app, third.access_token))).toBe('409 conflict');
       expect(outcome(await exchange(app, third.access_token, { by: agents.authorization }))).toBe(
@@ -334,7 +328,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     }
 
     test('at most 1,000 active runs are directly within one parent, however many are made at once', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const one = await run(login.access_token, { scope });
       await multiply(one.access_token, 997, 'within');
       const answers = await Promise.all(
@@ -347,7 +341,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     });
 
     test('at most 20,000 active runs are below one login', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const one = await run(login.access_token, { scope });
       await multiply(one.access_token, 19_998, 'below');
       await run(one.access_token);
@@ -374,7 +368,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
   });
 
   test('making and ending runs is recorded at most once an hour for each parent, service and scope', async () => {
-    const login = await app.login(someone());
+    const login = await app.login(newAddress());
     const { access_token: token } = login;
     for (let n = 0; n < 3; n++) {
       for (const by of [agents.authorization, undefined]) {
@@ -388,13 +382,13 @@ onBothDatabases('the life of a run', (open, dialect) => {
       ['run_started', 3],
       ['run_ended', 2],
     ] as const)
-      expect(await eventsOf(token, type)).toHaveLength(events);
-    const details = (await eventsOf(token, 'run_started')).map(({ detail }: { detail: object }) => detail);
+      expect(await loggedEvents(app, login, type)).toHaveLength(events);
+    const details = (await loggedEvents(app, login, 'run_started')).map(({ detail }) => detail);
     const within = await idFor(token);
     expect(details).toContainEqual({ scope, within, service: agents.id, service_name: 'Agents' });
     expect(details).toContainEqual({ scope, within });
     app.pass(3600);
     await run(token, { by: agents.authorization, scope });
-    expect(await eventsOf(token, 'run_started')).toHaveLength(4);
+    expect(await loggedEvents(app, login, 'run_started')).toHaveLength(4);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import {
   disown,
+  newAddress,
   outcome,
   sessionCookieIn,
   signInByMail,
@@ -11,9 +12,6 @@ import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../.
 import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
-
-let people = 0;
-const someone = () => `pages-${people++}@example.com`;
 
 const agentsUri = 'https://agents.example/api';
 const ticketsUri = 'https://tickets.example/api';
@@ -53,7 +51,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
 
   describe('the session cookie', () => {
     test('stands for the subject token on pages of the service, and there only', async () => {
-      const cookie = await browserLogin(someone());
+      const cookie = await browserLogin(newAddress());
       const wants = { scope: 'profile', resource: agentsUri };
       const made = await run(undefined, { cookie, headers: ownPage, ...wants });
       expect(made).not.toHaveProperty('refresh_token');
@@ -73,15 +71,15 @@ onBothDatabases('runs of pages', (open, dialect) => {
     });
 
     test('is renewed like that of any other request when it is due', async () => {
-      const cookie = await browserLogin(someone());
+      const cookie = await browserLogin(newAddress());
       app.pass(86_400);
       const answer = await exchange(app, undefined, { cookie, headers: ownPage, scope: 'profile' });
       expect(answer.headers.getSetCookie().join()).toContain('latchkey_session=');
     });
 
     test('gives way to a bearer token in the same request', async () => {
-      const cookie = await browserLogin(someone());
-      const { access_token } = await app.login(someone());
+      const cookie = await browserLogin(newAddress());
+      const { access_token } = await app.login(newAddress());
       const headers = { ...ownPage, Authorization: `Bearer ${access_token}` };
       const made = await run(undefined, { cookie, headers, scope: 'profile' });
       expect((await facts(made.access_token)).within).toEqual([await idFor(access_token)]);
@@ -94,7 +92,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
       run(login.access_token, { scope, resource: agentsUri, expires_in: '60', ...wants });
 
     test('gives its place to the run of that service', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const handed = await meant(login);
       const inner = await run(handed.access_token);
       const taken = await run(handed.access_token, { by: agents.authorization, expires_in: '3600' });
@@ -111,7 +109,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
     });
 
     test('never gives more than it allows itself', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const handed = await meant(login, { scope: 'profile', authorization_details: [{ type: 'a' }] });
       const by = agents.authorization;
       expect(outcome(await exchange(app, handed.access_token, { by, scope }))).toBe('400 invalid_scope');
@@ -125,7 +123,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
     });
 
     test('gives its place once, however many exchanges race', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const handed = await meant(login);
       const answers = await Promise.all(
         Array.from({ length: 6 }, (_, n) =>
@@ -136,7 +134,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
     });
 
     test('makes room for the one that takes its place, at any depth', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const first = await run(login.access_token, { by: tickets.authorization, scope });
       const second = await run(first.access_token, { by: tickets.authorization });
       const handed = await run(second.access_token, { resource: agentsUri });
@@ -148,7 +146,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
     });
 
     test('does not give its place if a service made it or it is not bound', async () => {
-      const login = await app.login(someone());
+      const login = await app.login(newAddress());
       const unbound = await run(login.access_token, { scope });
       const acted = await run(login.access_token, { by: tickets.authorization, scope, resource: agentsUri });
       for (const outer of [unbound, acted]) {
@@ -164,7 +162,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
       run(undefined, { cookie, headers: ownPage, by: agents.authorization, scope: 'profile' });
 
     test('stops no run: the new session takes them over, at every depth', async () => {
-      const email = someone();
+      const email = newAddress();
       const cookie = await browserLogin(email);
       const first = await acted(cookie);
       const second = await run(first.access_token, { by: tickets.authorization });
@@ -191,7 +189,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
     });
 
     test('leaves its runs within reach of the notice: disowning either session ends them', async () => {
-      const email = someone();
+      const email = newAddress();
       await browserLogin(email);
       // A sign-in from elsewhere, of which its owner gets a notice.
       const thief = {
@@ -213,7 +211,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
     });
 
     test('does not bring back a run that had ended', async () => {
-      const email = someone();
+      const email = newAddress();
       const cookie = await browserLogin(email);
       const made = await acted(cookie);
       await app.ask('POST', '/revoke', { form: { token: made.access_token } });
@@ -223,7 +221,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
 
     test('does not disturb a run that is refreshed or used at the same moment', async () => {
       for (let round = 0; round < 5; round++) {
-        const email = someone();
+        const email = newAddress();
         const cookie = await browserLogin(email);
         const made = await acted(cookie);
         let stop = false;
@@ -247,7 +245,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
 
     test('a run that is being made at the same moment is taken over or refused, never lost', async () => {
       for (let round = 0; round < 5; round++) {
-        const email = someone();
+        const email = newAddress();
         const cookie = await browserLogin(email);
         const wants = { headers: ownPage, by: agents.authorization, scope: 'profile' };
         const [renewed, ...answers] = await Promise.all([

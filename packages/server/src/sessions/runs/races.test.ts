@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
+import { newAddress, outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
 import fc from '../../../../../tests/support/fc.ts';
 import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
@@ -7,9 +7,6 @@ import { declareService, type TestService } from '../../../../../tests/support/s
 import { turns } from '../../../../../tests/support/turns.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../ending.ts';
-
-let people = 0;
-const someone = () => `races-${people++}@example.com`;
 
 const ticketsUri = 'https://tickets.example/api';
 
@@ -64,7 +61,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
   for (const [what, end] of Object.entries(ends)) {
     test(`${what} leaves no run behind that was being made at that moment`, async () => {
       for (let round = 0; round < 4; round++) {
-        const email = someone();
+        const email = newAddress();
         const login = await app.login(email);
         const own = await declareService(app.ctx, { name: 'Own', rights: ['delegate'] });
         const tokens = await makeWhile(login, own.authorization, () => end(login, email, own.id));
@@ -75,7 +72,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
   }
 
   test('thousands of runs end with their login in one write', async () => {
-    const login = await app.login(someone());
+    const login = await app.login(newAddress());
     const { access_token } = await startedRun(app, login.access_token, { scope: 'profile' });
     const id = await idOf(app, access_token, tickets.authorization);
     const columns = Object.keys(
@@ -97,8 +94,8 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
   });
 
   test('two hundred runs at every depth end in one request under load, and none is accepted after it', async () => {
-    const login = await app.login(someone());
-    const { access_token: other } = await app.login(someone());
+    const login = await app.login(newAddress());
+    const { access_token: other } = await app.login(newAddress());
     const below = async (parents: readonly string[], each: number) => {
       const made: string[] = [];
       for (const parent of parents) {
@@ -136,7 +133,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
   });
 
   test('a login without runs costs as many statements as ever', async () => {
-    const login = await app.login(someone());
+    const login = await app.login(newAddress());
     const { access_token } = await startedRun(app, login.access_token, { scope: 'organizations' });
     const costOf = async (token: string) => {
       await app.ask('GET', '/organizations', { token });
@@ -162,7 +159,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
       },
       { requiredKeys: ['by', 'refresh'] },
     );
-    const login = await app.login(someone());
+    const login = await app.login(newAddress());
     const services = { agents, tickets };
     const inspect = async (token: string) => {
       const seen = await Promise.all(

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
+import { newAddress, outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import {
@@ -12,9 +12,6 @@ import {
 } from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
-
-let people = 0;
-const someone = () => `runs-${people++}@example.com`;
 
 const agentsUri = 'https://agents.example/api';
 const ticketsUri = 'https://tickets.example/api';
@@ -30,7 +27,7 @@ onBothDatabases('token exchange', (open) => {
   let builds: TestService;
 
   beforeAll(async () => {
-    login = await app.login(someone());
+    login = await app.login(newAddress());
     agents = await declareService(app.ctx, {
       name: 'Agents',
       resource: agentsUri,
@@ -149,7 +146,7 @@ onBothDatabases('token exchange', (open) => {
   describe('the request', () => {
     test('a subject token that is not good is an invalid request, whatever is wrong with it', async () => {
       const scope = 'profile';
-      const ended = await app.login(someone());
+      const ended = await app.login(newAddress());
       await app.ask('DELETE', '/logout?scope=session', { token: ended.access_token });
       const { device_code } = (await app.ask('POST', '/device')).body;
       const bound = await run(login.access_token, { scope: 'tickets:read', resource: ticketsUri });
@@ -273,7 +270,7 @@ onBothDatabases('token exchange', (open) => {
     const scope = 'tickets:read';
 
     test('are repeated in the answer, at each refresh, in introspection and in the list of sessions', async () => {
-      const owner = await app.login(someone());
+      const owner = await app.login(newAddress());
       const details = [read, { type: 'anything at all', ü: null }];
       const started = await run(owner.access_token, {
         by: agents.authorization,

@@ -9,6 +9,7 @@ import {
   requestOf,
   verifier,
 } from '../../../../../tests/support/authorize.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
@@ -42,10 +43,6 @@ onBothDatabases('the authorization code grant', (open) => {
   const refusal = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
   const isActive = async (accessToken: string) =>
     (await app.ask('GET', '/me', { token: accessToken })).status === 200;
-  const events = async (type: string, of = tokens) => {
-    const { body } = await app.ask('GET', '/events?limit=100', { token: of.access_token });
-    return body.events.filter((event: { type: string }) => event.type === type);
-  };
 
   test('a service with its key gets tokens with the scope that was approved', async () => {
     const answer = await redeem(app, await newCode(), {}, asService());
@@ -153,7 +150,7 @@ onBothDatabases('the authorization code grant', (open) => {
     expect(rest).toEqual([]);
     expect(answers.filter(({ body }) => body.error === 'invalid_grant')).toHaveLength(7);
     expect(await isActive(won!.body.access_token)).toBe(false);
-    expect(await events('code_replayed', owner)).toHaveLength(1);
+    expect(await loggedEvents(app, owner, 'code_replayed')).toHaveLength(1);
     const mails = await app.mails();
     expect(mails.some(({ to, subject }) => to === 'many@example.com' && subject.includes('used twice'))).toBe(
       true,
@@ -209,7 +206,7 @@ onBothDatabases('the authorization code grant', (open) => {
     const form = { grant_type: 'refresh_token', refresh_token, code };
     expect((await app.ask('POST', '/refresh', { form })).status).toBe(200);
     expect(await isActive(body.access_token)).toBe(false);
-    expect(await events('code_replayed')).not.toEqual([]);
+    expect(await loggedEvents(app, tokens, 'code_replayed')).not.toEqual([]);
   });
 
   test('a wrong use that races the right one spends the code or ends the session', async () => {

@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType, tokenSet } from '@latchkey/contract/tokens';
-import { outcome } from '../../../../../tests/support/account.ts';
+import { newAddress, outcome } from '../../../../../tests/support/account.ts';
 import { openApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
-
-let users = 0;
-const newEmail = () => `user-${users++}@example.com`;
 
 describe('form requests to the OAuth endpoints', () => {
   const app = shared(() => openApp('sqlite'));
@@ -29,7 +26,7 @@ describe('form requests to the OAuth endpoints', () => {
     expect(outcome(await send('/token', request))).toBe('400 authorization_pending');
     const slow = await send('/token', request);
     expect([outcome(slow), slow.body.interval]).toEqual(['400 slow_down', 10]);
-    const browser = await app.login(newEmail());
+    const browser = await app.login(newAddress());
     const seen = await app.ask('POST', '/device/verify', {
       json: { user_code },
       token: browser.access_token,
@@ -56,7 +53,7 @@ describe('form requests to the OAuth endpoints', () => {
   });
 
   test('/refresh accepts only the refresh_token grant', async () => {
-    const { refresh_token } = await app.login(newEmail());
+    const { refresh_token } = await app.login(newAddress());
     const answer = await send('/refresh', { grant_type: 'refresh_token', refresh_token });
     expect(outcome(answer)).toBe('200');
     const next = answer.body.refresh_token;
@@ -69,7 +66,7 @@ describe('form requests to the OAuth endpoints', () => {
   test.each(['password', 'Client_Credentials', 'Refresh_Token', 'device_code', 'urn:x'])(
     'the grant type %s is refused, whatever other parameters the form has',
     async (grant_type) => {
-      const { refresh_token } = await app.login(newEmail());
+      const { refresh_token } = await app.login(newAddress());
       const { device_code } = await start();
       for (const path of ['/token', '/refresh']) {
         const answer = await send(path, { grant_type, refresh_token, device_code });
@@ -98,7 +95,7 @@ describe('form requests to the OAuth endpoints', () => {
   });
 
   test('a form with a repeated parameter spends no token and revokes no session', async () => {
-    const tokens = await app.login(newEmail());
+    const tokens = await app.login(newAddress());
     const { refresh_token } = tokens;
     const twice = `refresh_token=${refresh_token}`;
     expect(outcome(await send('/token', `grant_type=refresh_token&${twice}&${twice}`))).toBe(
@@ -116,7 +113,7 @@ describe('form requests to the OAuth endpoints', () => {
   });
 
   test('/revoke answers 200 to any other string and revokes nothing', async () => {
-    const own = await app.login(newEmail());
+    const own = await app.login(newAddress());
     const { device_code } = await start();
     const cut = own.refresh_token.slice(0, -1);
     for (const token of ['x', 'lk_rt_', cut, `${own.access_token}=`, device_code, '<script>', '%00', ' ']) {
@@ -126,14 +123,14 @@ describe('form requests to the OAuth endpoints', () => {
   });
 
   test('/revoke with an empty form and a bearer token revokes all sessions of its user, as with JSON', async () => {
-    const own = await app.login(newEmail());
+    const own = await app.login(newAddress());
     const answer = await app.ask('POST', '/revoke', { form: '', token: own.access_token });
     expect(outcome(answer)).toBe('204');
     expect(await statusOf(own)).toBe(401);
   });
 
   test('the media type of a form may have any letter case and parameters', async () => {
-    const { refresh_token } = await app.login(newEmail());
+    const { refresh_token } = await app.login(newAddress());
     const answer = await app.ask('POST', '/token', {
       raw: new URLSearchParams({ grant_type: 'refresh_token', refresh_token }).toString(),
       headers: { 'Content-Type': 'Application/X-WWW-Form-Urlencoded; Charset=UTF-8' },

@@ -3,6 +3,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 
 onBothDatabases('the session_id of a pending device', (open) => {
@@ -52,11 +53,8 @@ onBothDatabases('the session_id of a pending device', (open) => {
     const { access_token: token } = (await poll(device_code)).body;
     expect(outcome(await app.ask('POST', '/revoke', { token, json: { scope: 'session' } }))).toBe('204');
     expect(await sessionsOf(ada)).not.toContain(id);
-    const { events } = (await app.ask('GET', '/events', { token: ada.access_token })).body;
-    const types = events
-      .filter((event: { session_id: string }) => event.session_id === id)
-      .map(({ type }: { type: string }) => type);
-    expect(types).toEqual(['session_revoked', 'login']);
+    const events = (await loggedEvents(app, ada)).filter(({ session_id }) => session_id === id);
+    expect(events.map(({ type }) => type)).toEqual(['session_revoked', 'login']);
   });
 
   test('the session cannot be revoked before its approval, and afterwards only by its owner', async () => {
@@ -81,9 +79,7 @@ onBothDatabases('the session_id of a pending device', (open) => {
     expect(outcome(await revoke(id, ada))).toBe('404 not_found');
     expect(outcome(await poll(device_code))).toBe('400 access_denied');
     expect(outcome(await decide('approve', user_code))).toBe('400 invalid_grant');
-    const { events } = (await app.ask('GET', '/events', { token: ada.access_token })).body;
-    expect(events.find(({ type }: { type: string }) => type === 'session_revoked')).toMatchObject({
-      type: 'session_revoked',
+    expect((await loggedEvents(app, ada, 'session_revoked'))[0]).toMatchObject({
       session_id: id,
       detail: { reason: 'withdrawn' },
     });

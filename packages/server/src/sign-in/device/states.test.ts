@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { deviceAuthorization, pendingDevice } from '@latchkey/contract/device';
-import { outcome } from '../../../../../tests/support/account.ts';
+import { newAddress, outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
-
-let users = 0;
-const newEmail = () => `user-${users++}@example.com`;
 
 const states = [
   'pending',
@@ -58,7 +56,7 @@ onBothDatabases('device authorization', (open) => {
   /** The codes of a new authorization in this state. */
   const inState = async (state: string): Promise<Codes> => {
     const codes = await start();
-    const owner = await app.login(newEmail());
+    const owner = await app.login(newAddress());
     if (/approved|redeemed/.test(state)) expect((await call('approve', codes, owner)).status).toBe(204);
     if (state === 'denied') expect((await call('deny', codes, owner)).status).toBe(204);
     if (/cancelled/.test(state)) await cancel(codes);
@@ -76,7 +74,7 @@ onBothDatabases('device authorization', (open) => {
       `${state} codes get the expected answer to %s, and to the poll after it`,
       async (action) => {
         const codes = await inState(state);
-        const viewer = await app.login(newEmail());
+        const viewer = await app.login(newAddress());
         const expected =
           action === 'poll'
             ? pollOutcomes[state]
@@ -94,20 +92,20 @@ onBothDatabases('device authorization', (open) => {
 
   test('cancelling an approval that was not redeemed stands in the log of the approver', async () => {
     const codes = await start();
-    const owner = await app.login(newEmail());
+    const owner = await app.login(newAddress());
     const { session_id } = (await call('verify', codes, owner)).body;
     await call('approve', codes, owner);
     await cancel(codes);
     await cancel(codes);
-    const { events } = (await app.ask('GET', '/events', { token: owner.access_token })).body;
-    expect(events.filter((event: { session_id: string }) => event.session_id === session_id)).toMatchObject([
+    const events = await loggedEvents(app, owner);
+    expect(events.filter((event) => event.session_id === session_id)).toMatchObject([
       { type: 'session_revoked', detail: { reason: 'cancelled' } },
     ]);
   });
 
   test('cancelling a redeemed code ends its session, and repeats no tokens', async () => {
     const codes = await start();
-    await call('approve', codes, await app.login(newEmail()));
+    await call('approve', codes, await app.login(newAddress()));
     const headers = { 'Idempotency-Key': 'one' };
     const poll = () => app.ask('POST', '/token', { json: { device_code: codes.device_code }, headers });
     const { access_token: token } = (await poll()).body;
@@ -120,7 +118,7 @@ onBothDatabases('device authorization', (open) => {
   test('of approvals, polls and cancellations that race, none leaves a session', async () => {
     for (let round = 0; round < 10; round++) {
       const codes = await start();
-      const owner = await app.login(newEmail());
+      const owner = await app.login(newAddress());
       const poll = () => app.ask('POST', '/token', { json: { device_code: codes.device_code } });
       const approval = call('approve', codes, owner);
       const cancelled = turns(round).then(() => cancel(codes));
@@ -156,7 +154,7 @@ onBothDatabases('device authorization', (open) => {
       peer: '198.51.100.7',
       headers: { 'User-Agent': 'latchkey/1.0' },
     });
-    const viewer = await app.login(newEmail());
+    const viewer = await app.login(newAddress());
     const view = (peer: string) =>
       app.ask('POST', '/device/verify', {
         json: { user_code: started.body.user_code },
@@ -182,11 +180,11 @@ onBothDatabases('device authorization', (open) => {
       expect(body.expires_in).toBeLessThanOrEqual(600);
     }
     expect(outcome(await call('poll', started.body, viewer))).toBe('400 authorization_pending');
-    expect(outcome(await call('approve', started.body, await app.login(newEmail())))).toBe('204');
+    expect(outcome(await call('approve', started.body, await app.login(newAddress())))).toBe('204');
   });
 
   test('a user code may be typed in another way, and an impossible one gets the same answer as an unknown one', async () => {
-    const viewer = await app.login(newEmail());
+    const viewer = await app.login(newAddress());
     for (const action of ['verify', 'approve', 'deny'] as const) {
       const codes = await start();
       const typed = ` ${codes.user_code.toLowerCase().replace('-', ' ')}\t`;
@@ -204,7 +202,7 @@ onBothDatabases('device authorization', (open) => {
   });
 
   test('of concurrent approvals and denials exactly one succeeds', async () => {
-    const [ada, grace] = [await app.login(newEmail()), await app.login(newEmail())];
+    const [ada, grace] = [await app.login(newAddress()), await app.login(newAddress())];
     for (let round = 0; round < 5; round++) {
       const codes = await start();
       const answers = await Promise.all(
@@ -220,10 +218,10 @@ onBothDatabases('device authorization', (open) => {
   });
 
   test('the session of a device belongs to the user who approved it', async () => {
-    const email = newEmail();
+    const email = newAddress();
     const codes = await start();
     await call('approve', codes, await app.login(email));
-    const { body } = await call('poll', codes, await app.login(newEmail()));
+    const { body } = await call('poll', codes, await app.login(newAddress()));
     expect((await app.ask('GET', '/me', { token: body.access_token })).body.email).toBe(email);
   });
 });

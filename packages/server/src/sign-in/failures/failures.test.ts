@@ -1,6 +1,7 @@
 // Failed sign-ins leave a trace in the log of the account, which strangers can neither flood nor learn anything from.
 
 import { expect, test } from 'bun:test';
+import { addPasskey, newAuthenticator } from '../../../../../tests/support/account.ts';
 import {
   type Answer,
   onBothDatabases,
@@ -8,30 +9,18 @@ import {
   type TestApp,
   type Tokens,
 } from '../../../../../tests/support/app.ts';
-import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
+import { expectIntact, type LoggedEvent, loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { fresh } from '../../../../../tests/support/shared.ts';
-import { auditLogs } from '../../security-log/events/auditing.ts';
 import { maxFailureEventsPerDay, maxFailuresCounted } from '../../security-log/events/events.ts';
 import { writeFailedSignIns } from './failures.ts';
 
-interface Listed {
-  readonly type: string;
-  readonly ip_address: string;
-  readonly detail: Record<string, string | number>;
-}
-
-async function failuresOf(t: TestApp, { access_token: token }: Tokens): Promise<Listed[]> {
+async function failuresOf(t: TestApp, tokens: Tokens): Promise<LoggedEvent[]> {
   await writeFailedSignIns(t.ctx);
-  const { body } = await t.ask('GET', '/events?limit=100', { token });
-  return body.events.filter(({ type }: Listed) => type === 'sign_in_failed');
+  return loggedEvents(t, tokens, 'sign_in_failed');
 }
 
 const detailsOf = async (t: TestApp, tokens: Tokens) =>
   (await failuresOf(t, tokens)).map(({ detail }) => detail);
-
-async function expectIntact(t: TestApp): Promise<void> {
-  for await (const { audit } of auditLogs(t.ctx, undefined)) expect(audit.findings).toEqual([]);
-}
 
 const requestCode = async (t: TestApp, email: string): Promise<string> =>
   (await t.ask('POST', '/magic_link', { json: { email } })).body.request;
@@ -91,12 +80,8 @@ onBothDatabases('failed sign-ins', (open) => {
   test('a refused passkey is an event of its account; an unknown one is only counted', async () => {
     const ada = await t.login();
     const eve = await t.login('eve@example.com');
-    const authenticator = createAuthenticator({ origin: t.ctx.config.baseUrl });
-    const { body: options } = await t.ask('POST', '/passkey/register/challenge', { token: ada.access_token });
-    await t.ask('POST', '/passkey/register', {
-      token: ada.access_token,
-      json: authenticator.create(options),
-    });
+    const authenticator = newAuthenticator(t);
+    await addPasskey(t, ada, authenticator);
     const assertion = async () => {
       const { body: challenge } = await t.ask('POST', '/passkey/login/challenge');
       return authenticator.get(challenge);

@@ -16,6 +16,7 @@ import {
   type RequestOptions,
 } from '../../../../../tests/support/authenticator.ts';
 import { asBrowser, redeem, requestOf } from '../../../../../tests/support/authorize.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { generateKey } from '../../platform/crypto/key-ring.ts';
 import { writeFailedSignIns } from '../failures/failures.ts';
@@ -83,10 +84,7 @@ const optionsFor = async (act: Act, by: Tokens): Promise<RequestOptions> =>
 
 const eventsOf = async (t: TestApp, by: Tokens) => {
   await writeFailedSignIns(t.ctx);
-  return (await t.ask('GET', '/events?limit=100', { token: by.access_token })).body.events as {
-    type: string;
-    detail: Record<string, unknown>;
-  }[];
+  return loggedEvents(t, by);
 };
 
 const expectRequired = ({ status, headers, body }: Answer) => {

@@ -1,7 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { introspection, introspectionJwtType } from '@latchkey/contract/services';
+import {
+  addPasskey,
+  newAddress,
+  newAuthenticator,
+  passkeyLogin,
+} from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
-import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
 import { basic, declareService, untilServiceUsed } from '../../../../../tests/support/services.ts';
@@ -11,8 +16,6 @@ import { type HandleKind, handlePrefix, mintHandle } from '../../platform/crypto
 import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
 
 const inactive = { active: false };
-let users = 0;
-const newEmail = () => `introspected-${users++}@example.com`;
 
 onBothDatabases('introspection', (open) => {
   const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
@@ -32,7 +35,7 @@ onBothDatabases('introspection', (open) => {
 
   test('an active access token is described by its user, session, sign-in, issue and expiry', async () => {
     const before = Math.floor(app.ctx.clock() / 1000);
-    const tokens = await app.login(newEmail());
+    const tokens = await app.login(newAddress());
     const after = Math.floor(app.ctx.clock() / 1000);
     const answer = await ask({ token: tokens.access_token });
     expect(answer.headers.get('Cache-Control')).toBe('no-store');
@@ -61,7 +64,7 @@ onBothDatabases('introspection', (open) => {
   });
 
   test('a refresh token is described as one, without being spent', async () => {
-    const tokens = await app.login(newEmail());
+    const tokens = await app.login(newAddress());
     for (let n = 0; n < 3; n++) {
       const found = await introspect(tokens.refresh_token);
       expect(found).toMatchObject({
@@ -81,21 +84,19 @@ onBothDatabases('introspection', (open) => {
   });
 
   test('a session by device code has no auth_time, amr or acr', async () => {
-    const browser = await app.login(newEmail());
+    const browser = await app.login(newAddress());
     const found = await introspect((await app.deviceLogin(browser)).access_token);
     expect(found).toMatchObject({ active: true, session_kind: 'device', sub: (await profileOf(browser)).id });
     expect([found.auth_time, found.amr, found.acr]).toEqual([undefined, undefined, undefined]);
   });
 
   test('a session by passkey has acr phr and the time of its sign-in, as step-up authentication needs', async () => {
-    const { access_token: token } = await app.login(newEmail());
-    const authenticator = createAuthenticator({ origin: app.ctx.config.baseUrl });
-    const creation = (await app.ask('POST', '/passkey/register/challenge', { token })).body;
-    const made = await app.ask('POST', '/passkey/register', { token, json: authenticator.create(creation) });
-    expect(made.status).toBe(201);
+    const tokens = await app.login(newAddress());
+    const token = tokens.access_token;
+    const authenticator = newAuthenticator(app);
+    await addPasskey(app, tokens, authenticator);
     app.pass(3600);
-    const options = (await app.ask('POST', '/passkey/login/challenge')).body;
-    const signedIn = await app.ask('POST', '/passkey/login', { json: authenticator.get(options) });
+    const signedIn = await passkeyLogin(app, authenticator);
     expect(signedIn.status).toBe(200);
     const found = await introspect(signedIn.body.access_token);
     expect(found).toMatchObject({ acr: 'phr', amr: ['pop', 'user', 'mfa'], session_kind: 'browser' });
@@ -119,7 +120,7 @@ onBothDatabases('introspection', (open) => {
       ['a disabled account', (_, email) => setDisabled(app.ctx, email, true)],
     ];
     for (const [cause, end] of ended) {
-      const email = newEmail();
+      const email = newAddress();
       const tokens = await app.login(email);
       expect([cause, (await introspect(tokens.access_token)).active]).toEqual([cause, true]);
       await end(tokens, email);
@@ -129,7 +130,7 @@ onBothDatabases('introspection', (open) => {
   });
 
   test('an access token is inactive after four hours, a refresh token after thirty days', async () => {
-    const tokens = await app.login(newEmail());
+    const tokens = await app.login(newAddress());
     app.pass(14_399);
     expect((await introspect(tokens.access_token)).active).toBe(true);
     app.pass(2);
@@ -140,7 +141,7 @@ onBothDatabases('introspection', (open) => {
   });
 
   test('a forged, foreign or malformed token costs no query besides the one for the service key', async () => {
-    const { access_token } = await app.login(newEmail());
+    const { access_token } = await app.login(newAddress());
     // So that its use is due to be recorded, which is not waited for, and then for the rest of the test is not.
     app.pass(301);
     const since = app.statements.length;
@@ -181,7 +182,7 @@ onBothDatabases('introspection', (open) => {
   });
 
   test('token_type_hint does not change the answer', async () => {
-    const tokens = await app.login(newEmail());
+    const tokens = await app.login(newAddress());
     for (const token_type_hint of ['access_token', 'refresh_token', 'nonsense', '']) {
       for (const token of [tokens.access_token, tokens.refresh_token]) {
         expect((await ask({ token, token_type_hint })).body.active).toBe(true);
@@ -190,7 +191,7 @@ onBothDatabases('introspection', (open) => {
   });
 
   test('requests may be JSON or forms', async () => {
-    const { access_token: token } = await app.login(newEmail());
+    const { access_token: token } = await app.login(newAddress());
     const headers = { Authorization: basic(key) };
     const json = await app.ask('POST', '/introspect', { json: { token }, headers });
     expect(json.body).toEqual(await introspect(token));
@@ -211,7 +212,7 @@ onBothDatabases('introspection', (open) => {
     };
 
     test('follows the scope of the token, and the right users shows it all, plain and signed', async () => {
-      const email = newEmail();
+      const email = newAddress();
       const owner = await app.login(email);
       const { id: userId, name } = await profileOf(owner);
       const plain = await declareService(app.ctx, {
@@ -249,7 +250,7 @@ onBothDatabases('introspection', (open) => {
     });
 
     test('lists at most 100 organizations, the personal one first, and says that there are more', async () => {
-      const owner = await app.login(newEmail());
+      const owner = await app.login(newAddress());
       const { id: userId } = await profileOf(owner);
       const service = await declareService(app.ctx);
       for (let n = 0; n < 99; n++) {
@@ -275,7 +276,7 @@ onBothDatabases('introspection', (open) => {
     });
 
     test('costs one statement, and none if the scope shows nothing', async () => {
-      const owner = await app.login(newEmail());
+      const owner = await app.login(newAddress());
       const { authorization } = await declareService(app.ctx);
       for (const [scope, statements] of [
         ['email', 2],
@@ -294,7 +295,7 @@ onBothDatabases('introspection', (open) => {
     });
 
     test('a token bound to a resource is active to the service of that resource only', async () => {
-      const owner = await app.login(newEmail());
+      const owner = await app.login(newAddress());
       const resource = 'https://bound.example/api';
       const service = await declareService(app.ctx, { resource });
       const others = [

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
-import { outcome } from '../../../../../tests/support/account.ts';
+import { newAddress, outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, sharedNodes } from '../../../../../tests/support/app.ts';
 import { appLogin, redirectUri } from '../../../../../tests/support/authorize.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
@@ -11,8 +11,6 @@ import { readConfig } from '../../settings.ts';
 
 const cloud = 'sts.cloud.example';
 const tickets = 'https://tickets.example/api';
-let people = 0;
-const someone = () => `identity-${people++}@example.com`;
 
 onBothDatabases('identity tokens of runs', (open, dialect) => {
   const settings = { LATCHKEY_IDENTITY_AUDIENCES: `${cloud}, ${tickets}, https://second.example` };
@@ -43,7 +41,7 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
   };
 
   test('say whom a run acts for, under a published key', async () => {
-    const owner = await app.login(someone());
+    const owner = await app.login(newAddress());
     const { id: userId } = (await app.ask('GET', '/me', { token: owner.access_token })).body;
     const run = await startedRun(app, owner.access_token, { scope: 'profile identity' });
     const { sid, within } = await introspected(app, run.access_token, service.authorization);
@@ -66,7 +64,7 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
   });
 
   test('name the services that act in the run', async () => {
-    const owner = await app.login(someone());
+    const owner = await app.login(newAddress());
     const { id: userId } = (await app.ask('GET', '/me', { token: owner.access_token })).body;
     const run = await startedRun(app, owner.access_token, { scope: 'identity', by: service.authorization });
     const { payload } = await verified((await identity(run.access_token)).id_token);
@@ -74,7 +72,7 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
   });
 
   test('end with the run at the latest', async () => {
-    const owner = await app.login(someone());
+    const owner = await app.login(newAddress());
     const run = await startedRun(app, owner.access_token, { scope: 'identity', expires_in: '300' });
     app.pass(100);
     expect((await identity(run.access_token)).expires_in).toBeWithin(195, 201);
@@ -85,7 +83,7 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
   });
 
   test('are for runs whose scope names identity, and nothing else', async () => {
-    const owner = await app.login(someone());
+    const owner = await app.login(newAddress());
     const device = await app.deviceLogin(owner, { scope: 'identity' });
     const named = await createdKey(app, owner, { scope: 'identity' });
     const bound = await startedRun(app, owner.access_token, { scope: 'identity', resource: tickets });
@@ -103,7 +101,7 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
   });
 
   test('are within everything of a login, but not of a key, which has to name identity', async () => {
-    const owner = await app.login(someone());
+    const owner = await app.login(newAddress());
     const device = await app.deviceLogin(owner);
     const key = await createdKey(app, owner, { scope: '*' });
     expect(outcome(await exchange(app, device.access_token, { scope: 'identity' }))).toBe('200');
@@ -126,13 +124,13 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
     ['two', { audience: [cloud] }, '400 invalid_request'],
     ['2,049 characters', { audience: 'x'.repeat(2049) }, '400 invalid_request'],
   ])('are not for %s', async (_, json, expected) => {
-    const owner = await app.login(someone());
+    const owner = await app.login(newAddress());
     const { access_token } = await startedRun(app, owner.access_token, { scope: 'identity' });
     expect(outcome(await ask(access_token, json))).toBe(expected);
   });
 
   test('are worth nothing here, and nothing to services', async () => {
-    const owner = await app.login(someone());
+    const owner = await app.login(newAddress());
     const run = await startedRun(app, owner.access_token, { scope: 'identity' });
     const { id_token: token } = await identity(run.access_token);
     expect(outcome(await app.ask('GET', '/me', { token }))).toBe('401 invalid_token');
@@ -147,7 +145,7 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
   });
 
   test('and those of applications are worth nothing in the place of each other', async () => {
-    const owner = await app.login(someone());
+    const owner = await app.login(newAddress());
     const application = await declareService(app.ctx, { name: 'Charts', redirectUris: [redirectUri] });
     const signedIn = await appLogin(app, owner, application, { scope: 'openid' });
     const run = await startedRun(app, owner.access_token, { scope: 'identity' });
@@ -163,7 +161,7 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
   });
 
   test('and their scope is never listed', async () => {
-    const owner = await app.login(someone());
+    const owner = await app.login(newAddress());
     const { body } = await app.ask('GET', '/scopes', { token: owner.access_token });
     expect(body.scopes.map(({ name }: { name: string }) => name)).not.toContain('identity');
     const metadata = await app.ask('GET', '.well-known/openid-configuration');

@@ -1,0 +1,43 @@
+// The security log: of an account, as its owner reads it, and all of it, as an audit finds it.
+
+import { expect } from 'bun:test';
+import { auditLogs } from '../../packages/server/src/security-log/events/auditing.ts';
+import type { TestApp, Tokens } from './app.ts';
+
+export interface LoggedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly created_at: string;
+  readonly session_id: string | null;
+  readonly ip_address: string | null;
+  readonly user_agent: string | null;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary details
+  readonly detail: any;
+}
+
+/** The events of an account, newest first: those of a type, or all. */
+export async function loggedEvents(
+  app: TestApp,
+  { access_token: token }: Pick<Tokens, 'access_token'>,
+  ofType?: string,
+): Promise<LoggedEvent[]> {
+  const { status, body } = await app.ask('GET', '/events?limit=100', { token });
+  expect(status).toBe(200);
+  return body.events.filter(({ type }: LoggedEvent) => type === (ofType ?? type));
+}
+
+/** How many events of a type all logs have. */
+export const countEvents = async (app: TestApp, type: string): Promise<number> =>
+  (await app.ctx.db.read.run(`SELECT id FROM events WHERE type = '${type}'`, [])).length;
+
+/** The findings in all logs, and how many events were audited. */
+export async function auditAll(app: TestApp): Promise<{ problems: string[]; events: number }> {
+  const audits = (await Array.fromAsync(auditLogs(app.ctx, undefined))).map(({ audit }) => audit);
+  return {
+    problems: audits.flatMap(({ findings }) => findings.map(({ problem, where }) => `${problem}: ${where}`)),
+    events: audits.reduce((sum, { events }) => sum + events, 0),
+  };
+}
+
+export const expectIntact = async (app: TestApp): Promise<void> =>
+  expect((await auditAll(app)).problems).toEqual([]);
