@@ -6,7 +6,7 @@ import { newPage, pauseClock, untilIdle } from '../support/browser.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { registerPasskey } from '../support/passkeys.ts';
-import { signIn, signInByCode } from '../support/people.ts';
+import { pressed, signIn, signInByCode } from '../support/people.ts';
 
 const lists = ['passkeys', 'sessions', 'keys', 'organizations', 'events'] as const;
 const addressOf = (list: string) => new RegExp(`/auth/${list}(\\?|$)`);
@@ -232,7 +232,7 @@ test('when the profile fails to load nothing else is requested, and trying again
   expect(await focusedText(page)).toBe('Your account');
 });
 
-test('a session that ends between loading the profile and the lists is reported once, in a dialog', async () => {
+test('a session that ends between loading the profile and the lists is reported once, in a dialog, and again after an action', async () => {
   const page = await signedIn('cut@example.com');
   await page.route(addressOf('me'), async (route) => {
     const answer = await route.fetch({
@@ -241,9 +241,21 @@ test('a session that ends between loading the profile and the lists is reported 
     await page.context().clearCookies();
     await route.fulfill({ response: answer });
   });
+  const stayed = Promise.withResolvers<void>();
+  await page.route(addressOf('passkeys'), async (route) => {
+    await stayed.promise;
+    await route.continue();
+  });
   await page.reload();
   const dialog = page.getByRole('dialog', { name: "You're signed out" });
-  await dialog.getByRole('button', { name: 'Stay on this page' }).click();
+  const stay = dialog.getByRole('button', { name: 'Stay on this page' });
+  await stay.click();
   await dialog.waitFor({ state: 'detached' });
+  stayed.resolve();
   await section(page, 'Passkeys').getByRole('alert').getByText("You're signed out").waitFor();
+  expect(await dialog.count()).toBe(0);
+  await pressed(page, 'Edit profile');
+  await page.getByLabel('Name', { exact: true }).fill('Ann');
+  await pressed(page, 'Save');
+  await stay.waitFor();
 });

@@ -63,5 +63,6 @@ test('an error is shown where a session is ended; the activity names the session
     await request(service.url, 'DELETE', '/logout?scope=session', { token });
   await confirmed(page.locator('#sessions'), 'End session');
   await page.locator('#events > li', { hasText: 'Signed out' }).nth(1).waitFor();
+  await rows.nth(1).waitFor({ state: 'detached' });
   expect(await rows.count()).toBe(1);
 });

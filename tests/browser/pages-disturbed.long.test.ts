@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
+import { newPage, untilLoaded } from '../support/browser.ts';
 import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { registerPasskey } from '../support/passkeys.ts';
@@ -143,6 +143,7 @@ async function openAccount(): Promise<{ page: Page; token: string }> {
   await registerPasskey(service.url, token, 'Old key');
   await page.goto(`${service.url}/account`);
   await sessions(page).nth(1).waitFor();
+  await untilLoaded(page);
   return { page, token };
 }
 

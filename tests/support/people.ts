@@ -9,6 +9,7 @@ import type {
   Page,
   Request,
 } from 'playwright-core';
+import { untilLoaded } from './browser.ts';
 import {
   apiAt,
   codeIn,
@@ -57,11 +58,12 @@ export async function signedIn(page: Page, url: string, email: string): Promise<
   return token;
 }
 
-/** Signs a browser in and opens its account page. Tests of signing in itself use the pages. */
+/** Signs a browser in and opens its account page, with all of its parts. Tests of signing in itself use the pages. */
 export async function signIn(page: Page, url: string, email: string): Promise<void> {
   await giveSession(page, url, email);
   await page.goto(`${url}/account`);
   await headed(page, 'Passkeys');
+  await untilLoaded(page);
 }
 
 /** The button with exactly this name. */

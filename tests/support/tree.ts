@@ -1,7 +1,6 @@
 // The accessibility tree of a page, as the browser exposes it to a screen reader.
 
 import type { CDPSession, Page } from 'playwright-core';
-import { untilLoaded } from './browser.ts';
 
 interface TreeNode {
   readonly role: string;
@@ -47,10 +46,8 @@ async function readTree(page: Page): Promise<TreeNode[]> {
 const controls = ['button', 'link', 'textbox', 'combobox', 'checkbox', 'radio', 'DisclosureTriangle'];
 const named = [...controls, 'heading', 'region', 'dialog', 'navigation'];
 
-/** Problems that the page would cause for people who use a screen reader, once all of its parts are loaded. */
+/** Problems that the page would cause for people who use a screen reader. The page must not change meanwhile: what it shows is read twice. */
 export async function treeComplaints(page: Page): Promise<string[]> {
-  // The tree and the elements are read one after the other. A part that arrives in between would be missing from the tree.
-  await untilLoaded(page);
   const nodes = await readTree(page);
   const ofRole = (...roles: string[]) => nodes.filter(({ role }) => roles.includes(role));
   const complaints: string[] = [];

@@ -1,8 +1,8 @@
 // The states of the section for keys on the account page.
 
+import { untilLoaded } from '../browser.ts';
 import { apiAt, loginByMail } from '../http.ts';
-import { pressed } from '../people.ts';
-import { seeAccount } from './account.ts';
+import { pressed, signIn } from '../people.ts';
 import type { PageStates } from './page-state.ts';
 
 const longName = `Nachtlauf-${'überlang'.repeat(11)}`;
@@ -54,23 +54,25 @@ const secretless = `?${new URLSearchParams([
 
 export const keyStates = (url: string): PageStates => ({
   'account-key-new': async (page) => {
-    await seeAccount(page, url, 'key-new@example.com');
+    await signIn(page, url, 'key-new@example.com');
     await pressed(page, 'Create API key');
     await page.getByLabel('Read the tickets of your organizations').check();
   },
   'account-key-requested': async (page) => {
-    await seeAccount(page, url, 'key-requested@example.com');
+    await signIn(page, url, 'key-requested@example.com');
     await page.goto(`${url}/account${prefilled}`);
+    await untilLoaded(page);
     await pressed(page, 'Create API key');
     await page.getByText('Clear the entries that no service offers.').waitFor();
   },
   'account-key-untrusted': async (page) => {
-    await seeAccount(page, url, 'key-untrusted@example.com');
+    await signIn(page, url, 'key-untrusted@example.com');
     await page.goto(`${url}/account${secretless}`);
     await page.getByText('Add one more claim').waitFor();
+    await untilLoaded(page);
   },
   'account-key-created': async (page) => {
-    await seeAccount(page, url, 'key-created@example.com');
+    await signIn(page, url, 'key-created@example.com');
     await pressed(page, 'Create API key');
     await page.getByLabel('Name', { exact: true }).fill(longName);
     await page.getByLabel('Do everything you can do').check();
@@ -79,7 +81,7 @@ export const keyStates = (url: string): PageStates => ({
   },
   'account-keys': async (page) => {
     await createKeys(url, 'keys@example.com');
-    await seeAccount(page, url, 'keys@example.com');
+    await signIn(page, url, 'keys@example.com');
     await page.locator('#keys > li').getByRole('button', { name: 'Remove' }).last().click();
     await page.getByRole('button', { name: 'Remove API key' }).waitFor();
   },

@@ -71,8 +71,7 @@ effect(() => {
 // Another tab may have signed out, or signed in as another user.
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState !== 'visible' || view.value !== 'account' || busy.now.value) return;
-  void getSignedInUser().then((result) => {
-    const me = detectSignOut(result);
+  void detectSignOut(getSignedInUser()).then((me) => {
     if (me.ok && me.value.id !== pageUser()?.id) location.reload();
   });
 });

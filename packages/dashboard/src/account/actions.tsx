@@ -11,19 +11,31 @@ import { StatusMessage } from '../ui/elements.tsx';
 
 const isSignedOut = signal<true | undefined>(undefined);
 
+/** Counts how often the user decided to stay on the page. */
+let stays = 0;
+isSignedOut.subscribe((is) => {
+  if (!is) stays++;
+});
+
 /** Counts the changes made or met on this page, each of which adds to the security log. */
 export const changeCount = signal(0);
 
-/** Returns the result unchanged. If the session has ended, opens `SignedOutDialog` for the whole page. */
-export function detectSignOut<T>(result: Result<T>): Result<T> {
-  if (!result.ok && result.problem.code === 'invalid_token') isSignedOut.value = true;
+/**
+ * Returns the result of a request. If the session has ended, opens `SignedOutDialog` for the whole page, unless the user has
+ * decided to stay since the request was sent.
+ */
+export async function detectSignOut<T>(request: Promise<Result<T>>): Promise<Result<T>> {
+  const staysBefore = stays;
+  const result = await request;
+  if (!result.ok && result.problem.code === 'invalid_token' && stays === staysBefore)
+    isSignedOut.value = true;
   return result;
 }
 
 /** Changes something in the account. Asks the user to confirm their identity if the change requires it. */
 export async function runAction<T>(action: () => Promise<Result<T>>): Promise<Result<T>> {
   hideDone();
-  const result = detectSignOut(await withRecentSignIn(action));
+  const result = await detectSignOut(withRecentSignIn(action));
   // What is not there was changed elsewhere.
   if (result.ok || result.problem.code === 'not_found') changeCount.value++;
   return result;

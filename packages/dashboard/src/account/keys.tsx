@@ -23,11 +23,10 @@ const busy = busyState();
 
 async function loadKeys(): Promise<Problem | undefined> {
   // One page holds as many as an account may have.
-  const listing = call('listKeys', { query: { limit: String(fieldLimits.keys) } });
+  const listing = detectSignOut(call('listKeys', { query: { limit: String(fieldLimits.keys) } }));
   const [list, problem] = await Promise.all([listing, loadKnownScopes()]);
-  const checked = detectSignOut(list);
-  if (!checked.ok) return checked.problem;
-  keys.value = checked.value.keys;
+  if (!list.ok) return list.problem;
+  keys.value = list.value.keys;
   return problem;
 }
 

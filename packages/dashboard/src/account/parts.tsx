@@ -11,7 +11,7 @@ import { sentencesOf } from './key-request.ts';
 export const known = signal<ScopeList>({ scopes: [], resources: [] });
 
 export async function loadKnownScopes(): Promise<Problem | undefined> {
-  const list = detectSignOut(await call('listScopes'));
+  const list = await detectSignOut(call('listScopes'));
   if (!list.ok) return list.problem;
   known.value = list.value;
   return undefined;

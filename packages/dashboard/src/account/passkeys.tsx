@@ -48,7 +48,7 @@ const messages = {
 };
 
 async function loadPasskeys(): Promise<Problem | undefined> {
-  const list = detectSignOut(await call('listPasskeys'));
+  const list = await detectSignOut(call('listPasskeys'));
   if (!list.ok) return list.problem;
   passkeys.value = list.value.passkeys;
   if (passkeys.value.length >= fieldLimits.passkeys) isOffered.value = false;

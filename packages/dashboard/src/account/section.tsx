@@ -45,7 +45,7 @@ export function pagedData<Id extends string, T>(
   const cursor = signal<string | null>(null);
   const more = busyState();
   async function read(from?: string): Promise<Problem | undefined> {
-    const page = detectSignOut(await fetchPage(from));
+    const page = await detectSignOut(fetchPage(from));
     if (!page.ok) return page.problem;
     entries.value = from === undefined ? page.value[id] : [...entries.value, ...page.value[id]];
     cursor.value = page.value.next_cursor;

@@ -29,7 +29,7 @@ const initiallyShown = 10;
 const showsAll = signal(false);
 
 async function loadSessions(): Promise<Problem | undefined> {
-  const list = detectSignOut(await listSessions());
+  const list = await detectSignOut(listSessions());
   if (!list.ok) return list.problem;
   // Only a narrow session needs the sentences of scopes. If they can't be loaded, the list shows the names of scopes.
   if (list.value.some(isNarrow)) await loadKnownScopes();
