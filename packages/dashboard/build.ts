@@ -82,7 +82,6 @@ function scripted(
   });
 }
 
-/** The 404 page. */
 function notFound(language: Language): string {
   const { frame, common } = allTexts[language];
   const { title, text } = frame.notFound;

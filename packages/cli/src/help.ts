@@ -3,7 +3,6 @@ import { exitStatus } from './exit.ts';
 
 const examplesOf = new WeakMap<Command, readonly string[]>();
 
-/** Adds examples to the help of a command. */
 export function withExamples(command: Command, examples: readonly string[]): void {
   examplesOf.set(command, examples);
 }

@@ -85,7 +85,6 @@ export const verifyMagicLink = (proof: Body<'verifyMagicLink'>) =>
 
 export const getProfile = () => resultOf(api.call('getProfile').then(wholeProfile));
 
-/** Returns the profile with its ETag. */
 export const getTaggedProfile = () => resultOf(api.callWithHeaders('getProfile').then(tagged));
 
 /** Updates the profile. Fails with `precondition_failed` if it has changed since the version with this ETag. */
@@ -109,7 +108,6 @@ const page = (size: number, cursor?: string) => ({
   query: { limit: String(size), ...(cursor === undefined ? {} : { cursor }) },
 });
 
-/** Lists one page of the user's organizations. */
 export const listOrganizations = (cursor?: string) =>
   call('listOrganizations', page(fieldLimits.defaultPageSize, cursor));
 

@@ -44,7 +44,6 @@ const iconsOfTypes: readonly (readonly [string, string])[] = [
   ['membership', icons.organizationIcon],
 ];
 
-/** What an event is about, as an icon. */
 function eventIcon(event: Event): string {
   if (isSuspicious(event)) return icons.suspiciousIcon;
   if (event.type === 'login' && event.detail['kind'] === 'device') return icons.terminalIcon;
@@ -103,7 +102,6 @@ function When({ event }: { event: Event }) {
   );
 }
 
-/** The user's security log, newest first. */
 export const Activity = () => (
   <Section data={activityData} above={<p class="quiet">{texts.account.activity.text}</p>} entries={4}>
     <ul id="events" class="plain-list">

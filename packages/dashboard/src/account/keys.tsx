@@ -110,7 +110,6 @@ const CreateButton = () =>
     </Button>
   );
 
-/** Lists, creates and removes the account's keys. */
 export const Keys = () => (
   <Section data={keysData} action={<CreateButton />} entries={1}>
     {isKeyShown() ? <CreatedKeyView /> : null}

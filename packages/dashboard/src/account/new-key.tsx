@@ -49,7 +49,6 @@ const formOf = (opened: KeyRequest) => ({
 
 type KeyForm = ReturnType<typeof formOf>;
 
-/** The form while it is open. */
 const openedForm = signal(requested && formOf(requested));
 /** The key that was just created. Only in memory, and only until the person closes it. */
 const created = signal<CreatedKey | undefined>(undefined);
@@ -244,7 +243,6 @@ function TrustFields({ issuer, claims }: KeyForm) {
   );
 }
 
-/** The form for a new key, while it is open. */
 export function NewKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => void }) {
   const form = openedForm.value;
   if (form === undefined) return null;

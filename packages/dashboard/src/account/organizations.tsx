@@ -15,7 +15,6 @@ export const organizationsData = pagedData(
 );
 const { entries: organizations } = organizationsData;
 
-/** The organizations the user belongs to, with their role in each. */
 export const Organizations = () => (
   <Section data={organizationsData} entries={1}>
     <List id="organizations" none={{ icon: organizationIcon, text: words.none }}>

@@ -26,7 +26,6 @@ const passkeys = signal<readonly Passkey[]>([]);
 
 /** Whether the account has a passkey, as far as the page knows. */
 export const hasPasskeys = () => passkeys.value.length > 0;
-/** The id of the passkey whose rename form is open. */
 const renaming = signal<string | undefined>(undefined);
 const newName = signal('');
 /** Decided before the list loads, so that no button moves under the pointer. */
@@ -236,7 +235,6 @@ const Offer = () => (
   </section>
 );
 
-/** Lists, adds, renames and removes the account's passkeys. */
 export const Passkeys = () => (
   <Section
     data={passkeysData}

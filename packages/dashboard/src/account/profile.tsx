@@ -30,7 +30,6 @@ const typed = Object.fromEntries(fields.map((field) => [field, signal('')])) as 
 >;
 /** The stored values when the form was opened, or at the last merge with a concurrent change. */
 let base: Texts;
-/** Whether a concurrent change has been merged. */
 const isMerged = signal(false);
 const busy = busyState<keyof Texts>();
 
@@ -41,7 +40,6 @@ const words = texts.account.profile;
 /** Left for this page when it reloads in the language that was saved. */
 const savedNote = tabNote('profile-saved');
 
-/** Loads the profile and returns any problem. */
 export async function loadProfile(): Promise<Problem | undefined> {
   const result = await getTaggedProfile();
   if (!result.ok) return result.problem;
@@ -223,7 +221,6 @@ const Values = ({ shown }: { shown: Profile }) => (
   </dl>
 );
 
-/** Shows and edits the profile. */
 export function ProfileSection() {
   const shown = profile.value;
   if (shown === undefined) return null;

@@ -225,7 +225,6 @@ function SessionList({ all }: { all: readonly Session[] }) {
   );
 }
 
-/** The user's sessions, and ending one or all others. */
 export const Sessions = () => (
   <Section
     data={sessionsData}

@@ -1,16 +1,12 @@
 /** The current names that many browsers list under a former one, such as Asia/Calcutta, and UTC, which they leave out. */
-const currentNames = [
-  ...['Africa/Asmara', 'America/Argentina/Buenos_Aires', 'America/Argentina/Catamarca'],
-  ...[
-    'America/Argentina/Cordoba',
-    'America/Argentina/Jujuy',
-    'America/Argentina/Mendoza',
-    'America/Atikokan',
-  ],
-  ...['America/Indiana/Indianapolis', 'America/Kentucky/Louisville', 'America/Nuuk', 'Asia/Ho_Chi_Minh'],
-  ...['Asia/Kathmandu', 'Asia/Kolkata', 'Asia/Yangon', 'Atlantic/Faroe', 'Europe/Kyiv', 'Pacific/Chuuk'],
-  ...['Pacific/Kanton', 'Pacific/Pohnpei', 'UTC'],
-];
+const currentNames = `
+  Africa/Asmara America/Argentina/Buenos_Aires America/Argentina/Catamarca America/Argentina/Cordoba
+  America/Argentina/Jujuy America/Argentina/Mendoza America/Atikokan America/Indiana/Indianapolis
+  America/Kentucky/Louisville America/Nuuk Asia/Ho_Chi_Minh Asia/Kathmandu Asia/Kolkata Asia/Yangon
+  Atlantic/Faroe Europe/Kyiv Pacific/Chuuk Pacific/Kanton Pacific/Pohnpei UTC
+`
+  .trim()
+  .split(/\s+/);
 
 /** What this browser calls a time zone, or its own; undefined if it knows none of this name, former ones included. */
 function nameHere(timeZone?: string): string | undefined {

@@ -1,10 +1,5 @@
-/** A mail provider whose web page shows the inbox of the person who is signed in. */
-interface Webmail {
-  readonly name: string;
-  readonly url: string;
-}
-
-const providers: readonly (Webmail & { readonly domains: readonly string[] })[] = [
+/** Mail providers whose web page shows the inbox of the person who is signed in. */
+const providers = [
   { name: 'Gmail', url: 'https://mail.google.com/', domains: ['gmail.com', 'googlemail.com'] },
   {
     name: 'Outlook',
@@ -19,7 +14,7 @@ const providers: readonly (Webmail & { readonly domains: readonly string[] })[] 
 ];
 
 /** The web page with the inbox of an email address, for the providers where the domain alone tells it. */
-export function webmailOf(email: string): Webmail | undefined {
+export function webmailOf(email: string) {
   const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
   return providers.find(({ domains }) => domains.includes(domain));
 }
