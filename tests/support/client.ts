@@ -11,6 +11,7 @@ import { LatchkeyError } from '@latchkey/client/errors';
 import type { Clock } from '@latchkey/client/internal/clock';
 import type { Fetch } from '@latchkey/client/internal/transport';
 import { memoryStorage } from '@latchkey/client/memory-storage';
+import { openSession } from '@latchkey/client/session';
 import type { TestApp, Tokens } from './app.ts';
 
 /** A `fetch` that calls the service in this process. */
@@ -43,7 +44,7 @@ export async function storedSession(store: CredentialStore): Promise<StoredSessi
 }
 
 /** A credential store in memory that contains a login with these tokens. */
-export async function storeWith(test: TestApp, tokens: Tokens): Promise<CredentialStore> {
+async function storeWith(test: TestApp, tokens: Tokens): Promise<CredentialStore> {
   const server = test.ctx.config.baseUrl;
   const store = credentialStore(memoryStorage(), server);
   await store.put(loginOf(server, tokens, test.ctx.clock()));
@@ -81,6 +82,19 @@ export function lossy(fetch: Fetch): Wire {
     },
   };
   return wire;
+}
+
+/** A stored device login, with a browser login of the same person, on a service in this process. */
+export async function loggedIn(service: TestApp) {
+  const browser = await service.login();
+  const store = await storeWith(service, await service.deviceLogin(browser));
+  // Two access tokens of one session that expire in the same millisecond are identical.
+  service.pass(1);
+  const wire = lossy(fetchOf(service));
+  const api = apiOf(service, wire.fetch);
+  const open = () => openSession({ api, store, clock: clockOf(service) });
+  const works = async (token: string) => (await service.ask('GET', '/me', { token })).status === 200;
+  return { browser, store, wire, api, open, session: open(), works };
 }
 
 /** The code of the error that the promise rejects with, or `no error`. */

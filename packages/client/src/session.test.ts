@@ -1,15 +1,6 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
-import {
-  apiOf,
-  clockOf,
-  codeOf,
-  fetchOf,
-  loginOf,
-  lossy,
-  storedSession,
-  storeWith,
-} from '../../../tests/support/client.ts';
+import { apiOf, clockOf, codeOf, loggedIn, loginOf, storedSession } from '../../../tests/support/client.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { createApi } from './api.ts';
 import { credentialStore, expireAccessToken, tokenMembers } from './credentials.ts';
@@ -23,18 +14,6 @@ const outcomesOf = (service: TestApp, route: string): string[] =>
     .map((line) => JSON.parse(line))
     .filter((line) => line.route === `/api/v1/auth/${route}`)
     .map(({ detail, outcome }) => detail ?? outcome);
-
-/** A stored device login, on a service in this process. */
-async function loggedIn(service: TestApp) {
-  const browser = await service.login();
-  const store = await storeWith(service, await service.deviceLogin(browser));
-  // Two access tokens of one session that expire in the same millisecond are identical.
-  service.pass(1);
-  const wire = lossy(fetchOf(service));
-  const open = () => openSession({ api: apiOf(service, wire.fetch), store, clock: clockOf(service) });
-  const works = async (token: string) => (await service.ask('GET', '/me', { token })).status === 200;
-  return { browser, store, wire, open, works };
-}
 
 onBothDatabases('a session of the SDK', (open) => {
   test('returns the stored token without a request while it is fresh', async () => {
