@@ -222,15 +222,7 @@ export async function importUser(ctx: Context, tx: Executor, user: ImportedUser)
   const memberships = await addMemberships(ctx, tx, id, user.organizations, { by: 'operator' });
   let added = memberships.added;
   for (const passkey of user.passkeys) {
-    const isAdded = await importPasskey(ctx, tx, id, {
-      credentialId: passkey.credential_id,
-      publicKey: passkey.public_key,
-      counter: passkey.sign_count,
-      transports: passkey.transports,
-      name: passkey.name,
-      isBackupEligible: passkey.backup_eligible,
-    });
-    if (isAdded) added++;
+    if (await importPasskey(ctx, tx, id, passkey)) added++;
   }
   return {
     outcome: isNew ? 'created' : added > 0 ? 'completed' : 'unchanged',

@@ -1,7 +1,6 @@
 // What other modules may do with accounts. The profile that `/me` shows is in profile.ts.
 
 import type { Profile } from '@latchkey/contract/account';
-import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Config } from '../../platform/config/config.ts';
 import type { Context } from '../../platform/context.ts';
@@ -190,11 +189,9 @@ export const findAccount = async (on: Executor, userId: string) =>
   (await store.findUser(on, { id: userId })).at(0);
 
 /** A request to sign in, in cookie mode with `session=cookie`. */
-interface SignInCall {
+interface SignInCall extends Record<'sessionCookie' | 'knownBrowserCookie', string | undefined> {
   readonly query: { readonly session?: 'cookie' | undefined };
   readonly client: ClientInfo;
-  readonly sessionCookie: string | undefined;
-  readonly knownBrowserCookie: string | undefined;
 }
 
 /**
@@ -205,9 +202,7 @@ export async function signInResponse(
   ctx: Context,
   { query, client, sessionCookie, knownBrowserCookie }: SignInCall,
   signIn: (origin: SignInOrigin) => Promise<StartedSession>,
-): Promise<
-  { body: TokenSet } | { body: { user: Profile }; cookie: { value: string; knownBrowser: string } }
-> {
+) {
   const inCookie = query.session === 'cookie';
   const session = await signIn({ client, replacesCookie: inCookie ? sessionCookie : undefined });
   if (!inCookie) return { body: tokensOf(ctx, session) };

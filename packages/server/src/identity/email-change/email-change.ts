@@ -114,11 +114,6 @@ export async function previewEmailChange(ctx: Context, { caller, client }: Reque
   return { body: { email: profile.email, new_email: change.new_email }, headers };
 }
 
-interface PresentedLink {
-  readonly token: string;
-  readonly current_email?: string | undefined;
-}
-
 /**
  * Spends a link: changes the address and sends a notice to the old one. A typo may have sent the link to a stranger, so it
  * works only with a session of the account or with the account's current address. With either, `conflict` may reveal that
@@ -128,7 +123,7 @@ interface PresentedLink {
  */
 export async function verifyEmailChange(
   ctx: Context,
-  link: PresentedLink,
+  link: { readonly token: string; readonly current_email?: string | undefined },
   caller: Caller | undefined,
   client: ClientInfo,
 ): Promise<{ body: Profile; headers: Record<string, string> }> {
@@ -140,8 +135,13 @@ export async function verifyEmailChange(
     // Under the lock, so that of concurrent addresses no more are compared than may be wrong.
     const [change] = await store.findChange(tx, { id });
     if (!change || !isPending(change, ctx.clock())) throw refused('ended');
-    const isProven = await checkProof(ctx, tx, change, account, link, caller);
-    if (!isProven) return refused('wrong_address');
+    if (caller?.userId === change.user_id) await lockAccountAs(ctx, tx, caller);
+    // The credential of another account never counts as a missing one.
+    else if (caller !== undefined || link.current_email === undefined) throw refused('unproven');
+    else if (emailKeyOf(link.current_email) !== account.email_key) {
+      await store.countWrongAddress(tx, { id, max_wrong_addresses: maxWrongAddresses, now: ctx.clock() });
+      return refused('wrong_address');
+    }
     if (account.disabled_at !== null) throw accountDisabled();
     return applyChange(ctx, tx, change, account, client);
   });
@@ -149,27 +149,6 @@ export async function verifyEmailChange(
 }
 
 type LockedAccount = Awaited<ReturnType<typeof lockAccount>>;
-
-/** Whether the link may be used. False for a wrong address, which is counted. @throws {AuthError} `invalid_grant` without any proof */
-async function checkProof(
-  ctx: Context,
-  tx: Executor,
-  change: ChangeRow,
-  account: LockedAccount,
-  link: PresentedLink,
-  caller: Caller | undefined,
-): Promise<boolean> {
-  if (caller?.userId === change.user_id) {
-    await lockAccountAs(ctx, tx, caller);
-    return true;
-  }
-  // The credential of another account never counts as a missing one.
-  if (caller !== undefined || link.current_email === undefined) throw refused('unproven');
-  if (emailKeyOf(link.current_email) === account.email_key) return true;
-  const now = ctx.clock();
-  await store.countWrongAddress(tx, { id: change.id, max_wrong_addresses: maxWrongAddresses, now });
-  return false;
-}
 
 /** Spends the link and replaces the address. @throws {AuthError} `invalid_grant` if another request spent it first */
 async function applyChange(

@@ -107,15 +107,15 @@ export async function tellOwner(
 }
 
 /** A passkey that was registered with another service for the same RP ID. */
-export interface ImportedPasskey {
-  readonly credentialId: string;
+interface ImportedPasskey {
+  readonly credential_id: string;
   /** A COSE key in base64url. */
-  readonly publicKey: string;
-  readonly counter: number;
+  readonly public_key: string;
+  readonly sign_count: number;
   readonly transports: readonly string[];
-  readonly name: string | undefined;
+  readonly name?: string | undefined;
   /** Whether it may be on several devices. Sign-ins that say otherwise are refused. @see WebAuthn Level 3 section 6.1.3 */
-  readonly isBackupEligible: boolean;
+  readonly backup_eligible: boolean;
 }
 
 /** The AAGUID of an authenticator that does not identify its model. */
@@ -133,23 +133,23 @@ export async function importPasskey(
   userId: string,
   passkey: ImportedPasskey,
 ): Promise<boolean> {
-  const [existing] = await store.findCredential(tx, { id: passkey.credentialId });
+  const [existing] = await store.findCredential(tx, { id: passkey.credential_id });
   if (existing && existing.user_id !== userId) throw registeredElsewhere();
-  if (existing && existing.public_key !== passkey.publicKey) {
+  if (existing && existing.public_key !== passkey.public_key) {
     throw conflict('public_key: differs from the registered one.');
   }
   if (existing) return false;
-  if (!isVerifiableKey(passkey.publicKey)) {
+  if (!isVerifiableKey(passkey.public_key)) {
     throw invalidRequest('public_key: must be a COSE key for ES256, EdDSA or RS256');
   }
   const row = await storePasskey(ctx, tx, {
     user_id: userId,
-    credential_id: passkey.credentialId,
-    public_key: passkey.publicKey,
-    counter: passkey.counter,
+    credential_id: passkey.credential_id,
+    public_key: passkey.public_key,
+    counter: passkey.sign_count,
     name: passkey.name ?? defaultNameOf(unknownAaguid),
     aaguid: unknownAaguid,
-    device_type: passkey.isBackupEligible ? 'multi_device' : 'single_device',
+    device_type: passkey.backup_eligible ? 'multi_device' : 'single_device',
     backed_up: 0,
     transports: JSON.stringify([...new Set(passkey.transports)]),
   });

@@ -5,7 +5,6 @@ import {
   type RegistrationResponse,
 } from '@latchkey/contract/passkeys';
 import type { Caller, Context, Requester } from '../../platform/context.ts';
-import type { Executor } from '../../platform/database/executor.ts';
 import { conflict, invalidCredential } from '../../platform/errors.ts';
 import { lockAccountAs } from '../../sessions/sessions.ts';
 import { defaultNameOf } from './authenticator-names.ts';
@@ -17,16 +16,9 @@ import {
   spendingOnRefusal,
   verifyChallenge,
 } from './challenge.ts';
-import {
-  announcePasskey,
-  descriptorOf,
-  type PasskeyRow,
-  passkeyOf,
-  storePasskey,
-  tellOwner,
-} from './passkeys.ts';
+import { announcePasskey, descriptorOf, passkeyOf, storePasskey, tellOwner } from './passkeys.ts';
 import * as store from './store.ts';
-import { type NewCredential, parseClientData, verifyClientData, verifyRegistration } from './verification.ts';
+import { parseClientData, verifyClientData, verifyRegistration } from './verification.ts';
 
 /**
  * Options for creating a passkey in this session. An account that has the maximum number of passkeys is refused only
@@ -63,42 +55,25 @@ export async function registerPasskey(
   by: Requester,
   registration: RegistrationResponse,
 ): Promise<Passkey> {
-  const { sessionId } = by.caller;
+  const { caller } = by;
   const clientData = parseClientData(registration.response.clientDataJSON);
-  const challenge = verifyChallenge(ctx, 'passkeyRegistration', clientData.challenge, sessionId);
-  const added = await spendingOnRefusal(ctx, challenge, async () => {
+  const challenge = verifyChallenge(ctx, 'passkeyRegistration', clientData.challenge, caller.sessionId);
+  return spendingOnRefusal(ctx, challenge, async () => {
     verifyClientData(ctx.config, clientData, 'webauthn.create');
     const credential = verifyRegistration(ctx.config, registration);
     return ctx.db.transaction(async (tx) => {
       if (!(await spendChallenge(tx, challenge))) throw ceremonyRefused('replay');
-      return addPasskey(ctx, tx, by, credential, registration);
+      await lockAccountAs(ctx, tx, caller);
+      const row = await storePasskey(ctx, tx, {
+        user_id: caller.userId,
+        ...credential,
+        name: registration.name ?? defaultNameOf(credential.aaguid),
+        transports: JSON.stringify([...new Set(registration.response.transports)]),
+      });
+      if (!row) throw conflict('This passkey is already registered.');
+      await tellOwner(ctx, tx, 'passkey_added', row, by);
+      await announcePasskey(ctx, tx, row, 'create');
+      return passkeyOf(row);
     });
   });
-  return passkeyOf(added);
-}
-
-async function addPasskey(
-  ctx: Context,
-  tx: Executor,
-  by: Requester,
-  credential: NewCredential,
-  registration: RegistrationResponse,
-): Promise<PasskeyRow> {
-  const { caller } = by;
-  await lockAccountAs(ctx, tx, caller);
-  const row = await storePasskey(ctx, tx, {
-    user_id: caller.userId,
-    credential_id: credential.credentialId,
-    public_key: credential.publicKey,
-    counter: credential.counter,
-    name: registration.name ?? defaultNameOf(credential.aaguid),
-    aaguid: credential.aaguid,
-    device_type: credential.deviceType,
-    backed_up: credential.backedUp ? 1 : 0,
-    transports: JSON.stringify([...new Set(registration.response.transports)]),
-  });
-  if (!row) throw conflict('This passkey is already registered.');
-  await tellOwner(ctx, tx, 'passkey_added', row, by);
-  await announcePasskey(ctx, tx, row, 'create');
-  return row;
 }

@@ -14,9 +14,6 @@ import * as store from './store.ts';
 
 const maxCredentialIdBytes = 1023;
 
-/** A new credential whose registration response verified. */
-export type NewCredential = ReturnType<typeof verifyRegistration>;
-
 /** Turns every error over untrusted bytes into a refused ceremony. */
 function refusingOnError<T>(verify: () => T): T {
   try {
@@ -29,7 +26,7 @@ function refusingOnError<T>(verify: () => T): T {
 /**
  * Verifies the authenticator's part of a registration response; its client data is already verified. Takes attestation that works
  * without certificates. A `packed` statement with one (`x5c`) is refused as well: browsers that are asked for `none` send no certificate,
- * so parsing untrusted ones would be a risk without a benefit.
+ * so parsing untrusted ones would be a risk without a benefit. Returns the columns of a passkey.
  * @throws {AuthError} `invalid_grant`
  * @see WebAuthn Level 3 sections 7.1 and 8.2
  */
@@ -56,12 +53,12 @@ export function verifyRegistration(config: Config, { id, rawId = id, response }:
         throw ceremonyRefused('attestation_signature');
     }
     return {
-      credentialId: id,
-      publicKey: credential.publicKey.toString('base64url'),
+      credential_id: id,
+      public_key: credential.publicKey.toString('base64url'),
       counter,
       aaguid: credential.aaguid,
-      deviceType,
-      backedUp: isBackedUp,
+      device_type: deviceType,
+      backed_up: Number(isBackedUp),
     };
   });
 }

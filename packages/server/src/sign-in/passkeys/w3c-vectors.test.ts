@@ -80,7 +80,7 @@ test.each(Object.keys(verdicts) as (keyof typeof vectors)[])(
 
     const registration = verdictOf(() => {
       verifyClientData(config, creation!, 'webauthn.create');
-      return verifyRegistration(config, created).deviceType;
+      return verifyRegistration(config, created).device_type;
     });
     const signIn = verdictOf(() => {
       verifyClientData(config, request!, 'webauthn.get');
