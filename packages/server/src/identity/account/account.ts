@@ -79,11 +79,7 @@ export async function signUp(
  * @throws {AuthError} `signup_disabled`; `conflict` for an address that is reserved or was taken meanwhile, and
  * for a WebAuthn user handle that is not, or cannot be, the account's
  */
-export async function importAccount(
-  ctx: Context,
-  tx: Executor,
-  account: NewAccount,
-): Promise<{ id: string; isNew: boolean; hasOtherName: boolean }> {
+export async function importAccount(ctx: Context, tx: Executor, account: NewAccount) {
   const { email, name, userHandle } = account;
   const email_key = emailKeyOf(email);
   const [existing] = await store.lockUserByAddress(tx, { email_key });
@@ -256,12 +252,7 @@ export const setDisabled = async (ctx: Context, email: string, disabled: boolean
  * Disables or enables an account, for `operator` or the service `by`. Disabling ends all its sessions; enabling does not bring them
  * back. Returns whether anything changed; nothing does if the account is gone.
  */
-export const changeDisabled = (
-  ctx: Context,
-  userId: string,
-  disabled: boolean,
-  by: string,
-): Promise<boolean> =>
+export const changeDisabled = (ctx: Context, userId: string, disabled: boolean, by: string) =>
   ctx.db.transaction(async (tx) => {
     const [changed] = disabled
       ? await store.disableUser(tx, { id: userId, now: ctx.clock() })

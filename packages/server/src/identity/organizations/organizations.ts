@@ -3,7 +3,6 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import {
   type Member,
-  type Organization,
   type OrganizationRecord,
   type OrganizationRole,
   organizationName,
@@ -120,11 +119,7 @@ export async function putOrganization(
 }
 
 /** One page of the organizations of a user, oldest membership first. */
-export async function listOrganizations(
-  ctx: Context,
-  userId: string,
-  page: PageRequest,
-): Promise<{ organizations: Organization[]; next_cursor: string | null }> {
+export async function listOrganizations(ctx: Context, userId: string, page: PageRequest) {
   const place = placeOf(page, { time: -1, id: 'org_' });
   const rows = await store.listMemberships(ctx.db.read, { user_id: userId, ...place });
   const { entries, next_cursor } = paginate(rows, page.limit, (row) => ({ time: row.joined_at, id: row.id }));
@@ -147,10 +142,7 @@ export async function listAllOrganizations(
 }
 
 /** @throws {AuthError} `not_found` */
-export async function findOrganization(
-  ctx: Context,
-  slug: string,
-): Promise<OrganizationRecord & { personal: boolean }> {
+export async function findOrganization(ctx: Context, slug: string) {
   const row = await requireOrganization(ctx.db.read, slug);
   return { ...recordOf(row), personal: row.personal === 1 };
 }
@@ -207,11 +199,7 @@ export type MemberWithEmail = Member & { readonly email: string };
  * One page of the members of an organization, oldest membership first.
  * @throws {AuthError} `not_found`
  */
-export async function listMembers(
-  ctx: Context,
-  slug: string,
-  page: PageRequest,
-): Promise<{ members: MemberWithEmail[]; next_cursor: string | null }> {
+export async function listMembers(ctx: Context, slug: string, page: PageRequest) {
   const place = placeOf(page, { time: -1, id: 'usr_' });
   const organization = await requireOrganization(ctx.db.read, slug);
   const rows = await store.listMembers(ctx.db.read, { organization_id: organization.id, ...place });
@@ -344,10 +332,7 @@ async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy
 }
 
 /** The members of the next batch, which are all that are left if it is the last. Owners leave after all others. */
-async function nextMembers(
-  tx: Executor,
-  id: string,
-): Promise<{ readonly userIds: readonly string[]; readonly isLast: boolean }> {
+async function nextMembers(tx: Executor, id: string) {
   const oneMore = { organization_id: id, limit: batchSize + 1 };
   const others = await store.listSomeMembers(tx, { ...oneMore, owners: 0 });
   const members =

@@ -2,7 +2,7 @@
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { trustError } from '@latchkey/contract/key-trust';
-import type { CreatedKey, Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
+import type { Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
 import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
@@ -53,12 +53,7 @@ export async function challengeKey(
  * it.
  * @throws {AuthError} those of the touch and of `checkKey`; `conflict` when the account has too many
  */
-export async function createKey(
-  ctx: Context,
-  touches: Touches,
-  by: Requester,
-  requested: NewKey,
-): Promise<CreatedKey> {
+export async function createKey(ctx: Context, touches: Touches, by: Requester, requested: NewKey) {
   const { caller, client } = by;
   const { name, expires_in, trust, passkey } = requested;
   await touches.require(ctx, caller, passkey);
@@ -128,11 +123,7 @@ function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
 }
 
 /** One page of the user's active keys, newest first. */
-export async function listKeys(
-  ctx: Context,
-  owner: { readonly userId: string },
-  page: PageRequest,
-): Promise<{ keys: Key[]; next_cursor: string | null }> {
+export async function listKeys(ctx: Context, owner: { readonly userId: string }, page: PageRequest) {
   const rows = await store.listKeys(ctx.db.read, {
     user_id: owner.userId,
     now: ctx.clock(),

@@ -276,10 +276,7 @@ async function endReplacedRun(ctx: Context, tx: Executor, { subject, client }: N
  * @throws {AuthError} `invalid_request` if one of them has ended; `invalid_scope`, `invalid_target` if a service has
  * withdrawn what the run would hold; `conflict` if there are too many runs, or it is too deep
  */
-async function startRun(
-  ctx: Context,
-  run: NewRun,
-): Promise<Pick<IssuedToken, 'access_token' | 'expires_in' | 'refresh_token'>> {
+async function startRun(ctx: Context, run: NewRun) {
   const { session, assertion } = run.subject;
   // Other credentials record their use when they are read.
   if (assertion) await recordUse(ctx, session, ctx.clock());

@@ -1,4 +1,3 @@
-import type { KeyTrust } from '@latchkey/contract/keys';
 import { everything } from '@latchkey/contract/scopes';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
@@ -50,10 +49,7 @@ async function findByToken(ctx: Context, token: string): Promise<RunSubject | un
 }
 
 /** The active key with this id that tokens of an issuer stand for. Nothing has been proved yet. */
-export async function findTrustingKey(
-  ctx: Context,
-  id: string,
-): Promise<{ readonly subject: RunSubject; readonly trust: KeyTrust } | undefined> {
+export async function findTrustingKey(ctx: Context, id: string) {
   const session = await findActive(ctx, ctx.db.read, id);
   if (!session || session.trust === null) return undefined;
   return { subject: subjectOf(session, session.expires_at), trust: parseTrust(session.trust) };

@@ -5,7 +5,6 @@ import {
   type AuthorizationParameters,
   type AuthorizationResponse,
   clientErrors,
-  type PendingAuthorization,
 } from '@latchkey/contract/authorize';
 import { everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../../platform/context.ts';
@@ -113,11 +112,7 @@ async function checkRequest(
  * What the client gets if the user approves.
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
-async function resolveClientAccess(
-  ctx: Context,
-  client: Client,
-  requested: AuthorizationRequest,
-): Promise<{ readonly scope: string; readonly resource: string | null }> {
+async function resolveClientAccess(ctx: Context, client: Client, requested: AuthorizationRequest) {
   const mayDoEverything = client.isTrusted || client.kind === 'command_line';
   const { scope, resource } = await resolveAccess(ctx, {
     scope: requested.scope ?? (mayDoEverything ? everything : undefined),
@@ -236,11 +231,7 @@ const actOf = ({ scope, resource }: CheckedRequest, { body }: AskedRequest): Act
  * Describes an authorization request to the user who is to approve it. Changes nothing.
  * @throws {AuthError} the errors of the request
  */
-export async function verifyRequest(
-  ctx: Context,
-  options: AuthorizeOptions,
-  asked: AskedRequest,
-): Promise<PendingAuthorization> {
+export async function verifyRequest(ctx: Context, options: AuthorizeOptions, asked: AskedRequest) {
   const checked = await checkFor(ctx, options, asked);
   const { client, target, request, scope, resource } = checked;
   const isLoopback = isLoopbackRedirect(target.redirectUri);
@@ -252,7 +243,7 @@ export async function verifyRequest(
     resource,
     resource_service: resource === null ? null : await serviceOf(ctx.db.read, resource),
     device_name: request.deviceName,
-    approval: checked.needsApproval ? 'needed' : 'given',
+    approval: checked.needsApproval ? ('needed' as const) : ('given' as const),
     ...(await neededFor(ctx, checked, asked)),
   };
 }

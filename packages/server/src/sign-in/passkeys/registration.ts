@@ -1,6 +1,5 @@
 import {
   type CreationOptions,
-  type Passkey,
   passkeyAlgorithms,
   type RegistrationResponse,
 } from '@latchkey/contract/passkeys';
@@ -50,11 +49,7 @@ export async function startRegistration(ctx: Context, caller: Caller): Promise<C
  * @throws {AuthError} `invalid_grant`; `conflict` when it is already registered or the account has too many
  * @see WebAuthn Level 3 section 7.1
  */
-export async function registerPasskey(
-  ctx: Context,
-  by: Requester,
-  registration: RegistrationResponse,
-): Promise<Passkey> {
+export async function registerPasskey(ctx: Context, by: Requester, registration: RegistrationResponse) {
   const { caller } = by;
   const clientData = parseClientData(registration.response.clientDataJSON);
   const challenge = verifyChallenge(ctx, 'passkeyRegistration', clientData.challenge, caller.sessionId);
