@@ -133,7 +133,6 @@ test('a login that is killed before it knows whose it is can be used, and none i
   expect((await latchkey(home, 'whoami')).stdout).toContain('ada@killed.example');
   const [, second] = await accountsOf(home);
   expect((await latchkey(home, 'whoami', '--account', second)).stdout).toContain('bea@killed.example');
-  await proxy.stop();
 });
 
 test('a key is never written down when it is given as LATCHKEY_TOKEN, and never printed but by token', async () => {

@@ -163,7 +163,6 @@ describe('Ctrl-C', () => {
     expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
     expect(await deviceSessions(email)).toEqual([]);
     expect(await storeOf(home, proxy.url).read()).toBeNull();
-    await proxy.stop();
   });
 
   test('a second signal does not keep a login from being cancelled: closing a terminal may send several', async () => {
@@ -182,7 +181,6 @@ describe('Ctrl-C', () => {
     });
     expect(code).toBe(130);
     expect(stderr).toEndWith('latchkey: Login cancelled. Nothing was changed.\n');
-    await proxy.stop();
   });
 
   test('in a login whose server does not respond to that either says what may be left', async () => {
@@ -193,7 +191,6 @@ describe('Ctrl-C', () => {
     expect(stderr).toEndWith(
       'latchkey: Login cancelled, but the server does not respond. Do not approve it; if you already have, look for the new session with `latchkey sessions`.\n',
     );
-    await proxy.stop();
   });
 
   test('during a refresh says so, and the next command completes the refresh', async () => {
@@ -207,6 +204,5 @@ describe('Ctrl-C', () => {
       'latchkey: Cancelled while your session was being refreshed. A later command completes that; after 10 minutes, you may have to sign in again.\n',
     );
     expect((await latchkey(home, 'whoami')).stdout).toContain('refreshing@example.com');
-    await proxy.stop();
   });
 });

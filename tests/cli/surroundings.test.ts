@@ -34,7 +34,6 @@ describe('latchkey token', () => {
     expect(counting.received).toEqual([]);
     expect((await latchkeyProcess(home, 'whoami')).code).toBe(4);
     expect(counting.received.length).toBeGreaterThan(0);
-    await counting.stop();
   });
 
   test('run twenty times at once with an expired token prints the same new token, and the session stays', async () => {
@@ -69,7 +68,6 @@ describe('a hostile server', () => {
       expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
       expect(stderr).toContain('BC');
     }
-    await hostile.stop();
   });
 
   test('cannot make login open anything but a web page', async () => {
@@ -90,7 +88,6 @@ describe('a hostile server', () => {
     const { code, stderr } = await latchkey(home, 'login');
     expect(code).toBe(1);
     expect(stderr).not.toContain('passwd');
-    await hostile.stop();
   });
 
   test('can send an error code that is the name of an object property', async () => {
@@ -102,7 +99,6 @@ describe('a hostile server', () => {
     );
     const { stderr } = await latchkey(newHome({ LATCHKEY_SERVER: hostile.url }), 'login');
     expect(stderr).toStartWith('latchkey: No.\n');
-    await hostile.stop();
   });
 
   test.each<[string, object]>([
@@ -129,7 +125,6 @@ describe('a hostile server', () => {
     expect([login.code, login.stdout]).toEqual([0, `Signed in to ${hostile.url}.\n`]);
     expect(statSync(home.credentialsFile).size).toBeLessThan(4_096);
     expect((await latchkey(home, 'token', '--server', service.url)).code).toBe(0);
-    await hostile.stop();
   });
 
   test('cannot pass for a Latchkey server with `doctor` by answering everything', async () => {
@@ -140,7 +135,6 @@ describe('a hostile server', () => {
       server: { reachable: false },
       problems: [{ error: 'not_latchkey' }],
     });
-    await hostile.stop();
   });
 
   test('cannot fill the terminal', async () => {
@@ -162,7 +156,6 @@ describe('a hostile server', () => {
       const { stdout, stderr } = await latchkey(home, command);
       expect([command, stdout.length + stderr.length < 50_000]).toEqual([command, true]);
     }
-    await hostile.stop();
   });
 });
 
@@ -175,7 +168,6 @@ test('neither .env nor any code in the current directory has any effect', async 
   expect(stderr).not.toContain(counting.url);
   expect(counting.received).toEqual([]);
   expect(existsSync(join(home.path, 'ran'))).toBe(false);
-  await counting.stop();
 });
 
 test('white space around settings does not count: a secret from a file often ends in a line break', async () => {
@@ -236,7 +228,6 @@ test('a proxy receives requests only with --insecure-http, and none for hosts in
   ]);
   expect(around.code).toBe(4);
   expect(proxy.received).toHaveLength(1);
-  await proxy.stop();
 });
 
 test('a proxy setting without a scheme, which the runtime would ignore, is refused before anything is sent', async () => {
@@ -274,5 +265,4 @@ test('a long result reaches a slow reader completely', async () => {
   expect(code).toBe(0);
   expect(JSON.parse(stdout).sessions).toHaveLength(800);
   expect(long.received[1]?.url.searchParams.get('cursor')).toBe('1');
-  await long.stop();
 });

@@ -169,7 +169,6 @@ test('a code that the service requires after the approval is asked for in place'
     expect.stringContaining('a code that this program cannot ask for'),
   ]);
   expect(started.at(-1)).not.toHaveProperty('confirmation');
-  await confirming.stop();
 });
 
 test('logout --all asks first, unless --yes is given', async () => {

@@ -67,7 +67,6 @@ let series: Series;
 beforeAll(async () => {
   const service = await startService();
   series = seriesIn(await (await fetch(`${service.url}/metrics`)).text());
-  await service.stop();
 });
 
 test('an unknown metric, label, value or grouping is found', () => {

@@ -115,7 +115,6 @@ test.skipIf(process.platform !== 'linux')(
     const { access_token: token } = await storedSession(store);
     const { body } = await request(service.url, 'GET', '/events?limit=100', { token });
     expect(body.events.map(({ type }: { type: string }) => type)).not.toContain('refresh_theft');
-    await service.stop();
   },
 );
 

@@ -260,7 +260,6 @@ test('copy says where the keys belong, and needs the service to be stopped', asy
   copyFileSync(from, keyFile);
   const at = await startService({ databaseUrl: to });
   expect((await request(at.url, 'GET', '/me', { token })).status).toBe(200);
-  await at.stop();
 });
 
 test('a PostgreSQL database is neither copied nor made ready by finish-restore while a service uses it', async () => {

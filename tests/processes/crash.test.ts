@@ -58,7 +58,6 @@ test.each(['after insert into "outbox"', 'before update "outbox" set "sent_at"']
     await startService({ directory: first.directory, env });
     const mails = await smtp.received(seen + 1);
     expect(mails.at(-1)?.to).toEqual(['ada@example.com']);
-    await smtp.close();
   },
 );
 

@@ -142,6 +142,5 @@ test('connections that can only read are replaced, and no read is answered from 
   }, 'a listener at the new primary');
   const ends = [former, current].map((sql) => sql.end({ timeout: 0 }));
   await Promise.all([node.stop(), other.stop(), ...ends]);
-  proxy.close();
   await servers.stop();
 });

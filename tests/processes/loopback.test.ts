@@ -26,7 +26,6 @@ test.each(runtimes)('the SDK sends no token for this machine to a proxy, on $nam
   await worker.finish();
   expect(server.received).toHaveLength(6);
   expect(proxy.received).toEqual([]);
-  await Promise.all([proxy.stop(), server.stop()]);
 });
 
 test('neither do the command line and the program of the operator', async () => {
@@ -39,7 +38,6 @@ test('neither do the command line and the program of the operator', async () => 
   for (const command of ['health', 'doctor'])
     expect((await runOperatorProcess({ ...service.env, ...proxy.env }, command)).code).toBe(0);
   expect(proxy.received).toEqual([]);
-  await Promise.all([proxy.stop(), service.stop()]);
 });
 
 const main = join(import.meta.dir, '../../packages/cli/src/main.ts');

@@ -66,7 +66,6 @@ test('a database out of reach is waited for, and the reason is said once', async
   expect(service.stderr().match(/cannot be reached/g)).toHaveLength(1);
   service.kill('SIGTERM');
   expect(await service.exited).toBe(0);
-  proxy.close();
 });
 
 test('a database that does not exist stops the start', async () => {
@@ -94,6 +93,4 @@ test('doctor does not call a service ready whose database is down', async () => 
     expect.stringMatching(/^failed +a service is running, but .*\/readyz answers 503/m),
   ]);
   proxy.disturb(undefined);
-  await service.stop();
-  proxy.close();
 });

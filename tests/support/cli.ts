@@ -9,7 +9,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Subprocess } from 'bun';
 import { readConfig } from '../../packages/cli/src/config.ts';
 import { run } from '../../packages/cli/src/program.ts';
-import { spawn } from './cleanup.ts';
+import { closeAtTestEnd, spawn } from './cleanup.ts';
 import { storedSession } from './client.ts';
 import { apiAt, deviceTokens, loginByMail } from './http.ts';
 import { temporaryDirectory } from './service.ts';
@@ -199,7 +199,7 @@ export async function loginAs(home: Home, url: string, email: string, ...args: s
   return outcome;
 }
 
-/** A server that records its requests. */
+/** A server that records its requests. It ends with the test that starts it. */
 export function listener(
   respond: (request: Request) => Response | Promise<Response>,
   tls?: { readonly cert: string; readonly key: string },
@@ -214,7 +214,9 @@ export function listener(
       return respond(request);
     },
   });
-  return { url: `http${tls ? 's' : ''}://127.0.0.1:${server.port}`, received, stop: () => server.stop(true) };
+  const stop = () => server.stop(true);
+  closeAtTestEnd(stop);
+  return { url: `http${tls ? 's' : ''}://127.0.0.1:${server.port}`, received, stop };
 }
 
 /**

@@ -2,6 +2,7 @@
 // the disturbance ends.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { closeAtTestEnd } from './cleanup.ts';
 import { random } from './seed.ts';
 
 /**
@@ -47,6 +48,11 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     if (disturbance === 'half close') connection.halfClose();
   });
   const port = await listen(server);
+  const close = () => {
+    server.close();
+    for (const connection of open) connection.reset();
+  };
+  closeAtTestEnd(async () => close());
   return {
     port,
     connections: () => connections,
@@ -59,10 +65,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
         if (how === 'half close') connection.halfClose();
       }
     },
-    close: () => {
-      server.close();
-      for (const connection of open) connection.reset();
-    },
+    close,
   };
 }
 

@@ -2,6 +2,7 @@
 // forwards the response.
 
 import { connect, createServer, type Socket } from 'node:net';
+import { closeAtTestEnd } from './cleanup.ts';
 
 export interface LossyProxy {
   readonly url: string;
@@ -57,6 +58,11 @@ export async function startLossyProxy(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
+  const close = () => {
+    server.close();
+    for (const client of open) client.destroy();
+  };
+  closeAtTestEnd(async () => close());
   return {
     url: `http://127.0.0.1:${address.port}`,
     lost,
@@ -66,9 +72,6 @@ export async function startLossyProxy(
     redirect: (port) => {
       currentPort = port;
     },
-    close: () => {
-      server.close();
-      for (const client of open) client.destroy();
-    },
+    close,
   };
 }
