@@ -122,7 +122,12 @@ for (const dialect of processDialects) {
     expect(await me(service.url, access_token)).toBe(401);
     expect(await me(service.url, body.access_token)).toBe(200);
     expect(await me(service.url, left)).toBe(200);
+    // An event under the new key follows those under the retired one.
+    const rename = { token: body.access_token, json: { name: 'later' } };
+    expect((await request(service.url, 'PATCH', '/me', rename)).status).toBe(200);
     expect((await done(service.env, 'events', 'verify')).stdout).toContain('no changes found.');
+    const { LATCHKEY_RETIRED_KEYS: _, ...forgotten } = service.env;
+    expect((await runOperator(forgotten, 'events', 'verify')).code).toBe(1);
     if (inFile) expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 }
