@@ -6,8 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import type { ClientName, Identity } from '../support/oauth-client-worker.ts';
 import { refreshesDuring } from '../support/refreshes.ts';
 import { registerService, startService, type TestService, temporaryDirectory } from '../support/service.ts';
@@ -31,15 +31,14 @@ const troubles = [
   'one is killed before it has stored its tokens',
 ] as const;
 
-let proxy: LossyProxy;
+let proxy: FaultProxy;
 let service: TestService;
 let host: ReturnType<typeof Bun.serve>;
 let clients: Readonly<Record<ClientName, Identity & { readonly auth: openid.ClientAuth }>>;
-/** Whether the proxy loses responses at the moment. Requests always reach the service. */
-let loses = false;
 
 beforeAll(async () => {
-  proxy = await startLossyProxy(0, { requests: 0, answers: 0.5, random: () => (loses ? 0 : 1) });
+  proxy = await startFaultProxy(0);
+  const server = `http://127.0.0.1:${proxy.port}`;
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
   const jwks = { keys: [await exportJWK(publicKey)] };
   host = Bun.serve({
@@ -56,7 +55,7 @@ beforeAll(async () => {
   const clientId = `http://127.0.0.1:${host.port}/client`;
   service = await startService({
     env: {
-      LATCHKEY_BASE_URL: proxy.url,
+      LATCHKEY_BASE_URL: server,
       LATCHKEY_CLIENT_HOSTS: `127.0.0.1:${host.port}`,
       // The default is too short for a busy machine.
       LATCHKEY_REFRESH_REUSE_LEEWAY: '600',
@@ -64,7 +63,6 @@ beforeAll(async () => {
   });
   proxy.redirect(Number(service.env['PORT']));
   const [confidentialId = '', secret = ''] = (await register('desk')).split(':');
-  const server = proxy.url;
   clients = {
     'openid-client': {
       ...{ server, clientId, privateJwk: await exportJWK(privateKey) },
@@ -122,9 +120,9 @@ test.each(['openid-client', 'oauth4webapi', 'the MCP SDK'] as const)(
     };
     const workers = await Promise.all(Array.from({ length: sharers }, start));
     const loseTo = async (some: readonly Worker[]) => {
-      loses = true;
+      proxy.disturb('lose responses');
       expect(await all(some, 'refresh')).toEqual(some.map(() => ({ lost: expect.any(String) })));
-      loses = false;
+      proxy.disturb(undefined);
     };
 
     /** Returns the successor that each of them got. */

@@ -3,9 +3,9 @@
 
 import { expect, test } from 'bun:test';
 import { spawn } from 'bun';
+import { startFaultProxy } from '../support/fault-proxy.ts';
 import { loginByMail } from '../support/http.ts';
 import { processDialects } from '../support/long.ts';
-import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { serverProgram } from '../support/server-program.ts';
 import { type RunningOperator, runOperator, startOperator, startService } from '../support/service.ts';
@@ -108,24 +108,22 @@ test('output that cannot be written is a sentence', async () => {
 test('a collector waits while the database is away, and then gets what happened meanwhile', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();
   const service = await startService({ databaseUrl });
-  let isAway = false;
   const target = new URL(databaseUrl);
-  const losses = { requests: 0.5, answers: 0.5, random: () => (isAway ? 0 : 1) };
-  const proxy = await startLossyProxy(Number(target.port), losses);
-  target.port = new URL(proxy.url).port;
+  const proxy = await startFaultProxy(Number(target.port));
+  target.port = String(proxy.port);
   const follow = startOperator({ ...service.env, DATABASE_URL: target.href }, 'events', 'follow');
   await loginByMail(service.url, 'ada@example.com');
   await printed(follow, 2);
 
-  isAway = true;
+  proxy.disturb('cut');
   await until(() => follow.stderr().includes('cannot be read'), 'a database out of reach');
   await loginByMail(service.url, 'ada@example.com');
-  isAway = false;
+  proxy.disturb(undefined);
   await until(() => follow.stderr().includes('can be read again'), 'a database in reach');
   expect((await printed(follow, 3)).map(({ type }) => type)).toEqual(['account_created', 'login', 'login']);
   expect(follow.stderr().match(/cannot be read/g)).toHaveLength(1);
 
-  isAway = true;
+  proxy.disturb('cut');
   await until(() => follow.stderr().match(/cannot be read/g)?.length === 2, 'a database out of reach again');
   follow.kill('SIGTERM');
   expect(await follow.exited).toBe(0);

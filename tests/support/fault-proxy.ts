@@ -10,9 +10,10 @@ import { random } from './seed.ts';
  * - `hang`: nothing passes and nothing is closed. What waited passes when the disturbance ends, unless its sender has gone.
  * - `slow`: every piece of data takes longer, by the same time.
  * - `reorder`: every piece takes longer by another time, so that requests over several connections overtake each other.
+ * - `lose responses`: requests pass, and the connection is reset instead of passing a response.
  * - `half close`: requests pass, and the client is told that no response will follow.
  */
-export type Disturbance = 'cut' | 'hang' | 'slow' | 'reorder' | 'half close';
+export type Disturbance = 'cut' | 'hang' | 'slow' | 'reorder' | 'lose responses' | 'half close';
 
 export interface FaultProxy {
   readonly port: number;
@@ -20,13 +21,16 @@ export interface FaultProxy {
   disturb(how: Disturbance | undefined): void;
   /** How many connections were opened so far. */
   connections(): number;
+  /** Sends new connections to another port; those that are open stay where they are. */
+  redirect(port: number): void;
   close(): void;
 }
 
 const slowMs = 150;
 const reorderMs = 300;
 
-export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
+export async function startFaultProxy(port: number): Promise<FaultProxy> {
+  let targetPort = port;
   let disturbance: Disturbance | undefined;
   let ended = Promise.withResolvers<void>();
   let connections = 0;
@@ -46,15 +50,21 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     open.add(connection);
     client.on('close', () => open.delete(connection));
     if (disturbance === 'half close') connection.halfClose();
+    connection.onResponse(() => {
+      if (disturbance === 'lose responses') connection.reset();
+    });
   });
-  const port = await listen(server);
+  const ownPort = await listen(server);
   const close = () => {
     server.close();
     for (const connection of open) connection.reset();
   };
   closeAtTestEnd(async () => close());
   return {
-    port,
+    port: ownPort,
+    redirect: (to) => {
+      targetPort = to;
+    },
     connections: () => connections,
     disturb: (how) => {
       disturbance = how;
@@ -70,6 +80,8 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
 }
 
 interface Connection {
+  /** Is called before each piece of a response passes. */
+  onResponse(look: () => void): void;
   reset(): void;
   halfClose(): void;
 }
@@ -88,6 +100,7 @@ function join(client: Socket, targetPort: number, gate: () => Promise<void>): Co
   forward(client, target, gate);
   forward(target, client, gate);
   return {
+    onResponse: (look) => void target.on('data', look),
     reset: () => {
       client.resetAndDestroy();
       target.destroy();

@@ -12,8 +12,6 @@ import { until } from './until.ts';
 export interface SecretService {
   /** For DBUS_SESSION_BUS_ADDRESS. */
   readonly address: string;
-  signalBus(name: 'SIGSTOP' | 'SIGCONT'): void;
-  signalService(name: 'SIGSTOP' | 'SIGCONT'): void;
   stop(): Promise<void>;
 }
 
@@ -55,8 +53,6 @@ export async function startSecretService(home: string, password?: string): Promi
   );
   return {
     address,
-    signalBus: (name) => bus.kill(name),
-    signalService: (name) => keyring.kill(name),
     stop: async () => {
       for (const child of [keyring, bus]) {
         child.kill('SIGKILL');
