@@ -283,10 +283,11 @@ const get = (...headers: string[]): string => lines('GET /healthz HTTP/1.1', ...
 const chunked = 'Transfer-Encoding: chunked';
 
 /** Requests whose framing is wrong: each gets a connection of its own. */
-const unframed: readonly string[] = [
+export const unframed: readonly string[] = [
   post(['Content-Length: 5', chunked], '0', '', get('Host: x')),
   post(['Content-Length: 2', 'Content-Length: 3'], '{}'),
   post(['Content-Length: -1'], '{}'),
+  post(['Content-Length: x'], '{}'),
   post(['Content-Length: 99999999999999999999'], '{}'),
   post([chunked], 'zz', '{}'),
   post([chunked], 'ffffffffffffffff', '{}'),
@@ -299,13 +300,17 @@ const unframed: readonly string[] = [
   get(),
   get('Host: a', 'Host: b'),
   get(`Host: ${marker}\0`),
+  get('Host: a b[<>'),
   get('Host: x', 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: x'),
-  ...[8_000, 70_000].map((length) => get(`X: ${'a'.repeat(length)}`)),
+  ...[8_000, 70_000, 1_000_000].map((length) => get(`X: ${'a'.repeat(length)}`)),
   ...[101, 3_000].map((count) =>
     get('Host: x', ...Array.from({ length: count }, (_, n) => `x${n}: ${marker}`)),
   ),
   ...[100, 10_000].map((times) => lines(`GET /${marker.repeat(times)} HTTP/1.1`, 'Host: x', '', '')),
   ...oddMethods.map((method) => lines(`${method} /api/v1/auth/me HTTP/1.1`, 'Host: x', '', '')),
+  ...['%zz%c0%ff', '\u00ff\u00fe'].map((id) =>
+    lines(`GET /api/v1/auth/sessions/${id} HTTP/1.1`, 'Host: x', '', ''),
+  ),
   lines('GET /healthz', '', ''),
   lines('GET /healthz HTTP/9.9', 'Host: x', '', ''),
   lines('GET http://other.example/api/v1/auth/me HTTP/1.1', 'Host: x', '', ''),

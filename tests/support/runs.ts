@@ -69,3 +69,21 @@ export const refreshRun = (
     form: { grant_type: 'refresh_token', refresh_token, ...more },
     headers: by === undefined ? {} : { Authorization: by },
   });
+
+/** Copies a session or run, with these columns changed: SQL in which `i` is the number of the copy, from 1. */
+export async function copySession(
+  { ctx: { db } }: TestApp,
+  id: string,
+  count: number,
+  changed: Record<string, string> = {},
+): Promise<void> {
+  const [row] = await db.read.run<object>(`SELECT * FROM sessions WHERE id = '${id}'`, []);
+  const same = Object.fromEntries(Object.keys(row!).map((column) => [column, `s.${column}`]));
+  const copied = { ...same, id: "s.id || '-' || i", ...changed };
+  await db.single.run(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+     INSERT INTO sessions (${Object.keys(copied).join(', ')}) SELECT ${Object.values(copied).join(', ')}
+     FROM sessions s, n WHERE s.id = '${id}'`,
+    [],
+  );
+}

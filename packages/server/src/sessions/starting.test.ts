@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases } from '../../../../tests/support/app.ts';
+import { copySession } from '../../../../tests/support/runs.ts';
 
 const devices = 2_000;
 
@@ -8,14 +9,8 @@ onBothDatabases('a sign-in in a browser', (open) => {
     const t = await open();
     await t.login();
     const { run } = t.ctx.db.single;
-    const [session] = await run<Record<string, unknown>>('SELECT * FROM sessions', []);
-    const columns = Object.keys(session!).join(', ');
-    const copied = columns.replace(/\bid\b/, "'ses_' || n").replace(/\bkind\b/, "'device'");
-    await run(
-      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${devices})
-        INSERT INTO sessions (${columns}) SELECT ${copied} FROM sessions CROSS JOIN numbers`,
-      [],
-    );
+    const [session] = await run<{ id: string }>('SELECT id FROM sessions', []);
+    await copySession(t, session!.id, devices, { kind: "'device'" });
     await run('ANALYZE sessions', []);
 
     const before = t.statements.length;

@@ -18,9 +18,10 @@ import {
 } from '../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import { createdKey } from '../../../../tests/support/keys.ts';
-import { startedRun } from '../../../../tests/support/runs.ts';
+import { copySession, startedRun } from '../../../../tests/support/runs.ts';
 import { fresh } from '../../../../tests/support/shared.ts';
 import { setDisabled } from '../identity/account/account.ts';
+import { readToken } from '../sessions/tokens.ts';
 
 const ada = 'ada@example.com';
 const evil = 'thief@new.example';
@@ -204,15 +205,10 @@ onBothDatabases('"this was not me"', (open) => {
     const own = await app.login(ada);
     const key = await createdKey(app, own, { name: 'build' });
     await signInElsewhere(app);
-    await startedRun(app, key.key, { scope: 'profile' });
-    const columns = (await app.ctx.db.read.run<object>("SELECT * FROM sessions WHERE kind = 'run'", []))[0]!;
-    const copied = Object.keys(columns).filter((name) => !['id', 'path', 'ordinal'].includes(name));
-    await app.ctx.db.single.run(
-      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
-       INSERT INTO sessions (id, path, ${copied.join(', ')})
-       SELECT 'ses_' || i, replace(path, sessions.id, 'ses_' || i), ${copied.join(', ')} FROM sessions, n WHERE kind = 'run'`,
-      [],
-    );
+    const { access_token } = await startedRun(app, key.key, { scope: 'profile' });
+    await copySession(app, readToken(app.ctx, access_token)!.sessionId, 200, {
+      path: "replace(s.path, s.id, s.id || '-' || i)",
+    });
     const link = await linkIn(app, ada, subjects.newBrowser);
     const before = app.statements.length;
     expect((await use(app, link)).body.runs_ended).toBe(201);

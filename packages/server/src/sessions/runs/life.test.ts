@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'bun:test';
 import { newAddress, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, sharedNodes } from '../../../../../tests/support/app.ts';
+import { endings } from '../../../../../tests/support/endings.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
-import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
+import {
+  copySession,
+  exchange,
+  idOf,
+  introspected,
+  refreshRun,
+  startedRun,
+} from '../../../../../tests/support/runs.ts';
 import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
-import { setDisabled } from '../../identity/account/account.ts';
-import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { revokeService } from '../ending.ts';
 
 const agentsUri = 'https://agents.example/api';
@@ -52,35 +58,17 @@ onBothDatabases('the life of a run', (open, dialect) => {
   }
 
   describe('its end', () => {
-    const ends: Readonly<Record<string, (login: Tokens, email: string) => Promise<unknown>>> = {
-      'signing out': ({ access_token: token }) => app.ask('DELETE', '/logout?scope=session', { token }),
-      'signing out everywhere': ({ access_token: token }) => app.ask('POST', '/revoke', { token }),
-      'revoking its token': ({ refresh_token: token }) => app.ask('POST', '/revoke', { form: { token } }),
-      'a theft': async ({ refresh_token }) => {
-        await app.ask('POST', '/refresh', { json: { refresh_token } });
-        app.pass(11);
-        expect(outcome(await app.ask('POST', '/refresh', { json: { refresh_token } }))).toBe(
-          '400 invalid_grant',
-        );
-      },
-      'disabling the account': (_, email) => setDisabled(app.ctx, email, true),
-      'deleting the account': (_, email) => deleteAccount(app.ctx, email),
-      'another session of the user': async ({ access_token }, email) => {
-        const other = await app.login(email);
-        const id = await idFor(access_token);
-        await app.ask('DELETE', `/sessions/${id}`, { token: other.access_token });
-      },
-    };
-    for (const [what, end] of Object.entries(ends)) {
-      test(`${what} ends the runs of a login at every depth, on every node`, async () => {
+    test.each(Object.entries(endings))(
+      '%s ends the runs of a login at every depth, on every node',
+      async (_, end) => {
         const email = newAddress();
         const login = await app.login(email);
         const runs = await tree(login.access_token);
         for (const { access_token } of runs) expect(await isActive(access_token)).toBe(true);
-        await end(login, email);
+        await end(app, login, email);
         await requireEnded(runs);
-      });
-    }
+      },
+    );
 
     test('the end of a key ends its runs', async () => {
       for (const end of ['removed', 'expired', 'itself']) {
@@ -311,26 +299,10 @@ onBothDatabases('the life of a run', (open, dialect) => {
       );
     });
 
-    /** Copies a run until there are that many below its root. */
-    async function multiply(token: string, runs: number, depth: 'within' | 'below') {
-      const id = await idFor(token);
-      const columns = Object.keys(
-        (await app.ctx.db.read.run<object>(`SELECT * FROM sessions WHERE id = '${id}'`, []))[0]!,
-      ).filter((name) => name !== 'id' && !(depth === 'below' && name === 'within_session_id'));
-      const within = depth === 'below' ? ", 'elsewhere'" : '';
-      const names = [...columns, ...(depth === 'below' ? ['within_session_id'] : [])].join(', ');
-      await app.ctx.db.single.run(
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${runs})
-         INSERT INTO sessions (id, ${names}) SELECT '${id}-' || n.i, ${columns.map((name) => `s.${name}`).join(', ')}${within}
-         FROM sessions s, n WHERE s.id = '${id}'`,
-        [],
-      );
-    }
-
     test('at most 1,000 active runs are directly within one parent, however many are made at once', async () => {
       const login = await app.login(newAddress());
       const one = await run(login.access_token, { scope });
-      await multiply(one.access_token, 997, 'within');
+      await copySession(app, await idFor(one.access_token), 997);
       const answers = await Promise.all(
         Array.from({ length: 6 }, (_, n) => exchange(n % 2 ? app : node, login.access_token, { scope })),
       );
@@ -343,7 +315,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     test('at most 20,000 active runs are below one login', async () => {
       const login = await app.login(newAddress());
       const one = await run(login.access_token, { scope });
-      await multiply(one.access_token, 19_998, 'below');
+      await copySession(app, await idFor(one.access_token), 19_998, { within_session_id: "'elsewhere'" });
       await run(one.access_token);
       expect(outcome(await exchange(app, one.access_token))).toBe('409 conflict');
       expect(outcome(await exchange(app, login.access_token, { scope }))).toBe('409 conflict');

@@ -2,7 +2,14 @@ import { beforeAll, expect, test } from 'bun:test';
 import { newAddress, outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
 import fc from '../../../../../tests/support/fc.ts';
-import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
+import {
+  copySession,
+  exchange,
+  idOf,
+  introspected,
+  refreshRun,
+  startedRun,
+} from '../../../../../tests/support/runs.ts';
 import { declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 import { setDisabled } from '../../identity/account/account.ts';
@@ -75,15 +82,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
     const login = await app.login(newAddress());
     const { access_token } = await startedRun(app, login.access_token, { scope: 'profile' });
     const id = await idOf(app, access_token, tickets.authorization);
-    const columns = Object.keys(
-      (await app.ctx.db.read.run<object>(`SELECT * FROM sessions WHERE id = '${id}'`, []))[0]!,
-    ).filter((name) => name !== 'id');
-    await app.ctx.db.single.run(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-       INSERT INTO sessions (id, ${columns.join(', ')}) SELECT '${id}-' || n.i, ${columns.map((name) => `s.${name}`).join(', ')}
-       FROM sessions s, n WHERE s.id = '${id}'`,
-      [],
-    );
+    await copySession(app, id, 10_000);
     const before = app.statements.length;
     await app.ask('DELETE', '/logout?scope=session', { token: login.access_token });
     const writes = app.statements

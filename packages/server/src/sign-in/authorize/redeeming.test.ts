@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from 'bun:test';
+import { newAddress } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
 import {
   asBrowser,
@@ -9,11 +10,11 @@ import {
   requestOf,
   verifier,
 } from '../../../../../tests/support/authorize.ts';
+import { endings } from '../../../../../tests/support/endings.ts';
 import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
-import { revokeAllSessions, setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../../sessions/ending.ts';
 
 onBothDatabases('the authorization code grant', (open) => {
@@ -253,26 +254,23 @@ onBothDatabases('the authorization code grant', (open) => {
     expect(await isActive(body.access_token)).toBe(false);
   });
 
-  const endings: Record<string, (approver: Tokens, email: string, client: string) => Promise<unknown>> = {
-    'revoking the approving session': (approver) =>
-      app.ask('POST', '/revoke', { token: approver.access_token, json: { scope: 'session' } }),
-    'revoking all sessions': (approver) => app.ask('POST', '/revoke', { token: approver.access_token }),
-    'signing out everywhere by the operator': async (approver) => {
-      const { body } = await app.ask('GET', '/me', { token: approver.access_token });
-      await revokeAllSessions(app.ctx, body.id, 'operator');
-    },
-    'disabling the account': (_, email) => setDisabled(app.ctx, email, true),
+  const codeEndings: Record<string, (approver: Tokens, email: string, client: string) => Promise<unknown>> = {
+    ...Object.fromEntries(
+      Object.entries(endings).map(([what, end]) => [
+        `${what}, as the approver,`,
+        (approver: Tokens, email: string) => end(app, approver, email),
+      ]),
+    ),
     'revoking the service': (_approver, _email, client) => revokeService(app.ctx, client),
   };
-  for (const [what, end] of Object.entries(endings))
-    test(`${what} makes the code worthless`, async () => {
-      const email = `${Bun.hash(what)}@example.com`;
-      const approver = await app.login(email);
-      const { id } = await declareService(app.ctx, { redirectUris: [redirectUri], isPublic: true });
-      const code = await codeFor(app, approver, requestOf(id));
-      await end(approver, email, id);
-      expect(refusal(await redeem(app, code, { client_id: id }))).toEqual([400, 'invalid_grant']);
-    });
+  test.each(Object.entries(codeEndings))('%s makes the code worthless', async (_, end) => {
+    const email = newAddress();
+    const approver = await app.login(email);
+    const { id } = await declareService(app.ctx, { redirectUris: [redirectUri], isPublic: true });
+    const code = await codeFor(app, approver, requestOf(id));
+    await end(approver, email, id);
+    expect(refusal(await redeem(app, code, { client_id: id }))).toEqual([400, 'invalid_grant']);
+  });
 
   test('revoking a code spends it, and not the session of a redeemed one', async () => {
     const [unused, used] = [await newCode(), await newCode()];

@@ -1,7 +1,6 @@
 // The two standard clients of JavaScript with scopes and resources, configured by nothing but the issuer.
 
 import { beforeAll, describe, expect, test } from 'bun:test';
-import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { openApp } from '../../../../../tests/support/app.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
@@ -42,22 +41,6 @@ describe('a standard client that asks for a scope', () => {
     return openid.pollDeviceAuthorizationGrant(config, started);
   }
 
-  const errorOf = (call: Promise<unknown>): Promise<string> =>
-    call.then(
-      () => 'no error',
-      (error) => (error instanceof openid.ResponseBodyError ? error.error : String(error)),
-    );
-
-  test('finds the scopes of the service itself, and not those that others declare', () => {
-    expect(config.serverMetadata().scopes_supported).toEqual([
-      'profile',
-      'email',
-      'organizations',
-      'openid',
-      'offline_access',
-    ]);
-  });
-
   test('gets the scope and resource it asked for, refreshes and revokes', async () => {
     const tokens = await signIn({ scope: 'openid tickets:read', resource: tickets });
     expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'openid tickets:read' });
@@ -85,42 +68,5 @@ describe('a standard client that asks for a scope', () => {
       .catch((error) => error);
     expect(refused).toBeInstanceOf(openid.WWWAuthenticateChallengeError);
     expect(refused.cause[0].parameters).toMatchObject({ error: 'insufficient_scope', scope: '*' });
-  });
-
-  test('learns which scope or resource was refused, before and after signing in', async () => {
-    const start = (parameters: Record<string, string>) =>
-      errorOf(openid.initiateDeviceAuthorization(config, parameters));
-    expect(await start({ scope: 'openid unknown' })).toBe('invalid_scope');
-    expect(await start({ scope: 'openid', resource: 'https://unknown.example' })).toBe('invalid_target');
-
-    const { refresh_token } = await signIn({ scope: 'openid profile', resource: tickets });
-    const refresh = (parameters: Record<string, string>) =>
-      errorOf(openid.refreshTokenGrant(config, refresh_token!, parameters));
-    expect(await refresh({ scope: 'openid profile email' })).toBe('invalid_scope');
-    expect(await refresh({ resource: builds })).toBe('invalid_target');
-    expect(await refresh({ scope: 'profile openid', resource: tickets })).toBe('no error');
-  });
-
-  test('cannot send two resources', async () => {
-    const server = config.serverMetadata();
-    const parameters = new URLSearchParams([
-      ['resource', tickets],
-      ['resource', builds],
-    ]);
-    const answer = await oauth.deviceAuthorizationRequest(
-      server,
-      { client_id: 'a-standard-client' },
-      oauth.None(),
-      parameters,
-      {
-        [oauth.allowInsecureRequests]: true,
-        [oauth.customFetch]: (url, { method, headers, body }) =>
-          app.fetch(url, { method, headers, body: String(body) }),
-      },
-    );
-    const refused = await oauth
-      .processDeviceAuthorizationResponse(server, { client_id: 'a-standard-client' }, answer)
-      .catch((error) => error);
-    expect(refused).toMatchObject({ error: 'invalid_request', status: 400 });
   });
 });
