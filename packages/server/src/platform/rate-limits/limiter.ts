@@ -77,8 +77,8 @@ export function createRateLimiter({
     (Object.keys(rules) as RateLimitName[]).map((name) => [
       name,
       rules[name].shared && db.dialect === 'postgres'
-        ? sharedCounter({ db, clock }, name, quotas[name])
-        : memoryCounter(clock, quotas[name]),
+        ? sharedCounter(db, name, quotas[name])
+        : memoryCounter(quotas[name]),
     ]),
   ) as Record<RateLimitName, Counter>;
 
@@ -89,27 +89,37 @@ export function createRateLimiter({
     const refund = async (): Promise<void> => {
       for (const refundOne of refunds) await refundOne();
     };
-    const reported: RateLimitState[] = [];
-    for (const { limit, subject, isReported, reportedAs = limit } of subjects) {
+    const count = async ({
+      limit,
+      subject,
+      reportedAs = limit,
+    }: RateLimitSubject): Promise<RateLimitState> => {
+      const quota = quotas[limit];
       const counter = counters[limit];
       const key = hashOf(subject);
-      let counted: Counted;
-      try {
-        counted = await counter.count(key);
-      } catch (error) {
+      const now = clock();
+      const { points, endsAt } = await counter.count(key, now).catch((error: unknown) => {
         failed(limit);
-        await refund();
         throw temporarilyUnavailable(error, 'limiter_unavailable');
-      }
+      });
       // A count that cannot be taken back remains until its window ends.
-      refunds.push(() => counter.refund(key, counted.endsAt).catch(() => failed(limit)));
-      const state = { limit: reportedAs, quota: quotas[limit], ...counted };
-      if (!counted.allowed) {
-        metrics.limitsHit.inc({ limit });
-        await refund();
-        throw rateLimited(limit, state);
+      refunds.push(() => counter.refund(key, endsAt).catch(() => failed(limit)));
+      // The clock of the node that started the window may be ahead by milliseconds.
+      const leftMs = Math.min(Math.max(endsAt - now, 0), quota.windowSeconds * 1000);
+      const state = { limit: reportedAs, quota, remaining: Math.max(quota.quota - points, 0), leftMs };
+      if (points <= quota.quota) return state;
+      metrics.limitsHit.inc({ limit });
+      throw rateLimited(limit, state);
+    };
+    const reported: RateLimitState[] = [];
+    try {
+      for (const subject of subjects) {
+        const state = await count(subject);
+        if (subject.isReported) reported.push(state);
       }
-      if (isReported) reported.push(state);
+    } catch (error) {
+      await refund();
+      throw error;
     }
     return { headers: rateLimitFields(reported), refund };
   };
@@ -119,10 +129,7 @@ export function createRateLimiter({
 const rateLimited = (limit: RateLimitName, state: RateLimitState): AuthError =>
   new AuthError('rate_limited', 'Too many requests of this kind. Wait for the time in Retry-After.', {
     detail: limit,
-    headers: {
-      'Retry-After': String(secondsLeft(state.leftMs)),
-      ...rateLimitFields([{ ...state, remaining: 0 }]),
-    },
+    headers: { 'Retry-After': String(secondsLeft(state.leftMs)), ...rateLimitFields([state]) },
   });
 
 /** What is left of one limit after a request. */
@@ -162,28 +169,22 @@ export const maxKeysInMemory = 10_000;
 /** Windows of one key end further apart than this (the shortest lasts 10 s), so the end identifies the window. */
 const sameWindowMs = 1_000;
 
-/** The state of a window after counting. */
+/** A window after counting. */
 interface Counted {
-  readonly allowed: boolean;
-  readonly remaining: number;
-  readonly leftMs: number;
-  /** When that window ends, in milliseconds since 1970. */
+  readonly points: number;
+  /** In milliseconds since 1970. */
   readonly endsAt: number;
 }
 
 interface Counter {
   /** Adds one, atomically, whether it is allowed or not. */
-  count(key: string): Promise<Counted>;
-  /** Subtracts one from the window that ends at this time, if it is still running. */
+  count(key: string, now: number): Promise<Counted>;
+  /** Subtracts one from the window that ends at this time. */
   refund(key: string, endsAt: number): Promise<unknown>;
 }
 
 /** Counts in the memory of this process, for at most `maxKeys` keys. */
-export function memoryCounter(
-  clock: () => number,
-  { quota, windowSeconds }: Quota,
-  maxKeys: number = maxKeysInMemory,
-): Counter {
+export function memoryCounter({ windowSeconds }: Quota, maxKeys: number = maxKeysInMemory): Counter {
   /** Oldest window first, because all windows have the same length. */
   const windows = new Map<string, { points: number; readonly endsAt: number }>();
   const start = (key: string, now: number) => {
@@ -194,58 +195,31 @@ export function memoryCounter(
     if (windows.size > maxKeys) windows.delete(oldest!);
     return window;
   };
-  const running = (key: string, now: number) => {
-    const window = windows.get(key);
-    return window && window.endsAt > now ? window : undefined;
-  };
   return {
-    count: async (key) => {
-      const now = clock();
-      const window = running(key, now) ?? start(key, now);
+    count: async (key, now) => {
+      const current = windows.get(key);
+      const window = current && current.endsAt > now ? current : start(key, now);
       window.points += 1;
-      return {
-        allowed: window.points <= quota,
-        remaining: Math.max(quota - window.points, 0),
-        leftMs: window.endsAt - now,
-        endsAt: window.endsAt,
-      };
+      return { ...window };
     },
     refund: async (key, endsAt) => {
-      const window = running(key, clock());
+      const window = windows.get(key);
       if (window?.endsAt === endsAt && window.points > 0) window.points -= 1;
     },
   };
 }
 
-/** Counts in PostgreSQL for all nodes together, by the clock that they share. */
-export function sharedCounter(
-  { db, clock }: { readonly db: Database; readonly clock: () => number },
-  limit: RateLimitName,
-  { quota, windowSeconds }: Quota,
-): Counter {
-  const windowMs = windowSeconds * 1000;
-  return {
-    count: async (key) => {
-      const now = clock();
-      const [window] = await store.countPoint(db.single, {
-        key: `${limit}:${key}`,
-        now,
-        ends_at: now + windowMs,
-      });
-      const { points, expire } = window!;
-      return {
-        allowed: points <= quota,
-        remaining: Math.max(quota - points, 0),
-        // The clock of the node that started the window may be ahead by milliseconds.
-        leftMs: Math.min(Math.max(expire - now, 0), windowMs),
-        endsAt: expire,
-      };
-    },
-    refund: (key, endsAt) =>
-      store.refundPoint(db.single, {
-        key: `${limit}:${key}`,
-        ends_after: endsAt - sameWindowMs,
-        ends_before: endsAt + sameWindowMs,
-      }),
-  };
-}
+/** Counts in PostgreSQL for all nodes together. */
+const sharedCounter = (db: Database, limit: RateLimitName, { windowSeconds }: Quota): Counter => ({
+  count: async (key, now) => {
+    const window = { key: `${limit}:${key}`, now, ends_at: now + windowSeconds * 1000 };
+    const [counted] = await store.countPoint(db.single, window);
+    return { points: counted!.points, endsAt: counted!.expire };
+  },
+  refund: (key, endsAt) =>
+    store.refundPoint(db.single, {
+      key: `${limit}:${key}`,
+      ends_after: endsAt - sameWindowMs,
+      ends_before: endsAt + sameWindowMs,
+    }),
+});
