@@ -52,7 +52,7 @@ export function openApiDocument({ operations, schemas }: DescribedApi, options: 
         'Sign-in for a coding-session platform: device codes for programs, magic links and passkeys for people. An unknown path returns 404; an unsupported method returns 405 with the Allow header. Both return an error object.',
     },
     servers: [{ url: options.server }],
-    tags: tagsOf(operations),
+    tags: Object.values(endpointGroups).map(({ title, description }) => ({ name: title, description })),
     paths: describePaths(operations),
     components: {
       schemas,
@@ -61,13 +61,6 @@ export function openApiDocument({ operations, schemas }: DescribedApi, options: 
       securitySchemes: securitySchemes(options.cookie),
     },
   };
-}
-
-function tagsOf(operations: readonly Operation<Schema>[]) {
-  const used = new Set(operations.map(({ group }) => endpointGroups[group]));
-  return Object.values(endpointGroups)
-    .filter((group) => used.has(group))
-    .map(({ title, description }) => ({ name: title, description }));
 }
 
 function describePaths(operations: readonly Operation<Schema>[]) {

@@ -52,10 +52,6 @@ export async function refundingOnError<T>(counted: Reservation, work: () => Prom
   }
 }
 
-const unlimited: RateLimiter = {
-  take: async () => ({ headers: {}, refund: async () => undefined }),
-};
-
 const hashOf = (subject: string): string => sha256('rate limit', subject).toString('base64url').slice(0, 22);
 
 /** Counts shared limits in PostgreSQL, and all others in memory. On SQLite all limits are counted in memory. */
@@ -72,7 +68,7 @@ export function createRateLimiter({
   clock: () => number;
   metrics: Metrics;
 }): RateLimiter {
-  if (!quotas) return unlimited;
+  if (!quotas) return { take: async () => ({ headers: {}, refund: async () => undefined }) };
   const counters = Object.fromEntries(
     (Object.keys(rules) as RateLimitName[]).map((name) => [
       name,
