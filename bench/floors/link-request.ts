@@ -4,9 +4,9 @@
 
 import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
 import { newId, systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
-import { insertMail, urgentPriority } from '../../packages/server/src/platform/mail/outbox-store.ts';
+import { urgentPriority } from '../../packages/server/src/platform/mail/outbox-store.ts';
 import { emailKeyOf } from '../../packages/server/src/platform/values/email-key.ts';
-import { insertMagicLink } from '../../packages/server/src/sign-in/magic-links/store.ts';
+import { insertMagicLinkAndMail } from '../../packages/server/src/sign-in/magic-links/store.ts';
 import { db, json, keys, serve } from './server.ts';
 
 const ttlSeconds = 900;
@@ -18,24 +18,18 @@ serve(async (request) => {
   const id = subject.toString('base64url');
   const expires_at = now + ttlSeconds * 1000;
   const email_key = emailKeyOf(email);
-  const link = { id, email, email_key, created_at: now, expires_at, ip_address: '127.0.0.1' };
-  await db.transaction(async (tx) => {
-    await insertMagicLink(tx, { ...link, user_agent: request.headers.get('User-Agent'), language: null });
-    await insertMail(tx, {
-      id: newId('mail_', systemRandom),
-      template: 'sign_in',
-      recipient: email,
-      recipient_key: email_key,
-      user_id: null,
-      reference: id,
-      created_at: now,
-      next_attempt_at: now,
-      expires_at,
-      priority: urgentPriority,
-      trace_id: null,
-      span_id: null,
-    });
-  });
+  await insertMagicLinkAndMail(
+    db,
+    {
+      ...{ id, email, email_key, created_at: now, expires_at, language: null },
+      ...{ ip_address: '127.0.0.1', user_agent: request.headers.get('User-Agent') },
+    },
+    {
+      ...{ id: newId('mail_', systemRandom), template: 'sign_in', reference: id, priority: urgentPriority },
+      ...{ recipient: email, recipient_key: email_key, user_id: null, trace_id: null, span_id: null },
+      ...{ created_at: now, next_attempt_at: now, expires_at },
+    },
+  );
   const handle = mintHandle(keys, 'magicLinkRequest', { subject, value: expires_at });
   return { status: 202, body: { status: 'sent', expires_in: ttlSeconds, request: handle } };
 });

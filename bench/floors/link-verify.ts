@@ -4,23 +4,24 @@
 
 import { lockUserByAddress } from '../../packages/server/src/identity/account/store.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import { lockMagicLink, spendLinksFor } from '../../packages/server/src/sign-in/magic-links/store.ts';
+import { findMagicLink, spendLinksFor } from '../../packages/server/src/sign-in/magic-links/store.ts';
 import { db, json, keys, serve } from './server.ts';
 import { signIn } from './sign-in.ts';
 
-const tokensOf = (id: string, userAgent: string | null) =>
-  db.transaction(async (tx) => {
-    const now = Date.now();
-    const [link] = await lockMagicLink(tx, { id });
-    if (!link || link.spent_at !== null || link.expires_at <= now) return undefined;
-    const { email_key } = link;
-    const [[user], spent] = await Promise.all([
-      lockUserByAddress(tx, { email_key }),
+async function tokensOf(id: string, userAgent: string | null) {
+  const now = Date.now();
+  const [link] = await findMagicLink(db.read, { id });
+  if (!link || link.spent_at !== null || link.expires_at <= now) return undefined;
+  const { email_key } = link;
+  return db.transaction(async (tx) => {
+    const [spent, [user]] = await Promise.all([
       spendLinksFor(tx, { email_key, now }),
+      lockUserByAddress(tx, { email_key }),
     ]);
     if (!user || !spent.some((one) => one.id === id)) return undefined;
     return signIn(tx, { userId: user.id, method: 'magic_link', emailKey: email_key, userAgent });
   });
+}
 
 serve(async (request) => {
   const { token = '' } = await json(request);

@@ -1,12 +1,19 @@
 // What every sign-in in a browser must write: the session, once its place has been compared with those of earlier ones, and a
-// sealed event in the security log of its account, in the transaction that spends its proof. No notices, cookies or sessions that it
-// replaces.
+// sealed event, counted, in the security log of its account, in the transaction that spends its proof. No notices, cookies or sessions
+// that it replaces.
 
 import { subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
 import { newId, systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
-import { macBeforeNext, sealChain, sealEvent } from '../../packages/server/src/security-log/events/chain.ts';
-import { insertEvent, lockChain, updateChain } from '../../packages/server/src/security-log/events/store.ts';
+import {
+  bucketOf,
+  macBeforeNext,
+  nextCount,
+  nextTotal,
+  sealChain,
+  sealEvent,
+} from '../../packages/server/src/security-log/events/chain.ts';
+import { appendEvent, lockLog } from '../../packages/server/src/security-log/events/store.ts';
 import { insertSession, listBrowserOrigins } from '../../packages/server/src/sessions/store.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { keys, tokensOf } from './server.ts';
@@ -27,7 +34,8 @@ export async function signIn(tx: Executor, { userId, ...proof }: SignIn): Promis
   const client = { ip_address: '127.0.0.1', user_agent: proof.userAgent };
   const secret = systemRandom(subjectBytes);
   const id = sessionIdOf(secret);
-  const [, [inserted]] = await Promise.all([
+  const bucket = bucketOf(userId);
+  const [, [inserted], [log]] = await Promise.all([
     listBrowserOrigins(tx, { user_id: userId }),
     insertSession(tx, {
       ...{ id, user_id: userId, kind: 'browser', method: proof.method, ...client, now, last_used_at: now },
@@ -36,17 +44,18 @@ export async function signIn(tx: Executor, { userId, ...proof }: SignIn): Promis
       ...{ client_name: null, device_name: null, scope: null, resource: null, authorization_details: null },
       ...{ client_id: null, authenticated_at: null, authenticated_by: null, trust: null },
     }),
+    lockLog(tx, { user_id: userId, bucket }),
   ]);
-  const [log] = inserted ? await lockChain(tx, { user_id: userId }) : [];
-  if (!log) return undefined;
+  if (!inserted || !log) return undefined;
   const event = {
     ...{ id: newId('evt_', systemRandom), user_id: userId, type: 'login', session_id: id, ...client },
     ...{ detail: JSON.stringify({ method: proof.method, kind: 'browser' }), created_at: now },
     ...{ seq: log.head_seq + 1, once: null },
   };
   const mac = sealEvent(keys, event, macBeforeNext(keys, log));
-  const next = { ...log, head_seq: event.seq, head_mac: mac, head_at: now, oldest_at: log.oldest_at ?? now };
-  await updateChain(tx, { ...next, seal: sealChain(keys, next), seen: log.seal });
-  await insertEvent(tx, { ...event, mac });
+  const ends = { head_seq: event.seq, head_mac: mac, head_at: now, oldest_at: log.oldest_at ?? now };
+  const next = { ...log, ...ends, ...nextCount(keys, log, event.seq), bucket };
+  const total = nextTotal(keys, { bucket, total: log.total, seal: log.total_seal }, 1);
+  await appendEvent(tx, { ...next, seal: sealChain(keys, next), seen: log.seal }, { ...event, mac }, total);
   return tokensOf(secret, 1);
 }

@@ -23,6 +23,7 @@ describe('a transaction of a test service', () => {
   const organization = 'select "id" from "organizations" where "slug" = \'-\' for no key update';
   const sessions = 'update "sessions" set "revoked_at" = 1 where "user_id" = \'-\'';
   const declaration = 'select "name" from "declarations" where "name" = \'-\' for share';
+  const challenge = 'insert into "spent_challenges" ("id", "expires_at") values (\'-\', 1)';
   const address = "select cast(lock_address('-') as text)";
 
   test('a transaction that violates the lock order fails, even without contention', async () => {
@@ -43,6 +44,7 @@ describe('a transaction of a test service', () => {
         ['delete from "events" where "id" = \'-\''],
         'writes to the log of an account before locking the account',
       ],
+      [[`with "part_0" as (${sessions}) ${challenge}`], 'writes what an account owns before locking it'],
     ] as const) {
       await expect(inTransaction(...texts)).rejects.toThrow(complaint);
     }

@@ -6,13 +6,13 @@ import type { Database, Executor } from '../../packages/server/src/platform/data
 
 /** Rows owned by an account: cascades delete them under its lock, and their foreign keys lock it. */
 const owned =
-  /^(?:insert into|update|delete from) "(?:sessions|passkeys|authorization_codes|device_authorizations|email_changes|notices|notice_windows|memberships)"/;
-const logWrite = /^(?:insert into|update|delete from) "(?:events|event_chains|log_totals)"/;
+  /(?:^|as \()(?:insert into|update|delete from) "(?:sessions|passkeys|authorization_codes|device_authorizations|email_changes|notices|notice_windows|memberships)"/;
+const logWrite = /(?:^|as \()(?:insert into|update|delete from) "(?:events|event_chains|log_totals)"/;
 const freeLogLock = /from "event_chains".* skip locked$/s;
-const linkWrite = /^(?:update|delete from) "magic_links"/;
+const linkWrite = /(?:^|as \()(?:update|delete from) "magic_links"/;
 const addressLock = /lock_address\(|address_locks/;
-const challengeWrite = /^insert into "spent_challenges"/;
-const accountWrite = /^(?:insert into|update|delete from) "users"/;
+const challengeWrite = /(?:^|as \()insert into "spent_challenges"/;
+const accountWrite = /(?:^|as \()(?:insert into|update|delete from) "users"/;
 const organizationLock = /^select .* from "organizations" .* for (?:no key )?update/s;
 const declarationLock =
   /^(?:select .* from "declarations" .* for (?:no key update|share)|insert into "declarations"|update "declarations")/s;

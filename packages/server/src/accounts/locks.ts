@@ -2,6 +2,9 @@
 // account → its log. Every transaction takes the locks it needs in this order, several of one kind by ascending id, so that
 // no two transactions wait for each other. SQLite has a single writer and needs none.
 //
+// A sign-in locks the log of its account together with inserting the session, before the rows of a notice: nothing else has or waits for
+// these while the account is locked.
+//
 // They change nothing. Code above the account calls `lockAccount` of `identity/account/account.ts`, which also refuses a missing
 // account.
 //

@@ -6,7 +6,7 @@ import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { type AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
 import { type ClientInfo, programOf, sameNetwork } from '../platform/values/client-address.ts';
-import { type NewEvent, recordEvent, withoutNulls } from '../security-log/events/events.ts';
+import { lockLog, type NewEvent, recordEvent, withoutNulls } from '../security-log/events/events.ts';
 import { type Notice, notify } from '../security-log/notices/notices.ts';
 import { recordEnd } from './ending.ts';
 import { moveRuns } from './runs/store.ts';
@@ -74,13 +74,14 @@ export async function startSession(ctx: Context, tx: Executor, session: NewSessi
   const [replaced] = previousId === undefined ? [] : await store.endSession(tx, ending);
   const { started, row } = newSession(ctx, session);
   // Pipelined, in this order: the insert makes its own place known.
-  const [isNoticeDue, [inserted]] = await Promise.all([
+  const [isNoticeDue, [inserted], log] = await Promise.all([
     needsNotice(tx, session),
     store.insertSession(tx, row),
+    lockLog(tx, userId),
   ]);
   if (!inserted) throw await whyNotStarted(tx, userId);
   if (isNoticeDue) await notify(ctx, tx, noticeOf(session, started.id));
-  await recordEvent(ctx, tx, signInEvent(session, started.id));
+  await recordEvent(ctx, tx, signInEvent(session, started.id), log);
   if (replaced) {
     await moveRuns(tx, { from: replaced.id, to: started.id, now });
     await recordEnd(ctx, tx, { userId, client }, replaced, { reason: 'replaced', by: started.id });

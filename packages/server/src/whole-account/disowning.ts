@@ -90,9 +90,11 @@ async function useLink(
     const cause = { notice, since, sentTo, passkeyIds: passkeyIds.flatMap((passkeyId) => passkeyId ?? []) };
     undone = mergeUndone(undone, await undoSince(ctx, tx, account, cause, client));
     await useNotices(ctx, tx, { userId: account.id, id, since, outcome: JSON.stringify(undone) });
+    const recipient = undone.email ?? account.email;
     await mailOwner(ctx, tx, {
       template: disownedTemplate,
-      recipient: undone.email ?? account.email,
+      recipient,
+      recipientKey: emailKeyOf(recipient),
       userId: account.id,
       reference: id,
       expiresAt: ctx.clock() + outcomeMailTtlSeconds * 1000,

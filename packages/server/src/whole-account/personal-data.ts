@@ -70,6 +70,7 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
   await enqueueMail(ctx, tx, {
     template: accountDeletedTemplate,
     recipient: email,
+    recipientKey: email_key,
     reference: languageOf(reader?.locale) ?? '',
     expiresAt: ctx.clock() + lastMailTtlMs,
   });

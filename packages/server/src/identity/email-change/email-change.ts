@@ -54,19 +54,21 @@ async function createChange(ctx: Context, tx: Executor, by: Requester, email: st
   const expiresAt = now + ttlSeconds * 1000;
   const account = await lockAccountAs(ctx, tx, caller);
   await store.voidPendingChanges(tx, { user_id: userId, now });
+  const emailKey = emailKeyOf(email);
   await store.insertChange(tx, {
     id,
     user_id: userId,
     session_id: sessionId,
     session_epoch: account.session_epoch,
     new_email: email,
-    new_email_key: emailKeyOf(email),
+    new_email_key: emailKey,
     created_at: now,
     expires_at: expiresAt,
   });
   await enqueueMail(ctx, tx, {
     template: emailChangeTemplate,
     recipient: email,
+    recipientKey: emailKey,
     userId,
     reference: id,
     expiresAt,
@@ -219,6 +221,7 @@ export async function restoreEmail(
     await enqueueMail(ctx, tx, {
       template: emailRestoredTemplate,
       recipient: change.new_email,
+      recipientKey: change.new_email_key,
       userId,
       reference: change.id,
       expiresAt: now + noticeTtlSeconds * 1000,

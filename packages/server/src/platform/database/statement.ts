@@ -14,14 +14,16 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
-import type { Dialect, Executor, Value } from './executor.ts';
+import type { Database, Dialect, Executor, Value } from './executor.ts';
 import type { Tables } from './schema.ts';
 
-/** A placeholder for a named value in a compiled statement. */
+/** A placeholder for a named value in a compiled statement. `of` says which of its parts the value belongs to. */
 class Slot {
   readonly name: string;
-  constructor(name: string) {
+  readonly of: number;
+  constructor(name: string, of: number) {
     this.name = name;
+    this.of = of;
   }
 }
 
@@ -60,33 +62,74 @@ const builders: Record<Dialect, Kysely<Tables>> = {
  * bare parameter is bound to them, most of those with a join among them, and that costs several times what they do.
  * @see https://sqlite.org/c3ref/c_dbconfig_defensive.html SQLITE_DBCONFIG_ENABLE_QPSG
  */
-const slots: Record<Dialect, object> = {
-  sqlite: new Proxy({}, { get: (_, name) => sql`+${new Slot(String(name))}` }),
-  postgres: new Proxy({}, { get: (_, name) => sql`${new Slot(String(name))}` }),
-};
+const slotsFor = (dialect: Dialect, of: number): object =>
+  new Proxy(
+    {},
+    {
+      get: (_, name) => {
+        const slot = new Slot(String(name), of);
+        return dialect === 'sqlite' ? sql`+${slot}` : sql`${slot}`;
+      },
+    },
+  );
+
+type Values = Readonly<Record<string, Value>>;
+type Build<P, Row> = (db: Kysely<Tables>, p: Slots<P>, dialect: Dialect) => Compilable<Row>;
+
+/** A statement, with what it is built from. */
+type Statement<P, Row> = ((on: Executor, values: P) => Promise<Row[]>) & { readonly build: Build<P, Row> };
+
+/** Compiles a statement once for each dialect, at its first run; later runs only bind the values of each part. */
+function compiling<Row>(compile: (db: Kysely<Tables>, dialect: Dialect) => Compilable<Row>) {
+  const compiled: Partial<Record<Dialect, CompiledQuery<Row>>> = {};
+  return (on: Executor, values: readonly Values[]): Promise<Row[]> => {
+    compiled[on.dialect] ??= compile(builders[on.dialect], on.dialect).compile();
+    const { sql: text, parameters, query } = compiled[on.dialect]!;
+    const bound: Value[] = [];
+    for (const parameter of parameters)
+      bound.push((parameter instanceof Slot ? values[parameter.of]![parameter.name]! : parameter) as Value);
+    const hasRows = query.kind === 'SelectQueryNode' || ('returning' in query && query.returning);
+    return hasRows || !on.write ? on.run<Row>(text, bound) : on.write(text, bound);
+  };
+}
 
 /**
- * A statement that Kysely compiles once for each dialect, at its first run; later runs only bind new values. Returns the
- * rows. A write without `returning` has none.
+ * A statement that Kysely compiles. Returns the rows. A write without `returning` has none.
  *
  * @example const byId = statement<{ id: string }>()((db, p) => db.selectFrom('users').selectAll().where('id', '=', p.id));
  */
-export function statement<P extends Record<string, Value> = Record<never, never>>() {
-  return <Row>(build: (db: Kysely<Tables>, p: Slots<P>, dialect: Dialect) => Compilable<Row>) => {
-    const compiled: Partial<Record<Dialect, CompiledQuery<Row>>> = {};
-    return (on: Executor, values: P): Promise<Row[]> => {
-      compiled[on.dialect] ??= build(
-        builders[on.dialect],
-        slots[on.dialect] as Slots<P>,
-        on.dialect,
-      ).compile();
-      const { sql: text, parameters, query } = compiled[on.dialect]!;
-      const bound: Value[] = [];
-      for (const parameter of parameters)
-        bound.push((parameter instanceof Slot ? values[parameter.name]! : parameter) as Value);
-      const hasRows = query.kind === 'SelectQueryNode' || ('returning' in query && query.returning);
-      return hasRows || !on.write ? on.run<Row>(text, bound) : on.write(text, bound);
-    };
+export function statement<P extends Values = Record<never, never>>() {
+  return <Row>(build: Build<P, Row>): Statement<P, Row> => {
+    const run = compiling((db, dialect) => build(db, slotsFor(dialect, 0) as Slots<P>, dialect));
+    return Object.assign((on: Executor, values: P) => run(on, [values]), { build });
+  };
+}
+
+/**
+ * Writes without rows that happen together, each with values of its own. On PostgreSQL they are one statement, which costs a
+ * fraction of several; each of its parts sees the state before all of them, so no two may concern the same row. Given a database,
+ * they are a transaction of their own.
+ */
+export function together<P extends readonly Values[]>(
+  ...writes: { readonly [K in keyof P]: Statement<P[K], unknown> }
+): (on: Executor | Pick<Database, 'single' | 'transaction'>, ...values: P) => Promise<void> {
+  const runMerged = compiling((db, dialect) => {
+    const partOf = (on: unknown, of: number) =>
+      writes[of]!.build(on as Kysely<Tables>, slotsFor(dialect, of) as Slots<P[number]>, dialect);
+    const last = writes.length - 1;
+    let on: Pick<Kysely<Tables>, 'with'> = db;
+    for (let of = 0; of < last; of++) on = on.with(`part_${of}`, partOf(db, of) as never);
+    return partOf(on, last);
+  });
+  const runEach = async (on: Executor, values: P): Promise<void> => {
+    for (const [of, write] of writes.entries()) await write(on, values[of]!);
+  };
+  return async (on, ...values) => {
+    const isDatabase = 'transaction' in on;
+    const { dialect } = isDatabase ? on.single : on;
+    if (dialect === 'postgres') await runMerged(isDatabase ? on.single : on, values);
+    else if (isDatabase) await on.transaction((tx) => runEach(tx, values));
+    else await runEach(on, values);
   };
 }
 

@@ -90,6 +90,7 @@ onBothDatabases('outbox', (open) => {
       const mail = {
         template: 'sign_in',
         recipient: 'ada@example.com',
+        recipientKey: 'ada@example.com',
         reference: 'x',
         expiresAt: t.ctx.clock() + 1000,
       };
@@ -107,12 +108,14 @@ onBothDatabases('outbox', (open) => {
       await enqueueMail(t.ctx, tx, {
         template: 'sign_in',
         recipient: 'a@x.example',
+        recipientKey: 'a@x.example',
         reference: 'gone',
         expiresAt,
       });
       await enqueueMail(t.ctx, tx, {
         template: 'other',
         recipient: 'b@x.example',
+        recipientKey: 'b@x.example',
         reference: 'gone',
         expiresAt,
       });

@@ -5,13 +5,14 @@ import type { Executor } from '../database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../database/pagination.ts';
 import type { Tables } from '../database/schema.ts';
 import { currentTrace } from '../telemetry/log.ts';
-import { emailKeyOf } from '../values/email-key.ts';
 import { shown } from '../values/shown.ts';
 import * as store from './outbox-store.ts';
 
 export interface Mail {
   readonly template: string;
   readonly recipient: string;
+  /** What identifies the mailbox of the recipient. */
+  readonly recipientKey: string;
   /** The account that it concerns. Left out where the address may have none. */
   readonly userId?: string;
   /** Identifies the row that the template reads. Never a secret. */
@@ -29,15 +30,15 @@ export interface Mail {
 /** By then the transaction has usually committed. If not, the worker finds the mail when it polls next. */
 const wakeAfterMs = 50;
 
-/** Adds a mail to the outbox in the transaction that causes it, and wakes the worker. */
-export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promise<void> {
+/** The row of a mail in the outbox. */
+export function mailRow(ctx: Context, mail: Mail) {
   const now = ctx.clock();
   const trace = currentTrace();
-  await store.insertMail(tx, {
+  return {
     id: mail.id ?? newId('mail_', ctx.random),
     template: mail.template,
     recipient: mail.recipient,
-    recipient_key: emailKeyOf(mail.recipient),
+    recipient_key: mail.recipientKey,
     user_id: mail.userId ?? null,
     reference: mail.reference,
     created_at: now,
@@ -46,7 +47,12 @@ export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promi
     priority: mail.isUrgent ? store.urgentPriority : store.ordinaryPriority,
     trace_id: trace?.traceId ?? null,
     span_id: trace?.spanId ?? null,
-  });
+  };
+}
+
+/** Adds a mail to the outbox in the transaction that causes it, and wakes the worker. */
+export async function enqueueMail(ctx: Context, tx: Executor, mail: Mail): Promise<void> {
+  await store.insertMail(tx, mailRow(ctx, mail));
   void ctx.timers.sleep(wakeAfterMs, ctx.stopping).then(ctx.wakeMailWorker);
 }
 

@@ -127,13 +127,11 @@ onBothDatabases('mail by SMTP', (open, dialect) => {
     const expiresAt = t.ctx.clock() + 600_000;
     smtp.failFor('slow@example.com', 'hang');
     await t.ctx.db.transaction(async (tx) => {
-      for (let n = 0; n < 40; n++)
-        await enqueueMail(t.ctx, tx, {
-          template: accountDeletedTemplate,
-          recipient: n < 20 ? 'slow@example.com' : `person${n}@example.com`,
-          reference: '',
-          expiresAt,
-        });
+      for (let n = 0; n < 40; n++) {
+        const recipient = n < 20 ? 'slow@example.com' : `person${n}@example.com`;
+        const mail = { template: accountDeletedTemplate, reference: '', expiresAt };
+        await enqueueMail(t.ctx, tx, { ...mail, recipient, recipientKey: recipient });
+      }
     });
     const worker = work(t, smtp.url);
     await until(() => smtp.attempts('slow@example.com') === ordinarySlots, 'attempts in all ordinary slots');

@@ -211,7 +211,8 @@ type Fields = Parameters<typeof bytesOf>[0];
 /** Logs of different buckets are written at the same time; those of one wait for each other. */
 const buckets = 16;
 
-const bucketOf = (userId: string): number => sha256('log bucket', userId)[0]! % buckets;
+/** The bucket of the total that counts the events of an account. */
+export const bucketOf = (userId: string): number => sha256('log bucket', userId)[0]! % buckets;
 
 /**
  * What continues a count that is not good says so for good: no new seal can hide that it was changed (`changed`), or that it could not be
@@ -238,7 +239,7 @@ export const checkTotal = (keys: LogKeys, { bucket, total, seal }: TotalRow): Ch
 
 const countLabel = 'security log count';
 
-type Count = Pick<ChainRow, 'bucket' | 'counted' | 'counted_seq' | 'count_seal'>;
+type Count = Pick<ChainRow, 'counted' | 'counted_seq' | 'count_seal'>;
 
 const countFields = ({
   user_id,
@@ -260,7 +261,6 @@ export function nextCount(keys: LogKeys, chain: ChainRow, seq: number): Count {
   const fields = countFields({ user_id, ...next });
   return {
     ...next,
-    bucket: bucketOf(user_id),
     count_seal: sealCount(keys, countLabel, fields, checkChainCount(keys, chain)),
   };
 }

@@ -8,6 +8,7 @@ import type { RateLimitSubject, Reservation } from '../../platform/rate-limits/l
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import {
   amendEvent,
+  bucketOf,
   type ChainRow,
   detailOf,
   type EventDetail,
@@ -49,10 +50,16 @@ const repeatIntervalMs = 3_600_000;
 /**
  * Records an event in the security log of an account, in the transaction of its cause. Locks the log until that
  * transaction ends, so call it last.
+ * @param locked the log, if the transaction has locked it and not yet written to it
  * @throws {AuthError} `invalid_token` when the account is gone
  */
-export async function recordEvent(ctx: Context, tx: Executor, event: NewEvent): Promise<void> {
-  await append(ctx, tx, await requireChain(tx, event.userId), event, null);
+export async function recordEvent(
+  ctx: Context,
+  tx: Executor,
+  event: NewEvent,
+  locked?: LockedLog,
+): Promise<void> {
+  await append(ctx, tx, locked ?? (await requireLog(tx, event.userId)), event, null);
 }
 
 /**
@@ -70,7 +77,7 @@ export async function recordChange(
   change: NewEvent & { readonly sessionId: string; readonly detail: EventDetail },
   merge: (earlier: EventDetail, later: EventDetail) => EventDetail,
 ): Promise<void> {
-  const chain = await requireChain(tx, change.userId);
+  const chain = await requireLog(tx, change.userId);
   const events = await eventsSinceChange(ctx, tx, chain, change);
   const [earlier] = events;
   if (!earlier) return append(ctx, tx, chain, change, null);
@@ -109,7 +116,7 @@ async function amend(
 export async function recordFailedSignIn(ctx: Context, tx: Executor, failure: FailedSignIn): Promise<void> {
   const { userId, client } = failure;
   if (!(await findEntry(ctx, tx, failure))) return;
-  const chain = await lockChain(tx, userId);
+  const chain = await lockLog(tx, userId);
   const entry = chain && (await findEntry(ctx, tx, failure));
   if (!entry) return;
   const { counted, detail, freeSlot } = entry;
@@ -167,7 +174,7 @@ export async function recordOncePerHour(
     const [account] = await lockAccountRow(tx, { id: event.userId });
     if (!account || (await store.findOnce(tx, key)).length > 0) return;
     await cause(tx);
-    await append(ctx, tx, await requireChain(tx, event.userId), event, key.once);
+    await append(ctx, tx, await requireLog(tx, event.userId), event, key.once);
   });
 }
 
@@ -185,7 +192,7 @@ export async function recordOncePerHourIn(
   const once = onceOf(ctx, event, subject);
   const key = { user_id: event.userId, once };
   if ((await store.findOnce(tx, key)).length > 0) return;
-  const chain = await requireChain(tx, event.userId);
+  const chain = await requireLog(tx, event.userId);
   if ((await store.findOnce(tx, key)).length > 0) return;
   await append(ctx, tx, chain, event, once);
 }
@@ -221,20 +228,23 @@ export async function takeForUser(
   }
 }
 
+/** The log of an account, locked until the transaction ends. */
+type LockedLog = NonNullable<Awaited<ReturnType<typeof lockLog>>>;
+
 /** @throws {AuthError} `invalid_token` when the account is gone */
-async function requireChain(tx: Executor, userId: string): Promise<ChainRow> {
-  const chain = await lockChain(tx, userId);
-  if (!chain) throw invalidCredential('gone');
-  return chain;
+async function requireLog(tx: Executor, userId: string): Promise<LockedLog> {
+  const log = await lockLog(tx, userId);
+  if (!log) throw invalidCredential('gone');
+  return log;
 }
 
-/** The locked chain of an account, created if missing; undefined when the account is gone. */
-async function lockChain(tx: Executor, userId: string): Promise<ChainRow | undefined> {
-  const owner = { user_id: userId };
-  const [chain] = await store.lockChain(tx, owner);
-  if (chain) return chain;
-  await store.insertChain(tx, owner);
-  return (await store.lockChain(tx, owner))[0];
+/** Locks the log of an account until the transaction ends, and creates what is missing; undefined when the account is gone. */
+export async function lockLog(tx: Executor, userId: string) {
+  const one = { user_id: userId, bucket: bucketOf(userId) };
+  const [log] = await store.lockLog(tx, one);
+  if (log) return log;
+  await Promise.all([store.insertChain(tx, one), store.insertTotal(tx, one)]);
+  return (await store.lockLog(tx, one))[0];
 }
 
 /**
@@ -242,14 +252,16 @@ async function lockChain(tx: Executor, userId: string): Promise<ChainRow | undef
  * them. The deletion deletes the events before the chain, and the sweep locks the chain before the events.
  */
 export async function closeLog(ctx: Context, tx: Executor, userId: string): Promise<void> {
-  const [chain] = await store.lockChain(tx, { user_id: userId });
-  if (chain) await addToTotal(ctx, tx, chain.bucket, -chain.counted);
+  const log = await lockLog(tx, userId);
+  if (log) await store.updateTotal(tx, nextTotal(ctx.logKeys, totalOf(log), -log.counted));
 }
+
+const totalOf = ({ total_bucket: bucket, total, total_seal: seal }: LockedLog) => ({ bucket, total, seal });
 
 async function append(
   ctx: Context,
   tx: Executor,
-  chain: ChainRow,
+  log: LockedLog,
   event: NewEvent,
   once: string | null,
 ): Promise<void> {
@@ -262,39 +274,26 @@ async function append(
     user_agent: event.client?.userAgent ?? null,
     detail: event.detail ? JSON.stringify(event.detail) : null,
     // Timestamps within a log never decrease, even if the clocks of the nodes disagree.
-    created_at: Math.max(ctx.clock(), chain.head_at),
-    seq: chain.head_seq + 1,
+    created_at: Math.max(ctx.clock(), log.head_at),
+    seq: log.head_seq + 1,
     once,
   };
-  const mac = sealEvent(ctx.logKeys, row, macBeforeNext(ctx.logKeys, chain));
+  const mac = sealEvent(ctx.logKeys, row, macBeforeNext(ctx.logKeys, log));
   const next = {
-    ...chain,
+    ...log,
     head_seq: row.seq,
     head_mac: mac,
     head_at: row.created_at,
-    oldest_at: chain.oldest_at ?? row.created_at,
-    ...nextCount(ctx.logKeys, chain, row.seq),
+    oldest_at: log.oldest_at ?? row.created_at,
+    ...nextCount(ctx.logKeys, log, row.seq),
+    bucket: log.total_bucket,
   };
-  await store.updateChain(tx, { ...next, seal: sealChain(ctx.logKeys, next), seen: chain.seal });
-  await store.insertEvent(tx, { ...row, mac });
-  await addToTotal(ctx, tx, next.bucket, 1);
-}
-
-/** Adds to the total of a bucket, in the transaction that changes how many events of a log are counted. Call it last. */
-async function addToTotal(
-  { logKeys }: Pick<Context, 'logKeys'>,
-  tx: Executor,
-  bucket: number,
-  added: number,
-): Promise<void> {
-  await store.updateTotal(tx, nextTotal(logKeys, await lockTotal(tx, bucket), added));
-}
-
-async function lockTotal(tx: Executor, bucket: number) {
-  const [row] = await store.lockTotal(tx, { bucket });
-  if (row) return row;
-  await store.insertTotal(tx, { bucket });
-  return (await store.lockTotal(tx, { bucket }))[0]!;
+  await store.appendEvent(
+    tx,
+    { ...next, seal: sealChain(ctx.logKeys, next), seen: log.seal },
+    { ...row, mac },
+    nextTotal(ctx.logKeys, totalOf(log), 1),
+  );
 }
 
 /** How many events about failed sign-ins an account gets per day (UTC); further ones are only counted in the metrics. */

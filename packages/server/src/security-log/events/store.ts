@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, sql } from 'kysely';
+import type { Dialect } from '../../platform/database/executor.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement, textsOf } from '../../platform/database/statement.ts';
+import { named, statement, textsOf, together } from '../../platform/database/statement.ts';
 import { lowestWriterOf } from '../../platform/database/writer-locks.ts';
 import type { EventRow } from './chain.ts';
 
@@ -19,7 +20,7 @@ const eventColumns = [
 ] as const;
 
 /** Adds an event, in the transaction of its cause. */
-export const insertEvent = statement<{ [K in keyof EventRow]: EventRow[K] }>()((db, p) =>
+const insertEvent = statement<{ [K in keyof EventRow]: EventRow[K] }>()((db, p) =>
   db.insertInto('events').values(named(p, eventColumns)),
 );
 
@@ -43,6 +44,17 @@ export const findChain = statement<{ user_id: string }>()((db, p) =>
   db.selectFrom('event_chains').selectAll().where('user_id', '=', p.user_id),
 );
 
+const lockedOwner = (
+  e: ExpressionBuilder<Tables, 'event_chains'>,
+  userId: Expression<string>,
+  dialect: Dialect,
+) =>
+  e
+    .selectFrom('users')
+    .select('users.id')
+    .where('users.id', '=', userId)
+    .$if(dialect === 'postgres', (q) => q.forKeyShare());
+
 /**
  * Locks the chain of an account until the transaction ends, which puts the account's events in one order. Locks the
  * account first, as every transaction that locks both does; inserting the event would lock it anyway.
@@ -51,13 +63,7 @@ export const lockChain = statement<{ user_id: string }>()((db, p, dialect) =>
   db
     .selectFrom('event_chains')
     .selectAll()
-    .where('user_id', '=', (e) =>
-      e
-        .selectFrom('users')
-        .select('id')
-        .where('id', '=', p.user_id)
-        .$if(dialect === 'postgres', (q) => q.forKeyShare()),
-    )
+    .where('user_id', '=', (e) => lockedOwner(e, p.user_id, dialect))
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 
@@ -103,12 +109,17 @@ export const updateChain = statement<Tables['event_chains'] & { seen: string }>(
     .where('seal', '=', p.seen),
 );
 
-/** Locks the total of a bucket until the transaction ends. Locked last, after the chain that it counts. */
-export const lockTotal = statement<{ bucket: number }>()((db, p, dialect) =>
+/**
+ * Locks the chain of an account and the total of its bucket until the transaction ends, after the account, as `lockChain` does. No row
+ * if either is missing.
+ */
+export const lockLog = statement<{ user_id: string; bucket: number }>()((db, p, dialect) =>
   db
-    .selectFrom('log_totals')
-    .selectAll()
-    .where('bucket', '=', p.bucket)
+    .selectFrom('event_chains')
+    .innerJoin('log_totals', (j) => j.on('log_totals.bucket', '=', p.bucket))
+    .selectAll('event_chains')
+    .select(['log_totals.bucket as total_bucket', 'log_totals.total', 'log_totals.seal as total_seal'])
+    .where('event_chains.user_id', '=', (e) => lockedOwner(e, p.user_id, dialect))
     .$if(dialect === 'postgres', (q) => q.forNoKeyUpdate()),
 );
 
@@ -126,6 +137,9 @@ export const updateTotal = statement<Tables['log_totals']>()((db, p) =>
     .set(named(p, ['total', 'seal']))
     .where('bucket', '=', p.bucket),
 );
+
+/** Adds an event to a locked log, with both ends of its chain and the total of its bucket. */
+export const appendEvent = together(updateChain, insertEvent, updateTotal);
 
 /** The total of each bucket beside what the chains in it have counted, as of one moment. */
 export const listTotals = statement()((db) =>

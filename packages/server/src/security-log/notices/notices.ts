@@ -41,7 +41,10 @@ export async function notify(ctx: Context, tx: Executor, notice: Notice): Promis
   const owner = await findOwner(tx, notice.userId);
   if (!owner) return;
   const now = notice.at ?? ctx.clock();
-  await send(ctx, tx, { ...owner, email: notice.recipient ?? owner.email }, now, contentOf(notice, now));
+  const { recipient } = notice;
+  const to =
+    recipient === undefined ? owner : { ...owner, email: recipient, email_key: emailKeyOf(recipient) };
+  await send(ctx, tx, to, now, contentOf(notice, now));
 }
 
 const contentOf = (notice: Notice, now: number): Content => ({
@@ -77,14 +80,15 @@ async function send(ctx: Context, tx: Executor, owner: Owner, now: number, conte
   });
   if (!window) throw new Error('a notice was not counted');
   const isDigested = window.notices > ctx.config.rateLimitQuotas.notices.quota;
-  const { email: recipient } = owner;
+  const { email: recipient, email_key: recipientKey } = owner;
   const digestId = isDigested ? digestIdOf(window.id, recipient) : null;
   const id = ctx.random(subjectBytes).toString('base64url');
   const expiresAt = now + noticeTtlSeconds * 1000;
-  const reader = { email: recipient, email_key: emailKeyOf(recipient), language: languageOfOwner(owner) };
+  const reader = { email: recipient, email_key: recipientKey, language: languageOfOwner(owner) };
   await store.insertNotice(tx, { ...content, ...reader, id, expires_at: expiresAt, digest_id: digestId });
   if (digestId === null) {
-    const mail = { template: noticeTemplate, recipient, userId: content.user_id, reference: id, expiresAt };
+    const to = { recipient, recipientKey, userId: content.user_id };
+    const mail = { template: noticeTemplate, ...to, reference: id, expiresAt };
     return enqueueForOwner(ctx, tx, owner, mail);
   }
   ctx.metrics.limitsHit.inc({ limit: 'notices' });
@@ -92,6 +96,7 @@ async function send(ctx: Context, tx: Executor, owner: Owner, now: number, conte
     id: digestId,
     template: digestTemplate,
     recipient,
+    recipientKey,
     userId: content.user_id,
     reference: window.id,
     due: window.ends_at,

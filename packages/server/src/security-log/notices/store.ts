@@ -7,7 +7,10 @@ import { sweepStatement } from '../../platform/database/sweep.ts';
 
 /** The address of an account, and what decides the languages of its mails and how they write times; no row when it is gone. */
 export const findOwner = lookup((db, p) =>
-  db.selectFrom('users').select(['email', 'locale', 'time_zone', 'former_languages']).where('id', '=', p.id),
+  db
+    .selectFrom('users')
+    .select(['email', 'email_key', 'locale', 'time_zone', 'former_languages'])
+    .where('id', '=', p.id),
 );
 
 /**

@@ -38,7 +38,8 @@ const announce = (ctx: Context, { id, user_id: userId }: { id: string; user_id: 
     const [account] = await lockAccountRow(tx, { id: userId });
     const [marked] = await store.markAnnounced(tx, { id, now: ctx.clock() });
     if (!account || !marked) return false;
-    const mail = { template: keyEndsTemplate, recipient: account.email, userId, reference: id };
+    const { email: recipient, email_key: recipientKey } = account;
+    const mail = { template: keyEndsTemplate, recipient, recipientKey, userId, reference: id };
     await mailOwner(ctx, tx, { ...mail, expiresAt: marked.expires_at });
     return true;
   });

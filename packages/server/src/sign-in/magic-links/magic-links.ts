@@ -17,7 +17,7 @@ import { sameCode } from '../../platform/crypto/codes.ts';
 import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { invalidGrant } from '../../platform/errors.ts';
-import { enqueueMail } from '../../platform/mail/outbox.ts';
+import { mailRow } from '../../platform/mail/outbox.ts';
 import { byClient, refundingOnError } from '../../platform/rate-limits/limiter.ts';
 import { type ClientInfo, noClient } from '../../platform/values/client-address.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
@@ -53,26 +53,25 @@ export async function requestMagicLink(ctx: Context, email: string, origin: Requ
   const subject = ctx.random(subjectBytes);
   const id = subject.toString('base64url');
   const expiresAt = now + ctx.config.magicLinkTtlSeconds * 1000;
-  const send = async (tx: Executor) => {
-    await store.insertMagicLink(tx, {
-      id,
-      email,
-      email_key: emailKey,
-      created_at: now,
-      expires_at: expiresAt,
-      ip_address: origin.client.ipAddress,
-      user_agent: origin.client.userAgent,
-      language: origin.language ?? null,
-    });
-    await enqueueMail(ctx, tx, {
-      template: signInTemplate,
-      recipient: email,
-      reference: id,
-      expiresAt,
-      isUrgent: true,
-    });
+  const link = {
+    id,
+    email,
+    email_key: emailKey,
+    created_at: now,
+    expires_at: expiresAt,
+    ip_address: origin.client.ipAddress,
+    user_agent: origin.client.userAgent,
+    language: origin.language ?? null,
   };
-  await refundingOnError(limits, () => ctx.db.transaction(send));
+  const mail = mailRow(ctx, {
+    template: signInTemplate,
+    recipient: email,
+    recipientKey: emailKey,
+    reference: id,
+    expiresAt,
+    isUrgent: true,
+  });
+  await refundingOnError(limits, () => store.insertMagicLinkAndMail(ctx.db, link, mail));
   ctx.wakeMailWorker();
   const body = {
     status: 'sent' as const,
@@ -118,13 +117,10 @@ export async function signInWithLink(
     const handle = readHandle(ctx.keys, 'magicLink', token);
     if (!handle) throw refused('malformed');
     await ctx.limiter.take(byClient('link_logins', origin.client));
-    const id = handle.subject.toString('base64url');
-    return ctx.db.transaction(async (tx) => {
-      const [link] = await store.lockMagicLink(tx, { id });
-      if (!link || !isUsable(link, ctx.clock())) throw refused('ended');
-      if (email !== undefined && emailKeyOf(email) !== link.email_key) throw refused('ended');
-      return completeSignIn(ctx, tx, link, 'magic_link', origin);
-    });
+    const [link] = await store.findMagicLink(ctx.db.read, { id: handle.subject.toString('base64url') });
+    if (!link || !isUsable(link, ctx.clock())) throw refused('ended');
+    if (email !== undefined && emailKeyOf(email) !== link.email_key) throw refused('ended');
+    return ctx.db.transaction((tx) => completeSignIn(ctx, tx, link, 'magic_link', origin));
   });
   ctx.metrics.logins.inc({ method: 'magic_link' });
   return session;
@@ -199,9 +195,9 @@ async function completeSignIn(
   origin: SignInOrigin,
 ): Promise<StartedSession> {
   // Pipelined, in this order.
-  const [existing, spent] = await Promise.all([
-    lockAccountToSignIn(ctx, tx, link.email),
+  const [spent, existing] = await Promise.all([
     store.spendLinksFor(tx, { email_key: link.email_key, now: ctx.clock() }),
+    lockAccountToSignIn(ctx, tx, link.email),
   ]);
   if (!spent.some((row) => row.id === link.id)) throw refused('ended');
   const { id, isNew } =
@@ -224,7 +220,7 @@ export async function deleteMagicLinksTo(tx: Executor, emailKey: string): Promis
 /** Spends every open link to an address, which must be locked. Returns how many there were. */
 export async function voidMagicLinksTo(ctx: Context, tx: Executor, emailKey: string): Promise<number> {
   const now = ctx.clock();
-  const spent = await store.spendLinksFor(tx, { email_key: emailKey, now });
+  const spent = await store.spendLinksTo(tx, { email_key: emailKey, now });
   return spent.filter(({ expires_at }) => expires_at > now).length;
 }
 

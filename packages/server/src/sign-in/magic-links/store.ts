@@ -3,8 +3,9 @@ import { lockOnAddress } from '../../accounts/locks.ts';
 import type { Dialect } from '../../platform/database/executor.ts';
 import { lookup } from '../../platform/database/gather.ts';
 import type { Tables } from '../../platform/database/schema.ts';
-import { named, statement } from '../../platform/database/statement.ts';
+import { named, statement, together } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
+import { insertMail } from '../../platform/mail/outbox-store.ts';
 
 export const insertMagicLink = statement<Omit<Tables['magic_links'], 'code_tries' | 'spent_at'>>()((db, p) =>
   db.insertInto('magic_links').values({
@@ -14,17 +15,10 @@ export const insertMagicLink = statement<Omit<Tables['magic_links'], 'code_tries
   }),
 );
 
+export const insertMagicLinkAndMail = together(insertMagicLink, insertMail);
+
 export const findMagicLink = lookup((db, p) =>
   db.selectFrom('magic_links').selectAll().where('id', '=', p.id),
-);
-
-/** A link, with a lock on its address: sign-ins with one address run one at a time. */
-export const lockMagicLink = statement<{ id: string }>()((db, p, dialect) =>
-  db
-    .selectFrom('magic_links')
-    .selectAll()
-    .select((e) => lockOnAddress(e.ref('email_key'), dialect).as('lock'))
-    .where('id', '=', p.id),
 );
 
 /** The id of a link, with its address locked before the row that a statement compares it with. */
@@ -52,15 +46,33 @@ export const countCodeAttempt = statement<{ id: string; max_attempts: number; no
       .returningAll(),
 );
 
-/** Spends every unspent link of a locked address. Only the caller whose own link is among the rows may sign in. */
-export const spendLinksFor = statement<{ email_key: string; now: number }>()((db, p) =>
+/** Spends every unspent link to an address. */
+const spendLinks = (db: Kysely<Tables>, emailKey: Expression<string>, now: Expression<number>) =>
   db
     .updateTable('magic_links')
-    .set({ spent_at: p.now })
-    .where('email_key', '=', p.email_key)
+    .set({ spent_at: now })
+    .where('email_key', '=', emailKey)
     .where('spent_at', 'is', null)
-    .returning(['id', 'expires_at']),
+    .returning(['id', 'expires_at']);
+
+/** Spends every unspent link to a locked address. */
+export const spendLinksTo = statement<{ email_key: string; now: number }>()((db, p) =>
+  spendLinks(db, p.email_key, p.now),
 );
+
+/**
+ * Locks an address, so that sign-ins with it run one at a time, and spends every unspent link to it. Only the caller whose own link is
+ * among the rows may sign in.
+ */
+export const spendLinksFor = statement<{ email_key: string; now: number }>()((db, p, dialect) => {
+  const address = db
+    .selectNoFrom((e) => [
+      e.cast<string>(p.email_key, 'text').as('email_key'),
+      lockOnAddress(p.email_key, dialect).as('lock'),
+    ])
+    .as('address');
+  return spendLinks(db, db.selectFrom(address).select('address.email_key').$asScalar(), p.now);
+});
 
 /** Deletes every link that was sent to an address. */
 export const deleteMagicLinks = statement<{ email_key: string }>()((db, p) =>
