@@ -83,11 +83,7 @@ async function fetchWithin(
   const response = await get(url, address, signal);
   try {
     if (response.statusCode !== 200) throw new FetchError(`the status is ${response.statusCode}`);
-    const headers = new Headers(
-      Object.entries(response.headers).flatMap(([name, value]) =>
-        value === undefined ? [] : [[name, String(value)] as [string, string]],
-      ),
-    );
+    const headers = new Headers(response.headers as Record<string, string>);
     const type = headers.get('Content-Type')?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
     if (!/^application\/(?:[\w.-]+\+)?json$/.test(type)) throw new FetchError('it is not JSON');
     const body = await readBody(response, request.maxBytes);
