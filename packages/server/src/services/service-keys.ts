@@ -6,6 +6,7 @@ import type { Context } from '../platform/context.ts';
 import { newId } from '../platform/crypto/random.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, conflict } from '../platform/errors.ts';
+import { once } from '../platform/values/once.ts';
 import { spellingsOf } from '../platform/values/resource.ts';
 import { shown } from '../platform/values/shown.ts';
 import { feedStart } from '../security-log/feed-events/feed-events.ts';
@@ -61,6 +62,7 @@ export async function createService(
   const id = newId('svc_', ctx.random);
   const { secret, hash } = newSecret(ctx.random);
   const created = isPublic ? { id } : { id, secret };
+  // A transaction may run again.
   const showOnce = once(() => show(created));
   await ctx.db.transaction(async (tx) => {
     await store.insertServiceKey(tx, {
@@ -75,15 +77,6 @@ export async function createService(
     await showOnce();
   });
   return created;
-}
-
-/** A transaction may run again. */
-function once(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= work();
-    return done;
-  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
+import { once } from '../values/once.ts';
 import { cookieName } from './cookie.ts';
 import { describeApi, openApiDocument } from './openapi.ts';
 import { pageHeaders } from './pages.ts';
@@ -12,7 +13,7 @@ import { fileResponse, storeFile } from './stored-file.ts';
 
 /**
  * Serves the API document, which is generated from the schemas that validate requests, and the API reference. Each
- * file is made once, on first use.
+ * file is made once, on first use, so that no start waits for it.
  */
 export function documentationRoutes(routes: Routes, ctx: Context, version: string): void {
   const { baseUrl, product } = ctx.config;
@@ -50,13 +51,4 @@ export function documentationRoutes(routes: Routes, ctx: Context, version: strin
     isStored: true,
     handler: ({ request }) => fileResponse(page(), request.headers, headers),
   });
-}
-
-/** Makes a value on first use, so that no start waits for it. */
-function once<Value extends object>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }

@@ -22,6 +22,7 @@ import { byClient, refundingOnError } from '../../platform/rate-limits/limiter.t
 import { type ClientInfo, noClient } from '../../platform/values/client-address.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
 import { expiresIn } from '../../platform/values/in-seconds.ts';
+import { once } from '../../platform/values/once.ts';
 import { recordEvent } from '../../security-log/events/events.ts';
 import { notify } from '../../security-log/notices/notices.ts';
 import { type SignInOrigin, type StartedSession, startSession } from '../../sessions/starting.ts';
@@ -239,7 +240,8 @@ export async function issueSignInLink(
   const now = ctx.clock();
   const expiresAt = now + ctx.config.magicLinkTtlSeconds * 1000;
   const token = mintHandle(ctx.keys, 'magicLink', { subject, value: expiresAt });
-  let shown: Promise<void> | undefined;
+  // A transaction may run again.
+  const showOnce = once(() => show(`${ctx.config.baseUrl}/magic-link#token=${token}`));
   await ctx.db.transaction(async (tx) => {
     const { id: userId } = create ? await importAccount(ctx, tx, { email }) : await lockAccountOf(tx, email);
     await store.insertMagicLink(tx, {
@@ -254,8 +256,6 @@ export async function issueSignInLink(
     });
     await notify(ctx, tx, { kind: 'sign_in_link_issued', userId, sessionId: null, client: noClient });
     await recordEvent(ctx, tx, { type: 'sign_in_link_issued', userId, detail: { by: 'operator' } });
-    // A transaction may run again.
-    shown ??= show(`${ctx.config.baseUrl}/magic-link#token=${token}`);
-    await shown;
+    await showOnce();
   });
 }
