@@ -155,10 +155,15 @@ test('a PostgreSQL database that is gone or refuses connections is temporarily_u
   const answers = async () => [
     await t.ask('GET', '/me', { token: access_token }),
     await t.ask('POST', '/device'),
+    await t.ask('POST', '/magic_link', { json: { email: 'a@example.com' } }),
     await t.ask('GET', 'readyz'),
   ];
   const refusals = async () =>
-    (await answers()).map(({ status, headers }) => `${status} ${headers.get('Retry-After')}`);
+    (await answers()).map(({ status, headers, body, text }) => {
+      expect(body.error).toBe('temporarily_unavailable');
+      expect(text).not.toMatch(/postgres|sql|select|insert|stack|127\.0\.0\.1/i);
+      return `${status} ${headers.get('Retry-After')}`;
+    });
   for (const [close, reopen] of [
     [`ALTER ROLE ${name} PASSWORD 'second'`, `ALTER ROLE ${name} PASSWORD 'first'`],
     [`ALTER ROLE ${name} NOLOGIN`, `ALTER ROLE ${name} LOGIN`],
@@ -169,9 +174,10 @@ test('a PostgreSQL database that is gone or refuses connections is temporarily_u
     if (close.includes('RENAME')) await disconnect();
     await admin.unsafe(close);
     await disconnect();
-    expect([close, await refusals()]).toEqual([close, ['503 1', '503 1', '503 1']]);
+    expect([close, await refusals()]).toEqual([close, ['503 1', '503 1', '503 1', '503 1']]);
+    expect((await t.ask('GET', 'healthz')).status).toBe(200);
     await admin.unsafe(reopen);
-    expect((await answers()).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await answers()).map(({ status }) => status)).toEqual([200, 200, 202, 200]);
   }
   await t.close();
   await admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);

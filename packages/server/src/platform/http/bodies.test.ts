@@ -120,6 +120,8 @@ const fields: readonly Field[] = withBody
 /** Expects an error that names the field, or an entry of the list that it is. */
 function expectRefused(answer: Answer, field: string): void {
   expect([field, answer.status, answer.body.error]).toEqual([field, 400, 'invalid_request']);
+  // Plain words, not those of the library that checks.
+  expect(answer.body.error_description).not.toMatch(/Invalid|expected|received|Too /);
   expect(answer.body.error_description.replace(/(\.\d+)?: .*/s, '')).toBe(field);
 }
 
