@@ -5,7 +5,7 @@ import type { Page, Route } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { confirmed, deleteAccount, signIn as signInAt } from '../support/people.ts';
+import { confirmed, deleteAccount, oneOrganizationPerPage, signIn as signInAt } from '../support/people.ts';
 import { changeStore, runOperator } from '../support/service.ts';
 
 const signIn = (page: Page, email: string) => signInAt(page, service.url, email);
@@ -139,12 +139,7 @@ test('organizations are listed with the role of the user, and further pages on r
   expect((await runOperator(service.env, ...create)).code).toBe(0);
   const add = ['organizations', 'add-member', '--slug', 'acme', '--email', email, '--role', 'admin'];
   expect((await runOperator(service.env, ...add)).code).toBe(0);
-  // One entry per page, since filling a real page would take too long.
-  await page.route('**/auth/organizations?*', (route) => {
-    const url = new URL(route.request().url());
-    url.searchParams.set('limit', '1');
-    return route.continue({ url: url.href });
-  });
+  await oneOrganizationPerPage(page);
   await page.reload();
   const list = page.locator('#organizations > li');
   await list.first().waitFor();

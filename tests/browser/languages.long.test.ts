@@ -1,20 +1,17 @@
 // Pages in every language: that they fit on a small phone, that axe-core finds nothing, and how the language is chosen.
 
 import { expect, test } from 'bun:test';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { languages } from '@latchkey/contract/languages';
-import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
 import { mailTexts } from '../../packages/server/src/platform/mail/texts/texts.ts';
+import { axeIn } from '../support/axe.ts';
 import { newPage } from '../support/browser.ts';
 import { apiAt } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { mainStates } from '../support/page-states/languages.ts';
 import { newAddress, pressed, signedIn, titled } from '../support/people.ts';
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const smallPhone = { width: 320, height: 640 };
 
 /**
@@ -51,23 +48,6 @@ const complaintsAbout = (page: Page): Promise<string[]> =>
     return complaints;
   });
 
-async function violationsOf(page: Page): Promise<string[]> {
-  const cdp = await page.context().newCDPSession(page);
-  const { frameTree } = await cdp.send('Page.getFrameTree');
-  const world = { frameId: frameTree.frame.id, worldName: 'axe' };
-  const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', world);
-  await cdp.send('Runtime.evaluate', { expression: axe, contextId });
-  const { result, exceptionDetails } = await cdp.send('Runtime.evaluate', {
-    expression: "axe.run({ resultTypes: ['violations'] })",
-    contextId,
-    awaitPromise: true,
-    returnByValue: true,
-  });
-  await cdp.detach();
-  if (exceptionDetails) throw new Error(`axe: ${exceptionDetails.exception?.description}`);
-  return (result.value as AxeResults).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-}
-
 /** States that axe-core looks at: one for each kind of page. */
 const checkedByAxe = ['login', 'not-me', 'device', 'account-forms'];
 
@@ -84,7 +64,7 @@ test.each([...languages])(
       opened.push(name);
       expect(await page.locator('html').getAttribute('lang')).toBe(language);
       const complaints = await complaintsAbout(page);
-      if (checkedByAxe.includes(name)) complaints.push(...(await violationsOf(page)));
+      if (checkedByAxe.includes(name)) complaints.push(...(await (await axeIn(page))()));
       if (complaints.length > 0) found.push([name, complaints]);
     }
     expect(found).toEqual([]);

@@ -12,6 +12,7 @@ import {
   confirmed,
   deleteAccount,
   giveSession,
+  oneOrganizationPerPage,
   signIn,
   signInByCode,
 } from '../support/people.ts';
@@ -132,12 +133,7 @@ test('further pages of a list never come from another user', async () => {
     expect((await runOperator(service.env, ...add)).code).toBe(0);
   }
   const page = await newPage();
-  // One entry per page, since filling a real page would take too long.
-  await page.route('**/auth/organizations?*', (route) => {
-    const url = new URL(route.request().url());
-    url.searchParams.set('limit', '1');
-    return route.continue({ url: url.href });
-  });
+  await oneOrganizationPerPage(page);
   await signIn(page, service.url, shown);
   await page.locator('#more-organizations').waitFor();
   await signInBeside(page, newer);

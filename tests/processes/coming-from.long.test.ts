@@ -6,7 +6,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Home } from '../support/cli.ts';
-import { codeBlocks, openTerminal, readerOf, type Terminal } from '../support/guides.ts';
+import { codeBlocks, openTerminal, readerOf, runWell, type Terminal } from '../support/guides.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
@@ -20,11 +20,7 @@ beforeEach(() => {
   terminal = openTerminal(home, {});
 });
 
-async function run(block = ''): Promise<string> {
-  const { code, output } = await terminal.run(block);
-  expect([block, code, output]).toEqual([block, 0, output]);
-  return output;
-}
+const run = (block = '') => runWell(terminal, block);
 
 /** The name and the shared organizations of a person, who signs in by email. */
 async function account(email: string) {

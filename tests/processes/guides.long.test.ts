@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { credentialStore } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
-import { decide, type Home, userCodeIn } from '../support/cli.ts';
+import { decide, type Home } from '../support/cli.ts';
 import { storedSession } from '../support/client.ts';
 import {
   codeBlocks,
@@ -13,10 +13,13 @@ import {
   expectParts,
   openTerminal,
   readerOf,
+  runSigningIn,
+  runWell,
   startBlock,
   type Terminal,
 } from '../support/guides.ts';
 import { loginByMail, request } from '../support/http.ts';
+import { refreshesDuring } from '../support/refreshes.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
@@ -63,15 +66,8 @@ async function newReader(): Promise<Reader> {
 }
 
 /** Runs a block that signs in, and approves it as a person would. */
-async function signIn({ service, terminal }: Reader, block: string) {
-  let decided: Promise<void> | undefined;
-  const result = await terminal.run(block, (output) => {
-    const code = userCodeIn(output);
-    if (code) decided ??= decide(service.url, code, email);
-  });
-  await decided;
-  return result;
-}
+const signIn = ({ service, terminal }: Reader, block: string) =>
+  runSigningIn(terminal, block, service.url, email);
 
 const statusOf = ({ output }: { output: string }) => Number(/^HTTP\/1\.[01] (\d+)/m.exec(output)?.[1]);
 
@@ -128,14 +124,6 @@ describe('a command line of your own', () => {
       fileStorage(join(reader.home.path, '.config/projects/credentials.json')),
       reader.service.url,
     );
-  const countRefreshes = async (): Promise<number> => {
-    const text = await (await fetch(`${reader.service.url}/metrics`)).text();
-    return [...text.matchAll(/^latchkey_refreshes_total\{.*\} (\d+)$/gm)].reduce(
-      (sum, [, count]) => sum + Number(count),
-      0,
-    );
-  };
-
   test('signs in, shares its login with ten processes that refresh it once, and signs out', async () => {
     const { terminal } = reader;
     const [firstUse = '', tenTimes = '', logout = '', ...more] = await codeBlocks(document, 'sh');
@@ -146,9 +134,11 @@ describe('a command line of your own', () => {
 
     const before = await storedSession(store());
     await store().put({ ...before, access_token_expires_at: 1 });
-    const ten = await terminal.run(tenTimes);
-    expect(ten.output.match(/^200 /gm)).toHaveLength(10);
-    expect(await countRefreshes()).toBe(1);
+    const refreshes = await refreshesDuring(reader.service.url, async () => {
+      const ten = await terminal.run(tenTimes);
+      expect(ten.output.match(/^200 /gm)).toHaveLength(10);
+    });
+    expect(refreshes).toEqual({ rotated: 1, retry: 0 });
     expect((await storedSession(store())).refresh_token).not.toBe(before.refresh_token);
 
     expect((await terminal.run(logout)).code).toBe(0);
@@ -266,10 +256,7 @@ describe('the questions and answers', () => {
     expect([events.code, events.output]).toEqual([0, expect.stringContaining('all_sessions_revoked')]);
 
     expect(blocks).toHaveLength(5);
-    for (const block of blocks) {
-      const { code, output } = await reader.terminal.run(block);
-      expect([block, code, output]).toEqual([block, 0, output]);
-    }
+    for (const block of blocks) await runWell(reader.terminal, block);
     const exported = await reader.terminal.run('cat grace.json');
     expect(JSON.parse(exported.output)).toMatchObject({
       users: [{ email: 'grace@example.com', name: 'Grace Hopper' }],
@@ -341,11 +328,7 @@ describe('helping a person who cannot sign in', () => {
       await codeBlocks(document, 'sh');
     expect(more).toEqual([]);
     const { terminal } = reader;
-    const run = async (block: string): Promise<string> => {
-      const { code, output } = await terminal.run(block);
-      expect([block, code, output]).toEqual([block, 0, output]);
-      return output;
-    };
+    const run = (block: string) => runWell(terminal, block);
     await run(register);
     const before = await run(look);
     expect(before).toStartWith(`${email} (ada), active\n`);

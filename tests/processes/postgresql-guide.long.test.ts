@@ -2,13 +2,15 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import postgres from 'postgres';
-import { decide, type Home, userCodeIn } from '../support/cli.ts';
+import type { Home } from '../support/cli.ts';
 import {
   checkoutHome,
   codeBlocks,
   openTerminal,
   type Replacements,
   replaced,
+  runSigningIn,
+  runWell,
   startBlock,
   type Terminal,
 } from '../support/guides.ts';
@@ -78,22 +80,10 @@ async function startNode(block: string): Promise<string> {
   return url;
 }
 
-async function run(block: string): Promise<string> {
-  const { code, output } = await terminal.run(block);
-  expect([block, code, output]).toEqual([block, 0, output]);
-  return output;
-}
+const run = (block: string) => runWell(terminal, block);
 
-/** Runs a block that signs in at this address, and approves it as a person would. */
-async function signIn(url: string, block: string): Promise<string> {
-  let decided: Promise<void> | undefined;
-  const { output } = await terminal.run(block, (text) => {
-    const code = userCodeIn(text);
-    if (code) decided ??= decide(url, code, 'ada@example.com');
-  });
-  await decided;
-  return output;
-}
+const signIn = async (url: string, block: string): Promise<string> =>
+  (await runSigningIn(terminal, block, url, 'ada@example.com')).output;
 
 test('two nodes share a database: a token of one works at the other, and is refused there once revoked', async () => {
   expect([more, moreSql]).toEqual([[], []]);

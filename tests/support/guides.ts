@@ -86,6 +86,24 @@ export function openTerminal(home: Home, replacements: Replacements): Terminal {
   };
 }
 
+/** Runs a block that signs in at this address, and approves it as a person would. */
+export async function runSigningIn(terminal: Terminal, block: string, url: string, email: string) {
+  let decided: Promise<void> | undefined;
+  const result = await terminal.run(block, (output) => {
+    const code = userCodeIn(output);
+    if (code) decided ??= decide(url, code, email);
+  });
+  await decided;
+  return result;
+}
+
+/** Runs a block that must succeed; returns its output. */
+export async function runWell(terminal: Terminal, block: string): Promise<string> {
+  const { code, output } = await terminal.run(block);
+  expect([block, code, output]).toEqual([block, 0, output]);
+  return output;
+}
+
 /** Starts a block that keeps running, such as a service, and waits until `isReady`. */
 export async function startBlock(
   home: Home,
@@ -130,12 +148,8 @@ export async function followInstalling(
   if (installed.code !== 0) throw new Error(installed.output);
   const settings = { PORT: String(port), LATCHKEY_DEVICE_POLL_INTERVAL: '1' };
   const stop = await startBlock(home, serve, settings, async () => (await fetch(`${url}/readyz`)).ok);
-  let decided: Promise<void> | undefined;
-  const { output } = await terminal.run(login, (text) => {
-    const code = userCodeIn(text);
-    if (code) decided ??= decide(url, code, 'new@example.com');
-  });
-  await Promise.all([decided, stop(), terminal.close()]);
+  const { output } = await runSigningIn(terminal, login, url, 'new@example.com');
+  await Promise.all([stop(), terminal.close()]);
   return output;
 }
 

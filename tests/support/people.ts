@@ -191,6 +191,14 @@ export async function addAuthenticator(
   return { cdp, authenticatorId };
 }
 
+/** Lets lists of organizations have one entry per page, since filling a real page would take too long. */
+export const oneOrganizationPerPage = (page: Page): Promise<unknown> =>
+  page.route('**/auth/organizations?*', (route) => {
+    const url = new URL(route.request().url());
+    url.searchParams.set('limit', '1');
+    return route.continue({ url: url.href });
+  });
+
 /** Disables cookies as the settings of a browser do. */
 export async function disableCookies(page: Page): Promise<void> {
   const cdp = await page.context().newCDPSession(page);
