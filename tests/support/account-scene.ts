@@ -5,8 +5,7 @@ import type postgres from 'postgres';
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.ts';
 import { addPasskey, newAuthenticator } from './account.ts';
-import type { Answer, Ask, TestApp, Tokens } from './app.ts';
-import type { Authenticator } from './authenticator.ts';
+import type { Answer, TestApp, Tokens } from './app.ts';
 import { codeFor, redeem, requestOf } from './authorize.ts';
 import { addMember, createOrganization } from './organizations.ts';
 import type { TestService } from './services.ts';
@@ -18,37 +17,7 @@ export interface Link {
 }
 
 /** What a test needs to change the account. */
-export interface AccountScene {
-  readonly email: string;
-  readonly userId: string;
-  readonly tokens: Tokens;
-  /** The session of a device, with a refresh token of each generation. */
-  readonly device: {
-    readonly id: string;
-    readonly tokens: Tokens;
-    readonly spent: string;
-    readonly stolen: string;
-  };
-  /** The request headers of a browser that has signed in. */
-  readonly browser: Pick<Ask, 'cookie' | 'headers'>;
-  readonly passkey: Authenticator;
-  readonly passkeyId: string;
-  /** A key that may do everything. */
-  readonly key: { readonly id: string; readonly key: string };
-  /** A link for each of the two racing operations. */
-  readonly links: readonly [Link, Link];
-  /** The user code and the device code of a sign-in that waits for its approval. */
-  readonly pendingCode: string;
-  readonly pendingDeviceCode: string;
-  readonly approvedCode: string;
-  /** Of an application: one to redeem, and one that was redeemed. */
-  readonly authorizationCode: string;
-  readonly redeemedCode: string;
-  readonly changeToken: string;
-  readonly noticeToken: string;
-  /** The slug of an organization of which the account is the only member, with the role member. */
-  readonly organization: string;
-}
+export type AccountScene = Awaited<ReturnType<typeof prepareAccount>>;
 
 /** The idempotency key of the refreshes of the device's session. */
 export const retryKey = { 'Idempotency-Key': 'the same request' };
@@ -92,11 +61,7 @@ const cookiesOf = ({ headers }: Answer): string =>
     .join('; ');
 
 /** Creates an account with one of everything. `sql` is a connection to its database. */
-export async function prepareAccount(
-  node: TestApp,
-  sql: postgres.Sql,
-  application: TestService,
-): Promise<AccountScene> {
+export async function prepareAccount(node: TestApp, sql: postgres.Sql, application: TestService) {
   const number = scenes++;
   const email = `p${number}@example.com`;
   const { token: first } = await linkFor(node, email);
@@ -160,19 +125,26 @@ export async function prepareAccount(
     email,
     userId,
     tokens,
-    device: { id: device!['id'], tokens: deviceTokens, spent, stolen },
+    /** The session of a device, with a refresh token of each generation. */
+    device: { id: device!['id'] as string, tokens: deviceTokens, spent, stolen },
+    /** The request headers of a browser that has signed in. */
     browser: { headers, cookie: cookiesOf(browser) },
     passkey,
-    passkeyId: record.id,
+    passkeyId: record.id as string,
+    /** A key that may do everything. */
     key: { id: keyId, key },
+    /** A link for each of the two racing operations. */
     links,
+    /** The user code and the device code of a sign-in that waits for its approval. */
     pendingCode: pending.user_code,
     pendingDeviceCode: pending.device_code,
     approvedCode: approved.device_code,
+    /** Of an application: one to redeem, and one that was redeemed. */
     authorizationCode,
     redeemedCode,
     changeToken: tokenOf(node, 'emailChange', emailChange as { id: string; expires_at: string }),
-    organization,
     noticeToken: tokenOf(node, 'notice', notice as { id: string; expires_at: string }),
+    /** The slug of an organization of which the account is the only member, with the role member. */
+    organization,
   };
 }
