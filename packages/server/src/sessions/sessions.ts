@@ -1,5 +1,4 @@
 import { everything } from '@latchkey/contract/scopes';
-import type { Session } from '@latchkey/contract/sessions';
 import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../accounts/locks.ts';
 import type { Caller, Context, Requester } from '../platform/context.ts';
@@ -123,7 +122,7 @@ export async function listSessions(
   ctx: Context,
   { userId, sessionId }: { readonly userId: string; readonly sessionId?: string },
   page: PageRequest,
-): Promise<{ sessions: Session[]; next_cursor: string | null }> {
+) {
   const rows = await store.listSessions(ctx.db.read, {
     user_id: userId,
     now: ctx.clock(),

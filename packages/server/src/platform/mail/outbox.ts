@@ -73,7 +73,7 @@ export async function listMailsTo(
   ctx: Context,
   { userId, emailKey }: { readonly userId: string; readonly emailKey: string },
   page: PageRequest,
-): Promise<{ emails: UserEmail[]; next_cursor: string | null }> {
+) {
   const place = placeOf(page, { time: Number.MAX_SAFE_INTEGER, id: 'mail_' });
   const rows = [
     ...(await store.listMailsToAddress(ctx.db.read, { email_key: emailKey, ...place })),

@@ -1,4 +1,3 @@
-import type { Event } from '@latchkey/contract/events';
 import type { Context } from '../../platform/context.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, parseCursor } from '../../platform/database/pagination.ts';
@@ -13,11 +12,7 @@ import * as store from './store.ts';
 export const batchSize = 500;
 
 /** The security log of a user, newest first. */
-export async function listEvents(
-  ctx: Context,
-  owner: { userId: string },
-  page: PageRequest,
-): Promise<{ events: Event[]; next_cursor: string | null }> {
+export async function listEvents(ctx: Context, owner: { userId: string }, page: PageRequest) {
   const before = parseCursor(page.cursor, { time: Number.MAX_SAFE_INTEGER, id: 'evt_' });
   const rows = await store.listEventsBefore(ctx.db.read, {
     user_id: owner.userId,
