@@ -10,7 +10,7 @@ import type { Context } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { untilDone } from '../platform/database/races.ts';
-import { AuthError, type ErrorDetail } from '../platform/errors.ts';
+import { AuthError, invalidGrant } from '../platform/errors.ts';
 import type { ClientInfo } from '../platform/values/client-address.ts';
 import { emailKeyOf } from '../platform/values/email-key.ts';
 import { recordEvent } from '../security-log/events/events.ts';
@@ -27,8 +27,7 @@ import * as store from './store.ts';
 /** How long delivery of the mail about what was undone is attempted. Its notice is stored for longer. */
 const outcomeMailTtlSeconds = 86_400;
 
-const refused = (detail: ErrorDetail) =>
-  new AuthError('invalid_grant', 'The link is unknown or has expired.', { detail });
+const refused = invalidGrant('The link is unknown or has expired.');
 
 type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
 type OpenNotice = NonNullable<Awaited<ReturnType<typeof findOpenNotice>>>;

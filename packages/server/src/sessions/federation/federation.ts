@@ -61,18 +61,15 @@ const refused = invalidGrant('The assertion, the key or the issuer is not valid.
  * Makes a run within the key that trusts an issuer's token.
  * @throws {AuthError} `invalid_grant` if the key ends meanwhile; what `exchangeToken` throws
  */
-export async function startFederatedRun(
+export const startFederatedRun = (
   ctx: Context,
   subject: RunSubject,
   requested: Omit<RequestedRun, 'service'>,
   client: ClientInfo,
-): Promise<IssuedToken> {
-  try {
-    return await exchangeToken(ctx, subject, { ...requested, service: undefined }, client);
-  } catch (error) {
+): Promise<IssuedToken> =>
+  exchangeToken(ctx, subject, { ...requested, service: undefined }, client).catch((error) => {
     throw error instanceof AuthError && error.detail === 'ended' ? refused('ended') : error;
-  }
-}
+  });
 
 /** GitHub runs these with the rights of the repository, although a stranger can cause them. */
 const privilegedEvents: readonly string[] = ['pull_request_target', 'workflow_run'];

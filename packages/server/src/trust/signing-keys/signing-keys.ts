@@ -109,25 +109,19 @@ export function openSigningKeys(ctx: Context) {
 async function load(ctx: Context): Promise<LoadedKeys> {
   const rows = await store.listKeys(ctx.db.read, {});
   const now = ctx.clock();
-  const signerFor = async (algorithm: Algorithm): Promise<Signer | undefined> => {
-    for (const row of signingCandidates(rowsOf(rows, algorithm), now)) {
-      const signer = await signerOf(ctx, row);
-      if (signer) return signer;
-    }
-    return undefined;
-  };
-  const signer = await signerFor(signingAlgorithm);
-  const identitySigner = await signerFor(identityAlgorithm);
-  if (signer && identitySigner) {
-    return {
-      signers: { [signingAlgorithm]: signer, [identityAlgorithm]: identitySigner },
-      published: publishedRows(rows, now).map(publicKeyOf),
-    };
+  const signers: { [A in Algorithm]?: Signer | undefined } = {};
+  for (const algorithm of algorithms) {
+    for (const row of signingCandidates(rowsOf(rows, algorithm), now))
+      signers[algorithm] ??= await signerOf(ctx, row);
+    if (signers[algorithm]) continue;
+    // No key yet, or none that this ring can decrypt: the next key signs at once, whichever node creates it.
+    await addKey(ctx, ctx.db.single, algorithm, nextSequence(rows), now);
+    return load(ctx);
   }
-  // No key yet, or none that this ring can decrypt: the next key signs at once, whichever node creates it.
-  const missing = signer ? identityAlgorithm : signingAlgorithm;
-  await addKey(ctx, ctx.db.single, missing, nextSequence(rows), now);
-  return load(ctx);
+  return {
+    signers: signers as Record<Algorithm, Signer>,
+    published: publishedRows(rows, now).map(publicKeyOf),
+  };
 }
 
 /** The keys of one algorithm, newest first. Each algorithm has its own succession of keys. */
