@@ -83,42 +83,40 @@ interface Sender {
   readonly language: Language;
 }
 
-/** Each link follows its words, so that only the link that a mail is about has a line of its own. */
-const textFooter = (sender: Sender): string[] => {
-  const links = linksOf(sender.product, mailTexts[sender.language]);
-  const { labelled } = mailTexts[sender.language];
-  const lines = links.map(({ words, url }) => fillText(labelled, { label: words, value: url }));
-  return lines.length === 0 ? [] : [lines.join('\n')];
-};
-
-const htmlFooter = (sender: Sender): string[] => {
-  const links = linksOf(sender.product, mailTexts[sender.language]).map(
+const htmlFooter = (links: ReturnType<typeof linksOf>): string[] => {
+  const anchors = links.map(
     ({ words, url }) =>
       `<a class="muted" href="${escapeHtml(url)}" style="${styles.footerLink}">${escapeHtml(words)}</a>`,
   );
-  return links.length === 0 ? [] : [`<p class="muted" style="${styles.footer}">${links.join(' · ')}</p>`];
+  return links.length === 0 ? [] : [`<p class="muted" style="${styles.footer}">${anchors.join(' · ')}</p>`];
 };
 
 /**
  * Composes a mail from its parts, with the same content as plain text and HTML. The subject must not contain untrusted
  * text, and neither must the preheader, which is the first paragraph unless a better one is given.
  */
-export const composeMessage = (
-  sender: Sender,
+export function composeMessage(
+  { product, language }: Sender,
   subject: string,
   parts: readonly Part[],
   preheader: string = parts.find((part) => typeof part === 'string') ?? '',
-): Message => ({
-  subject,
-  text: `${[...parts.map((part) => textOf(part, sender.language)), ...textFooter(sender)].join('\n\n')}\n`,
-  html: htmlDocument(sender.product, {
-    language: sender.language,
+): Message {
+  const links = linksOf(product, mailTexts[language]);
+  // Each link follows its words, so that only the link that a mail is about has a line of its own.
+  const footer = { facts: links.map(({ words, url }) => ({ label: words, value: url })) };
+  const texts = links.length === 0 ? parts : [...parts, footer];
+  return {
     subject,
-    preheader,
-    body: parts.map((part) => htmlOf(part, sender.language)),
-    footer: htmlFooter(sender),
-  }),
-});
+    text: `${texts.map((part) => textOf(part, language)).join('\n\n')}\n`,
+    html: htmlDocument(product, {
+      language,
+      subject,
+      preheader,
+      body: parts.map((part) => htmlOf(part, language)),
+      footer: htmlFooter(links),
+    }),
+  };
+}
 
 /** For English without a region. Unambiguous, unlike American English: the name of the month, and 24 hours. */
 const defaultLocale = 'en-GB';
