@@ -40,16 +40,6 @@ onBothDatabases('users for services', (open) => {
     for (const { status, body } of missing) expect([status, body.error]).toEqual([404, 'not_found']);
   });
 
-  test('the path of the lookup is not the id of a user', async () => {
-    const headers = { Authorization: await t.serviceAuthorization('users') };
-    for (const method of ['GET', 'PUT', 'DELETE']) {
-      const answer = await t.ask(method, '/users/lookup', { headers });
-      expect([answer.status, answer.headers.get('Allow')]).toEqual([405, 'POST']);
-    }
-    const posted = await t.ask('POST', `/users/usr_${'x'.repeat(22)}`, { headers });
-    expect([posted.status, posted.headers.get('Allow')]).toEqual([405, 'GET, HEAD']);
-  });
-
   test('a search finds a text in addresses and names, a page at a time', async () => {
     for (const email of ['ada@example.com', 'BOB@example.com', 'eve_100@example.org']) await t.login(email);
     const { access_token: accessToken } = await t.login('carol@example.com');
