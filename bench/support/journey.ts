@@ -2,8 +2,9 @@
 
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import type { Ask } from '../../tests/support/app.ts';
 import { type Authenticator, createAuthenticator } from '../../tests/support/authenticator.ts';
-import { type HttpAsk, request } from '../../tests/support/http.ts';
+import { request } from '../../tests/support/http.ts';
 
 interface Person {
   readonly email: string;
@@ -41,7 +42,7 @@ export function journeyOf({ url, keys, service }: JourneySettings, count: number
     answer: undefined,
   }));
 
-  const ask = async (person: Person, method: string, path: string, options: HttpAsk = {}): Promise<void> => {
+  const ask = async (person: Person, method: string, path: string, options: Ask = {}): Promise<void> => {
     const headers = {
       'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     };

@@ -47,12 +47,10 @@ async function newBearer(url: string): Promise<string> {
 async function newCookie(url: string): Promise<string> {
   const email = `browser-${nextAccount++}@victim.example`;
   await request(url, 'POST', '/magic_link', { json: { email } });
-  const response = await fetch(`${url}/api/v1/auth/magic_link/verify?session=cookie`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' },
-    body: JSON.stringify({ token: linkTokenIn(await mailTo(url, email)) }),
-  });
-  return response.headers.getSetCookie()[0]!.split(';')[0]!;
+  const json = { token: linkTokenIn(await mailTo(url, email)) };
+  const headers = { 'Sec-Fetch-Site': 'same-origin' };
+  const answer = await request(url, 'POST', '/magic_link/verify?session=cookie', { json, headers });
+  return answer.headers.getSetCookie()[0]!.split(';')[0]!;
 }
 
 async function newCredentials(service: TestService, serviceKey: string): Promise<Credentials> {

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { type Answer, type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
+import { request } from '../support/http.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -236,7 +237,7 @@ onBothDatabases('secrets', (open, dialect) => {
       env: { LATCHKEY_KEYS: keys, LATCHKEY_RATE_LIMITS: 'on' },
       dialect,
     });
-    const send = sendTo(service.url);
+    const send: Send = (method, path, sent) => request(service.url, method, path, sent);
     const readMails: ReadMails = async () => {
       const read = async () => (await send('GET', 'dev/mailbox.json')).body.messages;
       await until(async () => (await read()).length > mailsSeen, 'a mail');
@@ -265,26 +266,3 @@ onBothDatabases('secrets', (open, dialect) => {
     }
   });
 });
-
-/** The same as `ask` of the in-process service, over HTTP. */
-function sendTo(base: string): Send {
-  return async (method, path, { json, form, raw, token, cookie, headers } = {}) => {
-    const sent = new Headers(headers);
-    if (token !== undefined) sent.set('Authorization', `Bearer ${token}`);
-    if (cookie !== undefined) sent.set('Cookie', cookie);
-    if (json !== undefined) sent.set('Content-Type', 'application/json');
-    if (form !== undefined) sent.set('Content-Type', 'application/x-www-form-urlencoded');
-    const asForm = form === undefined ? null : new URLSearchParams(form).toString();
-    const body = raw ?? (json === undefined ? asForm : JSON.stringify(json));
-    const url = path.startsWith('/') ? `${base}/api/v1/auth${path}` : `${base}/${path}`;
-    const response = await fetch(url, { method, headers: sent, body });
-    const text = await response.text();
-    const isJson = response.headers.get('Content-Type')?.startsWith('application/json') && text !== '';
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: isJson ? JSON.parse(text) : undefined,
-    };
-  };
-}

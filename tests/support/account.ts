@@ -5,6 +5,7 @@ import { type Api, createApi } from '@latchkey/client/api';
 import { LatchkeyError } from '@latchkey/client/errors';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import type { Answer, Ask, Mail, TestApp, Tokens } from './app.ts';
+import { answerOf } from './ask.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
 
 /** A response in short: `204`, or `409 conflict`. */
@@ -36,13 +37,7 @@ async function responseTo(
     if (!(error instanceof LatchkeyError && error.status !== undefined)) throw error;
   });
   if (!last) throw new Error('no request was sent');
-  const text = await last.text();
-  return {
-    status: last.status,
-    headers: last.headers,
-    text,
-    body: text === '' ? undefined : JSON.parse(text),
-  };
+  return answerOf(last);
 }
 
 let addresses = 0;

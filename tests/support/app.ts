@@ -24,6 +24,7 @@ import { createMetrics } from '../../packages/server/src/platform/telemetry/metr
 import { systemTimers } from '../../packages/server/src/platform/timers.ts';
 import { rateLimitNames, readConfig } from '../../packages/server/src/settings.ts';
 import { signInFailureReasons } from '../../packages/server/src/sign-in/failures/failures.ts';
+import { answerOf, requestFor } from './ask.ts';
 import { type Borrower, borrowPostgres } from './borrowed-postgres.ts';
 import { closeAtTestEnd } from './cleanup.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
@@ -234,34 +235,8 @@ export async function openApp(
     insecureHttp: true,
   });
 
-  const ask: TestApp['ask'] = async (
-    method,
-    path,
-    { json, form, raw, token, cookie, headers, peer } = {},
-  ) => {
-    const sent = new Headers(headers);
-    if (token !== undefined) sent.set('Authorization', `Bearer ${token}`);
-    if (cookie !== undefined) sent.set('Cookie', cookie);
-    if (json !== undefined && !sent.has('Content-Type')) sent.set('Content-Type', 'application/json');
-    if (form !== undefined) sent.set('Content-Type', 'application/x-www-form-urlencoded');
-    const body =
-      raw ??
-      (json !== undefined
-        ? JSON.stringify(json)
-        : form !== undefined
-          ? new URLSearchParams(form).toString()
-          : null);
-    const url = `${config.baseUrl}${path.startsWith('/') ? `/api/v1/auth${path}` : `/${path}`}`;
-    const response = await fetch(url, { method, headers: sent, body }, peer);
-    const text = await response.text();
-    const isJson = response.headers.get('Content-Type')?.startsWith('application/json');
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: isJson && text !== '' ? JSON.parse(text) : undefined,
-    };
-  };
+  const ask: TestApp['ask'] = async (method, path, sent) =>
+    answerOf(await fetch(...requestFor(config.baseUrl, method, path, sent), sent?.peer));
 
   const read = (mail: Pick<Mail, 'to' | 'subject' | 'text' | 'html'>): Mail => ({
     ...mail,

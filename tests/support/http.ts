@@ -4,36 +4,14 @@
 import { type Api, createApi } from '@latchkey/client/api';
 import type { Body } from '@latchkey/client/operations';
 import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
+import type { Answer, Ask } from './app.ts';
+import { answerOf, requestFor } from './ask.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
 import { until } from './until.ts';
 
-export interface HttpAnswer {
-  readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary responses
-  readonly body: any;
-}
-
-export interface HttpAsk {
-  readonly json?: unknown;
-  readonly token?: string;
-  readonly headers?: Record<string, string>;
-}
-
-/** Sends one request to a path below /api/v1/auth of the service at `url`. */
-export async function request(
-  url: string,
-  method: string,
-  path: string,
-  ask: HttpAsk = {},
-): Promise<HttpAnswer> {
-  const headers = new Headers(ask.headers);
-  if (ask.json !== undefined) headers.set('Content-Type', 'application/json');
-  if (ask.token !== undefined) headers.set('Authorization', `Bearer ${ask.token}`);
-  const body = ask.json === undefined ? null : JSON.stringify(ask.json);
-  const response = await checkedFetch(url, `${url}/api/v1/auth${path}`, { method, headers, body });
-  const text = await response.text();
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
-}
+/** Sends one raw request to the service at `url`, as `ask` does to one in this process. */
+export const request = async (url: string, method: string, path: string, ask?: Ask): Promise<Answer> =>
+  answerOf(await checkedFetch(url, ...requestFor(url, method, path, ask)));
 
 /** The SDK as a client of the service at `url`. */
 export const apiAt = (url: string): Api =>
@@ -43,9 +21,10 @@ async function checkedFetch(url: string, target: string, init: RequestInit): Pro
   const response = await fetch(target, init);
   const { status, headers } = response;
   const { method = 'GET', body = null } = init;
+  const known = body === null || typeof body === 'string' ? body : undefined;
   const found = await deviations(
     () => readDocument(url),
-    { method, url: target, headers: new Headers(init.headers), body: body as string | null },
+    { method, url: target, headers: new Headers(init.headers), body: known },
     { status, headers, text: await response.clone().text() },
   );
   requireNone(found);
