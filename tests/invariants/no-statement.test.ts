@@ -15,7 +15,7 @@ import { type Answer, type Ask, openApp, type Tokens } from '../support/app.ts';
 import { createdKey } from '../support/keys.ts';
 import { shared } from '../support/shared.ts';
 
-const app = shared(() => openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
+const app = shared(() => openApp('sqlite'));
 let tokens: Tokens;
 let cookie: string;
 let key: string;

@@ -395,7 +395,7 @@ class Run {
 }
 
 onBothDatabases('any sequence of commands', (open, dialect) => {
-  const { app, node } = sharedNodes(open, dialect, { settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+  const { app, node } = sharedNodes(open, dialect);
   const nodes = [...new Set([app, node])];
   const clock = { now: 0 };
   let people = 0;

@@ -34,9 +34,9 @@ export async function declareService(
 export const changeService = (ctx: Context, id: string, changes: Partial<Registration>): Promise<void> =>
   setService(ctx, id, changes);
 
-/** Resolves once the use of a service key was recorded, which nothing waits for: it is one more statement. */
-export const untilServiceUsed = (app: Pick<TestApp, 'statements'>, since = 0): Promise<void> =>
-  until(
-    () => app.statements.slice(since).some((text) => /^update "service_keys" set "last_used_at"/.test(text)),
-    'the use of the service key to be recorded',
-  );
+/** Resolves once the first use of a service key is recorded, which nothing waits for: it is one more statement. */
+export const untilServiceUsed = ({ ctx: { db } }: TestApp, id: string): Promise<void> =>
+  until(async () => {
+    const used = `SELECT id FROM service_keys WHERE id = '${id}' AND last_used_at IS NOT NULL`;
+    return (await db.read.run(used, [])).length > 0;
+  }, 'the use of the service key to be recorded');

@@ -9,7 +9,7 @@ import { findResource, findScopes } from './scopes.ts';
 import { listServices, retireServiceKey, rotateServiceKey } from './service-keys.ts';
 
 onBothDatabases('service keys', (open) => {
-  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
+  const app = shared(open);
   let key: string;
   beforeAll(async () => {
     key = (await declareService(app.ctx, { name: 'sessions' })).key;

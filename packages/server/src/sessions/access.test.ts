@@ -84,13 +84,6 @@ describe('authentication', () => {
     expect(outcome(await decide('approve', await app.login()))).toBe('204');
   });
 
-  test('the session is checked before the user code', async () => {
-    const device = await app.deviceLogin(browser);
-    userCode = 'BBBB-BBBB';
-    expect(outcome(await decide('approve', device))).toBe('401 insufficient_user_authentication');
-    expect(outcome(await decide('approve', browser))).toBe('400 invalid_grant');
-  });
-
   test('the setting decides how long a sign-in counts as recent', async () => {
     const strict = await openApp('sqlite', { settings: { LATCHKEY_RECENT_LOGIN_TTL: '60' } });
     const tokens = await strict.login();

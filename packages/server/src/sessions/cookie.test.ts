@@ -6,7 +6,7 @@ import { until } from '../../../../tests/support/until.ts';
 
 const day = 86_400;
 const allowed = 'https://dashboard.example.com';
-const settings = { LATCHKEY_RATE_LIMITS: 'off', LATCHKEY_ALLOWED_ORIGINS: allowed };
+const settings = { LATCHKEY_ALLOWED_ORIGINS: allowed };
 
 async function mailTo(app: TestApp, email: string) {
   const { request } = (await app.ask('POST', '/magic_link', { json: { email } })).body;

@@ -18,7 +18,7 @@ import { shared } from '../../../../tests/support/shared.ts';
 import { setDisabled } from '../identity/account/account.ts';
 
 onBothDatabases('a disabled account', (open) => {
-  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
+  const app = shared(open);
 
   const disable = (email: string) => setDisabled(app.ctx, email, true);
 
@@ -31,7 +31,7 @@ onBothDatabases('a disabled account', (open) => {
   });
 
   test('every operation that a disabled account had begun is refused, on every node', async () => {
-    const beside = await open({ beside: app, settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    const beside = await open({ beside: app });
     const email = newAddress();
     const own = await app.login(email);
     const token = own.access_token;

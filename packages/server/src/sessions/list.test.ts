@@ -6,7 +6,7 @@ import { shared } from '../../../../tests/support/shared.ts';
 import { until } from '../../../../tests/support/until.ts';
 
 onBothDatabases('the list of sessions', (open) => {
-  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
+  const app = shared(open);
 
   const list = async ({ access_token }: Tokens, query = '') => {
     const { status, body } = await app.ask('GET', `/sessions${query}`, { token: access_token });

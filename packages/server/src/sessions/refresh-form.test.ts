@@ -11,7 +11,6 @@ import {
 } from '../../../../tests/support/app.ts';
 import { basic, declareService } from '../../../../tests/support/services.ts';
 
-const settings = { LATCHKEY_RATE_LIMITS: 'off' };
 let people = 0;
 const lastDetail = (app: TestApp) => JSON.parse(app.logs.at(-1)!).detail;
 const from = (peer: string, userAgent: string, headers = {}): Ask => ({
@@ -33,7 +32,7 @@ const asService = (authorization: string, members = {}): Send =>
   form(from('192.0.2.1', 'oauth-client/1.2', { Authorization: authorization }), members);
 
 onBothDatabases('a form refresh without an Idempotency-Key', (open, dialect) => {
-  const { app, node } = sharedNodes(open, dialect, { settings });
+  const { app, node } = sharedNodes(open, dialect);
   const nodes = [...new Set([app, node])];
 
   test('the same client gets the same successor within the leeway', async () => {

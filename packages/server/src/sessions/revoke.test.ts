@@ -2,10 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { newAddress, outcome } from '../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, sharedNodes, type Tokens } from '../../../../tests/support/app.ts';
 
-const settings = { LATCHKEY_RATE_LIMITS: 'off' };
-
 onBothDatabases('revoking sessions', (open, dialect) => {
-  const { app, node } = sharedNodes(open, dialect, { settings });
+  const { app, node } = sharedNodes(open, dialect);
 
   const expectActive = async (tokens: Tokens) => {
     expect(outcome(await node.ask('GET', '/me', { token: tokens.access_token }))).toBe('200');

@@ -7,7 +7,7 @@ import { shared } from '../../../../tests/support/shared.ts';
 const people = 40;
 
 onBothDatabases('many people at once', (open) => {
-  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
+  const app = shared(open);
   let logins: Tokens[];
   const emails = Array.from({ length: people }, (_, index) => `person-${index}@example.com`);
   beforeEach(async () => {

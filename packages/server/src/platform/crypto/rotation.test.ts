@@ -10,10 +10,9 @@ const [older, newer] = [generateKey(), generateKey()];
 onBothDatabases('key ring rotation', (open) => {
   /** A node with the older key only, and a function that starts another node on its database under another ring. */
   async function rotate() {
-    const settings = { LATCHKEY_RATE_LIMITS: 'off' };
-    const before = await open({ settings: { ...settings, LATCHKEY_KEYS: older } });
+    const before = await open({ settings: { LATCHKEY_KEYS: older } });
     const under = (keys: string, more: Record<string, string> = {}) =>
-      open({ beside: before, settings: { ...settings, LATCHKEY_KEYS: keys, ...more } });
+      open({ beside: before, settings: { LATCHKEY_KEYS: keys, ...more } });
     return { before, under };
   }
 

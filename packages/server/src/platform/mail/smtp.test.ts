@@ -220,19 +220,6 @@ onBothDatabases('mail by SMTP', (open, dialect) => {
     expect(smtp.messages).toHaveLength(1);
   });
 
-  test('a hanging recipient does not delay others', async () => {
-    const smtp = await smtpServer();
-    const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));
-    smtp.failFor('slow@example.com', 'hang');
-    await request(t, 'slow@example.com');
-    const worker = work(t, smtp.url);
-    await until(() => smtp.attempts('slow@example.com') === 1, 'the slow attempt');
-    for (let n = 0; n < 20; n++) await request(t, `person${n}@example.com`);
-    worker.wake();
-    expect(await smtp.received(20)).toHaveLength(20);
-    smtp.failFor('slow@example.com', 451);
-  });
-
   test('an attempt that fails slowly is counted, one that fails at once is not', async () => {
     const smtp = await smtpServer();
     const t = kept(await open({ settings: { LATCHKEY_SMTP_URL: smtp.url } }));

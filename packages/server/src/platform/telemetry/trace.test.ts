@@ -27,7 +27,7 @@ onBothDatabases('a trace', (open) => {
     logs.filter((line) => line.includes(text)).map((line) => JSON.parse(line));
 
   test('is named in the log lines of its requests and of the emails they queue, and in no others', async () => {
-    const t = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    const t = await open();
     const traces = Array.from({ length: 20 }, (_, n) =>
       n % 2 === 0 ? n.toString(16).padStart(32, 'a') : undefined,
     );

@@ -37,7 +37,7 @@ const pollOutcomes: Record<string, string> = {
 const pendingOutcomes = { verify: '200', approve: '204', deny: '204' };
 
 onBothDatabases('device authorization', (open) => {
-  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
+  const app = shared(open);
 
   interface Codes {
     device_code: string;

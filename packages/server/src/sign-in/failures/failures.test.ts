@@ -137,7 +137,7 @@ onBothDatabases('failed sign-ins', (open) => {
   });
 
   test('an account gets 20 events a day, and what is not recorded takes no lock on its log', async () => {
-    const t = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+    const t = await open();
     // The events of one attack then stay within a day (UTC).
     t.pass(86_400 - ((t.ctx.clock() / 1000) % 86_400) + 1);
     const ada = await t.login();
@@ -172,7 +172,7 @@ test('the events of failures are found without reading the others of the account
 });
 
 test('an event stops growing at its maximum count', async () => {
-  const t = await openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'off' } });
+  const t = await openApp('sqlite');
   const ada = await t.login();
   for (let n = 0; n <= maxFailuresCounted; n++) await enterUserCode(t, ada, '10.0.0.1');
   expect(await detailsOf(t, ada)).toMatchObject([{ count: maxFailuresCounted }]);

@@ -18,7 +18,7 @@ import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
 const inactive = { active: false };
 
 onBothDatabases('introspection', (open) => {
-  const app = shared(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
+  const app = shared(open);
   let key: string;
   beforeAll(async () => {
     key = (await declareService(app.ctx)).key;
@@ -133,14 +133,14 @@ onBothDatabases('introspection', (open) => {
 
   test('a forged, foreign or malformed token costs no query besides the one for the service key', async () => {
     const app = await open();
-    const { key } = await declareService(app.ctx);
+    const { id, key } = await declareService(app.ctx);
     const introspect = async (token: string) =>
       (await app.ask('POST', '/introspect', { form: { token }, headers: { Authorization: basic(key) } }))
         .body;
     const { access_token } = await app.login();
     // The first use is recorded, which is not waited for, and for the rest of the test no other.
     await introspect(access_token);
-    await untilServiceUsed(app);
+    await untilServiceUsed(app, id);
     const handle = { subject: Buffer.alloc(16, 7), value: app.ctx.clock() + 1_000_000 };
     const foreign = parseKeyRing(generateKey());
     const others = (Object.keys(handlePrefix) as HandleKind[]).filter(
@@ -271,7 +271,7 @@ onBothDatabases('introspection', (open) => {
 
     test('costs one statement, and none if the scope shows nothing', async () => {
       const owner = await app.login(newAddress());
-      const { authorization } = await declareService(app.ctx);
+      const { id, authorization } = await declareService(app.ctx);
       for (const [scope, statements] of [
         ['email', 2],
         ['profile', 3],
@@ -281,7 +281,7 @@ onBothDatabases('introspection', (open) => {
         const ask = () =>
           app.ask('POST', '/introspect', { form: { token }, headers: { Authorization: authorization } });
         await ask();
-        await untilServiceUsed(app);
+        await untilServiceUsed(app, id);
         const before = app.statements.length;
         await ask();
         expect([scope, app.statements.length - before]).toEqual([scope, statements]);

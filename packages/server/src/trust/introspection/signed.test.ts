@@ -61,10 +61,10 @@ onBothDatabases('signed introspection', (open, dialect) => {
   });
 
   test('a signed introspection costs three queries: the service key, the session and the user', async () => {
-    const { app, signed } = await start();
+    const { app, id, signed } = await start();
     const { access_token } = await app.login();
     await signed(app, access_token);
-    await untilServiceUsed(app);
+    await untilServiceUsed(app, id);
     const before = app.statements.length;
     await signed(app, access_token);
     expect(app.statements.slice(before)).toHaveLength(3);

@@ -22,7 +22,7 @@ const documents = [
   '/metrics',
 ];
 
-const app = shared(() => openApp('sqlite', { settings: { LATCHKEY_RATE_LIMITS: 'off' } }));
+const app = shared(() => openApp('sqlite'));
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
 let document: any;
 let page: string;
