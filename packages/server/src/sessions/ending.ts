@@ -5,7 +5,7 @@ import type { Executor } from '../platform/database/executor.ts';
 import type { Tables } from '../platform/database/schema.ts';
 import { resourceNotFound } from '../platform/errors.ts';
 import { type ClientInfo, noClient } from '../platform/values/client-address.ts';
-import { recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
+import { byLog, recordEvent, recordOncePerHourIn } from '../security-log/events/events.ts';
 import {
   type CredentialChange,
   type FeedEvent,
@@ -96,7 +96,7 @@ async function endSessionsOfService(
   userIds: readonly string[],
 ): Promise<void> {
   const now = ctx.clock();
-  for (const user_id of userIds) {
+  for (const user_id of userIds.toSorted(byLog)) {
     const ended = [
       ...(await store.endSessionsOfClient(tx, { client_id: serviceId, user_id, now })),
       ...(await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now })),

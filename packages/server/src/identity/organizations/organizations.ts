@@ -22,6 +22,7 @@ import {
   temporarilyUnavailable,
 } from '../../platform/errors.ts';
 import { shown } from '../../platform/values/shown.ts';
+import { byLog } from '../../security-log/events/events.ts';
 import {
   type ChangedBy,
   lockForChange,
@@ -322,7 +323,7 @@ async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy
   const batch = { organization_id: id, user_ids: JSON.stringify(locked) };
   const removed = await store.deleteMemberships(tx, batch);
   if (isLast) await store.deleteOrganization(tx, { id });
-  for (const { user_id: userId, role: from } of removed) {
+  for (const { user_id: userId, role: from } of removed.toSorted((a, b) => byLog(a.user_id, b.user_id))) {
     const change = { userId, organization, from, to: null, reason: 'organization_deleted' } as const;
     await recordMembershipChange(ctx, tx, change, by);
   }

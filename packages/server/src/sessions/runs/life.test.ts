@@ -140,6 +140,17 @@ onBothDatabases('the life of a run', (open, dialect) => {
       expect(rows).toEqual([]);
     });
 
+    test('revoking a service ends its runs of every account, in an order of locks that all transactions keep', async () => {
+      const doomed = await declareService(app.ctx, { name: 'Doomed', rights: ['delegate'] });
+      const runs: { access_token: string }[] = [];
+      for (let user = 0; user < 8; user++) {
+        const { access_token } = await app.login(newAddress());
+        runs.push(await run(access_token, { by: doomed.authorization, scope }));
+      }
+      await revokeService(app.ctx, doomed.id);
+      await requireEnded(runs);
+    });
+
     test('revoking a service ends the runs that it acts in, and what is within them', async () => {
       const doomed = await declareService(app.ctx, { name: 'Doomed', rights: ['delegate'] });
       const login = await app.login(newAddress());
