@@ -16,11 +16,14 @@ export interface ConnectionInfo {
 
 const requestIdPattern = new RegExp(`^[A-Za-z0-9._-]{1,${fieldLimits.requestId}}$`);
 
-const commonHeaders = Object.entries({
+const commonHeaders = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   Vary: 'Origin',
-});
+};
+// Copied for each response: that costs half as much as making headers from an object.
+const emptyHeaders = new Headers(commonHeaders);
+const jsonHeaders = new Headers({ ...commonHeaders, 'Content-Type': 'application/json' });
 
 const hstsMaxAgeSeconds = 63_072_000;
 
@@ -43,6 +46,7 @@ export class Exchange {
   errorPage: ((error: AuthError) => Response) | undefined;
   readonly #cors: Readonly<Record<string, string>> | undefined;
   readonly #https: boolean;
+  #hasCommonHeaders = false;
 
   constructor(
     request: Request,
@@ -63,10 +67,14 @@ export class Exchange {
   }
 
   /** A JSON response, or one without a body if `body` is undefined. */
-  json(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
-    if (body === undefined) return new Response(null, { status, headers });
-    const own = { 'Content-Type': 'application/json', ...headers };
-    return new Response(JSON.stringify(body), { status, headers: own });
+  json(body: unknown, status = 200, headers?: Readonly<Record<string, string>>): Response {
+    const response =
+      body === undefined
+        ? new Response(null, { status, headers: emptyHeaders })
+        : new Response(JSON.stringify(body), { status, headers: jsonHeaders });
+    for (const name in headers) response.headers.set(name, headers[name]!);
+    this.#hasCommonHeaders = true;
+    return this.#withOwnHeaders(response);
   }
 
   /** The error object of a refused request, or the page that takes its place. */
@@ -74,16 +82,23 @@ export class Exchange {
     this.outcome = error.code;
     this.detail = error.detail;
     if (!this.errorPage) return this.json(error.toBody(this.requestId), error.status, error.headers);
-    const page = this.errorPage(error);
+    const page = this.withCommonHeaders(this.errorPage(error));
     for (const name in error.headers) page.headers.set(name, error.headers[name]!);
     return page;
   }
 
-  /** Adds the headers of every response, except those that it has already. */
-  addCommonHeaders({ headers }: Response): void {
-    for (const [name, value] of commonHeaders) if (!headers.has(name)) headers.set(name, value);
-    headers.set('X-Request-Id', this.requestId);
-    if (this.#https) headers.set('Strict-Transport-Security', `max-age=${hstsMaxAgeSeconds}`);
-    for (const name in this.#cors) headers.set(name, this.#cors[name]!);
+  /** Adds the headers of every response, unless the response already has its own. */
+  withCommonHeaders(response: Response): Response {
+    if (this.#hasCommonHeaders) return response;
+    for (const [name, value] of Object.entries(commonHeaders))
+      if (!response.headers.has(name)) response.headers.set(name, value);
+    return this.#withOwnHeaders(response);
+  }
+
+  #withOwnHeaders(response: Response): Response {
+    response.headers.set('X-Request-Id', this.requestId);
+    if (this.#https) response.headers.set('Strict-Transport-Security', `max-age=${hstsMaxAgeSeconds}`);
+    for (const name in this.#cors) response.headers.set(name, this.#cors[name]!);
+    return response;
   }
 }

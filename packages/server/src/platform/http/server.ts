@@ -47,11 +47,10 @@ export function createServer(
       if (route?.params) exchange.params = route.params;
       if (lifecycle.draining && !probePaths.has(path))
         throw temporarilyUnavailable(undefined, 'draining').withHeaders({ Connection: 'close' });
-      response = route ? await route.handler(exchange) : notFound(exchange, path);
+      response = exchange.withCommonHeaders(route ? await route.handler(exchange) : notFound(exchange, path));
     } catch (error) {
       response = errorResponse(ctx, exchange, error);
     }
-    exchange.addCommonHeaders(response);
     record(ctx, exchange, route, response.status, ctx.timers.monotonic() - exchange.arrivedAt);
     return response;
   };
@@ -87,7 +86,7 @@ function requireOneHost(headers: Headers): void {
   throw invalidRequest('The request must have one Host header without user information.');
 }
 
-/** Writes the log line of a request, never with a raw path, query or header value, and counts it. */
+/** Writes the log line of a request and counts it. */
 function record(
   { metrics, log }: Context,
   { request: { method }, loggedId, outcome, detail }: Exchange,
@@ -97,7 +96,7 @@ function record(
 ): void {
   const pattern = route?.pattern ?? 'unknown';
   metrics.countRequest(pattern, method, status, durationMs / 1000);
-  const entry = {
+  log.request(route?.isPolled && status < 400 ? 'debug' : 'info', {
     request_id: loggedId,
     method,
     route: pattern,
@@ -106,8 +105,7 @@ function record(
     detail,
     duration_ms: Math.round(durationMs * 1000) / 1000,
     ...traceFields(),
-  };
-  log[route?.isPolled && status < 400 ? 'debug' : 'info'](entry, 'request');
+  });
 }
 
 const traceFields = () => ({ trace_id: currentTrace()?.traceId, span_id: currentTrace()?.spanId });

@@ -14,7 +14,26 @@ const maxFlushMs = 1_000;
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-export type Log = Logger;
+/** The service's logger: pino, with a faster way to write the one line that every request gets. */
+export type Log = Logger & {
+  /** Writes the line that `info(entry, 'request')` or `debug` would, in a third of the time that pino takes. */
+  readonly request: (level: 'debug' | 'info', entry: RequestLogEntry) => void;
+};
+
+/** What the log says about a request: names and numbers of our own, never a raw path, query or header value. */
+export interface RequestLogEntry {
+  readonly request_id: string;
+  readonly method: string;
+  /** The pattern of its route. */
+  readonly route: string;
+  readonly status: number;
+  readonly outcome: string;
+  readonly detail: string | undefined;
+  readonly duration_ms: number;
+  /** Of a traced request. */
+  readonly trace_id?: string | undefined;
+  readonly span_id?: string | undefined;
+}
 
 /** Logs to standard output. */
 export const createLogger = (level: LogLevel | 'silent'): Log => createLoggerTo(batchedStdout(), level);
@@ -24,8 +43,16 @@ export const written = (log: Log): Promise<void> =>
   Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), Bun.sleep(maxFlushMs)]);
 
 /** Logs one JSON object per line to a destination. */
-export const createLoggerTo = (destination: pino.DestinationStream, level: string): Log =>
-  pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+export function createLoggerTo(destination: pino.DestinationStream, level: string): Log {
+  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const request: Log['request'] = (level, entry) => {
+    if (!log.isLevelEnabled(level)) return;
+    const head = `"level":${log.levels.values[level]},"time":"${new Date().toISOString()}"`;
+    // Joined as text: serializing one object with all members takes a third longer.
+    destination.write(`{${head},${JSON.stringify(entry).slice(1, -1)},"msg":"request"}\n`);
+  };
+  return Object.assign(log, { request });
+}
 
 /**
  * Writes the first line after a pause in the same turn of the event loop, and lines in quick succession together: one write
