@@ -173,7 +173,7 @@ const isText = (value: unknown): value is string | number =>
 
 /**
  * Makes each text the content of an element, instead of a text node that Preact keeps. A browser that translates a page replaces
- * text nodes: what Preact then wrote into its own would be seen by nobody, and inserting something before one would fail. Space
+ * text nodes: nobody would see what Preact then wrote into its own, and inserting something before one would fail. Space
  * between elements is left alone.
  */
 function renderTextsAsElements(): void {
