@@ -5,8 +5,11 @@ const github = 'https://token.actions.githubusercontent.com';
 const gitlab = 'https://gitlab.com';
 const ids = { repository_id: '784120233', repository_owner_id: '1099001' };
 
+const claimsBesideSub = (count: number): Record<string, string> =>
+  Object.fromEntries([['sub', 'x'], ...Array.from({ length: count }, (_, n) => [`c${n}`, 'x'])]);
+
 describe('claims that a key must name', () => {
-  test.each<[string, Record<string, string>, string | undefined]>([
+  test.each<readonly [string, Record<string, string>, string | undefined]>([
     [github, { ...ids, ref: 'refs/heads/main' }, undefined],
     [github, { ...ids, environment: 'production' }, undefined],
     [github, { ...ids, job_workflow_ref: 'ada/engine/.github/workflows/a.yml@refs/heads/main' }, undefined],
@@ -21,6 +24,16 @@ describe('claims that a key must name', () => {
     ['https://cluster.example', { sub: 'system:serviceaccount:build:default' }, undefined],
     ['https://cluster.example', { ...ids, ref: 'x' }, 'must have sub'],
     ['https://cluster.example', {}, 'must have sub'],
+    ...['iss', 'aud', 'exp', 'nbf', 'iat'].map(
+      (name) =>
+        [
+          github,
+          { ...ids, ref: 'x', [name]: 'x' },
+          `must not have ${name}, which is checked anyway`,
+        ] as const,
+    ),
+    ['https://cluster.example', claimsBesideSub(19), undefined],
+    ['https://cluster.example', claimsBesideSub(20), 'must have at most 20 claims'],
   ])('%s %p', (issuer, claims, error) => {
     expect(trustError({ issuer, claims })).toBe(error);
   });

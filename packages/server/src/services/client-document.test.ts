@@ -37,54 +37,33 @@ describe('the client_id of an external client', () => {
     expect(parseClientUrl(id, hosts)).toBeUndefined();
   });
 
-  test('of a listed URL only that document is one', () => {
-    const clientHosts = ['https://c.example/client', 'http://127.0.0.1:3000/client'];
-    const hrefOf = (id: string, isLocal = false) => parseClientUrl(id, { clientHosts, isLocal })?.href;
-    expect(hrefOf('https://c.example/client')).toBe('https://c.example/client');
+  test('of a listed URL only that document is one, and of listed loopback hosts only in development, by http', () => {
+    const clientHosts = ['https://c.example/client', 'http://127.0.0.1:3000/client', 'localhost'];
+    const local = ['http://127.0.0.1:3000/client', 'http://localhost/c'];
+    const isClient = (id: string, isLocal: boolean) =>
+      parseClientUrl(id, { clientHosts, isLocal })?.href === id;
+    expect(isClient('https://c.example/client', false)).toBe(true);
+    for (const id of local) expect([id, isClient(id, true), isClient(id, false)]).toEqual([id, true, false]);
     for (const id of [
-      'https://c.example/client/',
-      'https://c.example/clien',
-      'https://c.example:8443/client',
+      ...['/', '2', '?'].map((more) => `https://c.example/client${more}`),
+      ...['https://c.example/clien', 'https://c.example/Client', 'https://c.example:8443/client'],
+      ...['http://c.example/client', 'http://127.0.0.1/client', 'http://127.0.0.1:3000/client2'],
     ])
-      expect([id, hrefOf(id)]).toEqual([id, undefined]);
-    for (const id of ['https://c.example/Client', 'https://c.example/client?', 'http://c.example/client'])
-      expect([id, hrefOf(id)]).toEqual([id, undefined]);
-    const local = 'http://127.0.0.1:3000/client';
-    expect([hrefOf(local, true), hrefOf(local), hrefOf(`${local}2`, true)]).toEqual([
-      local,
-      undefined,
-      undefined,
-    ]);
-  });
-
-  test('in development a listed loopback host is one by http', () => {
-    const clientHosts = ['127.0.0.1:3000', 'localhost'];
-    const url = 'http://127.0.0.1:3000/client';
-    expect(parseClientUrl(url, { clientHosts, isLocal: true })?.href).toBe(url);
-    expect(parseClientUrl('http://localhost/c', { clientHosts, isLocal: true })).toBeDefined();
-    expect(parseClientUrl(url, { clientHosts, isLocal: false })).toBeUndefined();
-    expect(parseClientUrl('http://127.0.0.1/client', { clientHosts, isLocal: true })).toBeUndefined();
+      expect([id, isClient(id, true)]).toEqual([id, false]);
   });
 });
 
-describe('LATCHKEY_CLIENT_HOSTS', () => {
+test('LATCHKEY_CLIENT_HOSTS lists hosts and URLs of documents, in one spelling', () => {
   const listed = (LATCHKEY_CLIENT_HOSTS: string) => readConfig({ LATCHKEY_CLIENT_HOSTS }).clientHosts;
-  test('lists hosts and URLs of documents', () => {
-    const all = ['a.example:8443', 'https://b.example/c', 'http://127.0.0.1:3000/c'];
-    expect(listed(all.join(', '))).toEqual(all);
-  });
-  test.each([
+  const all = ['a.example:8443', 'https://b.example/c', 'http://127.0.0.1:3000/c'];
+  expect(listed(all.join(', '))).toEqual(all);
+  for (const entry of [
     ...['App.example', '*.app.example', 'https://app.example/', 'https://app.example/*'],
     ...['https://app.example/c?a', 'https://app.example/c#a', 'https://app.example/a/../c'],
-    ...[
-      'http://app.example/c',
-      'https://App.example/c',
-      'https://a@app.example/c',
-      'https://app.example:443/c',
-    ],
-  ])('refuses %s', (entry) => {
+    ...['http://app.example/c', 'https://App.example/c', 'https://a@app.example/c'],
+    'https://app.example:443/c',
+  ])
     expect(() => listed(entry)).toThrow('LATCHKEY_CLIENT_HOSTS must be a comma-separated list');
-  });
 });
 
 describe('the document of an external client', () => {
@@ -110,20 +89,14 @@ describe('the document of an external client', () => {
     for (const client_name of [undefined, '', ' ', 'a\nb', 'x'.repeat(101), 5])
       expect(readClientDocument(url, { ...good, client_name })?.name).toBe('app.example');
   });
-  const wrong: object[] = [
-    { client_id: 'https://app.example/other' },
-    { client_id: undefined },
+  test.each([
+    ...[{ client_id: 'https://app.example/other' }, { client_id: undefined }],
     { token_endpoint_auth_method: 'client_secret_basic' },
-    { client_secret: 'secret' },
-    { client_secret: null },
-    { client_secret_expires_at: 0 },
-    { redirect_uris: 'http://127.0.0.1/cb' },
-    { redirect_uris: undefined },
-  ];
-  for (const changed of wrong)
-    test(`${JSON.stringify(changed)} is not taken`, () => {
-      expect(readClientDocument(url, { ...good, ...changed })).toBeUndefined();
-    });
+    ...[{ client_secret: 'secret' }, { client_secret: null }, { client_secret_expires_at: 0 }],
+    ...[{ redirect_uris: 'http://127.0.0.1/cb' }, { redirect_uris: undefined }],
+  ])('%j is not taken', (changed) => {
+    expect(readClientDocument(url, { ...good, ...changed })).toBeUndefined();
+  });
 
   const publicKey = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' };
   const jwks = { keys: [publicKey] };
@@ -135,70 +108,53 @@ describe('the document of an external client', () => {
     expect(signing({ jwks: { keys: Array(10).fill(publicKey) } })).toBeDefined();
     expect(signing({ jwks_uri })).toEqual({ url: new URL(jwks_uri) });
   });
-  const notSigning: object[] = [
+  test.each<object>([
     ...[{}, { jwks, jwks_uri }, { jwks: null }, { jwks: 'text' }, { jwks: { keys: [] } }],
     ...[{ jwks: { keys: Array(11).fill(publicKey) } }, { jwks: { keys: [{ kty: 'oct', k: 'secret' }] } }],
     ...['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth'].map((member) => ({
       jwks: { keys: [publicKey, { ...publicKey, [member]: 'secret' }] },
     })),
-    ...[
-      'https://other.example/keys',
-      'http://app.example/keys',
-      'https://app.example:8443/keys',
-      '/keys',
-      5,
-    ].map((uri) => ({ jwks_uri: uri })),
-    { jwks_uri: 'https://a:b@app.example/keys' },
-  ];
-  for (const changed of notSigning)
-    test(`with private_key_jwt, ${JSON.stringify(changed).slice(0, 80)} is not taken`, () => {
-      expect(signing(changed)).toBeUndefined();
-    });
+    ...['https://other.example/keys', 'http://app.example/keys', 'https://app.example:8443/keys'].map(
+      (uri) => ({
+        jwks_uri: uri,
+      }),
+    ),
+    ...['/keys', 5, 'https://a:b@app.example/keys'].map((uri) => ({ jwks_uri: uri })),
+  ])('with private_key_jwt, %j is not taken', (changed) => {
+    expect(signing(changed)).toBeUndefined();
+  });
 
   test.each([{ json: null }, { json: [] }, { json: 'text' }])('$json is none', ({ json }) => {
     expect(readClientDocument(url, json)).toBeUndefined();
   });
 });
 
-describe('documents of clients in use in September 2026', () => {
-  const loopback = ['http://127.0.0.1/callback', 'http://localhost/callback'];
-  const common = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] };
-  const documents = [
-    {
-      client_id: 'https://chatgpt.com/oauth/client.json',
-      client_uri: 'https://chatgpt.com/',
-      redirect_uris: ['https://chatgpt.com/connector_platform_oauth_redirect'],
-      token_endpoint_auth_method: 'private_key_jwt',
-      token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
-      client_name: 'ChatGPT',
-      token_endpoint_auth_signing_alg: 'RS256',
-      jwks_uri: 'https://chatgpt.com/oauth/jwks.json',
-    },
-    {
-      client_id: 'https://opencode.ai/oauth/opencode/client.json',
-      client_name: 'opencode',
-      client_uri: 'https://opencode.ai',
-      application_type: 'native',
-      redirect_uris: loopback,
-      token_endpoint_auth_method: 'none',
-      token_endpoint_auth_methods_supported: ['none'],
-    },
-    {
-      client_id: 'https://vscode.dev/oauth/client-metadata.json',
-      client_name: 'Visual Studio Code',
-      application_type: 'native',
-      grant_types: [...common.grant_types, 'urn:ietf:params:oauth:grant-type:device_code'],
-      client_uri: 'https://vscode.dev/product',
-      redirect_uris: ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect'],
-      token_endpoint_auth_method: 'none',
-    },
-  ];
-  test.each(documents)('$client_id is taken', (json) => {
-    expect(readClientDocument(new URL(json.client_id), { ...common, ...json })).toEqual({
-      name: json.client_name,
-      redirectUris: json.redirect_uris,
-      signing: 'jwks_uri' in json ? { url: new URL(json.jwks_uri as string) } : null,
-    });
+test.each([
+  {
+    client_id: 'https://chatgpt.com/oauth/client.json',
+    client_uri: 'https://chatgpt.com/',
+    redirect_uris: ['https://chatgpt.com/connector_platform_oauth_redirect'],
+    token_endpoint_auth_method: 'private_key_jwt',
+    token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+    client_name: 'ChatGPT',
+    token_endpoint_auth_signing_alg: 'RS256',
+    jwks_uri: 'https://chatgpt.com/oauth/jwks.json',
+  },
+  {
+    client_id: 'https://vscode.dev/oauth/client-metadata.json',
+    client_name: 'Visual Studio Code',
+    application_type: 'native',
+    grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    response_types: ['code'],
+    client_uri: 'https://vscode.dev/product',
+    redirect_uris: ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect'],
+    token_endpoint_auth_method: 'none',
+  },
+])('the document of a client in use in September 2026 is taken: $client_id', (json) => {
+  expect(readClientDocument(new URL(json.client_id), json)).toEqual({
+    name: json.client_name,
+    redirectUris: [...json.redirect_uris],
+    signing: 'jwks_uri' in json ? { url: new URL(json.jwks_uri as string) } : null,
   });
 });
 

@@ -1,21 +1,16 @@
+// What a token of an issuer gets. Which claims are good is in trust.test.ts, issuers.test.ts and assertion.test.ts.
+
 import { beforeAll, describe, expect, test } from 'bun:test';
-import type { CreatedKey, KeyTrust } from '@latchkey/contract/keys';
+import type { CreatedKey } from '@latchkey/contract/keys';
 import { federationGrantType } from '@latchkey/contract/tokens';
 import { CompactSign } from 'jose';
 import { newAddress, outcome } from '../../../../../tests/support/account.ts';
-import {
-  type Answer,
-  onBothDatabases,
-  sharedNodes,
-  type TestApp,
-  type Tokens,
-} from '../../../../../tests/support/app.ts';
+import { onBothDatabases, sharedNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import {
   githubClaims,
   newSigningKey,
   startIssuer,
   type TestClaims,
-  type TestIssuer,
 } from '../../../../../tests/support/issuer.ts';
 import { wantedKey } from '../../../../../tests/support/keys.ts';
 import { startedRun } from '../../../../../tests/support/runs.ts';
@@ -24,9 +19,10 @@ import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 
-const day = 86_400;
 const tickets = 'https://tickets.example/api';
 const refused = '400 invalid_grant';
+const ids = { repository_id: '784120233', repository_owner_id: '1099001' };
+const trusted = { sub: 'repo:ada@1099001/engine@784120233:ref:refs/heads/main', ...ids };
 
 onBothDatabases('federation', (open, dialect) => {
   const issuer = shared(() => startIssuer());
@@ -38,23 +34,11 @@ onBothDatabases('federation', (open, dialect) => {
   let ours: string;
   beforeAll(async () => {
     ours = app.ctx.config.baseUrl;
-    await declareService(app.ctx, {
-      resource: tickets,
-      scopes: [{ name: 'tickets:read', sentence: 'Read your tickets' }],
-    });
+    const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
+    await declareService(app.ctx, { resource: tickets, scopes });
   });
 
-  const claims = (changed: TestClaims = {}) => githubClaims(ours, changed);
-  const trusted = {
-    sub: 'repo:ada@1099001/engine@784120233:ref:refs/heads/main',
-    repository_id: '784120233',
-    repository_owner_id: '1099001',
-  };
-  const trust = (changed: Partial<KeyTrust> = {}): KeyTrust => ({
-    issuer: issuer.url,
-    claims: trusted,
-    ...changed,
-  });
+  const trust = (claims: Record<string, string> = trusted) => ({ issuer: issuer.url, claims });
   const post = ({ access_token: token }: Tokens, json: object) => app.ask('POST', '/keys', { token, json });
   const keyOf = async (owner: Tokens, wants: object = {}): Promise<CreatedKey> => {
     const answer = await post(owner, {
@@ -66,15 +50,14 @@ onBothDatabases('federation', (open, dialect) => {
     expect(outcome(answer)).toBe('201');
     return answer.body;
   };
-  const grant = (
-    form: Record<string, string>,
-    on: TestApp = node,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> =>
+  const newKey = async (wants?: object) => keyOf(await app.login(newAddress()), wants);
+  const keysOf = async ({ access_token: token }: Tokens) =>
+    (await app.ask('GET', '/keys', { token })).body.keys;
+  const grant = (form: Record<string, string>, on: TestApp = node, headers = {}) =>
     on.ask('POST', '/token', { form: { grant_type: federationGrantType, ...form }, headers });
-  const sign = (changed: TestClaims = {}, how: Parameters<TestIssuer['sign']>[1] = {}) =>
-    issuer.sign(claims(changed), { now: app.ctx.clock(), ...how });
-  const redeem = async (key: CreatedKey, assertion: string, more: Record<string, string> = {}) =>
+  const sign = (changed: TestClaims = {}, how: Parameters<typeof issuer.sign>[1] = {}) =>
+    issuer.sign(githubClaims(ours, changed), { now: app.ctx.clock(), ...how });
+  const redeem = (key: Pick<CreatedKey, 'id'>, assertion: string, more: Record<string, string> = {}) =>
     grant({ assertion, key_id: key.id, ...more });
   const redeemed = async (key: CreatedKey, more: Record<string, string> = {}) => {
     const answer = await redeem(key, await sign(), more);
@@ -85,99 +68,63 @@ onBothDatabases('federation', (open, dialect) => {
   const nowSeconds = () => Math.floor(app.ctx.clock() / 1000);
 
   describe('a key with trust', () => {
-    test('has no secret, and is listed with its issuer and claims', async () => {
+    test('has no secret, is listed with its issuer and claims, and can have 20 of 1,000 characters', async () => {
       const owner = await app.login(newAddress());
       const key = await keyOf(owner);
-      expect(key).toEqual({
-        id: expect.stringMatching(/^key_[\w-]{22}$/),
+      const { id, created_at, expires_at, ...rest } = key;
+      expect(rest).toEqual({
         name: 'build',
         scope: 'profile tickets:read',
         resource: null,
         trust: trust(),
-        created_at: expect.any(String),
-        expires_at: expect.any(String),
         last_used_at: null,
       });
-      const { body } = await app.ask('GET', '/keys', { token: owner.access_token });
-      expect(body.keys).toEqual([key]);
+      expect(await keysOf(owner)).toEqual([key]);
+      const names = Array.from({ length: 19 }, (_, n) => `c${n}`.padEnd(1000, 'y'));
+      const claims = { sub: 'x', ...Object.fromEntries(names.map((name) => [name, 'é'.repeat(1000)])) };
+      expect((await keyOf(owner, { trust: trust(claims) })).trust?.claims).toEqual(claims);
     });
 
-    const github = 'https://token.actions.githubusercontent.com';
-    const ids = { repository_id: '784120233', repository_owner_id: '1099001' };
-    const many = (count: number) =>
-      Object.fromEntries(Array.from({ length: count }, (_, i) => [`c${i}`, 'x']));
-    test.each<[string, unknown]>([
-      [
-        'an issuer that the operator does not list',
+    test('needs an issuer that the operator lists, and claims that are text and identify a job', async () => {
+      const owner = await app.login(newAddress());
+      const github = 'https://token.actions.githubusercontent.com';
+      const ref = 'refs/heads/main';
+      for (const trust of [
+        null,
         { issuer: 'https://other.example', claims: { sub: 'x' } },
-      ],
-      ['the short name of an issuer', { issuer: 'github', claims: { ...ids, ref: 'refs/heads/main' } }],
-      ['no claims', { issuer: github }],
-      ['no repository', { issuer: github, claims: { repository_owner_id: '1', ref: 'x' } }],
-      ['no owner', { issuer: github, claims: { repository_id: '1', ref: 'x' } }],
-      ['every job of a repository', { issuer: github, claims: ids }],
-      ['a claim that is no text', { issuer: github, claims: { ...ids, ref: 1 } }],
-      ['an empty value', { issuer: github, claims: { ...ids, ref: '' } }],
-      ['an empty name', { issuer: github, claims: { ...ids, ref: 'x', '': 'x' } }],
-      ['a value of 1,001 characters', { issuer: github, claims: { ...ids, ref: 'x'.repeat(1001) } }],
-      ['21 claims', { issuer: github, claims: { ...ids, ref: 'x', ...many(18) } }],
-      ...['iss', 'aud', 'exp', 'nbf', 'iat'].map((name): [string, unknown] => [
-        name,
-        { issuer: github, claims: { ...ids, ref: 'x', [name]: 'x' } },
-      ]),
-      [
-        '__proto__',
-        {
-          issuer: github,
-          claims: JSON.parse('{"repository_id":"1","repository_owner_id":"1","ref":"x","__proto__":"x"}'),
-        },
-      ],
-      ['nothing', null],
-    ])('cannot trust %s', async (_, trust) => {
-      const owner = await app.login(newAddress());
-      expect(outcome(await post(owner, { ...wantedKey, trust }))).toBe('400 invalid_request');
-      expect((await app.ask('GET', '/keys', { token: owner.access_token })).body.keys).toEqual([]);
+        { issuer: 'github', claims: { ...ids, ref } },
+        { issuer: github },
+        { issuer: github, claims: ids },
+        { issuer: issuer.url, claims: { ...ids, ref } },
+        ...[1, '', 'x'.repeat(1001)].map((ref) => ({ issuer: github, claims: { ...ids, ref } })),
+        { issuer: github, claims: { ...ids, ref, '': 'x' } },
+        { issuer: github, claims: JSON.parse(`{"__proto__":"x","ref":"x",${JSON.stringify(ids).slice(1)}`) },
+      ])
+        expect([trust, outcome(await post(owner, { ...wantedKey, trust }))]).toEqual([
+          trust,
+          '400 invalid_request',
+        ]);
+      expect(await keysOf(owner)).toEqual([]);
     });
-
-    test('needs a subject where the issuer is not a known one', async () => {
-      const owner = await app.login(newAddress());
-      const claims = { repository_id: '1', repository_owner_id: '1', ref: 'x' };
-      expect(outcome(await post(owner, { ...wantedKey, trust: trust({ claims }) }))).toBe(
-        '400 invalid_request',
-      );
-    });
-
-    test('can have 20 claims of 1,000 characters', async () => {
-      const owner = await app.login(newAddress());
-      const claims = {
-        sub: 'x'.repeat(1000),
-        ...Object.fromEntries(
-          Object.entries(many(19)).map(([name]) => [name.padEnd(1000, 'y'), 'é'.repeat(1000)]),
-        ),
-      };
-      expect((await keyOf(owner, { trust: trust({ claims }) })).trust?.claims).toEqual(claims);
-    });
-  });
-
-  test('the metadata lists the grant where issuers are listed', async () => {
-    const { body } = await app.ask('GET', '.well-known/oauth-authorization-server');
-    expect(body.grant_types_supported).toContain(federationGrantType);
   });
 
   describe('a token of the issuer', () => {
-    test('gets runs within the key, again and again, without a refresh token', async () => {
+    test('gets runs within the key until it expires, which may outlast it, without a refresh token', async () => {
       const owner = await app.login(newAddress());
       const key = await keyOf(owner);
-      const assertion = await sign();
-      for (let use = 0; use < 2; use++) {
-        const answer = await redeem(key, assertion, { scope: 'profile', expires_in: '3600' });
+      const assertion = await sign({ exp: nowSeconds() + 1 });
+      for (const [more, expires_in] of [
+        [{ expires_in: '3600' }, 3600],
+        [{}, 900],
+      ] as const) {
+        const answer = await redeem(key, assertion, { scope: 'profile', ...more });
         expect([outcome(answer), answer.body]).toEqual([
           '200',
           {
             access_token: expect.stringMatching(/^lk_at_/),
             issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
             token_type: 'Bearer',
-            expires_in: 3600,
+            expires_in,
             scope: 'profile',
           },
         ]);
@@ -185,273 +132,118 @@ onBothDatabases('federation', (open, dialect) => {
       }
       const { body } = await app.ask('GET', '/sessions', { token: owner.access_token });
       const runs = body.sessions.filter(({ kind }: { kind: string }) => kind === 'run');
-      expect(runs).toMatchObject([
-        { within: [key.id], scope: 'profile' },
-        { within: [key.id], scope: 'profile' },
-      ]);
+      expect(runs).toMatchObject(Array(2).fill({ within: [key.id], scope: 'profile' }));
     });
 
     test('has the scope, resource and details of the key by default, and never more', async () => {
-      const owner = await app.login(newAddress());
       const details = [{ type: 'deploy', to: 'staging' }];
-      const key = await keyOf(owner, {
-        scope: 'tickets:read',
-        resource: tickets,
-        authorization_details: details,
-      });
+      const wants = { scope: 'tickets:read', resource: tickets, authorization_details: details };
+      const key = await newKey(wants);
       expect((await redeemed(key)).authorization_details).toEqual(details);
-      const attempts: [Record<string, string>, string][] = [
-        [{ scope: 'profile' }, '400 invalid_scope'],
-        [{ scope: '*' }, '400 invalid_scope'],
-        [{ scope: '' }, '400 invalid_scope'],
-        [{ scope: 'nobody:declared' }, '400 invalid_scope'],
-        [{ resource: 'https://other.example' }, '400 invalid_target'],
-        [
-          { authorization_details: '[{"type":"deploy","to":"production"}]' },
-          '400 invalid_authorization_details',
-        ],
-        [{ authorization_details: '{' }, '400 invalid_authorization_details'],
-        [{ expires_in: '59' }, '400 invalid_request'],
-        [{ expires_in: '3601' }, '400 invalid_request'],
-        [{ audience: 'https://other.example' }, '400 invalid_request'],
-      ];
-      for (const [more, expected] of attempts)
-        expect([more, outcome(await redeem(key, await sign(), more))]).toEqual([more, expected]);
+      for (const [more, expected] of [
+        [{ scope: 'profile' }, 'invalid_scope'],
+        [{ scope: '*' }, 'invalid_scope'],
+        [{ scope: '' }, 'invalid_scope'],
+        [{ scope: 'nobody:declared' }, 'invalid_scope'],
+        [{ resource: 'https://other.example' }, 'invalid_target'],
+        [{ authorization_details: '[{"type":"deploy","to":"production"}]' }, 'invalid_authorization_details'],
+        [{ authorization_details: '{' }, 'invalid_authorization_details'],
+        [{ expires_in: '59' }, 'invalid_request'],
+        [{ expires_in: '3601' }, 'invalid_request'],
+        [{ audience: 'https://other.example' }, 'invalid_request'],
+      ] as const)
+        expect([more, outcome(await redeem(key, await sign(), more))]).toEqual([more, `400 ${expected}`]);
+      const everything = await newKey({ scope: '*' });
+      expect(outcome(await redeem(everything, await sign()))).toBe('400 invalid_scope');
+      expect((await redeemed(everything, { scope: 'profile' })).scope).toBe('profile');
     });
 
-    test('needs a scope where the key may do everything', async () => {
-      const key = await keyOf(await app.login(newAddress()), { scope: '*' });
-      expect(outcome(await redeem(key, await sign()))).toBe('400 invalid_scope');
-      expect((await redeemed(key, { scope: 'profile' })).scope).toBe('profile');
-    });
-
-    test('stays good until it expires, and the run may outlast it', async () => {
-      const key = await keyOf(await app.login(newAddress()));
-      const assertion = await sign({ exp: nowSeconds() + 1 });
-      const answer = await redeem(key, assertion);
-      expect(answer.body.expires_in).toBe(900);
-    });
-
-    test.each(['ES256', 'EdDSA'])('may be signed with %s', async (alg) => {
-      const key = await keyOf(await app.login(newAddress()));
-      const signing = await newSigningKey(alg);
-      const with_ = await startIssuer();
-      const trusting = await open({ settings: { LATCHKEY_TRUSTED_ISSUERS: with_.url }, beside: app });
-      with_.keys = [signing];
-      const owner = await trusting.login(newAddress());
-      const own = await trusting.ask('POST', '/keys', {
-        token: owner.access_token,
-        json: { ...wantedKey, scope: 'profile', trust: trust({ issuer: with_.url }) },
-      });
-      const assertion = await with_.sign(claims(), { now: app.ctx.clock() });
-      const form = { assertion, key_id: own.body.id };
-      expect(outcome(await grant(form, trusting))).toBe('200');
-      // The other node does not list this issuer.
-      expect(outcome(await grant(form))).toBe(refused);
+    test.each(['ES256', 'EdDSA'])('may be signed with %s, at a node that lists the issuer', async (alg) => {
+      other.keys = [await newSigningKey(alg)];
+      const trusting = await open({ settings: { LATCHKEY_TRUSTED_ISSUERS: other.url }, beside: app });
+      const { access_token: token } = await trusting.login(newAddress());
+      const json = { ...wantedKey, scope: 'profile', trust: { ...trust(), issuer: other.url } };
+      const { body: key } = await trusting.ask('POST', '/keys', { token, json });
+      const assertion = await other.sign(githubClaims(ours), { now: app.ctx.clock() });
+      expect(outcome(await grant({ assertion, key_id: key.id }, trusting))).toBe('200');
       expect(outcome(await redeem(key, assertion))).toBe(refused);
-      await with_.stop();
+      expect(outcome(await redeem(await newKey(), assertion))).toBe(refused);
     });
 
-    test('with a service key beside it is a mistake', async () => {
-      const key = await keyOf(await app.login(newAddress()));
-      const authorization = await app.serviceAuthorization('delegate');
-      const [id = '', secret = ''] = atob(authorization.slice('Basic '.length)).split(':');
-      const form = { assertion: await sign(), key_id: key.id };
-      expect(outcome(await grant(form, app, { Authorization: authorization }))).toBe('400 invalid_request');
-      expect(outcome(await grant({ ...form, client_id: id, client_secret: secret }))).toBe(
-        '400 invalid_request',
-      );
+    test('needs the key beside it, and no service key', async () => {
+      const { id: key_id } = await newKey();
+      const { id, secret, authorization } = await declareService(app.ctx, { rights: ['delegate'] });
+      const assertion = await sign();
+      for (const [form, headers] of [
+        [{ assertion }, {}],
+        [{ key_id }, {}],
+        [{ assertion, key_id }, { Authorization: authorization }],
+        [{ assertion, key_id, client_id: id, client_secret: secret }, {}],
+      ] as [Record<string, string>, object][])
+        expect(outcome(await grant(form, app, headers))).toBe('400 invalid_request');
     });
 
-    test.each(['assertion', 'key_id'])('needs its %s', async (name) => {
-      const key = await keyOf(await app.login(newAddress()));
-      const { [name]: _, ...form }: Record<string, string> = { assertion: await sign(), key_id: key.id };
-      expect(outcome(await grant(form))).toBe('400 invalid_request');
-    });
-  });
-
-  describe('mistakes of a trust rule get no token', () => {
-    let key: CreatedKey;
-    beforeAll(async () => {
-      key = await keyOf(await app.login(newAddress()));
-    });
-    const unsigned = (header: object, payload: object | string, signature = '') =>
-      [JSON.stringify(header), typeof payload === 'string' ? payload : JSON.stringify(payload)]
-        .map((part) => Buffer.from(part).toString('base64url'))
-        .concat(signature)
-        .join('.');
-
-    /** The claims, or the whole token, by what is wrong with them. */
-    const wrongClaims: Record<string, () => TestClaims> = {
-      'another repository': () => ({ repository_id: '1' }),
-      'a fork': () => ({
-        repository_id: '2',
-        repository_owner_id: '3',
-        sub: 'repo:eve@3/engine@2:ref:refs/heads/main',
-      }),
-      'a renamed owner': () => ({ sub: 'repo:lovelace@1099001/engine@784120233:ref:refs/heads/main' }),
-      'a repository that reuses the name': () => ({
-        repository_id: '9',
-        sub: 'repo:ada/engine:ref:refs/heads/main',
-      }),
-      'the old subject': () => ({ sub: 'repo:ada/engine:ref:refs/heads/main' }),
-      'another case': () => ({ sub: 'repo:Ada@1099001/engine@784120233:ref:refs/heads/main' }),
-      'a longer value': () => ({ repository_id: '7841202330' }),
-      'a number for text': () => ({ repository_id: 784_120_233 }),
-      'a list for text': () => ({ repository_id: ['784120233'] }),
-      'a missing claim': () => ({ repository_owner_id: undefined }),
-      'another issuer': () => ({ iss: other.url }),
-      'no issuer': () => ({ iss: undefined }),
-      'another audience': () => ({ aud: 'https://cloud.example' }),
-      'two audiences': () => ({ aud: [ours, 'https://cloud.example'] }),
-      'our audience twice': () => ({ aud: [ours, ours] }),
-      'no audience': () => ({ aud: [] }),
-      'our audience with a slash': () => ({ aud: `${ours}/` }),
-      'that has expired': () => ({ exp: nowSeconds() - 61 }),
-      'that is too long': () => ({ exp: nowSeconds() + day + 1, iat: nowSeconds() }),
-      'from the future': () => ({ iat: nowSeconds() + 65 }),
-      'not good yet': () => ({ nbf: nowSeconds() + 65 }),
-      'without an end': () => ({ exp: undefined }),
-      'without a beginning': () => ({ iat: undefined }),
-      'with times that are no numbers': () => ({ iat: `${nowSeconds()}` }),
-    };
-    // Once: no statement depends on what is wrong.
-    if (dialect === 'sqlite')
-      test.each(Object.entries(wrongClaims))('%s', async (_, changed) => {
-        expect(outcome(await redeem(key, await sign(changed())))).toBe(refused);
-      });
-
-    const wrongTokens: Record<string, () => Promise<string>> = {
-      'no JWT': async () => 'assertion',
-      'a key of another issuer': () => sign({}, { key: other.keys[0]! }),
-      'another key under the kid of the issuer': async () =>
-        sign({}, { key: await newSigningKey('RS256', issuer.keys[0]!.kid) }),
-      'a signature of another token': async () => {
-        const [header, payload] = (await sign()).split('.');
-        return `${header}.${payload}.${(await sign({ jti: 'other' })).split('.')[2]}`;
-      },
-      'alg none': async () =>
-        unsigned({ alg: 'none' }, claims({ iss: issuer.url, iat: nowSeconds(), exp: nowSeconds() + 60 })),
-      'alg none under a kid': async () =>
-        unsigned(
-          { alg: 'none', kid: issuer.keys[0]!.kid },
-          claims({ iss: issuer.url, iat: nowSeconds(), exp: nowSeconds() + 60 }),
-        ),
-      'HS256 under the public key': async () => {
-        const secret = Buffer.from(JSON.stringify(issuer.keys[0]!.publicJwk));
-        const hmac = await crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, [
-          'sign',
-        ]);
-        return sign({}, { key: { ...issuer.keys[0]!, alg: 'HS256', privateKey: hmac } });
-      },
-      RS512: async () => {
-        // Published without its algorithm, it could verify others.
-        const stronger = await newSigningKey('RS512');
-        const { alg: _, ...publicJwk } = stronger.publicJwk;
-        issuer.keys.push({ ...stronger, publicJwk });
-        app.pass(600);
-        return sign({}, { key: stronger });
-      },
-      'a key in its header': async () => {
-        const key = await newSigningKey();
-        return sign({}, { key, header: { jwk: key.publicJwk, jku: `${other.url}/jwks` } });
-      },
-      'a claim twice': async () => {
-        const [header, payload = '', signature] = (await sign()).split('.');
-        const twice = Buffer.from(payload, 'base64url').toString().replace('{', '{"repository_id":"1",');
-        return `${header}.${Buffer.from(twice).toString('base64url')}.${signature}`;
-      },
-      'a padded signature': async () => `${await sign()}==`,
-      'a line break in its signature': async () => (await sign()).replace(/.{9}$/, '\n$&'),
-      'five parts': async () => `${await sign()}.a.b`,
-      'our own access token': async () => (await app.login(newAddress())).access_token,
-    };
-    if (dialect === 'sqlite')
-      test.each(Object.entries(wrongTokens))('%s', async (_, token) => {
-        expect(outcome(await redeem(key, await token()))).toBe(refused);
-      });
-
-    test('a claim twice, although the issuer signed it so', async () => {
-      const { kid, alg, privateKey } = issuer.keys[0]!;
-      const payload = JSON.stringify(claims({ iss: issuer.url, iat: nowSeconds(), exp: nowSeconds() + 60 }));
-      const signed = (text: string) =>
-        new CompactSign(new TextEncoder().encode(text)).setProtectedHeader({ alg, kid }).sign(privateKey);
-      expect(outcome(await redeem(key, await signed(payload)))).toBe('200');
-      expect(outcome(await redeem(key, await signed(payload.replace('{', '{"repository_id":"1",'))))).toBe(
-        refused,
-      );
-    });
-
-    test('at the edges of the tolerance it is still good', async () => {
-      for (const changed of [
-        { exp: nowSeconds() - 50 },
-        { iat: nowSeconds() + 50, nbf: nowSeconds() + 50 },
-        { iat: nowSeconds(), exp: nowSeconds() + day },
-        { aud: [ours] },
-      ])
-        expect([changed, outcome(await redeem(key, await sign(changed)))]).toEqual([changed, '200']);
-    });
-
-    test('all of them answer alike, also for keys that are gone, have a secret or never were, and the log says why', async () => {
-      const owner = await app.login(newAddress());
+    test('is refused if anything is wrong with it, its key or its account; the log says why, the answer nothing', async () => {
+      const email = newAddress();
+      const owner = await app.login(email);
+      const key = await keyOf(owner);
       const removed = await keyOf(owner);
       await app.ask('DELETE', `/keys/${removed.id}`, { token: owner.access_token });
       const secret = (await post(owner, wantedKey)).body;
       const { sessions } = (await app.ask('GET', '/sessions', { token: owner.access_token })).body;
       const assertion = await sign();
+      const wrong = [
+        ...[{ iss: other.url }, { iss: undefined }, { aud: `${ours}/` }, { repository_id: '1' }].map(
+          (changed) => sign(changed),
+        ),
+        sign({}, { key: other.keys[0]! }),
+        ...['assertion', `${assertion}==`, owner.access_token],
+      ];
       const answers = await Promise.all([
         ...[removed.id, secret.id, sessions[0].id, 'key_unknown', secret.key].map((id) =>
-          redeem({ id } as CreatedKey, assertion),
+          redeem({ id }, assertion),
         ),
-        redeem(key, await sign({ repository_id: '1' })),
-        redeem(key, await sign({}, { key: other.keys[0]! })),
+        ...wrong.map(async (token) => redeem(key, await token)),
         redeem(key, assertion.slice(1), { scope: 'nobody:declared', expires_in: '1' }),
       ]);
-      const bodies = answers.map(({ body }) => JSON.stringify({ ...body, request_id: '' }));
-      expect([...new Set(bodies)]).toHaveLength(1);
-      expect(answers.map(outcome)).toEqual(answers.map(() => refused));
       const log = node.logs.join('');
+      await setDisabled(app.ctx, email, true);
+      answers.push(await redeem(key, assertion));
+      expect(answers.map(outcome)).toEqual(answers.map(() => refused));
+      const bodies = answers.map(({ body }) => JSON.stringify({ ...body, request_id: '' }));
+      expect(new Set(bodies).size).toBe(1);
       expect(log).toContain('"reason":"claim","claim":"repository_id"');
       expect(log).toContain('"reason":"signature"');
       expect(log).not.toContain(assertion);
     });
 
-    test('a disabled account, too', async () => {
-      const owner = await app.login(newAddress());
-      const own = await keyOf(owner);
-      const { email } = (await app.ask('GET', '/me', { token: owner.access_token })).body;
-      await setDisabled(app.ctx, email, true);
-      expect(outcome(await redeem(own, await sign()))).toBe(refused);
+    test('may not have a claim twice, although the issuer signed it so', async () => {
+      const key = await newKey();
+      const { kid, alg, privateKey } = issuer.keys[0]!;
+      const claims = githubClaims(ours, { iss: issuer.url, iat: nowSeconds(), exp: nowSeconds() + 60 });
+      const payload = JSON.stringify(claims);
+      const signed = (text: string) =>
+        new CompactSign(new TextEncoder().encode(text)).setProtectedHeader({ alg, kid }).sign(privateKey);
+      expect(outcome(await redeem(key, await signed(payload)))).toBe('200');
+      const twice = payload.replace('{', '{"repository_id":"1",');
+      expect(outcome(await redeem(key, await signed(twice)))).toBe(refused);
     });
   });
 
-  describe('what ends a key ends its runs', () => {
-    const endings: [string, (owner: Tokens, key: CreatedKey) => Promise<Answer>][] = [
-      ['removing it', (owner, key) => app.ask('DELETE', `/keys/${key.id}`, { token: owner.access_token })],
-      ['signing out everywhere', (owner) => app.ask('POST', '/revoke', { token: owner.access_token })],
-    ];
-    test.each(endings)('%s', async (_, end) => {
-      const owner = await app.login(newAddress());
-      const key = await keyOf(owner);
-      const { access_token } = await redeemed(key);
-      const inner = await startedRun(app, access_token, { scope: 'profile' });
-      expect(outcome(await end(owner, key))).toBe('204');
-      expect([await me(access_token), await me(inner.access_token)]).toEqual([
-        '401 invalid_token',
-        '401 invalid_token',
-      ]);
-      expect(outcome(await redeem(key, await sign()))).toBe(refused);
-    });
-
-    test('its end', async () => {
-      const key = await keyOf(await app.login(newAddress()), { expires_in: 3600 });
-      app.pass(3000);
-      const { access_token, expires_in } = await redeemed(key, { expires_in: '3600' });
-      expect(expires_in).toBeLessThanOrEqual(600);
-      app.pass(600);
-      expect(await me(access_token)).toBe('401 invalid_token');
-      expect(outcome(await redeem(key, await sign()))).toBe(refused);
-    });
+  test.each<[string, (owner: Tokens, key: CreatedKey) => unknown]>([
+    ['removing a key', ({ access_token: token }, { id }) => app.ask('DELETE', `/keys/${id}`, { token })],
+    ['signing out everywhere', ({ access_token: token }) => app.ask('POST', '/revoke', { token })],
+    ['the end of a key', () => app.pass(600)],
+  ])('%s ends its runs, which never outlast it', async (_, end) => {
+    const owner = await app.login(newAddress());
+    const key = await keyOf(owner, { expires_in: 3600 });
+    app.pass(3000);
+    const { access_token, expires_in } = await redeemed(key, { expires_in: '3600' });
+    expect(expires_in).toBeLessThanOrEqual(600);
+    const inner = await startedRun(app, access_token, { scope: 'profile' });
+    await end(owner, key);
+    for (const token of [access_token, inner.access_token]) expect(await me(token)).toBe('401 invalid_token');
+    expect(outcome(await redeem(key, await sign()))).toBe(refused);
   });
 
   test('making, using (once an hour) and removing a key are events, and its use is shown', async () => {
@@ -462,8 +254,7 @@ onBothDatabases('federation', (open, dialect) => {
     expect(await loggedEvents(app, owner, 'key_used')).toMatchObject([
       { detail: { key_id: key.id, name: 'build', issuer: issuer.url, subject: trusted.sub } },
     ]);
-    const [listed] = (await app.ask('GET', '/keys', { token: owner.access_token })).body.keys;
-    expect(listed.last_used_at).toEqual(expect.any(String));
+    expect((await keysOf(owner))[0].last_used_at).toEqual(expect.any(String));
     app.pass(3600);
     await redeemed(key);
     expect(await loggedEvents(app, owner, 'key_used')).toHaveLength(2);
@@ -472,5 +263,39 @@ onBothDatabases('federation', (open, dialect) => {
       { detail: { key_id: key.id, issuer: issuer.url } },
     ]);
     expect(await loggedEvents(app, owner, 'key_removed')).toMatchObject([{ detail: { key_id: key.id } }]);
+  });
+
+  test('a signed claim that does not match is an event of the owner once an hour, without its value', async () => {
+    const owner = await app.login(newAddress());
+    const key = await keyOf(owner);
+    const events = () => loggedEvents(app, owner, 'key_refused');
+    const now = nowSeconds();
+    for (const changed of [
+      ...[
+        { repository_id: 'a-secret' },
+        { repository_id: 'another-secret' },
+        { aud: 'https://cloud.example' },
+      ],
+      ...[{ exp: now - 61 }, { nbf: now + 65 }],
+    ])
+      expect(outcome(await redeem(key, await sign(changed)))).toBe(refused);
+    // Whoever knows the id of a key can write nothing.
+    const forged = { key: await newSigningKey('RS256', issuer.keys[0]!.kid) };
+    expect(outcome(await redeem(key, await sign({ repository_owner_id: '3' }, forged)))).toBe(refused);
+    const detail = { key_id: key.id, name: 'build', issuer: issuer.url };
+    expect((await events()).map(({ detail }) => detail)).toEqual(
+      ['nbf', 'exp', 'aud', 'repository_id'].map((claim) => ({ ...detail, claim })),
+    );
+    const log = node.logs.join('');
+    expect(log).toContain('"reason":"audience","claim":"aud"');
+    expect(log + JSON.stringify(await events())).not.toMatch(/-secret|cloud\.example/);
+    app.pass(3600);
+    await redeem(key, await sign({ repository_id: 'x' }));
+    expect(await events()).toHaveLength(5);
+  });
+
+  test('the metadata lists the grant where issuers are listed', async () => {
+    const { body } = await app.ask('GET', '.well-known/oauth-authorization-server');
+    expect(body.grant_types_supported).toContain(federationGrantType);
   });
 });

@@ -87,22 +87,19 @@ describe('the keys of an issuer', () => {
     expect(await verify()).toBe('valid');
   });
 
-  test('are asked for once a minute while there are none', async () => {
+  test('are asked for once a minute while the issuer is out of reach, if there are none or for unknown ones', async () => {
     fail();
     for (let times = 0; times < 10; times++) expect(await verify()).toBe('unavailable');
     expect(issuer.requests).toEqual([discoveryPath]);
     recover();
     app.pass(60);
     expect(await verify()).toBe('valid');
-  });
-
-  test('are asked for once a minute for unknown keys while the issuer is out of reach', async () => {
-    expect(await verify()).toBe('valid');
     fail();
     app.pass(600);
+    issuer.requests.length = 0;
     const stranger = await newSigningKey();
     for (let times = 0; times < 10; times++) expect(await verify({ key: stranger })).toBe('invalid');
-    expect(issuer.requests).toEqual([discoveryPath, '/jwks', discoveryPath]);
+    expect(issuer.requests).toEqual([discoveryPath]);
   });
 
   test('are known from a list with entries that are no keys', async () => {
@@ -112,46 +109,29 @@ describe('the keys of an issuer', () => {
     expect(await verify()).toBe('valid');
   });
 
-  const answers: Record<string, (path: string) => Response | Promise<Response> | undefined> = {
+  const keySet = (changed: object = {}) =>
+    Response.json({ keys: issuer.keys.map(({ publicJwk }) => publicJwk), ...changed });
+  const discovery = (changed: object) =>
+    Response.json({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks`, ...changed });
+  /** What the issuer answers, by path, instead of what is good. */
+  const answers: Record<string, (path: string) => Response | undefined> = {
     'an error': () => new Response(null, { status: 500 }),
-    'a discovery document of another issuer': (path) =>
-      path === discoveryPath
-        ? Response.json({ issuer: 'https://other.example', jwks_uri: `${issuer.url}/jwks` })
-        : undefined,
-    'an issuer with another spelling': (path) =>
-      path === discoveryPath
-        ? Response.json({ issuer: `${issuer.url}/`, jwks_uri: `${issuer.url}/jwks` })
-        : undefined,
-    'no issuer': (path) =>
-      path === discoveryPath ? Response.json({ jwks_uri: `${issuer.url}/jwks` }) : undefined,
-    'no keys': (path) => (path === discoveryPath ? Response.json({ issuer: issuer.url }) : undefined),
-    'keys at a private address': (path) =>
-      path === discoveryPath
-        ? Response.json({ issuer: issuer.url, jwks_uri: 'https://10.0.0.1/jwks' })
-        : undefined,
-    'keys without TLS': (path) =>
-      path === discoveryPath
-        ? Response.json({ issuer: issuer.url, jwks_uri: 'http://192.0.2.1/jwks' })
-        : undefined,
-    'keys in a file': (path) =>
-      path === discoveryPath
-        ? Response.json({ issuer: issuer.url, jwks_uri: 'file:///etc/passwd' })
-        : undefined,
     'a redirect to its keys': (path) =>
       path === '/jwks' ? Response.redirect(`${issuer.url}/keys`) : path === '/keys' ? keySet() : undefined,
-    'a redirect to its discovery document': (path) =>
-      path === discoveryPath ? Response.redirect(`${issuer.url}/elsewhere`) : undefined,
-    'more than 512 KiB': (path) =>
-      path === '/jwks'
-        ? Response.json({ keys: issuer.keys.map(({ publicJwk }) => publicJwk), more: 'x'.repeat(512 * 1024) })
-        : undefined,
-    'no JSON': (path) =>
-      path === '/jwks'
-        ? new Response('<html>', { headers: { 'Content-Type': 'application/json' } })
-        : undefined,
-    'keys that are no list': (path) => (path === '/jwks' ? Response.json({ keys: 'x' }) : undefined),
   };
-  const keySet = () => Response.json({ keys: issuer.keys.map(({ publicJwk }) => publicJwk) });
+  const inPlaceOf = (path: string, what: string, answer: () => Response) => {
+    answers[what] = (asked) => (asked === path ? answer() : undefined);
+  };
+  const html = () => new Response('<html>', { headers: { 'Content-Type': 'application/json' } });
+  inPlaceOf('/jwks', 'more than 512 KiB', () => keySet({ more: 'x'.repeat(512 * 1024) }));
+  inPlaceOf('/jwks', 'no JSON', html);
+  inPlaceOf('/jwks', 'keys that are no list', () => keySet({ keys: 'x' }));
+  inPlaceOf(discoveryPath, 'another issuer', () => discovery({ issuer: 'https://other.example' }));
+  inPlaceOf(discoveryPath, 'another spelling', () => discovery({ issuer: `${issuer.url}/` }));
+  inPlaceOf(discoveryPath, 'no issuer', () => discovery({ issuer: undefined }));
+  inPlaceOf(discoveryPath, 'a redirect', () => Response.redirect(`${issuer.url}/elsewhere`));
+  for (const jwks_uri of [undefined, 'https://10.0.0.1/jwks', 'http://192.0.2.1/jwks', 'file:///etc/passwd'])
+    inPlaceOf(discoveryPath, `keys at ${jwks_uri}`, () => discovery({ jwks_uri }));
   test.each(Object.entries(answers))(
     'are not known from %s, which keeps the last good ones',
     async (_, answer) => {
@@ -171,27 +151,50 @@ describe('the keys of an issuer', () => {
     expect(await verify()).toBe('unavailable');
   });
 
+  const hmacKey = (secret: Buffer<ArrayBuffer>) =>
+    crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+
   test('verify nothing of another kind: secrets, weak keys, two keys of one kid', async () => {
     const own = issuer.keys[0]!;
-    const respond = (keys: object[]) => {
-      issuer.answer = (path) => (path === '/jwks' ? Response.json({ keys }) : undefined);
-    };
     const secret = Buffer.from('a secret that everybody knows, 32+');
-    const hmac = await crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, [
-      'sign',
-    ]);
-    respond([{ kty: 'oct', k: secret.toString('base64url'), kid: 'shared', alg: 'HS256' }]);
-    const symmetric = { kid: 'shared', alg: 'HS256', privateKey: hmac, publicJwk: {} };
-    expect(await verify({ key: symmetric })).toBe('invalid');
-    respond([own.publicJwk, { ...(await newSigningKey()).publicJwk, kid: own.kid }]);
-    app.pass(600);
-    expect(await verify()).toBe('invalid');
-    respond([{ ...own.publicJwk, use: 'enc' }]);
-    app.pass(600);
-    expect(await verify()).toBe('invalid');
-    respond([{ ...own.publicJwk, n: 'AQAB' }]);
-    app.pass(600);
-    expect(await verify()).toBe('invalid');
+    const shared = { kty: 'oct', k: secret.toString('base64url'), kid: 'shared', alg: 'HS256' };
+    const symmetric = { ...shared, privateKey: await hmacKey(secret), publicJwk: {} };
+    for (const [key, ...keys] of [
+      [symmetric, shared],
+      [own, own.publicJwk, { ...(await newSigningKey()).publicJwk, kid: own.kid }],
+      [own, { ...own.publicJwk, use: 'enc' }],
+      [own, { ...own.publicJwk, n: 'AQAB' }],
+    ] as const) {
+      inPlaceOf('/jwks', 'these', () => keySet({ keys }));
+      issuer.answer = answers['these'];
+      expect([keys, await verify({ key })]).toEqual([keys, 'invalid']);
+      app.pass(600);
+    }
+  });
+
+  test('verify only what they signed, with an algorithm of assertions', async () => {
+    const own = issuer.keys[0]!;
+    const publicKey = await hmacKey(Buffer.from(JSON.stringify(own.publicJwk)));
+    const stranger = await newSigningKey('RS256', own.kid);
+    // Published without its algorithm, it could verify others.
+    const stronger = await newSigningKey('RS512');
+    const { alg: _, ...withoutAlgorithm } = stronger.publicJwk;
+    issuer.keys.push({ ...stronger, publicJwk: withoutAlgorithm });
+    const header = { jwk: stranger.publicJwk, jku: `${issuer.url}/jwks`, kid: undefined };
+    const [head, payload, signature] = (await sign()).split('.');
+    const withHeader = (changed: object) =>
+      `${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${payload}`;
+    for (const token of [
+      sign({ key: stranger }),
+      sign({ key: stranger, header }),
+      sign({ key: stronger }),
+      sign({ key: { ...own, alg: 'HS256', privateKey: publicKey } }),
+      `${withHeader({ alg: 'none' })}.`,
+      `${withHeader({ alg: 'none', kid: own.kid })}.${signature}`,
+      `${head}.${payload}.${(await sign({ now: 0 })).split('.')[2]}`,
+    ])
+      expect(await issuers.verify(issuer.url, await token)).toBe('invalid');
+    expect(await verify()).toBe('valid');
   });
 
   test('of a node are its own', async () => {

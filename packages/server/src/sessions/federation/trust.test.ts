@@ -1,53 +1,58 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { githubClaims } from '../../../../../tests/support/issuer.ts';
 import { untrustedClaim } from './federation.ts';
 
 const github = 'https://token.actions.githubusercontent.com';
 const ids = { repository_id: '784120233', repository_owner_id: '1099001' };
+const sub = 'repo:ada@1099001/engine@784120233:ref:refs/heads/main';
+const main = { ...ids, ref: 'refs/heads/main' };
 
-describe('jobs on GitHub', () => {
-  const trust = { issuer: github, claims: { ...ids, ref: 'refs/heads/main' } };
-  const untrusted = (changed: Record<string, unknown>, more: Record<string, string> = {}) =>
-    untrustedClaim({ issuer: github, claims: { ...trust.claims, ...more } }, githubClaims('x', changed));
+const ofGithub = (changed: Record<string, unknown>, claims: Record<string, string> = main) =>
+  untrustedClaim({ issuer: github, claims }, githubClaims('x', changed));
+const elsewhere = (changed: Record<string, unknown>) =>
+  untrustedClaim({ issuer: 'https://ci.example', claims: { sub, ...ids } }, githubClaims('x', changed));
 
-  test('are distinguished by ids, whatever form their subject has', () => {
-    for (const newSubject of [true, false])
-      expect(untrustedClaim(trust, githubClaims('x', {}, newSubject))).toBeUndefined();
-    expect(untrusted({ repository: 'lovelace/engine', repository_owner: 'lovelace' })).toBeUndefined();
-  });
-
-  test.each<[string, Record<string, unknown>, string]>([
-    ['a fork', { repository_id: '2', repository_owner_id: '3' }, 'repository_id'],
-    ['another repository of the owner', { repository_id: '2' }, 'repository_id'],
-    ['a repository that someone else took over', { repository_owner_id: '3' }, 'repository_owner_id'],
-    ['another branch', { ref: 'refs/heads/evil' }, 'ref'],
-    ['a tag of that name', { ref: 'refs/tags/main' }, 'ref'],
-    ['a pull request', { ref: 'refs/pull/7/merge', event_name: 'pull_request' }, 'ref'],
-  ])('%s is not trusted', (_, changed, claim) => {
-    expect(untrusted(changed)).toBe(claim);
-  });
-
-  test.each(['pull_request_target', 'workflow_run'])(
-    'caused by %s are trusted only where it is named',
-    (event_name) => {
-      expect(untrusted({ event_name })).toBe('event_name');
-      expect(untrusted({ event_name }, { event_name })).toBeUndefined();
-      expect(untrusted({ event_name: 'push' }, { event_name })).toBe('event_name');
-      expect(untrusted({ event_name: 'push' })).toBeUndefined();
-      const elsewhere = { issuer: 'https://ci.example', claims: { sub: 'x' } };
-      expect(untrustedClaim(elsewhere, { sub: 'x', event_name })).toBeUndefined();
-    },
-  );
+test('jobs on GitHub are distinguished by ids, whatever form their subject has', () => {
+  for (const newSubject of [true, false])
+    expect(
+      untrustedClaim({ issuer: github, claims: main }, githubClaims('x', {}, newSubject)),
+    ).toBeUndefined();
+  expect(ofGithub({ repository: 'lovelace/engine', repository_owner: 'lovelace' })).toBeUndefined();
 });
+
+test.each<[string, typeof elsewhere, Record<string, unknown>, string]>([
+  ['a fork', ofGithub, { repository_id: '2', repository_owner_id: '3' }, 'repository_id'],
+  ['another repository of the owner', ofGithub, { repository_id: '2' }, 'repository_id'],
+  ['a repository that someone else took over', ofGithub, { repository_owner_id: '3' }, 'repository_owner_id'],
+  ['another branch', ofGithub, { ref: 'refs/heads/evil' }, 'ref'],
+  ['a tag of that name', ofGithub, { ref: 'refs/tags/main' }, 'ref'],
+  ['a pull request', ofGithub, { ref: 'refs/pull/7/merge', event_name: 'pull_request' }, 'ref'],
+  ['a subject in another case', elsewhere, { sub: sub.replace('ada', 'Ada') }, 'sub'],
+  ['a subject without ids', elsewhere, { sub: 'repo:ada/engine:ref:refs/heads/main' }, 'sub'],
+  ['a longer value', elsewhere, { repository_id: `${ids.repository_id}0` }, 'repository_id'],
+  ['a number for text', elsewhere, { repository_id: 784_120_233 }, 'repository_id'],
+  ['a list for text', elsewhere, { repository_id: [ids.repository_id] }, 'repository_id'],
+  ['a missing claim', elsewhere, { repository_owner_id: undefined }, 'repository_owner_id'],
+])('%s is not trusted', (_, untrusted, changed, claim) => {
+  expect(untrusted({})).toBeUndefined();
+  expect(untrusted(changed)).toBe(claim);
+});
+
+test.each(['pull_request_target', 'workflow_run'])(
+  'jobs on GitHub caused by %s are trusted only where it is named, and those of other issuers anywhere',
+  (event_name) => {
+    const naming = { ...main, event_name };
+    expect([ofGithub({ event_name }), ofGithub({ event_name }, naming)]).toEqual(['event_name', undefined]);
+    expect(ofGithub({ event_name: 'push' }, naming)).toBe('event_name');
+    expect(elsewhere({ event_name })).toBeUndefined();
+  },
+);
 
 test.each([[['pull_request_target']], [[['workflow_run']]], [{ name: 'push' }], [1], [null], [undefined]])(
   'a job on GitHub with the event %p is trusted nowhere',
   (event_name) => {
-    const claims = { ...ids, ref: 'refs/heads/main' };
-    const token = githubClaims('x', { event_name });
-    expect(untrustedClaim({ issuer: github, claims }, token)).toBe('event_name');
-    const naming = { ...claims, event_name: 'pull_request_target' };
-    expect(untrustedClaim({ issuer: github, claims: naming }, token)).toBe('event_name');
+    for (const claims of [main, { ...main, event_name: 'pull_request_target' }])
+      expect(ofGithub({ event_name }, claims)).toBe('event_name');
   },
 );
 
