@@ -1,8 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { outcome } from '../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type Tokens } from '../../../../tests/support/app.ts';
+import { onBothDatabases, type Tokens } from '../../../../tests/support/app.ts';
 import { createdKey } from '../../../../tests/support/keys.ts';
-import { changeService, declareService, type TestService } from '../../../../tests/support/services.ts';
+import { introspected } from '../../../../tests/support/runs.ts';
+import { changeService, declareService } from '../../../../tests/support/services.ts';
 import { shared } from '../../../../tests/support/shared.ts';
 import { revokeService } from '../sessions/ending.ts';
 import { listServices } from './service-keys.ts';
@@ -19,49 +20,53 @@ onBothDatabases('a scope or resource', (open) => {
     browser = await app.login();
   });
 
-  const isActive = async (token: string, by: TestService): Promise<boolean> => {
-    const headers = { Authorization: by.authorization };
-    return (await app.ask('POST', '/introspect', { form: { token }, headers })).body.active;
-  };
-  const startDevice = async (scope: string, resource?: string) =>
-    (await app.ask('POST', '/device', { json: { scope, ...(resource && { resource }) } })).body;
-  const decide = (decision: 'approve' | 'deny', { user_code }: { user_code: string }) =>
-    app.ask('POST', `/device/${decision}`, { token: browser.access_token, json: { user_code } });
-  const redeem = ({ device_code }: { device_code: string }): Promise<Answer> =>
-    app.ask('POST', '/token', { json: { device_code } });
-
-  test('that is withdrawn can be neither approved nor redeemed nor put into a key', async () => {
-    const service = await declareService(app.ctx, offering('wikis'));
-    const asked = [
-      [await startDevice('wikis:read'), 'invalid_scope'],
-      [await startDevice('profile', uri('wikis')), 'invalid_target'],
+  test.each<[string, (id: string) => Promise<unknown>]>([
+    ['is withdrawn', (id) => changeService(app.ctx, id, { scopes: [], resource: null })],
+    ['belonged to a service that is revoked', (id) => revokeService(app.ctx, id)],
+  ])('that %s can be neither asked for, approved, redeemed nor put into a key', async (what, end) => {
+    const name = what.split(' ')[0]!;
+    const service = await declareService(app.ctx, offering(name));
+    const start = (json: object) => app.ask('POST', '/device', { json });
+    const decide = async (decision: string, { user_code }: { user_code: string }) => {
+      const ask = { token: browser.access_token, json: { user_code } };
+      return outcome(await app.ask('POST', `/device/${decision}`, ask));
+    };
+    const wanted = [
+      [{ scope: `${name}:read` }, '400 invalid_scope'],
+      [{ scope: 'profile', resource: uri(name) }, '400 invalid_target'],
     ] as const;
-    const approved = await startDevice('wikis:read');
-    expect(outcome(await decide('approve', approved))).toBe('204');
-    await changeService(app.ctx, service.id, { scopes: [], resource: null });
-    for (const [device, error] of asked) {
-      expect(outcome(await decide('approve', device))).toBe(`400 ${error}`);
-      expect(outcome(await decide('deny', device))).toBe('204');
+    const pending = await Promise.all(wanted.map(async ([json]) => (await start(json)).body));
+    const { body: approved } = await start({ scope: `${name}:read` });
+    expect(await decide('approve', approved)).toBe('204');
+    await end(service.id);
+    for (const [n, [json, refusal]] of wanted.entries()) {
+      expect(outcome(await start(json))).toBe(refusal);
+      expect([await decide('approve', pending[n]), await decide('deny', pending[n])]).toEqual([
+        refusal,
+        '204',
+      ]);
+      const key = { name: 'x', expires_in: 3600, ...json };
+      expect(outcome(await app.ask('POST', '/keys', { token: browser.access_token, json: key }))).toBe(
+        refusal,
+      );
     }
-    expect(outcome(await redeem(approved))).toBe('400 invalid_scope');
-    const json = { name: 'x', scope: 'wikis:read', expires_in: 3600 };
-    expect(outcome(await app.ask('POST', '/keys', { token: browser.access_token, json }))).toBe(
-      '400 invalid_scope',
-    );
+    const { device_code } = approved;
+    expect(outcome(await app.ask('POST', '/token', { json: { device_code } }))).toBe('400 invalid_scope');
   });
 
   test('can be withdrawn and declared again by its service, and no token ends', async () => {
-    const service = await declareService(app.ctx, offering('pages'));
+    const { id, authorization } = await declareService(app.ctx, offering('pages'));
+    const isActive = async (token: string) => (await introspected(app, token, authorization)).active;
     const { key } = await createdKey(app, browser, { scope: 'pages:read' });
     const { key: bound } = await createdKey(app, browser, { scope: '*', resource: uri('pages') });
-    await changeService(app.ctx, service.id, { resource: `${uri('pages')}/` });
-    expect(await isActive(bound, service)).toBe(true);
-    await changeService(app.ctx, service.id, { scopes: [] });
-    await changeService(app.ctx, service.id, { scopes: [{ ...scopeOf('pages'), sentence: 'See pages' }] });
-    await changeService(app.ctx, service.id, { resource: null, rights: ['feed'] });
-    expect(await isActive(key, service)).toBe(true);
-    await changeService(app.ctx, service.id, { resource: uri('pages') });
-    expect((await listServices(app.ctx)).find(({ id }) => id === service.id)).toMatchObject({
+    await changeService(app.ctx, id, { resource: `${uri('pages')}/` });
+    expect(await isActive(bound)).toBe(true);
+    await changeService(app.ctx, id, { scopes: [] });
+    await changeService(app.ctx, id, { scopes: [{ ...scopeOf('pages'), sentence: 'See pages' }] });
+    await changeService(app.ctx, id, { resource: null, rights: ['feed'] });
+    expect(await isActive(key)).toBe(true);
+    await changeService(app.ctx, id, { resource: uri('pages') });
+    expect((await listServices(app.ctx)).find((service) => service.id === id)).toMatchObject({
       resource: uri('pages'),
       scopes: [{ name: 'pages:read', description: 'See pages' }],
     });
