@@ -3,7 +3,7 @@
 
 import { Database as Connection } from 'bun:sqlite';
 import postgres from 'postgres';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { startPostgres } from '../../tests/support/postgres.ts';
 import { runOperator } from '../../tests/support/service.ts';

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import type { KeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { insertRun } from '../../packages/server/src/sessions/runs/store.ts';

@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Subprocess } from 'bun';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { spawn } from '../../tests/support/cleanup.ts';
 import { runOperator, temporaryDirectory } from '../../tests/support/service.ts';
 import type { Verifications, VerifierName } from '../programs/verifications.ts';

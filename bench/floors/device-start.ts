@@ -5,7 +5,7 @@
 import { formatCode } from '@latchkey/contract/codes';
 import { randomUserCode } from '../../packages/server/src/platform/crypto/codes.ts';
 import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import { systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
+import { systemRandom } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { authorizationIdOf, sessionSecretOf } from '../../packages/server/src/sign-in/device/redeeming.ts';
 import { insertAuthorization } from '../../packages/server/src/sign-in/device/store.ts';

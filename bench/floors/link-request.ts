@@ -3,7 +3,7 @@
 // known browsers, languages, metrics or other endpoints.
 
 import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import { newId, systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
+import { newId, systemRandom } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { urgentPriority } from '../../packages/server/src/platform/mail/outbox-store.ts';
 import { emailKeyOf } from '../../packages/server/src/platform/values/email-key.ts';
 import { insertMagicLinkAndMail } from '../../packages/server/src/sign-in/magic-links/store.ts';

@@ -3,7 +3,7 @@
 
 import { writeSync } from 'node:fs';
 import { mintHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import { parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { openDatabase } from './database.ts';
 
 export const keys = parseKeyRing(process.env['LATCHKEY_KEYS'] ?? '');

@@ -3,7 +3,7 @@
 // that it replaces.
 
 import { subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import { newId, systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
+import { newId, systemRandom } from '../../packages/server/src/platform/crypto/primitives.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import {
   bucketOf,

@@ -1,7 +1,7 @@
 // Everything that a person does with the service, as a sequence of steps. Many people finish a step before the next one.
 
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
-import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import type { KeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import type { Ask } from '../../tests/support/app.ts';
 import { type Authenticator, createAuthenticator } from '../../tests/support/authenticator.ts';
 import { request } from '../../tests/support/http.ts';

@@ -7,7 +7,7 @@ import {
   generateKey,
   type KeyRing,
   parseKeyRing,
-} from '../../packages/server/src/platform/crypto/key-ring.ts';
+} from '../../packages/server/src/platform/crypto/primitives.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { temporaryDirectory } from '../../tests/support/service.ts';

@@ -3,8 +3,8 @@
 import { Database as Connection } from 'bun:sqlite';
 import { insertUser } from '../../packages/server/src/identity/account/store.ts';
 import { mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import { sha256 } from '../../packages/server/src/platform/crypto/hash.ts';
-import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import type { KeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
+import { sha256 } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { statement, textsOf } from '../../packages/server/src/platform/database/statement.ts';

@@ -1,6 +1,6 @@
 // The kinds of requests in the table: how Latchkey and its floor are asked, and what the same is called elsewhere.
 
-import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import type { KeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import type { Database, Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { mePath, type Requests, refreshesOf, withTokens } from '../support/load.ts';
 import type { FloorName, PeerName } from '../support/service.ts';

@@ -3,9 +3,8 @@
 
 import { createPublicKey } from 'node:crypto';
 import { mintChallenge, mintHandle, subjectBytes } from '../../packages/server/src/platform/crypto/handle.ts';
-import { sha256 } from '../../packages/server/src/platform/crypto/hash.ts';
-import type { KeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
-import { systemRandom } from '../../packages/server/src/platform/crypto/random.ts';
+import type { KeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
+import { sha256, systemRandom } from '../../packages/server/src/platform/crypto/primitives.ts';
 import type { Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { authorizationIdOf } from '../../packages/server/src/sign-in/device/redeeming.ts';
 import { insertAuthorization } from '../../packages/server/src/sign-in/device/store.ts';

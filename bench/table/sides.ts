@@ -1,7 +1,7 @@
 // Everything that the table measures on one store: the service, the floors and the peers, each on a database of its own.
 
 import { copyFileSync } from 'node:fs';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { runOperatorProcess } from '../../tests/support/service.ts';

@@ -13,7 +13,7 @@ import {
   mintHandle,
   readHandle,
 } from '../../packages/server/src/platform/crypto/handle.ts';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { readCookie } from '../../packages/server/src/platform/http/cookie.ts';
 import { readServiceKey } from '../../packages/server/src/platform/http/credential.ts';
 import { prefers, prefersHtml } from '../../packages/server/src/platform/values/accept.ts';

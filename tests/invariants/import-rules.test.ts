@@ -299,10 +299,10 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'only platform/http/routing.ts depends on Hono',
+    name: 'only platform/http/server.ts depends on Hono',
     complaints: (files) =>
       packageImports(files, ['hono'])
-        .filter(({ from }) => from !== `${server}platform/http/routing.ts`)
+        .filter(({ from }) => from !== `${server}platform/http/server.ts`)
         .map(({ from, to }) => `${from} imports ${to}`),
     bad: { [`${server}sign-in/device/routes.ts`]: "import { Hono } from 'hono';" },
   },

@@ -9,7 +9,7 @@ import {
   mintHandle,
   readHandle,
 } from '../../packages/server/src/platform/crypto/handle.ts';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { cookieByMail, sameOrigin } from '../support/account.ts';
 import { type Answer, type Ask, openApp, type Tokens } from '../support/app.ts';
 import { createdKey } from '../support/keys.ts';

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { spawnSync } from 'bun';
 import postgres from 'postgres';
-import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { batchSize } from '../../packages/server/src/security-log/events/reading.ts';
 import { denyDevice, loginByMail, request } from '../support/http.ts';
 import { serverProgram } from '../support/server-program.ts';

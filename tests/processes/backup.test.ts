@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { copyFileSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { mountDisk } from '../support/disk.ts';
 import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { hasPgDump, runPostgresProgram, startDebianPostgres } from '../support/pg-dump.ts';

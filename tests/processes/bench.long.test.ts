@@ -8,7 +8,7 @@ import type { Sample } from '../../bench/support/rounds.ts';
 import { emailAt, fillStore, unspentTokensOf, userHandleAt, userIdAt } from '../../bench/support/store.ts';
 import { kinds } from '../../bench/table/kinds.ts';
 import { type Row, reachesTargets } from '../../bench/table/markdown.ts';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Database } from '../../packages/server/src/platform/database/executor.ts';
 import { newDatabase } from '../support/new-database.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyIdOf } from '../../packages/server/src/platform/crypto/key-list.ts';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { spawn } from '../support/cleanup.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { processDialects } from '../support/long.ts';

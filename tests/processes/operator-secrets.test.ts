@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { runOperator, runOperatorInto, temporaryDirectory } from '../support/service.ts';
 
 const refused = {

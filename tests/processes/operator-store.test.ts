@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { spawn } from '../support/cleanup.ts';
 import { plantCode } from '../support/cli.ts';
 import { loginByMail } from '../support/http.ts';

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { generateKey } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { loginByMail } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';

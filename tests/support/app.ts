@@ -11,7 +11,7 @@ import { createContext } from '../../packages/server/src/create-context.ts';
 import type { Config } from '../../packages/server/src/platform/config/config.ts';
 import { readLogKeys } from '../../packages/server/src/platform/config/server-keys.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
 import { sweepOnce } from '../../packages/server/src/platform/database/sweep.ts';

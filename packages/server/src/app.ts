@@ -22,18 +22,10 @@ import { organizationRoutes } from './identity/organizations/routes.ts';
 import type { Context } from './platform/context.ts';
 import { keepSweeping, type Sweeps, sweepAfter } from './platform/database/sweep.ts';
 import { documentationRoutes } from './platform/http/documentation.ts';
-import { healthRoutes } from './platform/http/health.ts';
-import { metricsRoute } from './platform/http/metrics-route.ts';
+import { monitoringRoutes } from './platform/http/monitoring.ts';
 import { notFoundPage, pageRoutes } from './platform/http/pages.ts';
 import { createApi } from './platform/http/pipeline.ts';
-import { Routes } from './platform/http/routing.ts';
-import {
-  type App,
-  createServer,
-  initializeRequestCounts,
-  type Lifecycle,
-  rejectOtherMethods,
-} from './platform/http/server.ts';
+import { type App, createServer, type Lifecycle, Routes } from './platform/http/server.ts';
 import { mailboxRoutes } from './platform/mail/mailbox.ts';
 import type { Templates } from './platform/mail/message.ts';
 import { countWaitingMails } from './platform/mail/outbox.ts';
@@ -210,8 +202,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   feedRoutes(api, ctx, signingKeys);
   discoveryRoutes(api, ctx, signingKeys);
 
-  healthRoutes(routes, ctx, lifecycle);
-  metricsRoute(routes, ctx, {
+  monitoringRoutes(routes, ctx, lifecycle, {
     version: manifest.version,
     countWaitingMails: () => countWaitingMails(ctx),
   });
@@ -220,7 +211,7 @@ export function createApp(ctx: Context, lifecycle: Lifecycle): App {
   authorizePage(routes, ctx, authorizing);
   signOutPage(routes, ctx, signingKeys);
   if (ctx.config.devMailbox) mailboxRoutes(routes, ctx, templates);
-  initializeRequestCounts(ctx, routes);
-  rejectOtherMethods(routes, ctx);
+  routes.initializeCounts(ctx.metrics);
+  routes.rejectOtherMethods(ctx.config);
   return createServer(ctx, lifecycle, routes, notFoundPage(ctx.config));
 }

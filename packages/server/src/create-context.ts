@@ -1,5 +1,5 @@
 import type { Context } from './platform/context.ts';
-import { systemRandom } from './platform/crypto/random.ts';
+import { systemRandom } from './platform/crypto/primitives.ts';
 import { createRateLimiter } from './platform/rate-limits/limiter.ts';
 import { createMetrics } from './platform/telemetry/metrics.ts';
 import { rateLimitNames, rateLimitRules } from './settings.ts';

@@ -1,8 +1,7 @@
 import type { Server } from 'bun';
 import { type Config, sqliteFileOf } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/config-error.ts';
-import type { ConnectionInfo } from '../platform/http/exchange.ts';
-import type { App } from '../platform/http/server.ts';
+import type { App, ConnectionInfo } from '../platform/http/server.ts';
 import { codeOf } from '../platform/telemetry/redact.ts';
 
 /** Longer than proxies keep idle connections to a node: otherwise one sends a request just when the node closes, and answers 502. */

@@ -6,10 +6,14 @@ import { ConfigError } from '../platform/config/config-error.ts';
 import type { Environment } from '../platform/config/environment.ts';
 import { keyFilePath, lacksKeys, readKeys, readLogKeys } from '../platform/config/server-keys.ts';
 import type { Context } from '../platform/context.ts';
-import { openDatabase, openExistingDatabase } from '../platform/database/database.ts';
+import {
+  openDatabase,
+  openExistingDatabase,
+  reachDeadlineMs,
+  whenReachable,
+} from '../platform/database/database.ts';
 import type { Database, DatabaseOptions, Executor } from '../platform/database/executor.ts';
 import { isOutOfReach } from '../platform/database/postgres.ts';
-import { reachDeadlineMs, whenReachable } from '../platform/database/reachable.ts';
 import { lockStore, showServing } from '../platform/database/store-lock.ts';
 import { isUnfinishedRestore } from '../platform/database/stored-rows.ts';
 import type { Log } from '../platform/telemetry/log.ts';

@@ -8,7 +8,7 @@ import {
 } from '../platform/config/server-keys.ts';
 import type { Context } from '../platform/context.ts';
 import { keyIdOf, withNewKey, withoutKey, withSigningKey } from '../platform/crypto/key-list.ts';
-import { parseKeyRing } from '../platform/crypto/key-ring.ts';
+import { parseKeyRing } from '../platform/crypto/primitives.ts';
 import { AuthError, conflict } from '../platform/errors.ts';
 import { lastSeals, sealedByAnotherAt } from '../security-log/events/auditing.ts';
 import { countUnchangedSince } from '../sessions/sessions.ts';

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ServiceRight } from '@latchkey/contract/scopes';
 import type { CallingService, Context, SentServiceKey } from '../platform/context.ts';
-import { sha256 } from '../platform/crypto/hash.ts';
-import type { Random } from '../platform/crypto/random.ts';
+import type { Random } from '../platform/crypto/primitives.ts';
+import { sha256 } from '../platform/crypto/primitives.ts';
 import { AuthError, type ErrorDetail } from '../platform/errors.ts';
 import { listOf } from './registration.ts';
 import * as store from './store.ts';

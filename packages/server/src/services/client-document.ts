@@ -7,8 +7,7 @@ import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import type { Config } from '../platform/config/config.ts';
 import { keySetDocument } from '../platform/outgoing/key-set.ts';
-import { parseDocumentUrl } from '../platform/values/document-url.ts';
-import { parseRedirectUri } from '../platform/values/redirect-uri.ts';
+import { parseDocumentUrl, parseRedirectUri } from '../platform/values/redirect-uri.ts';
 
 const minKeptSeconds = 300;
 const maxKeptSeconds = 86_400;

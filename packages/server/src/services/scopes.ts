@@ -12,8 +12,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, invalidScope, invalidTarget } from '../platform/errors.ts';
-import { isSameResource, spellingsOf } from '../platform/values/resource.ts';
-import { isSameScope, joinScope, parseScope } from '../platform/values/scope.ts';
+import { isSameResource, isSameScope, joinScope, parseScope, spellingsOf } from '../platform/values/scope.ts';
 import { isResource } from './registration.ts';
 import * as store from './store.ts';
 

@@ -3,11 +3,11 @@
 
 import type { ServiceRight } from '@latchkey/contract/scopes';
 import type { Context } from '../platform/context.ts';
-import { newId } from '../platform/crypto/random.ts';
+import { newId } from '../platform/crypto/primitives.ts';
 import type { Executor } from '../platform/database/executor.ts';
 import { AuthError, conflict } from '../platform/errors.ts';
 import { once } from '../platform/values/once.ts';
-import { spellingsOf } from '../platform/values/resource.ts';
+import { spellingsOf } from '../platform/values/scope.ts';
 import { shown } from '../platform/values/shown.ts';
 import { feedStart } from '../security-log/feed-events/feed-events.ts';
 import { idPattern, newSecret, type ServiceCredentials } from './authentication.ts';

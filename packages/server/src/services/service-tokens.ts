@@ -4,10 +4,9 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { IssuedToken } from '@latchkey/contract/tokens';
 import type { CallingService, Context } from '../platform/context.ts';
 import { mintHandle, subjectBytes } from '../platform/crypto/handle.ts';
-import { sha256 } from '../platform/crypto/hash.ts';
+import { sha256 } from '../platform/crypto/primitives.ts';
 import { invalidScope, invalidTarget } from '../platform/errors.ts';
-import { isSameResource, spellingsOf } from '../platform/values/resource.ts';
-import { parseScope } from '../platform/values/scope.ts';
+import { isSameResource, parseScope, spellingsOf } from '../platform/values/scope.ts';
 import { findResource, findScopes } from './scopes.ts';
 import * as store from './store.ts';
 

@@ -1,8 +1,8 @@
 import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
 import type { Caller, CallingService, Context } from '../platform/context.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { inSeconds } from '../platform/values/in-seconds.ts';
-import { isSameResource } from '../platform/values/resource.ts';
+import { inSeconds } from '../platform/timers.ts';
+import { isSameResource } from '../platform/values/scope.ts';
 import { findServiceToken, type ServiceToken } from '../services/service-tokens.ts';
 import { recordUse } from './last-use.ts';
 import { sessionStatus } from './status.ts';

@@ -1,7 +1,7 @@
 import type { TokenSet } from '@latchkey/contract/tokens';
 import type { CallingService, Context, TokenRequest } from '../platform/context.ts';
 import { readHandle } from '../platform/crypto/handle.ts';
-import { idempotencyHash, programHash, senderHash } from '../platform/crypto/hash.ts';
+import { idempotencyHash, programHash, senderHash } from '../platform/crypto/primitives.ts';
 import { AuthError, accountDisabled, invalidGrant } from '../platform/errors.ts';
 import { type ClientInfo, networkKey, programOf } from '../platform/values/client-address.ts';
 import { recordOncePerHour } from '../security-log/events/events.ts';

@@ -2,9 +2,9 @@ import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
 import type { Context } from '../platform/context.ts';
 import { mintHandle, type ReadHandle, readHandle, subjectBytes } from '../platform/crypto/handle.ts';
-import { sha256 } from '../platform/crypto/hash.ts';
+import { sha256 } from '../platform/crypto/primitives.ts';
 import type { Tables } from '../platform/database/schema.ts';
-import { expiresIn } from '../platform/values/in-seconds.ts';
+import { expiresIn } from '../platform/timers.ts';
 import type { rotationColumns } from './store.ts';
 
 /**

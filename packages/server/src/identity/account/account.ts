@@ -4,7 +4,7 @@ import type { Profile } from '@latchkey/contract/account';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Config } from '../../platform/config/config.ts';
 import type { Context } from '../../platform/context.ts';
-import { newId } from '../../platform/crypto/random.ts';
+import { newId } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, accountDisabled, accountGone, conflict } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';

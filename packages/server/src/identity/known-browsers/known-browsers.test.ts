@@ -9,7 +9,7 @@ import {
   openApp,
   type TestApp,
 } from '../../../../../tests/support/app.ts';
-import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../../platform/crypto/primitives.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { maxKnownAddresses } from './known-browsers.ts';

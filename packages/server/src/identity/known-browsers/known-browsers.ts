@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts';
 import { decrypt, encrypt } from '../../platform/crypto/encryption.ts';
-import { sha256 } from '../../platform/crypto/hash.ts';
+import { sha256 } from '../../platform/crypto/primitives.ts';
 import type { RateLimitSubject } from '../../platform/rate-limits/limiter.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { addressKey, networkKey } from '../../platform/values/client-address.ts';

@@ -10,7 +10,7 @@ import {
 } from '@latchkey/contract/organizations';
 import { lockAccountRows } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
-import { newId } from '../../platform/crypto/random.ts';
+import { newId } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import { Raced, untilDone } from '../../platform/database/races.ts';

@@ -5,7 +5,7 @@ import { spawn } from 'bun';
 import { runOperator, runOperatorProcess, temporaryDirectory } from '../../../../../tests/support/service.ts';
 import { settingsWarnings } from '../../operator/announcement.ts';
 import { rateLimitNames, readConfig, unknownSettings } from '../../settings.ts';
-import { generateKey, parseKeyRing } from '../crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../crypto/primitives.ts';
 import type { Config } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import { readKeys, readLogKeys } from './server-keys.ts';

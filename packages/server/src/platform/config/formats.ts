@@ -6,8 +6,8 @@ import ipaddr from 'ipaddr.js';
 import type { Quota } from '../rate-limits/rules.ts';
 import { logLevels } from '../telemetry/log.ts';
 import type { CidrRange } from '../values/client-address.ts';
-import { parseDocumentUrl } from '../values/document-url.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
+import { parseDocumentUrl } from '../values/redirect-uri.ts';
 
 export interface Format<T> {
   /** Completes the sentence "… must be". */

@@ -8,7 +8,7 @@ import { runOperator, temporaryDirectory } from '../../../../../tests/support/se
 import { readConfig } from '../../settings.ts';
 import type { Config } from './config.ts';
 import { ConfigError } from './config-error.ts';
-import { maxLogoBytes } from './logo.ts';
+import { maxLogoBytes } from './product.ts';
 
 function refusal(work: () => unknown): string {
   try {

@@ -1,4 +1,7 @@
-import { readLogo } from './logo.ts';
+import { isUtf8 } from 'node:buffer';
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { ConfigError } from './config-error.ts';
 import type { ConfigOf, platformSettings } from './settings.ts';
 
 /** What people see of the service: on pages, in emails and in the passkey dialogs of their browser. */
@@ -30,4 +33,100 @@ export const linksOf = (
 export function defaultSender({ name }: Product): string {
   const isPlain = /^[\p{L}\p{M}\p{N} '&!?+-]+$/u.test(name);
   return `${isPlain ? name : `"${name.replace(/["\\]/g, '\\$&')}"`} <no-reply@localhost>`;
+}
+
+/** Pages show it 32 pixels high, and every email carries it if it is a PNG. */
+export const maxLogoBytes = 64 * 1024;
+
+/** The image of LATCHKEY_LOGO. */
+export interface Logo {
+  readonly type: 'image/png' | 'image/svg+xml';
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Width and height, for their ratio; undefined for an SVG without a view box. */
+  readonly size: Size | undefined;
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/**
+ * Reads the logo and checks that its content is what its name says.
+ * @throws {ConfigError} naming LATCHKEY_LOGO
+ */
+function readLogo(path: string): Logo {
+  const bytes = readFile(path);
+  if (bytes.length > maxLogoBytes) {
+    throw new ConfigError(
+      `LATCHKEY_LOGO ${path} is too large: a logo can have at most ${maxLogoBytes / 1024} KiB.`,
+    );
+  }
+  if (extname(path).toLowerCase() === '.png') {
+    const size = sizeOfPng(Buffer.from(bytes));
+    if (!size) throw new ConfigError(`LATCHKEY_LOGO ${path} is not a PNG image.`);
+    return { type: 'image/png', bytes, size };
+  }
+  const text = readSvg(bytes);
+  if (text === undefined) {
+    throw new ConfigError(
+      `LATCHKEY_LOGO ${path} is not an SVG image in UTF-8 with the namespace of SVG and no entities of its own.`,
+    );
+  }
+  return { type: 'image/svg+xml', bytes, size: viewBoxOf(text) };
+}
+
+function readFile(path: string): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(readFileSync(path));
+  } catch (error) {
+    throw new ConfigError(
+      `LATCHKEY_LOGO ${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}.`,
+    );
+  }
+}
+
+/** The signature, and length and type of the first chunk, which begins with the size. */
+const pngStart = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+/** The last chunk, which is empty. */
+const pngEnd = Buffer.from('0000000049454e44ae426082', 'hex');
+
+/** The size of a PNG image; undefined for a file that does not begin and end as one. @see PNG (Third Edition) section 5 */
+function sizeOfPng(bytes: Buffer): Size | undefined {
+  const isPng =
+    bytes.subarray(0, pngStart.length).equals(pngStart) && bytes.subarray(-pngEnd.length).equals(pngEnd);
+  const size = isPng && {
+    width: bytes.readUInt32BE(pngStart.length),
+    height: bytes.readUInt32BE(pngStart.length + 4),
+  };
+  return size && size.width > 0 && size.height > 0 ? size : undefined;
+}
+
+/** XML allows no `--` inside, so a text has only one way to match, and a wrong file is refused at once. */
+const comment = String.raw`<!--(?:(?!--)[\s\S])*-->`;
+/** What may come before the root element: an XML declaration, comments, and a document type that declares nothing. */
+const prolog = String.raw`^\s*(?:<\?xml\s[^>]*\?>\s*)?(?:(?:${comment}|<!DOCTYPE\s[^>[]*>)\s*)*`;
+const svgStart = new RegExp(
+  String.raw`${prolog}<svg\s(?:[^>]*\s)?xmlns\s*=\s*["']http://www\.w3\.org/2000/svg["'][^>]*>`,
+);
+const svgEnd = new RegExp(String.raw`(?:</svg\s*>|<svg\s[^>]*/>)\s*(?:${comment}\s*)*$`);
+
+/**
+ * The text of an SVG image; undefined if it is something else. It may hold scripts: the response that serves it does not
+ * let them run.
+ */
+function readSvg(bytes: Uint8Array): string | undefined {
+  const text = isUtf8(bytes) ? new TextDecoder().decode(bytes) : '';
+  return svgStart.test(text) && svgEnd.test(text) ? text : undefined;
+}
+
+/** The size of the view box of the root element. */
+function viewBoxOf(svg: string): Size | undefined {
+  const root = /<svg\s[^>]*>/.exec(svg)?.[0] ?? '';
+  const viewBox = /\sviewBox\s*=\s*["']([^"']*)["']/.exec(root)?.[1] ?? '';
+  const [, , width = 0, height = 0] = viewBox
+    .trim()
+    .split(/[\s,]+/)
+    .map(Number);
+  return width > 0 && height > 0 ? { width, height } : undefined;
 }

@@ -20,7 +20,7 @@ import {
   type LogKeys,
   parseKeyRing,
   withRetiredKeys,
-} from '../crypto/key-ring.ts';
+} from '../crypto/primitives.ts';
 import { type Config, sqliteFileOf } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import type { Environment } from './environment.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { userCodeAlphabet } from '@latchkey/contract/codes';
 import { emailCodeFromMac, randomUserCode, sameCode } from './codes.ts';
-import { systemRandom } from './random.ts';
+import { systemRandom } from './primitives.ts';
 
 const shape = /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/;
 

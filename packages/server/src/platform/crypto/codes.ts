@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { codeLength, emailCodeAlphabet, userCodeAlphabet } from '@latchkey/contract/codes';
-import type { Random } from './random.ts';
+import type { Random } from './primitives.ts';
 
 /** A uniformly random user code. Bytes that would favour some letters are discarded. */
 export function randomUserCode(random: Random): string {

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { decrypt, encrypt } from './encryption.ts';
-import { generateKey, parseKeyRing } from './key-ring.ts';
-import { systemRandom } from './random.ts';
+import { generateKey, parseKeyRing, systemRandom } from './primitives.ts';
 
 const [older, newer] = [generateKey(), generateKey()];
 const ring = parseKeyRing(older);

@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import type { KeyRing, ServerKey } from './key-ring.ts';
-import type { Random } from './random.ts';
+import type { KeyRing, Random, ServerKey } from './primitives.ts';
 
 const keyIdBytes = 5;
 const nonceBytes = 12;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { type Handle, type HandleKind, handlePrefix, mintHandle, readHandle } from './handle.ts';
-import { generateKey, parseKeyRing } from './key-ring.ts';
+import { generateKey, parseKeyRing } from './primitives.ts';
 
 const ring = parseKeyRing(generateKey());
 const kinds = Object.keys(handlePrefix) as HandleKind[];

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { KeyRing, ServerKey } from './key-ring.ts';
+import type { KeyRing, ServerKey } from './primitives.ts';
 
 /**
  * The kinds of handle and their prefixes, by which secret scanners find leaked ones. The prefix is part of the MAC, so

@@ -1,6 +1,6 @@
 // Changes to a key ring in the format of the setting and of the key file.
 
-import { generateKey, parseKeyRing, type ServerKey } from './key-ring.ts';
+import { generateKey, parseKeyRing, type ServerKey } from './primitives.ts';
 
 /** The id of a server key as seals and operators write it. */
 export const keyIdOf = ({ id }: Pick<ServerKey, 'id'>): string => id.toString('base64url');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { mintHandle, readHandle } from './handle.ts';
-import { generateKey, parseKeyRing } from './key-ring.ts';
+import { generateKey, parseKeyRing } from './primitives.ts';
 
 const [older, newer, newest] = [generateKey(), generateKey(), generateKey()];
 const subject = Buffer.alloc(16, 'subject');

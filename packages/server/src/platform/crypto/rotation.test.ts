@@ -3,7 +3,7 @@ import { cookieByMail, sameOrigin } from '../../../../../tests/support/account.t
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { auditLogs } from '../../security-log/events/auditing.ts';
 import { handlePrefix, readHandle } from './handle.ts';
-import { generateKey, type KeyRing, parseKeyRing } from './key-ring.ts';
+import { generateKey, type KeyRing, parseKeyRing } from './primitives.ts';
 
 const [older, newer] = [generateKey(), generateKey()];
 

@@ -234,7 +234,7 @@ test.each<[string, (tx: Executor, disconnect: () => Promise<unknown>) => Promise
 test('/readyz answers 503 when the schema is gone', async () => {
   const t = await openApp('sqlite');
   const outside = new Connection(t.databaseUrl.slice('sqlite:'.length));
-  outside.run('ALTER TABLE outbox RENAME TO gone');
+  outside.run('ALTER TABLE rate_limits RENAME TO gone');
   outside.close();
   const answer = await t.ask('GET', 'readyz');
   expect([answer.status, answer.body.error]).toEqual([503, 'temporarily_unavailable']);

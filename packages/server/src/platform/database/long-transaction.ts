@@ -2,14 +2,20 @@ import type { Database as Connection } from 'bun:sqlite';
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database, Executor } from './executor.ts';
-import { LocalNotifications } from './notifications.ts';
 import {
   asStoreError as asPostgresError,
   executorOn as executorOnPostgres,
   withoutTimeouts,
 } from './postgres.ts';
 import { onlyPrimary, withConnection } from './postgres-primary.ts';
-import { asStoreError as asSqliteError, connect, executorOn, sqlitePathOf, whenFree } from './sqlite.ts';
+import {
+  asStoreError as asSqliteError,
+  connect,
+  executorOn,
+  LocalNotifications,
+  sqlitePathOf,
+  whenFree,
+} from './sqlite.ts';
 
 const busyDeadlineMs = 10_000;
 

@@ -6,7 +6,7 @@ import { startPostgres } from '../../../../../tests/support/postgres.ts';
 import { runOperator, runOperatorProcess, temporaryDirectory } from '../../../../../tests/support/service.ts';
 import { fresh } from '../../../../../tests/support/shared.ts';
 import { until } from '../../../../../tests/support/until.ts';
-import { generateKey } from '../crypto/key-ring.ts';
+import { generateKey } from '../crypto/primitives.ts';
 import { openDatabase } from './database.ts';
 import { canWorkWith, type Migrations, migrationNames, migrations } from './migrate.ts';
 

@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import type { DatabaseOptions, Notifications, Wake } from './executor.ts';
-import { LocalNotifications } from './notifications.ts';
 import { findPrimary, onlyPrimary } from './postgres-primary.ts';
+import { LocalNotifications } from './sqlite.ts';
 
 const connectTimeoutSeconds = 2;
 const reconnectPauseMs = 250;

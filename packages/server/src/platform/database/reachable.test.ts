@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { reachDeadlineMs, whenReachable } from './reachable.ts';
+import { reachDeadlineMs, whenReachable } from './database.ts';
 
 /** Counts the pauses of a wait whose time passes at once. */
 function countingTimers() {

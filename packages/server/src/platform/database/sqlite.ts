@@ -3,9 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import { keepTrace } from '../telemetry/log.ts';
-import type { Database, DatabaseOptions, Executor, Value } from './executor.ts';
+import type { Database, DatabaseOptions, Executor, Notifications, Value, Wake } from './executor.ts';
 import { type Migrations, migrate } from './migrate.ts';
-import { commitsChannel, LocalNotifications } from './notifications.ts';
 
 /** How long the start waits for another process that migrates the same file. */
 const startBusyTimeoutMs = 10_000;
@@ -249,5 +248,31 @@ class GroupCommit {
     } catch {
       this.#log.warn('could not roll back a failed batch yet');
     }
+  }
+}
+
+/** On SQLite this channel gets a message after every commit of this process. */
+export const commitsChannel = 'commits';
+
+/**
+ * The listeners of this process. On SQLite that is the service; an operator's command is a process of its own, whose commits the
+ * service finds when it looks next.
+ */
+export class LocalNotifications implements Notifications {
+  readonly #listeners = new Map<string, Set<Wake>>();
+
+  /** The channels that somebody has listened to. */
+  get channels(): Iterable<string> {
+    return this.#listeners.keys();
+  }
+
+  publish(channel: string, payload: string | undefined): void {
+    for (const wake of [...(this.#listeners.get(channel) ?? [])]) wake(payload);
+  }
+
+  listen(channel: string, wake: Wake): () => void {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(wake));
+    return () => void listeners.delete(wake);
   }
 }

@@ -136,6 +136,8 @@ export function completeCall(
   const { headers } = request;
   const declared = endpoint.headers ?? noHeaders;
   const cookies = headers.get('Cookie');
+  const cookie = (kind: 'session' | 'knownBrowser' | 'requests'): string | undefined =>
+    cookies === null ? undefined : readCookie(config, kind, cookies);
   return {
     ...checked,
     idempotencyKey: 'Idempotency-Key' in declared ? readIdempotencyKey(headers) : undefined,
@@ -147,12 +149,10 @@ export function completeCall(
     serviceKey: headers.has('Authorization') ? readServiceKey(headers) : undefined,
     presentedCredential: () => readPresentedCredential(config, headers),
     requireExpectedUser: (userId) => requireExpectedUser(headers, userId),
-    sessionCookie: readCookie(config, 'session', cookies),
+    sessionCookie: cookie('session'),
     knownBrowserCookie:
-      cookies === null || isFromForeignPage(config, headers)
-        ? undefined
-        : readCookie(config, 'knownBrowser', cookies),
-    requestsCookie: readCookie(config, 'requests', cookies),
+      cookies !== null && isFromForeignPage(config, headers) ? undefined : cookie('knownBrowser'),
+    requestsCookie: cookie('requests'),
   };
 }
 

@@ -3,11 +3,10 @@ import type { Context } from '../context.ts';
 import { once } from '../values/once.ts';
 import { cookieName } from './cookie.ts';
 import { describeApi, openApiDocument } from './openapi.ts';
-import { pageHeaders } from './pages.ts';
-import { withProduct } from './product-pages.ts';
-import { referenceOf } from './reference/examples.ts';
+import { pageHeaders, withProduct } from './pages.ts';
+import { referenceOf } from './reference/operation.ts';
 import { referencePage } from './reference/page.ts';
-import type { Routes } from './routing.ts';
+import type { Routes } from './server.ts';
 import { serveStaticPath } from './static-path.ts';
 import { fileResponse, storeFile } from './stored-file.ts';
 

@@ -81,15 +81,16 @@ export function preflightHeaders(
   config: Config,
   request: Request,
   path: string,
-  methods: readonly string[],
+  methods: string,
 ): Record<string, string> | undefined {
-  const { headers } = request;
+  const { headers, method } = request;
   const origin = headers.get('Origin');
-  if (origin === null || !headers.has('Access-Control-Request-Method')) return undefined;
+  if (method !== 'OPTIONS' || origin === null || !headers.has('Access-Control-Request-Method'))
+    return undefined;
   const isAllowed = isAllowedOrigin(config, origin);
   if (!isAllowed && !isOpenToAll(request, path)) return undefined;
   return {
-    'Access-Control-Allow-Methods': methods.join(', '),
+    'Access-Control-Allow-Methods': methods,
     'Access-Control-Allow-Headers': isAllowed ? allowedHeaders : requestedHeaders(headers),
     'Access-Control-Max-Age': String(preflightSeconds),
   };

@@ -24,10 +24,9 @@ import {
   readServiceKey,
   requireExpectedUser,
 } from './credential.ts';
-import type { Exchange } from './exchange.ts';
 import { describeEndpoint, patternOf, takesUser } from './operations.ts';
 import { requirePage } from './origin.ts';
-import type { Routes } from './routing.ts';
+import type { Exchange, Routes } from './server.ts';
 
 /** How the pipeline identifies callers. `app.ts` connects it to the capabilities that own sessions and service keys. */
 export interface Access {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { pngLogo } from '../../../../../tests/support/logos.ts';
 import { temporaryDirectory } from '../../../../../tests/support/service.ts';
-import { withProduct } from './product-pages.ts';
+import { withProduct } from './pages.ts';
 
 const pages = ['login', 'magic-link', 'device', 'account', 'verify-email', 'not-me', 'nowhere'];
 const html = { Accept: 'text/html' };

@@ -1,12 +1,23 @@
+import { fieldLimits } from '@latchkey/contract/field-limits';
+import { RegExpRouter } from 'hono/router/reg-exp-router';
+import { getPath, tryDecode } from 'hono/utils/url';
+import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { newSpanId } from '../crypto/random.ts';
-import { AuthError, invalidRequest, pathNotFound, temporarilyUnavailable } from '../errors.ts';
+import { newSpanId } from '../crypto/primitives.ts';
+import {
+  AuthError,
+  type ErrorDetail,
+  invalidRequest,
+  pathNotFound,
+  temporarilyUnavailable,
+} from '../errors.ts';
 import { currentTrace, runInTrace, traceIdIn } from '../telemetry/log.ts';
-import { describeError } from '../telemetry/redact.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { describeError, redact } from '../telemetry/redact.ts';
 import { isTrustedPeer } from '../values/client-address.ts';
-import { type ConnectionInfo, Exchange } from './exchange.ts';
-import { preflightHeaders } from './origin.ts';
-import { pathOf, type Route, type Routes } from './routing.ts';
+import type { ReplyDetail } from './call.ts';
+import { type Operation, patternOf } from './operations.ts';
+import { corsHeaders, preflightHeaders } from './origin.ts';
 
 /** The state of the process that every request depends on. */
 export interface Lifecycle {
@@ -37,7 +48,7 @@ export function createServer(
   const warnOfForwarding = watchForwardingHeaders(ctx);
 
   const handleRequest = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
-    const path = pathOf(request);
+    const path = getPath(request);
     const exchange = new Exchange(request, connection, ctx, path);
     const route = routes.find(request.method, path);
     let response: Response;
@@ -126,33 +137,6 @@ function errorResponse(ctx: Context, exchange: Exchange, thrown: unknown): Respo
 
 const unexpected = new AuthError('server_error', 'Something went wrong on our side.');
 
-/** Any route can fail, or find the database unreachable. */
-const failureStatuses = ['500', '503'];
-
-/** Starts the count of every route and documented status at 0, so that a rate over it sees the first failure. */
-export function initializeRequestCounts({ metrics }: Context, routes: Routes): void {
-  for (const { pattern, method, statuses } of routes.answered())
-    metrics.expectRequests(pattern, method, new Set([...statuses, ...failureStatuses]));
-}
-
-/** Answers every other method of the paths registered so far: preflights of allowed origins, and 405 for the rest. */
-export function rejectOtherMethods(routes: Routes, ctx: Context): void {
-  routes.onOtherMethods((allowed) => {
-    const methods = allowed.join(', ');
-    return (exchange) => {
-      const { request } = exchange;
-      const preflight =
-        request.method === 'OPTIONS'
-          ? preflightHeaders(ctx.config, request, pathOf(request), allowed)
-          : undefined;
-      if (preflight) return exchange.json(undefined, 204, preflight);
-      throw new AuthError('method_not_allowed', `This path supports ${methods}.`, {
-        headers: { Allow: methods },
-      });
-    };
-  });
-}
-
 /** The log gets at most one warning in this time. */
 const forwardingWarningIntervalMs = 60 * 60 * 1000;
 
@@ -175,4 +159,219 @@ function watchForwardingHeaders(ctx: Context): (connection: ConnectionInfo, head
       'ignored forwarding headers from a peer that LATCHKEY_TRUSTED_PROXIES does not name',
     );
   };
+}
+
+/** The connection that a request came in on. */
+export interface ConnectionInfo {
+  /**
+   * The peer address reported by the socket; undefined once the client has disconnected, so it must be read before the first wait.
+   * Reading it costs as much as a look-up.
+   */
+  readonly peer: string | undefined;
+}
+
+const requestIdPattern = new RegExp(`^[A-Za-z0-9._-]{1,${fieldLimits.requestId}}$`);
+
+const commonHeaders = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  Vary: 'Origin',
+};
+// Copied for each response: that costs half as much as making headers from an object.
+const emptyHeaders = new Headers(commonHeaders);
+const jsonHeaders = new Headers({ ...commonHeaders, 'Content-Type': 'application/json' });
+
+const hstsMaxAgeSeconds = 63_072_000;
+
+const noParams: Readonly<Record<string, string>> = {};
+
+/** One HTTP request, the response being built for it, and what the log will say about it. */
+export class Exchange {
+  readonly request: Request;
+  readonly connection: ConnectionInfo;
+  /** From the client's `X-Request-Id` if that is well-formed, otherwise a new one. */
+  readonly requestId: string;
+  /** The same for the log, which never shows a credential that a client sent in its place. */
+  readonly loggedId: string;
+  /** In milliseconds of this process's monotonic clock. */
+  readonly arrivedAt: number;
+  params = noParams;
+  outcome = 'ok';
+  detail: ErrorDetail | ReplyDetail | undefined;
+  /** Takes the place of the error object. */
+  errorPage: ((error: AuthError) => Response) | undefined;
+  readonly #cors: Readonly<Record<string, string>> | undefined;
+  readonly #https: boolean;
+  #hasCommonHeaders = false;
+
+  constructor(
+    request: Request,
+    connection: ConnectionInfo,
+    { config, timers }: Pick<Context, 'config' | 'timers'>,
+    path: string,
+  ) {
+    this.arrivedAt = timers.monotonic();
+    this.request = request;
+    this.connection = connection;
+    const sent = request.headers.get('X-Request-Id');
+    const isWellFormed = sent !== null && requestIdPattern.test(sent);
+    this.requestId = isWellFormed ? sent : crypto.randomUUID();
+    this.loggedId = isWellFormed ? redact(sent) : this.requestId;
+    const origin = request.headers.get('Origin');
+    this.#cors = origin === null ? undefined : corsHeaders(config, request, path, origin);
+    this.#https = config.https;
+  }
+
+  /** A JSON response, or one without a body if `body` is undefined. */
+  json(body: unknown, status = 200, headers?: Readonly<Record<string, string>>): Response {
+    const response =
+      body === undefined
+        ? new Response(null, { status, headers: emptyHeaders })
+        : new Response(JSON.stringify(body), { status, headers: jsonHeaders });
+    for (const name in headers) response.headers.set(name, headers[name]!);
+    this.#hasCommonHeaders = true;
+    return this.#withOwnHeaders(response);
+  }
+
+  /** The error object of a refused request, or the page that takes its place. */
+  refuse(error: AuthError): Response {
+    this.outcome = error.code;
+    this.detail = error.detail;
+    if (!this.errorPage) return this.json(error.toBody(this.requestId), error.status, error.headers);
+    const page = this.withCommonHeaders(this.errorPage(error));
+    for (const name in error.headers) page.headers.set(name, error.headers[name]!);
+    return page;
+  }
+
+  /** Adds the headers of every response, unless the response already has its own. */
+  withCommonHeaders(response: Response): Response {
+    if (this.#hasCommonHeaders) return response;
+    for (const [name, value] of Object.entries(commonHeaders))
+      if (!response.headers.has(name)) response.headers.set(name, value);
+    return this.#withOwnHeaders(response);
+  }
+
+  #withOwnHeaders(response: Response): Response {
+    response.headers.set('X-Request-Id', this.requestId);
+    if (this.#https) response.headers.set('Strict-Transport-Security', `max-age=${hstsMaxAgeSeconds}`);
+    for (const name in this.#cors) response.headers.set(name, this.#cors[name]!);
+    return response;
+  }
+}
+
+export type Handler = (exchange: Exchange) => Response | Promise<Response>;
+
+export interface Route {
+  /** The path with the names of its parameters: the route's name in the log and the metrics. */
+  readonly pattern: string;
+  readonly handler: Handler;
+  readonly isPolled?: boolean | undefined;
+  /** The values of the path parameters, if the pattern has any. */
+  readonly params?: Readonly<Record<string, string>>;
+}
+
+/** The entry of a path for all methods without one of their own. */
+const otherMethods = 'ALL';
+
+/** Any route can fail, or find the database unreachable. */
+const failureStatuses = ['500', '503'];
+
+const hasParameters = (pattern: string): boolean => /[:*]/.test(pattern);
+
+/**
+ * The route table, and the description of each operation for the API document. It uses Hono's router without Hono's
+ * contexts, which cost as much as everything else around a handler together.
+ *
+ * A path without parameters is never taken for the value of a parameter, whatever the method: where there is
+ * POST /users/lookup, GET /users/lookup is not GET /users/:user_id. The router cannot express this, so such paths are in a
+ * table of their own, by path and then by method.
+ */
+export class Routes {
+  readonly #literal = new Map<string, Map<string, Route>>();
+  readonly #router = new RegExpRouter<Route>();
+  readonly #methods = new Map<string, Set<string>>();
+  readonly #operations: Operation[] = [];
+
+  get operations(): readonly Operation[] {
+    return this.#operations;
+  }
+
+  /** Adds an operation to the API document. It does not add a route. */
+  describe(operation: Operation): void {
+    this.#operations.push(operation);
+  }
+
+  /** Adds a handler. Path parameters are written `:name`. The first route that matches wins. */
+  on(method: string, pattern: string, handler: Handler, more?: Pick<Route, 'isPolled'>): void {
+    this.#add(method, { pattern, handler, ...more });
+    const known = this.#methods.get(pattern) ?? new Set();
+    this.#methods.set(pattern, known.add(method));
+    if (method === 'GET') known.add('HEAD');
+  }
+
+  #add(method: string, route: Route): void {
+    const { pattern } = route;
+    if (hasParameters(pattern)) {
+      this.#router.add(method, pattern, route);
+      return;
+    }
+    const routes = this.#literal.get(pattern) ?? new Map<string, Route>();
+    if (!routes.has(method)) this.#literal.set(pattern, routes.set(method, route));
+  }
+
+  /** Adds a handler for GET and HEAD. */
+  get(pattern: string, handler: Handler): void {
+    this.on('GET', pattern, handler);
+  }
+
+  /** Answers every other method of the paths registered so far: preflights of allowed origins, and 405 for the rest. */
+  rejectOtherMethods(config: Config): void {
+    for (const [pattern, known] of this.#methods) {
+      const methods = [...known].join(', ');
+      const handler: Handler = (exchange) => {
+        const { request } = exchange;
+        const preflight = preflightHeaders(config, request, getPath(request), methods);
+        if (preflight) return exchange.json(undefined, 204, preflight);
+        throw new AuthError('method_not_allowed', `This path supports ${methods}.`, {
+          headers: { Allow: methods },
+        });
+      };
+      this.#add(otherMethods, { pattern, handler });
+    }
+  }
+
+  /** Starts the count of every route and documented status at 0, so that a rate over it sees the first failure. */
+  initializeCounts({ expectRequests }: Metrics): void {
+    const described = new Map<string, string[]>();
+    for (const { method, path, responses } of this.#operations)
+      described.set(`${method.toUpperCase()} ${patternOf(path)}`, Object.keys(responses));
+    for (const [pattern, known] of this.#methods) {
+      for (const method of known) {
+        const statuses = described.get(`${method === 'HEAD' ? 'GET' : method} ${pattern}`) ?? ['200'];
+        expectRequests(pattern, method, new Set([...statuses, ...failureStatuses]));
+      }
+    }
+  }
+
+  /** HEAD finds the route of GET. */
+  find(requestMethod: string, path: string): Route | undefined {
+    const method = requestMethod === 'HEAD' ? 'GET' : requestMethod;
+    const literal = this.#literal.get(path);
+    if (literal) return literal.get(method) ?? literal.get(otherMethods);
+    const [[first], matched] = this.#router.match(method, path);
+    if (!first) return undefined;
+    const [route, indexes] = first;
+    return matched?.length
+      ? { ...route, params: paramsOf(indexes as Record<string, number>, matched) }
+      : route;
+  }
+}
+
+function paramsOf(
+  indexes: Readonly<Record<string, number>>,
+  matched: readonly string[],
+): Readonly<Record<string, string>> {
+  const params: Record<string, string> = {};
+  for (const name in indexes) params[name] = tryDecode(matched[indexes[name]!]!, decodeURIComponent);
+  return params;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { errorResponse, etag, type Operation } from './operations.ts';
-import type { Handler, Routes } from './routing.ts';
+import type { Handler, Routes } from './server.ts';
 
 interface StaticPath
   extends Pick<Operation, 'id' | 'title' | 'group' | 'path' | 'summary'>,

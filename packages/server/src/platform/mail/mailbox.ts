@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { pathNotFound } from '../errors.ts';
-import { isForThisMachine } from '../http/local-request.ts';
-import { logoPath } from '../http/product-pages.ts';
-import type { Routes } from '../http/routing.ts';
+import { isForThisMachine } from '../http/monitoring.ts';
+import { logoPath } from '../http/pages.ts';
+import type { Routes } from '../http/server.ts';
 import { escapeHtml } from '../values/html.ts';
 import { logoContentId } from './layout.ts';
 import type { Message, Templates } from './message.ts';

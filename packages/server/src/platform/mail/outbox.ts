@@ -1,6 +1,6 @@
 import type { UserEmail } from '@latchkey/contract/users';
 import type { Context } from '../context.ts';
-import { newId } from '../crypto/random.ts';
+import { newId } from '../crypto/primitives.ts';
 import type { Executor } from '../database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../database/pagination.ts';
 import type { Tables } from '../database/schema.ts';

@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/primitives.ts';
 import type { Database } from '../database/executor.ts';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

@@ -13,7 +13,7 @@ import { createAuthenticator } from '../../../../../tests/support/authenticator.
 import { shared } from '../../../../../tests/support/shared.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { randomUserCode } from '../crypto/codes.ts';
-import { systemRandom } from '../crypto/random.ts';
+import { systemRandom } from '../crypto/primitives.ts';
 import type { RateLimitName } from './rules.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { isSameResource } from './resource.ts';
+import { isSameResource } from './scope.ts';
 
 test.each([
   ['https://a.example', 'https://a.example/', true],

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from '../../../../../tests/support/fc.ts';
-import { generateKey, type KeyRing, parseKeyRing } from '../../platform/crypto/key-ring.ts';
+import { generateKey, type KeyRing, parseKeyRing } from '../../platform/crypto/primitives.ts';
 import {
   type Audit,
   Auditor,

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { sha256 } from '../../platform/crypto/hash.ts';
-import type { LogKeys, ServerKey } from '../../platform/crypto/key-ring.ts';
+import type { LogKeys, ServerKey } from '../../platform/crypto/primitives.ts';
+import { sha256 } from '../../platform/crypto/primitives.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 
 /** Without its position, which is not sealed. */

@@ -1,7 +1,7 @@
 import type { eventTypes } from '@latchkey/contract/events';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
-import { newId } from '../../platform/crypto/random.ts';
+import { newId } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidCredential } from '../../platform/errors.ts';
 import type { RateLimitSubject, Reservation } from '../../platform/rate-limits/limiter.ts';

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { fresh } from '../../../../../tests/support/shared.ts';
-import { generateKey } from '../../platform/crypto/key-ring.ts';
+import { generateKey } from '../../platform/crypto/primitives.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { auditLogs, auditTotals } from './auditing.ts';
 

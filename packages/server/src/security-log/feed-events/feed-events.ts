@@ -1,9 +1,9 @@
 // The events that services read, and up to where they can be read. trust/feed/ hands them out.
 
 import type { Context } from '../../platform/context.ts';
-import { newId } from '../../platform/crypto/random.ts';
+import { newId } from '../../platform/crypto/primitives.ts';
 import type { Database, Executor } from '../../platform/database/executor.ts';
-import { commitsChannel } from '../../platform/database/notifications.ts';
+import { commitsChannel } from '../../platform/database/sqlite.ts';
 import * as store from './store.ts';
 
 export type CredentialChange = 'create' | 'update' | 'delete';

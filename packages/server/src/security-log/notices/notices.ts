@@ -2,7 +2,7 @@ import { type Language, languageOf } from '@latchkey/contract/languages';
 import type { NoticeKind } from '@latchkey/contract/notices';
 import type { Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
-import { sha256 } from '../../platform/crypto/hash.ts';
+import { sha256 } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type Writer, writerFor } from '../../platform/mail/compose.ts';
 import { enqueueMail, type Mail } from '../../platform/mail/outbox.ts';

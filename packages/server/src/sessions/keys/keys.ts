@@ -6,7 +6,7 @@ import type { Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
 import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
 import type { Context, Requester } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
-import { sha256 } from '../../platform/crypto/hash.ts';
+import { sha256 } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import type { Tables } from '../../platform/database/schema.ts';

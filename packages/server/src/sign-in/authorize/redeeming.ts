@@ -2,7 +2,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context, TokenRequest } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
-import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
+import { idempotencyHash, sha256 } from '../../platform/crypto/primitives.ts';
 import { AuthError, invalidGrant, invalidRequest } from '../../platform/errors.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { commandLineId, proveClient } from '../../services/clients.ts';

@@ -6,10 +6,9 @@ import type { Context } from '../../platform/context.ts';
 import { queryOf, receiveFormAsQuery } from '../../platform/http/body.ts';
 import type { Call } from '../../platform/http/call.ts';
 import { cookieHeader, readCookie } from '../../platform/http/cookie.ts';
-import type { Exchange } from '../../platform/http/exchange.ts';
 import { pageHeaders, requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import type { Routes } from '../../platform/http/routing.ts';
+import type { Exchange, Routes } from '../../platform/http/server.ts';
 import {
   type Grant,
   type OnCodes,

@@ -12,9 +12,9 @@ import { mintHandle, readHandle, subjectBytes } from '../../platform/crypto/hand
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, invalidGrant } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';
+import { expiresIn } from '../../platform/timers.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
-import { expiresIn } from '../../platform/values/in-seconds.ts';
 import { type NewEvent, recordEvent, takeForUser, withoutNulls } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes.ts';
 import { lockAccountOfRevoker, type Revoker } from '../../sessions/ending.ts';

@@ -4,7 +4,7 @@ import type { TokenSet } from '@latchkey/contract/tokens';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context, TokenRequest, WaitPreference } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
-import { idempotencyHash, sha256 } from '../../platform/crypto/hash.ts';
+import { idempotencyHash, sha256 } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError, type ErrorDetail, orThrow } from '../../platform/errors.ts';
 import {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
 import { type Mail, openApp } from '../../../../../tests/support/app.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
-import { parseKeyRing } from '../../platform/crypto/key-ring.ts';
+import { parseKeyRing } from '../../platform/crypto/primitives.ts';
 import { writerFor } from '../../platform/mail/compose.ts';
 import { readConfig } from '../../settings.ts';
 import { emailCodeOf, signInMessage } from './mail.ts';

@@ -4,7 +4,7 @@ import { writeUnits } from '@latchkey/contract/time-format';
 import { findAccountOf } from '../../identity/account/account.ts';
 import { emailCodeFromMac } from '../../platform/crypto/codes.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
-import type { ServerKey } from '../../platform/crypto/key-ring.ts';
+import type { ServerKey } from '../../platform/crypto/primitives.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { composeMessage, type Fact, type Writer, writerFor } from '../../platform/mail/compose.ts';
 import type { Message, Template } from '../../platform/mail/message.ts';

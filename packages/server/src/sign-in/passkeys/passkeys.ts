@@ -1,7 +1,7 @@
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Passkey } from '@latchkey/contract/passkeys';
 import type { Context, Requester } from '../../platform/context.ts';
-import { newId } from '../../platform/crypto/random.ts';
+import { newId } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { conflict, invalidRequest, resourceNotFound } from '../../platform/errors.ts';
 import { shown } from '../../platform/values/shown.ts';

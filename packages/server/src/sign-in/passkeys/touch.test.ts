@@ -18,7 +18,7 @@ import {
 import { asBrowser, redeem, requestOf } from '../../../../../tests/support/authorize.ts';
 import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
-import { generateKey } from '../../platform/crypto/key-ring.ts';
+import { generateKey } from '../../platform/crypto/primitives.ts';
 import { writeFailedSignIns } from '../failures/failures.ts';
 
 const settings = { LATCHKEY_APPROVAL: 'passkey', LATCHKEY_DEVICE_CODE_TTL: '86400' };

@@ -2,7 +2,7 @@
 
 import type { AuthenticationResponse } from '@latchkey/contract/passkeys';
 import type { Caller, Context, Requester } from '../../platform/context.ts';
-import { sha256 } from '../../platform/crypto/hash.ts';
+import { sha256 } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { AuthError } from '../../platform/errors.ts';
 import { byClient } from '../../platform/rate-limits/limiter.ts';

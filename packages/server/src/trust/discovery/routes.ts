@@ -7,7 +7,7 @@ import { deviceCodeGrantType, federationGrantType, grantTypes } from '@latchkey/
 import type { Config } from '../../platform/config/config.ts';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import type { Handler } from '../../platform/http/routing.ts';
+import type { Handler } from '../../platform/http/server.ts';
 import { serveStaticPath } from '../../platform/http/static-path.ts';
 import { assertionAlgorithms } from '../../platform/outgoing/key-set.ts';
 import {

@@ -1,6 +1,6 @@
 import { type FeedEventType, setType } from '@latchkey/contract/feed';
 import type { CallingService, Context } from '../../platform/context.ts';
-import { inSeconds } from '../../platform/values/in-seconds.ts';
+import { inSeconds } from '../../platform/timers.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import type * as store from './store.ts';
 

@@ -13,7 +13,7 @@ import { addMember, createOrganization } from '../../../../../tests/support/orga
 import { basic, declareService, untilServiceUsed } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { type HandleKind, handlePrefix, mintHandle } from '../../platform/crypto/handle.ts';
-import { generateKey, parseKeyRing } from '../../platform/crypto/key-ring.ts';
+import { generateKey, parseKeyRing } from '../../platform/crypto/primitives.ts';
 
 const inactive = { active: false };
 

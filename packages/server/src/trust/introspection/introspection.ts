@@ -1,7 +1,7 @@
 import { type Introspection, introspectionJwtType } from '@latchkey/contract/services';
 import { findUserWithOrganizations, organizationClaims } from '../../identity/organizations/organizations.ts';
 import type { CallingService, Context } from '../../platform/context.ts';
-import { inSeconds } from '../../platform/values/in-seconds.ts';
+import { inSeconds } from '../../platform/timers.ts';
 import { includesAny } from '../../platform/values/scope.ts';
 import {
   type ActiveServiceToken,

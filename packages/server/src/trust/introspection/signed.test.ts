@@ -3,7 +3,7 @@ import { introspectionJwtType } from '@latchkey/contract/services';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { declareService, untilServiceUsed } from '../../../../../tests/support/services.ts';
-import { generateKey } from '../../platform/crypto/key-ring.ts';
+import { generateKey } from '../../platform/crypto/primitives.ts';
 import {
   deleteReplacedKeys,
   everyNodeFollowsMs,

@@ -1,7 +1,7 @@
 import type { Userinfo } from '@latchkey/contract/openid';
 import { findUserWithOrganizations, organizationClaims } from '../../identity/organizations/organizations.ts';
 import type { CallerAccount, Context } from '../../platform/context.ts';
-import { inSeconds } from '../../platform/values/in-seconds.ts';
+import { inSeconds } from '../../platform/timers.ts';
 import { includesAny } from '../../platform/values/scope.ts';
 
 /** Claims without a value are left out. @see OpenID Connect Core section 5.3.2 */

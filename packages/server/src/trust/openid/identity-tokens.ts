@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { compactVerify, importJWK } from 'jose';
 import { findAccount } from '../../identity/account/account.ts';
 import type { Context } from '../../platform/context.ts';
-import { inSeconds } from '../../platform/values/in-seconds.ts';
+import { inSeconds } from '../../platform/timers.ts';
 import { authenticationClaims } from '../../sessions/active-tokens.ts';
 import { type AddIdentityToken, findAppSession } from '../../sessions/sessions.ts';
 import { identityAlgorithm, type SigningKeys } from '../signing-keys/signing-keys.ts';

@@ -6,7 +6,7 @@ import { check, queryOf, readQuery, receiveFormAsQuery } from '../../platform/ht
 import { errorResponse, location, type Operation } from '../../platform/http/operations.ts';
 import { requestPage } from '../../platform/http/pages.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import type { Routes } from '../../platform/http/routing.ts';
+import type { Routes } from '../../platform/http/server.ts';
 import { withoutEmpty } from '../../platform/values/parameters.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { claimsOf } from './claims.ts';

@@ -3,7 +3,7 @@
 import type { RunIdentity } from '@latchkey/contract/openid';
 import type { Caller, Context } from '../../platform/context.ts';
 import { insufficientScope, invalidTarget } from '../../platform/errors.ts';
-import { inSeconds } from '../../platform/values/in-seconds.ts';
+import { inSeconds } from '../../platform/timers.ts';
 import { serviceOf } from '../../services/scopes.ts';
 import { actorOf, findRun } from '../../sessions/active-tokens.ts';
 import { identityAlgorithm, type SigningKeys } from '../signing-keys/signing-keys.ts';

@@ -1,13 +1,6 @@
 import { escapeHtml } from '../../values/html.ts';
-import type { Schema } from '../openapi.ts';
-import {
-  exampleBodies,
-  jsonType,
-  type Reference,
-  type ReferenceOperation,
-  requestExamples,
-} from './examples.ts';
-import { breakable, example, paragraphs, prose, type Section, table } from './markup.ts';
+import { type DescribedApi, type DocumentOptions, mapValues, type Schema } from '../openapi.ts';
+import type { Operation } from '../operations.ts';
 
 /** What an operation does and takes on one side, examples on the other. */
 export function operationSection(operation: ReferenceOperation, { server }: Reference): Section {
@@ -126,4 +119,129 @@ function typeOf(schema: Schema): string {
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ');
   if (schema.items) return `array of ${typeOf(schema.items)}s`;
   return [schema.format ?? schema.type ?? 'any'].flat().join(' or ');
+}
+
+const jsonType = 'application/json';
+
+export type ReferenceOperation = Operation<Schema>;
+
+export interface Reference extends DocumentOptions {
+  readonly operations: readonly ReferenceOperation[];
+}
+
+/** Puts each shared schema in the place of the references to it. Members next to the reference take precedence. */
+export function referenceOf({ operations, schemas }: DescribedApi, options: DocumentOptions): Reference {
+  const inline = <Value>(value: Value): Value => {
+    if (Array.isArray(value)) return value.map(inline) as Value;
+    if (typeof value !== 'object' || value === null) return value;
+    const { $ref, ...own } = value as Schema;
+    const shared = $ref === undefined ? {} : inline(schemas[$ref.split('/').at(-1)!]!);
+    return { ...shared, ...mapValues(own, inline) } as Value;
+  };
+  return { ...options, operations: inline(operations) };
+}
+
+/** The request with curl: with the first example of a JSON body, then with each of a form with other fields. */
+function requestExamples(operation: ReferenceOperation, server: string): string {
+  const { method, path, body, parameters = [], security } = operation;
+  const verb = method.toUpperCase();
+  const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const { schema } = parameters.find((parameter) => parameter.name === name)!;
+    return encodeURIComponent(String(exampleOf(schema)));
+  });
+  const curl = (title: string, options: readonly string[]): string => {
+    const start = `curl ${method === 'get' ? '' : `-X ${verb} `}'${server}${filledPath}'`;
+    return example(title, [start, ...options].join(' \\\n  '));
+  };
+  const { [jsonType]: json, 'application/x-www-form-urlencoded': form } = body?.content ?? {};
+  const forms = JSON.stringify(form) === JSON.stringify(json) ? [] : exampleBodies(form);
+  return [
+    curl(`${verb} ${path}`, [
+      ...(security[0]?.bearer ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []),
+      ...(security[0]?.serviceKey ? [serviceCredential] : []),
+      ...jsonOptions(exampleBodies(json)[0]),
+    ]),
+    ...forms.map((value) =>
+      curl(
+        `Form: ${String(value['grant_type'] ?? path)
+          .split(':')
+          .at(-1)}`,
+        [
+          ...(value['grant_type'] === 'client_credentials' ? [serviceCredential] : []),
+          ...Object.entries(value).map(([name, text]) => `--data-urlencode '${name}=${text}'`),
+        ],
+      ),
+    ),
+  ].join('');
+}
+
+const serviceCredential = '-u "$SERVICE_KEY"';
+
+function jsonOptions(value: Body = {}): readonly string[] {
+  if (Object.keys(value).length === 0) return [];
+  const json = JSON.stringify(value, null, 2).replaceAll('\n', '\n  ').replaceAll("'", "'\\''");
+  return [`-H 'Content-Type: application/json'`, `-d '${json}'`];
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** The examples of a body: its own, or one for each of its alternatives. */
+const exampleBodies = (schema: Schema | undefined): readonly Body[] =>
+  (schema?.examples ?? (schema?.anyOf ?? (schema ? [schema] : [])).map(exampleOf)) as Body[];
+
+/** The schema's own example, or one made of the examples of its required members. */
+function exampleOf(schema: Schema): unknown {
+  const { examples, anyOf, items, properties = {}, required = [] } = schema;
+  if (examples) return examples[0];
+  if (schema.const !== undefined) return schema.const;
+  if (anyOf) return exampleOf(anyOf[0]!);
+  if (items) return [exampleOf(items)];
+  return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name]!)]));
+}
+
+/** A text in which what is in backticks is code. Names in it can wrap. */
+const prose = (text: string): string =>
+  escapeHtml(text).replace(
+    /`([^`]+)`/g,
+    (_, code: string) => `<code>${/^\w+$/.test(code) ? breakable(code) : code}</code>`,
+  );
+
+export const paragraphs = (texts: readonly string[]): string =>
+  texts.map((text) => `<p>${prose(text)}</p>`).join('\n');
+
+/** HTML that can wrap at slashes, dots and underscores. */
+const breakable = (html: string): string => html.replace(/(?<=.)([/_.])/g, '<wbr>$1');
+
+export function table(rows: readonly (readonly string[])[]): string {
+  const items = rows.map((cells) => `<tr>${cells.map((cell) => `<td>${prose(cell)}</td>`).join('')}</tr>`);
+  return items.length === 0 ? '' : `<table>${items.join('')}</table>`;
+}
+
+const strings = /("(?:[^"\\]|\\.)*":?|'[^']*')/;
+
+/** A block of code below a caption, with its strings in color. The script of the page adds a button that copies it. */
+export function example(caption: string, code: string): string {
+  const parts = code.split(strings).map((part, index) => {
+    const isString = index % 2 === 1 && !part.endsWith(':');
+    return isString ? `<span>${escapeHtml(part)}</span>` : escapeHtml(part);
+  });
+  return `<figure><figcaption>${escapeHtml(caption)}</figcaption><pre tabindex="0"><code>${parts.join('')}</code></pre></figure>`;
+}
+
+export interface Section {
+  readonly id: string;
+  readonly title: string;
+  /** On one side, as HTML. */
+  readonly text: string;
+  /** On the other, as HTML. */
+  readonly examples: string;
+}
+
+/** @param level of its heading */
+export function sectionHtml({ id, title, text, examples }: Section, level: number): string {
+  return `<section id="${id}" aria-labelledby="${id}-title">
+<div class="text"><h${level} id="${id}-title"><a href="#${id}">${escapeHtml(title)}</a></h${level}>
+${text}</div>
+<div class="examples">${examples}</div>
+</section>`;
 }

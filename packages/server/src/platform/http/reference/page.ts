@@ -4,9 +4,8 @@ import { type ErrorCode, errorMeanings, errorStatus } from '@latchkey/contract/e
 import { everything, ownScopes } from '@latchkey/contract/scopes';
 import { escapeHtml } from '../../values/html.ts';
 import { referenceAssets } from '../pages.ts';
-import type { Reference, ReferenceOperation } from './examples.ts';
-import { example, paragraphs, type Section, sectionHtml, table } from './markup.ts';
-import { operationSection } from './operation.ts';
+import type { Reference, ReferenceOperation } from './operation.ts';
+import { example, operationSection, paragraphs, type Section, sectionHtml, table } from './operation.ts';
 
 interface Group extends Section {
   readonly sections: readonly Section[];

@@ -1,4 +1,48 @@
-import { hmac } from './hash.ts';
+// Random bytes, hashes, and the keys of the service.
+
+import { CryptoHasher } from 'bun';
+
+/** A source of cryptographically random bytes. Tests pass their own. */
+export type Random = (bytes: number) => Buffer;
+
+export const systemRandom: Random = (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes)));
+
+const idBytes = 16;
+
+/** A new opaque identifier: the prefix and 128 random bits in base64url. */
+export const newId = (prefix: 'usr_' | 'pk_' | 'org_' | 'evt_' | 'mail_' | 'svc_', random: Random): string =>
+  prefix + random(idBytes).toString('base64url');
+
+const spanIdBytes = 8;
+
+/** A new id of a span: 16 hexadecimal digits, not all zero. @see W3C Trace Context, section 3.2.2.4 */
+export const newSpanId = (random: Random): string => {
+  const id = random(spanIdBytes);
+  id[0] = (id[0] ?? 0) | 1;
+  return id.toString('hex');
+};
+
+/** The label's length comes first, so that no two combinations of label and parts give the same bytes. */
+function digest(hasher: CryptoHasher, label: string, parts: readonly (Uint8Array | string)[]): Buffer {
+  hasher.update(`${label.length}:${label}`);
+  for (const part of parts) hasher.update(part);
+  return hasher.digest();
+}
+
+/** SHA-256 over a label and the parts. Each use has its own label, so hashes of one use reveal nothing about another. */
+export const sha256 = (label: string, ...parts: (Uint8Array | string)[]): Buffer =>
+  digest(new CryptoHasher('sha256'), label, parts);
+
+/** Stored in place of a program's user agent, to recognize requests of the same program. */
+export const programHash = (program: string): string => sha256('program', program).toString('base64url');
+
+/** Stored in place of an idempotency key, to recognize the key together with the token it was sent with. */
+export const idempotencyHash = (secret: Uint8Array, key: string | undefined): string | null =>
+  key === undefined ? null : sha256('idempotency key', secret, key).toString('base64url');
+
+/** Stored where a form has no idempotency key, to recognize the same token in a form of the same sender. */
+export const senderHash = (secret: Uint8Array, sender: readonly (string | null)[]): string =>
+  sha256('sender of a form', secret, JSON.stringify(sender)).toString('base64url');
 
 const keyBytes = 32;
 const keyIdBytes = 5;
@@ -6,7 +50,7 @@ const keyIdBytes = 5;
 export interface ServerKey {
   /** Identifies the key inside a handle and reveals nothing about it. */
   readonly id: Buffer;
-  /** HMAC-SHA-256 over a label and the parts. */
+  /** HMAC-SHA-256 over a label and the parts. @see RFC 2104 */
   mac(label: string, ...parts: Uint8Array[]): Buffer;
 }
 
@@ -21,7 +65,7 @@ export interface KeyRing {
 export type LogKeys = Pick<KeyRing, 'signing' | 'find'>;
 
 function createKey(secret: Buffer): ServerKey {
-  const mac = (label: string, ...parts: Uint8Array[]) => hmac(secret, label, ...parts);
+  const mac: ServerKey['mac'] = (label, ...parts) => digest(new CryptoHasher('sha256', secret), label, parts);
   return { id: mac('key id').subarray(0, keyIdBytes), mac };
 }
 
