@@ -2,71 +2,46 @@
 
 import { expect, test } from 'bun:test';
 import { excusedMails, violationsIn } from './checker.ts';
-import type {
-  Delivery,
-  FaultHistory,
-  Outcome,
-  Redemption,
-  Refresh,
-  SessionHistory,
-  Write,
-} from './history.ts';
+import type { Delivery, End, History, Outcome, StartedSession, Verification, Write } from './history.ts';
 
-const at = (sentAt: number) => ({ sentAt, endedAt: sentAt + 10 });
+const at = (sentAt: number, endedAt = sentAt + 10) => ({ sentAt, endedAt });
 
-const redemption = (credential: string, sentAt: number, outcome: Outcome, more = {}): Redemption => ({
-  ...at(sentAt),
-  credential,
-  group: credential,
-  node: 'n0',
-  idempotencyKey: undefined,
-  outcome,
-  result: outcome === 'done' ? `tokens of ${sentAt}` : undefined,
-  ...more,
+const redemption = (credential: string, sentAt: number, outcome: Outcome, more = {}) => ({
+  ...{ ...at(sentAt), credential, group: credential, node: 'n0', idempotencyKey: undefined, outcome },
+  ...{ result: outcome === 'done' ? `tokens of ${sentAt}` : undefined, ...more },
 });
 
-const refresh = (refreshToken: string, sentAt: number, key: string, successor?: string): Refresh => ({
-  ...at(sentAt),
-  refreshToken,
-  node: 'n0',
-  idempotencyKey: key,
-  outcome: successor === undefined ? 'unknown' : 'done',
-  successor,
-});
-
-const write = (version: number, sentAt: number, outcome: Outcome = 'done'): Write => ({
-  ...at(sentAt),
-  account: 1,
-  version,
-  outcome,
-});
-
-const read = (version: number, sentAt: number) => ({ ...at(sentAt), account: 1, node: 'n1', version });
-
-const delivery = (id: string, sentAt: number, messageId = `<${id}>`): Delivery => ({
-  id,
-  messageId,
-  at: sentAt,
-});
-
-const mail = (id: string, sentAt: number, address = 'a@x') => ({ id, address, sentAt });
-
-const spending = (sentAt: number) => ({ ...at(sentAt), budget: 'emails', key: 'a@x' });
-
-const kill = (startedAt: number, endedAt: number) => ({
-  name: 'kill',
-  mayRepeatMails: true,
-  startedAt,
-  endedAt,
-});
-
-const noSessions: SessionHistory = {
-  ...{ sessions: [], tokens: [], ends: [], verifications: [], readings: [], feed: [] },
+const refresh = (token: string, sentAt: number, idempotencyKey: string, result?: string) => {
+  const outcome = result === undefined ? 'unknown' : 'done';
+  return redemption(`refresh token ${token}`, sentAt, outcome, { group: undefined, idempotencyKey, result });
 };
 
-/** Operations without an answer included: they may have happened or not. */
-const good: FaultHistory = {
-  sessions: noSessions,
+const write = (version: number, sentAt: number, outcome: Outcome = 'done'): Write => ({
+  ...{ ...at(sentAt), account: 1, version, outcome },
+});
+const read = (version: number, sentAt: number) => ({ ...at(sentAt), account: 1, node: 'n1', version });
+
+const delivery = (id: string, sentAt: number): Delivery => ({ id, messageId: `<${id}>`, at: sentAt });
+const mail = (id: string, sentAt: number, address = 'a@x') => ({ id, address, sentAt });
+const spending = (sentAt: number, key = 'a@x') => ({ ...at(sentAt), budget: 'emails by pair' as const, key });
+const kill = { name: 'kill', mayRepeatMails: true, startedAt: 110, endedAt: 200 };
+
+const session = (id: number, path: number[], endedAt: number): StartedSession => ({
+  ...{ id, account: 1, path, sentAt: endedAt - 5, endedAt },
+});
+const end = (of: number | undefined, sentAt: number, endedAt: number, outcome: Outcome = 'done'): End => ({
+  ...{ how: of === undefined ? 'all' : 'own', account: 1, session: of, sentAt, endedAt, outcome },
+});
+const verified = (by: Verification['by'], of: number, sentAt: number, isAccepted: boolean) => ({
+  ...{ by, name: 'a', session: of, ...at(sentAt, sentAt + 4), isAccepted },
+});
+const reading = (...events: string[]) => ({ reader: 'r', events });
+
+/**
+ * Operations without an answer included: they may have happened or not. A login 1 has the runs 2, 3 and 4 within each other, a login 5
+ * is beside it, and a login 6 begins after all had ended.
+ */
+const good: History = {
   redemptions: [
     redemption('device code 1', 100, 'unknown', { idempotencyKey: 'k' }),
     redemption('device code 1', 120, 'done', { idempotencyKey: 'k', result: 't' }),
@@ -77,118 +52,201 @@ const good: FaultHistory = {
     redemption('link 3', 240, 'refused', { group: 'a@x' }),
     redemption('assertion 1', 300, 'done'),
     redemption('assertion 1', 301, 'refused'),
-  ],
-  refreshes: [
     refresh('r1', 100, 'k1'),
     refresh('r1', 120, 'k1', 'r2'),
     refresh('r1', 140, 'k1', 'r2'),
     refresh('r2', 160, 'k2', 'r3'),
     refresh('r2', 160, 'k3'),
+    redemption('refresh token r4', 400, 'refused', { group: undefined }),
   ],
   writes: [write(1, 100), write(2, 200, 'unknown'), write(3, 300), write(4, 400, 'refused')],
   reads: [read(0, 50), read(0, 105), read(1, 115), read(3, 305), read(2, 320), read(3, 420)],
   promisedMails: [mail('m1', 100, 'b@x'), mail('m2', 150), mail('m3', 100, 'b@x')],
   deliveries: [
-    delivery('m1', 120),
-    delivery('m1', 5_000),
-    delivery('m3', 130),
+    ...[delivery('m1', 120), delivery('m1', 5_000), delivery('m3', 130)],
     { id: undefined, messageId: '<n>', at: 1 },
   ],
-  spendings: [spending(0), spending(10), spending(2_000)],
-  budgets: { emails: { quota: 2, windowMs: 1_000 } },
-  faults: [kill(110, 200)],
+  spendings: [0, 1, 2, 3, 4, 900_000].map((sentAt) => spending(sentAt)),
+  faults: [kill],
   logDefects: [],
+  sessions: [
+    session(1, [1], 10),
+    session(2, [2, 1], 20),
+    session(3, [3, 2, 1], 30),
+    session(4, [4, 3, 2, 1], 40),
+    session(5, [5], 50),
+    session(6, [6], 9_000),
+  ],
+  ends: [end(2, 1_000, 1_010), end(undefined, 5_000, 5_020)],
+  verifications: [
+    verified('node', 4, 990, true),
+    verified('node', 4, 1_005, true),
+    verified('node', 4, 1_005, false),
+    verified('node', 3, 1_011, false),
+    verified('node', 1, 1_011, true),
+    verified('service', 4, 1_200, true),
+    verified('service', 5, 4_000, true),
+    verified('service', 5, 7_021, false),
+    verified('node', 6, 9_001, true),
+  ],
+  readings: [reading('x'), reading('x', 'y'), reading('y'), reading('z')],
+  feed: ['x', 'y', 'z'],
 };
+
+type Lists = Omit<History, 'feed' | 'logDefects'>;
+
+/** The good history with more in one of its lists. */
+const more = <Name extends keyof Lists>(name: Name, ...entries: History[Name][number][]): History => ({
+  ...good,
+  [name]: [...good[name], ...entries],
+});
+/** The good history with a session 7, whose token a node accepts. */
+const withSession = (path: number[], startedAt: number, acceptedAt: number): History => ({
+  ...more('verifications', verified('node', 7, acceptedAt, true)),
+  sessions: [...good.sessions, session(7, path, startedAt)],
+});
 
 test('a history without violations has none, although many of its operations got no answer', () => {
   expect(violationsIn(good)).toEqual([]);
   expect(excusedMails(good)).toBe(1);
 });
 
-const planted: Record<string, readonly [FaultHistory, string]> = {
-  'what its checker of sessions finds': [
-    { ...good, sessions: { ...noSessions, readings: [{ reader: 'r', events: ['w'] }] } },
-    'reader r got the event w, which is not in the feed',
+test.each<[what: string, history: History, complaint: string]>([
+  [
+    'an assertion that is redeemed twice',
+    more('redemptions', redemption('assertion 1', 310, 'done')),
+    'assertion 1 was redeemed 2 times, with 2 keys and 2 results',
   ],
-  'an assertion that is redeemed twice': [
-    { ...good, redemptions: [...good.redemptions, redemption('assertion 1', 310, 'done')] },
-    'assertion 1 was redeemed 2 times, distinct results: 2',
+  [
+    'a link that is redeemed twice, even if the results are the same',
+    more('redemptions', redemption('link 2', 330, 'done', { result: 'tokens of 230' })),
+    'link 2 was redeemed 2 times, with 2 keys and 1 results',
   ],
-  'a link that is redeemed twice, even if the results are the same': [
-    {
-      ...good,
-      redemptions: [
-        redemption('link 2', 230, 'done', { result: 't' }),
-        redemption('link 2', 330, 'done', { result: 't' }),
-      ],
-    },
-    'link 2 was redeemed 2 times, distinct results: 1',
+  [
+    'a device code that is redeemed by two clients',
+    more('redemptions', redemption('device code 1', 150, 'done', { idempotencyKey: 'other', result: 't' })),
+    'device code 1 was redeemed 3 times, with 2 keys and 1 results',
   ],
-  'a device code that is redeemed by two clients': [
-    {
-      ...good,
-      redemptions: [
-        ...good.redemptions,
-        redemption('device code 1', 150, 'done', { idempotencyKey: 'other', result: 't' }),
-      ],
-    },
-    'device code 1 was redeemed 3 times, distinct results: 1',
+  [
+    'a device code whose repetition gets other tokens',
+    more('redemptions', redemption('device code 1', 150, 'done', { idempotencyKey: 'k', result: 'other' })),
+    'device code 1 was redeemed 3 times, with 1 keys and 2 results',
   ],
-  'a device code whose repetition gets other tokens': [
-    {
-      ...good,
-      redemptions: [
-        ...good.redemptions,
-        redemption('device code 1', 150, 'done', { idempotencyKey: 'k', result: 'other' }),
-      ],
-    },
-    'device code 1 was redeemed 3 times, distinct results: 2',
-  ],
-  'a link that is refused although nobody has used it': [
-    { ...good, redemptions: [...good.redemptions, redemption('link 9', 500, 'refused')] },
+  [
+    'a link that is refused although nobody has used it',
+    more('redemptions', redemption('link 9', 500, 'refused')),
     'n0 refused link 9, which nothing had redeemed',
   ],
-  'a refresh token with two successors': [
-    { ...good, refreshes: [...good.refreshes, refresh('r1', 180, 'k1', 'other')] },
-    'refresh token r1 got 2 successors',
+  [
+    'a refresh token with two successors',
+    more('redemptions', refresh('r1', 180, 'k1', 'other')),
+    'refresh token r1 was redeemed 3 times, with 1 keys and 2 results',
   ],
-  'a refresh token that is used with two keys': [
-    { ...good, refreshes: [...good.refreshes, refresh('r2', 180, 'k3', 'r3')] },
-    'refresh token r2 was used with 2 keys',
+  [
+    'a refresh token that is used with two keys',
+    more('redemptions', refresh('r2', 180, 'k3', 'r3')),
+    'refresh token r2 was redeemed 2 times, with 2 keys and 1 results',
   ],
-  'a change that is lost': [
-    { ...good, reads: [...good.reads, read(1, 500)] },
-    'n1 showed change 1 of account 1 after change 3',
-  ],
-  'a change that was refused and made': [
-    { ...good, reads: [...good.reads, read(4, 500)] },
+  ['a change that is lost', more('reads', read(1, 500)), 'n1 showed change 1 of account 1 after change 3'],
+  [
+    'a change that was refused and made',
+    more('reads', read(4, 500)),
     'n1 showed change 4 of account 1, which was never made',
   ],
-  'a promised email that is never sent': [
-    { ...good, promisedMails: [...good.promisedMails, mail('m4', 300, 'c@x')] },
+  [
+    'a promised email that is never sent',
+    more('promisedMails', mail('m4', 300, 'c@x')),
     'the email m4 to c@x was promised and never sent',
   ],
-  'an email that is lost after the sign-in to its address': [
-    { ...good, promisedMails: [...good.promisedMails, mail('m5', 300)] },
+  [
+    'an email that is lost after the sign-in to its address',
+    more('promisedMails', mail('m5', 300)),
     'the email m5 to a@x was promised and never sent',
   ],
-  'an email that is sent twice while nothing fails': [
-    { ...good, deliveries: [...good.deliveries, delivery('m9', 1_000), delivery('m9', 1_100)] },
-    'the email <m9> was sent 2 times within 100 ms, without a fault that excuses it (last: kill)',
+  [
+    'an email that is sent twice while nothing fails',
+    more('deliveries', delivery('m9', 1_000), delivery('m9', 1_100)),
+    'the email <m9> was sent at 1000 and 1100 ms, without a fault that excuses it',
   ],
-  'an email that is sent twice during a fault that excuses nothing': [
-    { ...good, faults: [{ ...kill(110, 200), mayRepeatMails: false }] },
-    'the email <m1> was sent 2 times within 4880 ms, without a fault that excuses it (last: kill)',
+  [
+    'an email that is sent twice during a fault that excuses nothing',
+    { ...good, faults: [{ ...kill, mayRepeatMails: false }] },
+    'the email <m1> was sent at 120 and 5000 ms, without a fault that excuses it',
   ],
-  'a budget that is exceeded': [
-    { ...good, spendings: [spending(0), spending(10), spending(20)] },
-    'emails of a@x: 3 requests, of 2 allowed',
+  [
+    'a budget that is exceeded',
+    more('spendings', ...[0, 1, 2, 3, 4, 5].map((sentAt) => spending(sentAt, 'b@x'))),
+    'emails by pair of b@x: 6 requests, of 5 allowed',
   ],
-  'a security log that is not whole': [
+  [
+    'a security log that is not whole',
     { ...good, logDefects: ['usr_1: gap'] },
     'the security log is not whole: usr_1: gap',
   ],
-};
+  [
+    'a node that accepts a token after the answer that ended its session',
+    more('verifications', verified('node', 2, 1_011, true)),
+    'node a accepted session 2 1 ms after it had ended (own)',
+  ],
+  [
+    'a node that accepts a run of depth 3 after the end of what it is within',
+    more('verifications', verified('node', 4, 1_020, true)),
+    'node a accepted session 4 10 ms after it had ended (own)',
+  ],
+  [
+    'a node that accepts a token after all sessions ended',
+    more('verifications', verified('node', 5, 5_030, true)),
+    'node a accepted session 5 10 ms after it had ended (all)',
+  ],
+  [
+    'a run that was made while the session it is within ended',
+    withSession([7, 2, 1], 1_020, 1_030),
+    'node a accepted session 7 20 ms after it had ended (own)',
+  ],
+  [
+    'a run that was made in an ended login while all sessions ended',
+    withSession([7, 5], 5_025, 5_030),
+    'node a accepted session 7 10 ms after it had ended (all)',
+  ],
+  [
+    'a service that accepts a token more than 2 s after the answer that ended its session',
+    more('verifications', verified('service', 4, 3_011, true)),
+    'service a accepted session 4 2001 ms after it had ended (own)',
+  ],
+  [
+    'a token that is refused although nothing ended it',
+    more('verifications', verified('service', 6, 9_100, false)),
+    'service a refused session 6, which nothing had ended',
+  ],
+  [
+    'an event that a reader never gets',
+    { ...good, readings: good.readings.slice(0, 3) },
+    'reader r never got 1 events',
+  ],
+  [
+    'an event that a reader gets after a later one',
+    { ...good, readings: [reading('y'), reading('x'), reading('z')] },
+    'reader r got event 1 (y) where 0 was next',
+  ],
+  [
+    'events that are out of order within an answer',
+    { ...good, readings: [reading('x'), reading('y', 'x'), reading('z')] },
+    'reader r got x out of order within an answer',
+  ],
+  [
+    'an event that is not in the feed',
+    more('readings', reading('w')),
+    'reader r got the event w, which is not in the feed',
+  ],
+])('the checker finds %s', (_, history, complaint) => expect(violationsIn(history)).toContain(complaint));
 
-for (const [what, [history, complaint]] of Object.entries(planted))
-  test(`the checker finds ${what}`, () => expect(violationsIn(history)).toContain(complaint));
+test('an end without an answer proves nothing, but may explain a refusal', () => {
+  const verifications = [verified('node', 6, 9_100, true), verified('service', 6, 9_100, false)];
+  expect(violationsIn({ ...more('ends', end(6, 9_050, 9_060, 'unknown')), verifications })).toEqual([]);
+});
+
+test('a session that is started while all sessions end may have been started after that', () => {
+  const accepted = withSession([7], 5_004, 5_100);
+  const verifications = [...accepted.verifications, verified('node', 7, 5_100, false)];
+  expect(violationsIn({ ...accepted, verifications })).toEqual([]);
+});

@@ -1,68 +1,50 @@
 // Checks a history against what Latchkey promises, whatever fails. Pure functions, one for each promise.
 
-import type {
-  Delivery,
-  FaultHistory,
-  FaultSpan,
-  PromisedMail,
-  Read,
-  Redemption,
-  Refresh,
-  Spending,
-  Write,
+import {
+  budgets,
+  type Delivery,
+  type End,
+  type FaultSpan,
+  type History,
+  type Reading,
+  type StartedSession,
+  type Verification,
 } from './history.ts';
-import { violationsIn as sessionViolationsIn } from './session-checker.ts';
 
 /** How long the service may try to note that it has sent an email. */
 const notingMs = 15_000;
+/** How long a service that reads the feed may accept what it remembers. */
+const maxMemoryMs = 2_000;
 
 const isDone = ({ outcome }: { readonly outcome: string }): boolean => outcome === 'done';
 
-/** The distinct values of a member, in the order of their first appearance. */
-const distinct = <T, K>(items: readonly T[], keyOf: (item: T) => K): K[] => [...new Set(items.map(keyOf))];
+/** How many distinct values a member has. */
+const distinct = <T>(items: readonly T[], of: (item: T) => unknown): number => new Set(items.map(of)).size;
 
 /** Nothing that works once works twice, except that a repetition with the same key gets the same result. */
-function redeemedTwice(redemptions: readonly Redemption[]): string[] {
-  const byCredential = Map.groupBy(redemptions.filter(isDone), ({ credential }) => credential);
-  return [...byCredential].flatMap(([credential, done]) => {
-    const results = distinct(done, ({ result }) => result).length;
-    const isRepeated =
-      done.every(({ idempotencyKey }) => idempotencyKey !== undefined) &&
-      distinct(done, ({ idempotencyKey }) => idempotencyKey).length === 1;
-    if (done.length === 1 || (results === 1 && isRepeated)) return [];
-    return [`${credential} was redeemed ${done.length} times, distinct results: ${results}`];
-  });
-}
+const redeemedTwice = ({ redemptions }: History): string[] =>
+  [...Map.groupBy(redemptions.filter(isDone), ({ credential }) => credential)].flatMap(
+    ([credential, done]) => {
+      const results = distinct(done, ({ result }) => result);
+      const keys = distinct(done, ({ idempotencyKey }) => idempotencyKey ?? Symbol());
+      if (results === 1 && keys === 1) return [];
+      return [`${credential} was redeemed ${done.length} times, with ${keys} keys and ${results} results`];
+    },
+  );
 
 /** What the service has handed out works, unless it or what voids it was presented before. */
-function refusedWithoutReason(redemptions: readonly Redemption[]): string[] {
+function refusedWithoutReason({ redemptions }: History): string[] {
   const byGroup = Map.groupBy(redemptions, ({ group }) => group);
   return redemptions
-    .filter((redemption) => {
-      const others = byGroup.get(redemption.group)!.filter((other) => other !== redemption);
-      const mayBeSpent = others.some(
-        ({ outcome, sentAt }) => outcome !== 'refused' && sentAt < redemption.endedAt,
-      );
-      return redemption.outcome === 'refused' && !mayBeSpent;
+    .filter(({ outcome, group, endedAt }) => {
+      const mayBeSpent = byGroup.get(group)!.some((one) => one.outcome !== 'refused' && one.sentAt < endedAt);
+      return outcome === 'refused' && group !== undefined && !mayBeSpent;
     })
     .map(({ credential, node }) => `${node} refused ${credential}, which nothing had redeemed`);
 }
 
-/** A refresh token has at most one successor, and only for one key. */
-function refreshedTwice(refreshes: readonly Refresh[]): string[] {
-  const byToken = Map.groupBy(refreshes.filter(isDone), ({ refreshToken }) => refreshToken);
-  return [...byToken].flatMap(([token, done]) => {
-    const successors = distinct(done, ({ successor }) => successor).length;
-    const keys = distinct(done, ({ idempotencyKey }) => idempotencyKey).length;
-    return [
-      ...(successors > 1 ? [`refresh token ${token} got ${successors} successors`] : []),
-      ...(keys > 1 ? [`refresh token ${token} was used with ${keys} keys`] : []),
-    ];
-  });
-}
-
 /** A profile never shows less than the last change whose answer came before. A change without an answer may come late. */
-function lostWrites(writes: readonly Write[], reads: readonly Read[]): string[] {
+function lostWrites({ writes, reads }: History): string[] {
   const byAccount = Map.groupBy(writes, ({ account }) => account);
   return reads.flatMap(({ account, version, node, sentAt }) => {
     const changes = byAccount.get(account) ?? [];
@@ -79,14 +61,14 @@ function lostWrites(writes: readonly Write[], reads: readonly Read[]): string[] 
 }
 
 /** A promised email arrives, unless a sign-in to its address has made it useless meanwhile. */
-export function lostMails(
-  promised: readonly PromisedMail[],
-  deliveries: readonly Delivery[],
-  redemptions: readonly Redemption[],
-): string[] {
+export function lostMails({
+  promisedMails,
+  deliveries,
+  redemptions,
+}: Pick<History, 'promisedMails' | 'deliveries' | 'redemptions'>): string[] {
   const delivered = new Set(deliveries.map(({ id }) => id));
   const byGroup = Map.groupBy(redemptions, ({ group }) => group);
-  return promised
+  return promisedMails
     .filter(({ id, address, sentAt }) => {
       const isUseless = (byGroup.get(address) ?? []).some(
         ({ outcome, endedAt }) => outcome !== 'refused' && endedAt > sentAt,
@@ -96,68 +78,144 @@ export function lostMails(
     .map(({ id, address }) => `the email ${id} to ${address} was promised and never sent`);
 }
 
-/** Emails that were sent more than once, with what had failed when the first one was sent. */
-interface Repetition {
-  readonly messageId: string;
-  readonly count: number;
-  /** From the first to the last, with what began before the last. */
-  readonly spanMs: number;
-  readonly before: FaultSpan | undefined;
-  readonly fault: FaultSpan | undefined;
-}
-
-function repetitions(deliveries: readonly Delivery[], faults: readonly FaultSpan[]): Repetition[] {
+/** Emails that were sent more than once, and the fault that excuses that: the service could not note that it had sent the first. */
+function repetitions({ deliveries, faults }: History) {
   const byMessage = Map.groupBy(deliveries, ({ messageId }) => messageId);
   return [...byMessage]
     .filter(([, copies]) => copies.length > 1)
-    .map(([messageId, copies]) => {
-      const first = Math.min(...copies.map(({ at }) => at));
-      const fault = faults.find(
-        ({ mayRepeatMails, startedAt, endedAt }) =>
-          mayRepeatMails && startedAt <= first + notingMs && endedAt >= first,
-      );
-      const last = Math.max(...copies.map(({ at }) => at));
-      const before = faults.findLast(({ startedAt }) => startedAt <= last);
-      return { messageId, count: copies.length, spanMs: Math.round(last - first), before, fault };
-    });
+    .map(([messageId, copies]) => ({ messageId, copies, excuse: excuseFor(copies, faults) }));
+}
+
+function excuseFor(copies: readonly Delivery[], faults: readonly FaultSpan[]): FaultSpan | undefined {
+  const first = Math.min(...copies.map(({ at }) => at));
+  return faults.find(
+    ({ mayRepeatMails, startedAt, endedAt }) =>
+      mayRepeatMails && startedAt <= first + notingMs && endedAt >= first,
+  );
 }
 
 /** An email is sent once, except if the service could not note that it had been sent. */
-const mailsSentTwice = (deliveries: readonly Delivery[], faults: readonly FaultSpan[]): string[] =>
-  repetitions(deliveries, faults)
-    .filter(({ fault }) => fault === undefined)
-    .map(
-      ({ messageId, count, spanMs, before }) =>
-        `the email ${messageId} was sent ${count} times within ${spanMs} ms, without a fault that excuses it (last: ${before?.name})`,
-    );
+const mailsSentTwice = (history: History): string[] =>
+  repetitions(history)
+    .filter(({ excuse }) => excuse === undefined)
+    .map(({ messageId, copies }) => {
+      const times = copies.map(({ at }) => Math.round(at)).join(' and ');
+      return `the email ${messageId} was sent at ${times} ms, without a fault that excuses it`;
+    });
 
 /** How many emails were sent again because the service could not note that they had been sent. */
-export const excusedMails = ({ deliveries, faults }: FaultHistory): number =>
-  repetitions(deliveries, faults).filter(({ fault }) => fault !== undefined).length;
+export const excusedMails = (history: History): number =>
+  repetitions(history).filter(({ excuse }) => excuse !== undefined).length;
 
 /** A budget allows its quota in each window. A window begins with its first request, so a longer span has several. */
-function exceededBudgets(spendings: readonly Spending[], budgets: FaultHistory['budgets']): string[] {
+function exceededBudgets({ spendings }: History): string[] {
   const byKey = Map.groupBy(spendings, ({ budget, key }) => `${budget} of ${key}`);
   return [...byKey].flatMap(([name, spent]) => {
-    const { quota, windowMs } = budgets[spent[0]!.budget]!;
+    const { quota, windowMs } = budgets[spent[0]!.budget];
     const spanMs = Math.max(...spent.map(({ endedAt }) => endedAt)) - Math.min(...spent.map((s) => s.sentAt));
     const allowed = quota * (1 + Math.floor(spanMs / windowMs));
     return spent.length > allowed ? [`${name}: ${spent.length} requests, of ${allowed} allowed`] : [];
   });
 }
 
-/** Everything in the history that was not promised. */
-export function violationsIn(history: FaultHistory): string[] {
-  const { redemptions, refreshes, writes, reads, promisedMails, deliveries, faults } = history;
-  return [
-    ...sessionViolationsIn(history.sessions),
-    ...redeemedTwice(redemptions),
-    ...refusedWithoutReason(redemptions),
-    ...refreshedTwice(refreshes),
-    ...lostWrites(writes, reads),
-    ...lostMails(promisedMails, deliveries, redemptions),
-    ...mailsSentTwice(deliveries, faults),
-    ...exceededBudgets(history.spendings, history.budgets),
-    ...history.logDefects.map((defect) => `the security log is not whole: ${defect}`),
-  ];
+/** When a session ended, as far as its clients can know. */
+interface Life {
+  /** From the request of the first operation that may have ended it. */
+  readonly mayEndFrom: number;
+  /** The first answer that says that it has ended. */
+  readonly endedBy: End | undefined;
 }
+
+/** Whether the operation may have ended a session. */
+const mayEnd = ({ path, account, sentAt }: StartedSession, end: End): boolean =>
+  end.session === undefined
+    ? end.account === account && (!isDone(end) || sentAt < end.endedAt)
+    : path.includes(end.session);
+
+/** The life of each session, by its id. One that was started while all sessions of its account ended may have been started after that. */
+function livesOf({ sessions, ends }: History): Map<number, Life> {
+  const byId = new Map(sessions.map((session) => [session.id, session]));
+  const byAccount = Map.groupBy(ends, ({ account }) => account);
+  const hasEnded = ({ path }: StartedSession, end: End): boolean =>
+    end.session === undefined
+      ? path.some((id) => byId.get(id)!.account === end.account && byId.get(id)!.endedAt < end.sentAt)
+      : path.includes(end.session);
+  const lifeOf = (session: StartedSession): Life => {
+    const own = byAccount.get(session.account) ?? [];
+    const possible = own.filter((end) => mayEnd(session, end)).map(({ sentAt }) => sentAt);
+    const certain = own.filter((end) => isDone(end) && hasEnded(session, end));
+    return {
+      mayEndFrom: Math.min(...possible),
+      endedBy: certain.toSorted((a, b) => a.endedAt - b.endedAt)[0],
+    };
+  };
+  return new Map(sessions.map((session) => [session.id, lifeOf(session)]));
+}
+
+/** No token is accepted after the answer that ended its session, or by a service soon after that, and none is refused before. */
+function wrongVerdicts(history: History): string[] {
+  const lives = livesOf(history);
+  const complaintAbout = ({ by, name, session, sentAt, endedAt, isAccepted }: Verification) => {
+    const { mayEndFrom, endedBy } = lives.get(session)!;
+    if (!isAccepted)
+      return endedAt < mayEndFrom && `${by} ${name} refused session ${session}, which nothing had ended`;
+    const lateMs = endedBy === undefined ? 0 : sentAt - endedBy.endedAt;
+    return (
+      lateMs > (by === 'node' ? 0 : maxMemoryMs) &&
+      `${by} ${name} accepted session ${session} ${Math.round(lateMs)} ms after it had ended (${endedBy?.how})`
+    );
+  };
+  return history.verifications.flatMap((verification) => complaintAbout(verification) || []);
+}
+
+/** A reader gets each event of the feed, after all that come before it. */
+const lostEvents = ({ readings, feed }: History): string[] =>
+  [...Map.groupBy(readings, ({ reader }) => reader)].flatMap(([reader, own]) =>
+    complaintsAboutReader(reader, own, new Map(feed.map((jti, position) => [jti, position]))),
+  );
+
+function complaintsAboutReader(
+  reader: string,
+  readings: readonly Reading[],
+  positions: ReadonlyMap<string, number>,
+): string[] {
+  const complaints: string[] = [];
+  const seen = new Set<number>();
+  let next = 0;
+  for (const { events } of readings) {
+    let previous = -1;
+    for (const jti of events) {
+      const position = positions.get(jti);
+      if (position === undefined) {
+        complaints.push(`reader ${reader} got the event ${jti}, which is not in the feed`);
+        continue;
+      }
+      if (position < previous) complaints.push(`reader ${reader} got ${jti} out of order within an answer`);
+      previous = position;
+      if (!seen.has(position) && position !== next)
+        complaints.push(`reader ${reader} got event ${position} (${jti}) where ${next} was next`);
+      if (!seen.has(position)) next = position + 1;
+      seen.add(position);
+    }
+  }
+  const missing = positions.size - seen.size;
+  if (missing > 0) complaints.push(`reader ${reader} never got ${missing} events`);
+  return complaints;
+}
+
+const promises = [
+  redeemedTwice,
+  refusedWithoutReason,
+  lostWrites,
+  lostMails,
+  mailsSentTwice,
+  exceededBudgets,
+  wrongVerdicts,
+  lostEvents,
+];
+
+/** Everything in the history that was not promised. */
+export const violationsIn = (history: History): string[] => [
+  ...promises.flatMap((complaintsIn) => complaintsIn(history)),
+  ...history.logDefects.map((defect) => `the security log is not whole: ${defect}`),
+];

@@ -3,9 +3,9 @@
 import type { Verifier } from '../../packages/client/src/verify.ts';
 import { mailIdOf } from './mails.ts';
 import { Person } from './person.ts';
+import type { LiveToken } from './recorder.ts';
 import { type FeedReader, verifyAtService } from './services.ts';
-import type { LiveToken } from './session-recorder.ts';
-import { anyAddress, anyNode, apiOf, type World } from './world.ts';
+import { anyAddress, ask, askWith, type World } from './world.ts';
 
 const people = 6;
 const checkers = 2;
@@ -16,95 +16,97 @@ const greedPauseMs = 60;
 /** How often somebody asks on after the service has said that it is too much. */
 const refusalsTaken = 5;
 
-const isTooMuch = (code: string | undefined): boolean => code === 'rate_limited';
-
 /** Presents some tokens that ended lately, and some that did not. */
 async function verifySome(world: World): Promise<void> {
   const { recorder, random } = world;
-  const ended = recorder.sessions.ended();
-  const tokens = [...(ended.length > 0 ? [random.pick(ended)] : []), ...recorder.sessions.some(random, 1)];
+  const ended = recorder.watchedAfterEnd();
+  const tokens = [...(ended.length > 0 ? [random.pick(ended)] : []), ...recorder.someActive(random, 1)];
   await Promise.all(tokens.map((token) => verify(world, token)));
 }
 
 /** Presents a token to a random node until one says whether it accepts it, at most so often. */
 export async function verify(world: World, token: LiveToken, tries = 1): Promise<void> {
-  const { recorder } = world;
   for (let attempt = 0; attempt < tries; attempt++) {
-    const node = anyNode(world);
-    const { sentAt, outcome, code } = await recorder.see('verification', () =>
-      apiOf(node, anyAddress(world.random)).call('getProfile', { accessToken: token.text }),
+    const { outcome, code } = await askWith(world, token, 'verification', (api, accessToken) =>
+      api.call('getProfile', { accessToken }),
     );
-    const verification = { by: 'node', name: node.name, token: token.id, sentAt } as const;
-    if (outcome === 'done') return recorder.sessions.verified(verification, 'accepted');
-    if (code === 'invalid_token') return recorder.sessions.verified(verification, 'refused');
+    if (outcome === 'done' || code === 'invalid_token') return;
     await Bun.sleep(pauseMs);
   }
 }
 
+/** Requests an email, and records that it was promised. */
+async function requestMail(world: World, address: string, client?: string) {
+  const asked = await ask(
+    world,
+    'email request',
+    (api) => api.call('requestMagicLink', { body: { email: address } }),
+    client,
+  );
+  const { result, sentAt } = asked;
+  if (result) world.recorder.promisedMails.push({ id: mailIdOf(result.request), address, sentAt });
+  return asked;
+}
+
 /** Requests emails to addresses that nobody signs in to, so that nothing makes them useless. */
-function correspondent(world: World): () => Promise<void> {
-  const { recorder, random } = world;
+function correspondent(world: World): () => Promise<unknown> {
   let written = 0;
+  return () => requestMail(world, `c${++written}@example.com`);
+}
+
+/** Does something as long as the service allows it and a little longer, and then begins anew, as somebody else. */
+function greedy(beginAnew: () => () => Promise<{ readonly code: string | undefined }>): () => Promise<void> {
+  let act = beginAnew();
+  let refusals = 0;
   return async () => {
-    const address = `c${++written}@example.com`;
-    const { result, sentAt } = await recorder.see('email request', () =>
-      apiOf(anyNode(world), anyAddress(random)).call('requestMagicLink', { body: { email: address } }),
-    );
-    if (result) recorder.promisedMails.push({ id: mailIdOf(result.request), address, sentAt });
+    const { code } = await act();
+    if (code !== 'rate_limited' || ++refusals < refusalsTaken) return;
+    refusals = 0;
+    act = beginAnew();
   };
 }
 
 /** Requests more emails to one address than its budget allows. */
 function greedyWriter(world: World): () => Promise<void> {
-  const { recorder, random } = world;
-  let client = anyAddress(random);
   let written = 0;
-  let refusals = 0;
-  return async () => {
-    const address = `g${written}@example.com`;
-    const node = anyNode(world);
-    const epoch = node.budgetEpoch();
-    const { result, sentAt, endedAt, code } = await recorder.see('email request', () =>
-      apiOf(node, client).call('requestMagicLink', { body: { email: address } }),
-    );
-    if (result) recorder.promisedMails.push({ id: mailIdOf(result.request), address, sentAt });
-    if (result && epoch === node.budgetEpoch())
-      recorder.spendings.push({ budget: 'emails by pair', key: `${address} ${epoch}`, sentAt, endedAt });
-    if (!isTooMuch(code) || ++refusals < refusalsTaken) return;
-    refusals = 0;
-    written++;
-    client = anyAddress(random);
-  };
+  return greedy(() => {
+    const address = `g${written++}@example.com`;
+    const client = anyAddress(world.random);
+    return async () => {
+      const asked = await requestMail(world, address, client);
+      const { result, budgetEpoch, sentAt, endedAt } = asked;
+      if (result && budgetEpoch !== undefined)
+        world.recorder.spendings.push({
+          ...{ budget: 'emails by pair', key: `${address} ${budgetEpoch}`, sentAt, endedAt },
+        });
+      return asked;
+    };
+  });
 }
 
 /** Tries user codes that do not exist, more often than its budget allows. */
-function guesser(world: World): () => Promise<void> {
-  const { recorder, random } = world;
-  let person = new Person(world);
-  let refusals = 0;
-  return async () => {
-    const { accessToken, account } = person;
-    if (accessToken === undefined) return person.signIn();
-    const node = anyNode(world);
-    const epoch = node.budgetEpoch();
-    const { sentAt, endedAt, code } = await recorder.see('wrong user code', () =>
-      apiOf(node, anyAddress(random)).call('verifyDevice', {
-        accessToken,
-        body: { user_code: 'BCDF-GHJK' },
-      }),
-    );
-    if (code === 'invalid_grant' && epoch === node.budgetEpoch())
-      recorder.spendings.push({
-        ...{ budget: 'user codes by user', key: `account ${account} ${epoch}`, sentAt, endedAt },
-      });
-    if (!isTooMuch(code) || ++refusals < refusalsTaken) return;
-    refusals = 0;
-    person = new Person(world);
-  };
-}
+const guesser = (world: World): (() => Promise<void>) =>
+  greedy(() => {
+    const person = new Person(world);
+    return async () => {
+      const { token } = person;
+      if (token === undefined) {
+        await person.signIn();
+        return { code: undefined };
+      }
+      const asked = await ask(world, 'wrong user code', (api) =>
+        api.call('verifyDevice', { accessToken: token.text, body: { user_code: 'BCDF-GHJK' } }),
+      );
+      const { code, budgetEpoch, sentAt, endedAt } = asked;
+      const key = `account ${token.session.account} ${budgetEpoch}`;
+      if (code === 'invalid_grant' && budgetEpoch !== undefined)
+        world.recorder.spendings.push({ budget: 'user codes by user', key, sentAt, endedAt });
+      return asked;
+    };
+  });
 
 async function repeat(world: World, pauseMs: number, step: () => Promise<unknown>): Promise<void> {
-  while (!world.isOver()) {
+  while (!world.isOver) {
     await step();
     await Bun.sleep(world.random.below(2 * pauseMs));
   }

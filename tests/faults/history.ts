@@ -1,41 +1,36 @@
 // What clients saw while faults came and went. All times are milliseconds by one monotonic clock.
 
-/** How sessions end. */
-export type Ending = 'own' | 'form' | 'all' | 'theft';
+/** What came back: a result, a refusal by which nothing has changed, or nothing that tells whether it happened. */
+export type Outcome = 'done' | 'refused' | 'unknown';
+
+/** When a request was sent, and when its answer came or its client gave up. */
+interface Timed {
+  readonly sentAt: number;
+  readonly endedAt: number;
+}
 
 /** A session or run that was started. */
-export interface StartedSession {
+export interface StartedSession extends Timed {
   readonly id: number;
   readonly account: number;
   /** Itself and the sessions that it is within, nearest first. */
   readonly path: readonly number[];
-  readonly sentAt: number;
-  readonly answeredAt: number;
 }
 
-export interface IssuedToken {
-  readonly id: number;
-  readonly session: number;
-}
-
-/** An operation that ends one session with everything within it, or all sessions of an account. */
-export interface End {
-  readonly how: Ending;
+/** An operation that ends one session with everything within it, or all sessions of an account. It is not refused. */
+export interface End extends Timed {
+  readonly how: 'own' | 'form' | 'all' | 'theft';
   readonly account: number;
   /** Undefined if it ends all sessions of the account. */
   readonly session: number | undefined;
-  readonly sentAt: number;
-  /** Undefined if the answer was lost: then it may have happened or not. */
-  readonly answeredAt: number | undefined;
+  readonly outcome: Outcome;
 }
 
-/** A token presented to a node, or to a service that verifies it with the feed. */
-export interface Verification {
+/** A token of a session, presented to a node, or to a service that verifies it with the feed. */
+export interface Verification extends Timed {
   readonly by: 'node' | 'service';
   readonly name: string;
-  readonly token: number;
-  readonly sentAt: number;
-  readonly answeredAt: number;
+  readonly session: number;
   readonly isAccepted: boolean;
 }
 
@@ -46,48 +41,18 @@ export interface Reading {
   readonly events: readonly string[];
 }
 
-/** What was seen of sessions and of the feed. */
-export interface SessionHistory {
-  readonly sessions: readonly StartedSession[];
-  readonly tokens: readonly IssuedToken[];
-  readonly ends: readonly End[];
-  readonly verifications: readonly Verification[];
-  /** In the order of the answers. */
-  readonly readings: readonly Reading[];
-  /** The `jti` of every event that was committed after all readers had begun, in the order of the feed. */
-  readonly feed: readonly string[];
-}
-
-/** When a request was sent, and when its answer came or its client gave up. */
-interface Timed {
-  readonly sentAt: number;
-  readonly endedAt: number;
-}
-
-/** What came back: a result, a refusal by which nothing has changed, or nothing that tells whether it happened. */
-export type Outcome = 'done' | 'refused' | 'unknown';
-
 /** Something that works once, presented to a node. */
 export interface Redemption extends Timed {
-  /** A device code, an assertion, or an email with its link and its code. */
+  /** A device code, an assertion, a refresh token, or an email with its link and its code. */
   readonly credential: string;
-  /** Credentials of one group void each other: those of one device or of one email address. */
-  readonly group: string;
+  /** Credentials of one group void each other: those of one email address. Undefined for what may end by itself. */
+  readonly group: string | undefined;
   readonly node: string;
   /** A repetition with the same key may get the same result again. */
   readonly idempotencyKey: string | undefined;
   readonly outcome: Outcome;
   /** What the answer contained, if it is done. */
   readonly result: string | undefined;
-}
-
-/** A refresh token presented to a node. */
-export interface Refresh extends Timed {
-  readonly refreshToken: string;
-  readonly node: string;
-  readonly idempotencyKey: string;
-  readonly outcome: Outcome;
-  readonly successor: string | undefined;
 }
 
 /** A change of a profile. The changes of one account are made one after the other, and numbered from 1. */
@@ -120,16 +85,17 @@ export interface Delivery {
   readonly at: number;
 }
 
+/** The budgets that somebody tries to exceed, as their defaults are: `mails_by_pair` and `user_codes_by_user`. */
+export const budgets = {
+  'emails by pair': { quota: 5, windowMs: 900_000 },
+  'user codes by user': { quota: 10, windowMs: 600_000 },
+} as const;
+
 /** A request that counted against a budget and was carried out. */
 export interface Spending extends Timed {
-  readonly budget: string;
+  readonly budget: keyof typeof budgets;
   /** Whose budget it is. */
   readonly key: string;
-}
-
-export interface Budget {
-  readonly quota: number;
-  readonly windowMs: number;
 }
 
 /** One fault, from its start until everything worked again. */
@@ -141,18 +107,22 @@ export interface FaultSpan {
   readonly endedAt: number;
 }
 
-export interface FaultHistory {
-  /** Sessions, their ends, and every token presented, including refresh tokens. */
-  readonly sessions: SessionHistory;
+export interface History {
+  readonly sessions: readonly StartedSession[];
+  readonly ends: readonly End[];
+  /** Every token presented, including refresh tokens. */
+  readonly verifications: readonly Verification[];
+  /** In the order of the answers. */
+  readonly readings: readonly Reading[];
   readonly redemptions: readonly Redemption[];
-  readonly refreshes: readonly Refresh[];
   readonly writes: readonly Write[];
   readonly reads: readonly Read[];
   readonly promisedMails: readonly PromisedMail[];
   readonly deliveries: readonly Delivery[];
   readonly spendings: readonly Spending[];
-  readonly budgets: Readonly<Record<string, Budget>>;
   readonly faults: readonly FaultSpan[];
+  /** The `jti` of every event that was committed after all readers had begun, in the order of the feed. */
+  readonly feed: readonly string[];
   /** What `events verify` says about the security log, if it is not whole. */
   readonly logDefects: readonly string[];
 }

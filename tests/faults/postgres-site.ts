@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
-import { type Disturbance, startFaultProxy } from '../support/fault-proxy.ts';
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import type { Random } from '../support/random.ts';
 import {
   type ReplicatedPostgres,
@@ -12,14 +12,20 @@ import {
 } from '../support/replicated-postgres.ts';
 import { temporaryDirectory } from '../support/service.ts';
 import { startSmtp } from '../support/smtp.ts';
-import { clockFaults, fault, mailFaults, nodeFaults } from './common-faults.ts';
-import { ProcessNode } from './process-node.ts';
-import { settingsFor } from './settings.ts';
-import type { Fault, Site } from './site.ts';
+import { FaultNode } from './node.ts';
+import {
+  connectionFaults,
+  type Fault,
+  faultOf,
+  mailFaults,
+  nodeFaults,
+  type Site,
+  settingsWith,
+} from './site.ts';
 
 const nodeCount = 3;
 const diskSize = '384m';
-const disturbances: readonly Disturbance[] = ['cut', 'hang', 'slow', 'reorder', 'half close'];
+const hourMs = 3_600_000;
 /** How many connections there are for all nodes together, while there are too few. */
 const scarceConnections = 3;
 
@@ -59,119 +65,80 @@ async function createDatabase(): Promise<TestDatabase> {
 }
 
 function databaseFaults({ servers, administer, role }: TestDatabase): Fault[] {
+  const mayRepeatMails = true;
+  const isPossible = () => servers.hasPrimary();
   const { disk } = servers;
+  const free = async () => {
+    disk?.free();
+    await servers.startIfEnded();
+  };
   return [
-    fault(
-      'kill -9 of the database',
-      () => servers.crash(),
-      () => {},
-      { mayRepeatMails: true },
-    ),
-    fault(
-      'kill -9 of the primary, promotion of the standby',
-      () => servers.killPrimary(),
-      () => servers.promoteStandby(),
-      { mayRepeatMails: true, isPossible: () => servers.hasPrimary() },
-    ),
-    ...(disk === undefined
-      ? []
-      : [
-          fault(
-            'full disk of the database',
-            () => disk.fill(),
-            async () => {
-              disk.free();
-              await servers.startIfEnded();
-            },
-            { mayRepeatMails: true, isPossible: () => servers.hasPrimary() },
-          ),
-        ]),
-    fault(
-      'database out of connections',
-      async () => {
+    { name: 'kill -9 of the database', start: () => servers.crash(), end: () => {}, mayRepeatMails },
+    {
+      name: 'kill -9 of the primary, promotion of the standby',
+      start: () => servers.killPrimary(),
+      end: () => servers.promoteStandby(),
+      ...{ mayRepeatMails, isPossible },
+    },
+    ...(disk
+      ? [{ name: 'full disk of the database', start: disk.fill, end: free, mayRepeatMails, isPossible }]
+      : []),
+    {
+      name: 'database out of connections',
+      start: async () => {
         await administer(`ALTER ROLE ${role} CONNECTION LIMIT ${scarceConnections}`);
         await administer(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`);
       },
-      () => administer(`ALTER ROLE ${role} CONNECTION LIMIT -1`),
-      { mayRepeatMails: true },
-    ),
+      end: () => administer(`ALTER ROLE ${role} CONNECTION LIMIT -1`),
+      mayRepeatMails,
+    },
   ];
 }
 
-/** The proxies between one node and both servers. */
-interface Link {
-  readonly ports: Ports;
-  disturb(how: Disturbance | undefined): void;
-  close(): void;
-}
-
-async function startLink({ primary, standby }: Ports): Promise<Link> {
-  const proxies = { primary: await startFaultProxy(primary), standby: await startFaultProxy(standby) };
-  const both = Object.values(proxies);
-  return {
-    ports: { primary: proxies.primary.port, standby: proxies.standby.port },
-    disturb: (how) => {
-      for (const proxy of both) proxy.disturb(how);
-    },
-    close: () => {
-      for (const proxy of both) proxy.close();
-    },
-  };
-}
-
-const linkFaults = (pick: () => Link): Fault[] =>
-  disturbances.map((how) => {
-    let link: Link;
-    return fault(
-      `between a node and the database: ${how}`,
-      () => {
-        link = pick();
-        link.disturb(how);
-      },
-      () => link.disturb(undefined),
-      { mayRepeatMails: true },
-    );
-  });
+/** The clock of one node jumps, while the others are right. */
+const clockFaults = (pick: () => FaultNode): Fault[] =>
+  [hourMs, -hourMs].map((aheadMs) =>
+    faultOf(
+      pick,
+      `clock of a node an hour ${aheadMs > 0 ? 'ahead' : 'back'}`,
+      (node) => node.setClock(aheadMs),
+      (node) => node.setClock(0),
+    ),
+  );
 
 export async function openPostgresSite(random: Random): Promise<Site> {
   const smtp = await startSmtp();
   const database = await createDatabase();
-  const origin = 'http://localhost:8787';
-  const env = settingsFor({ origin, smtp });
-  const links = await Promise.all(Array.from({ length: nodeCount }, () => startLink(database.ports)));
-  const nodes = await Promise.all(
-    links.map((link, index) =>
-      ProcessNode.start({
+  const env = settingsWith(smtp);
+  const started = await Promise.all(
+    Array.from({ length: nodeCount }, async (_, index) => {
+      const primary = await startFaultProxy(database.ports.primary);
+      const standby = await startFaultProxy(database.ports.standby);
+      const node = await FaultNode.start({
         name: `n${index}`,
         directory: temporaryDirectory(),
-        databaseUrl: database.url(link.ports),
+        databaseUrl: database.url({ primary: primary.port, standby: standby.port }),
         env,
-        countsInMemory: false,
-      }),
-    ),
+      });
+      const disturb: FaultProxy['disturb'] = (how) => {
+        for (const proxy of [primary, standby]) proxy.disturb(how);
+      };
+      return { node, link: { disturb } };
+    }),
   );
-  const pick = () => random.pick(nodes);
+  const pick = () => random.pick(started).node;
   return {
-    nodes,
-    origin,
+    nodes: started.map(({ node }) => node),
     smtp,
     faults: [
       ...nodeFaults(pick),
       ...clockFaults(pick),
-      ...linkFaults(() => random.pick(links)),
+      ...connectionFaults('between a node and the database', () => random.pick(started).link, true),
       ...databaseFaults(database),
       ...mailFaults(smtp),
     ],
     skipped: database.servers.disk ? [] : ['full disk of the database: only root can mount a small one'],
-    recovered: async (anyAddress) =>
-      void (await Promise.all(nodes.map((node) => node.recovered(anyAddress)))),
-    settings: () => ({ ...nodes[0]!.env, DATABASE_URL: database.url(database.ports) }),
-    stop: async () => {
-      await Promise.all(nodes.map((node) => node.stop()));
-      for (const node of nodes) node.close();
-      for (const link of links) link.close();
-      await database.servers.stop();
-      await smtp.close();
-    },
+    settings: () => ({ ...started[0]!.node.running.env, DATABASE_URL: database.url(database.ports) }),
+    close: () => database.servers.stop(),
   };
 }

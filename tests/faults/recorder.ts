@@ -1,21 +1,23 @@
-// Records what clients see, while it happens.
+// Records what clients see, while it happens, and knows which tokens are worth verifying at the moment.
 
 import { LatchkeyError } from '@latchkey/client/errors';
+import type { Random } from '../support/random.ts';
 import type { ReceivedMail } from '../support/smtp.ts';
 import type {
-  Budget,
-  FaultHistory,
+  End,
   FaultSpan,
+  History,
   Outcome,
   PromisedMail,
   Read,
+  Reading,
   Redemption,
-  Refresh,
   Spending,
+  StartedSession,
+  Verification,
   Write,
 } from './history.ts';
 import { deliveryOf } from './mails.ts';
-import { type LiveToken, Recorder as SessionRecorder } from './session-recorder.ts';
 
 /** What a request came to, and when. */
 export interface Seen<T> {
@@ -27,15 +29,30 @@ export interface Seen<T> {
   readonly code: string | undefined;
 }
 
-/** An answer by which nothing has changed. Any other error leaves open whether the request was carried out. */
-const isRefusal = (error: LatchkeyError): boolean =>
-  error.status !== undefined && error.status >= 400 && error.status < 500;
+/** A token of a session, as clients present it. */
+export interface LiveToken {
+  readonly session: StartedSession;
+  readonly text: string;
+}
 
-export class FaultRecorder {
-  /** Sessions, their ends, and tokens that nodes accepted or refused. */
-  readonly sessions = new SessionRecorder();
+interface Watched extends LiveToken {
+  endedAt?: number;
+}
+
+/** How long an ended token is still verified: longer than a service may remember it. */
+const watchedAfterEndMs = 3_500;
+/** How many tokens of sessions that have not ended are verified. */
+const maxWatched = 80;
+
+/** An answer by which nothing has changed. Any other error leaves open whether the request was carried out. */
+const isRefusal = ({ status = 0 }: LatchkeyError): boolean => status >= 400 && status < 500;
+
+export class Recorder {
+  readonly sessions: StartedSession[] = [];
+  readonly ends: End[] = [];
+  readonly verifications: Verification[] = [];
+  readonly readings: Reading[] = [];
   readonly redemptions: Redemption[] = [];
-  readonly refreshes: Refresh[] = [];
   readonly writes: Write[] = [];
   readonly reads: Read[] = [];
   readonly promisedMails: PromisedMail[] = [];
@@ -47,6 +64,7 @@ export class FaultRecorder {
   readonly serverErrors: string[] = [];
   /** Every token that was issued, for the end of the run. */
   readonly tokens: LiveToken[] = [];
+  #watched: Watched[] = [];
 
   readonly now = (): number => performance.now();
 
@@ -67,19 +85,55 @@ export class FaultRecorder {
     }
   }
 
+  started(account: number, parent: readonly number[], sentAt: number): StartedSession {
+    const id = this.sessions.length + 1;
+    const session = { id, account, path: [id, ...parent], sentAt, endedAt: this.now() };
+    this.sessions.push(session);
+    return session;
+  }
+
+  issued(session: StartedSession, text: string): LiveToken {
+    const token = { session, text };
+    this.tokens.push(token);
+    this.#watched.push({ ...token });
+    return token;
+  }
+
+  /** A request that ends sessions was answered, or its answer was lost. */
+  ended(end: End): void {
+    if (end.outcome === 'refused') return;
+    this.ends.push(end);
+    if (end.outcome === 'unknown') return;
+    for (const token of this.#watched) {
+      const { account, path } = token.session;
+      if (end.session === undefined ? account === end.account : path.includes(end.session))
+        token.endedAt ??= end.endedAt;
+    }
+  }
+
+  /** Tokens that ended lately. Forgets those that ended before, and the oldest of the others. */
+  watchedAfterEnd(): readonly LiveToken[] {
+    const since = this.now() - watchedAfterEndMs;
+    const ended = this.#watched.filter(({ endedAt = 0 }) => endedAt >= since);
+    const others = this.#watched.filter(({ endedAt }) => endedAt === undefined).slice(-maxWatched);
+    this.#watched = [...ended, ...others];
+    return ended;
+  }
+
+  /** Some tokens, as far as anybody knows active. */
+  someActive(random: Random, count: number): LiveToken[] {
+    const active = this.#watched.filter(({ endedAt }) => endedAt === undefined);
+    if (active.length === 0) return [];
+    return [...new Set(Array.from({ length: count }, () => random.pick(active)))];
+  }
+
   /** What was seen, once the service has sent these emails, and its security log and its feed were read. */
   history(
     mails: readonly ReceivedMail[],
-    budgets: Readonly<Record<string, Budget>>,
-    logDefects: readonly string[],
-    feed: readonly string[],
-  ): FaultHistory {
-    const { redemptions, refreshes, writes, reads, promisedMails, spendings, faults } = this;
+    feed: readonly string[] = [],
+    logDefects: readonly string[] = [],
+  ): History {
     const deliveries = mails.filter(({ isCopy }) => !isCopy).map(deliveryOf);
-    const sessions = this.sessions.history(feed);
-    return {
-      ...{ sessions, redemptions, refreshes, writes, reads, promisedMails, deliveries, spendings },
-      ...{ budgets, faults, logDefects },
-    };
+    return { ...this, deliveries, feed, logDefects };
   }
 }

@@ -1,44 +1,27 @@
-// Lets a crowd use a service while one fault after another happens to it, and checks what they saw.
+// npm run test:faults [-- SECONDS [sqlite|postgres [SEED [FAULT]]]]: lets a crowd use a service while one fault after another happens
+// to it, and checks what they saw. Without a store, on both one after the other. With a fault, such as 'kill -9 of a node', only that.
 
 import { type Random, randomFrom } from '../support/random.ts';
+import { seed as chosenSeed } from '../support/seed.ts';
 import { registerService, runOperator } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { excusedMails, lostMails, violationsIn } from './checker.ts';
 import { liveIn, verify } from './crowd.ts';
-import type { Outcome } from './history.ts';
 import { openPostgresSite } from './postgres-site.ts';
-import { FaultRecorder } from './recorder.ts';
+import { Recorder } from './recorder.ts';
 import { FeedReader, verifiersFor } from './services.ts';
-import { budgets } from './settings.ts';
 import type { Fault } from './site.ts';
 import { openSqliteSite } from './sqlite-site.ts';
 import { anyAddress, type World } from './world.ts';
 
-export type Store = 'sqlite' | 'postgres';
+type Store = 'sqlite' | 'postgres';
 
-export interface Run {
+interface Run {
   readonly store: Store;
   readonly seconds: number;
   readonly seed: number;
   /** The fault to make again and again. Default: all. */
   readonly only?: string | undefined;
-}
-
-interface FaultReport {
-  readonly count: number;
-  /** From the end of the fault until every node answered a request that writes. */
-  readonly longestRecoveryMs: number;
-}
-
-export interface Report {
-  readonly operations: Readonly<Record<string, Readonly<Record<Outcome, number>>>>;
-  readonly faults: Readonly<Record<string, FaultReport>>;
-  readonly skipped: readonly string[];
-  readonly violations: readonly string[];
-  /** Emails that were sent again because the service could not note that they had been sent. */
-  readonly mailsSentAgain: number;
-  /** Answers with 500, where 503 is right. */
-  readonly serverErrors: readonly string[];
 }
 
 const minFaultMs = 300;
@@ -71,25 +54,22 @@ async function awaitCrowd({ recorder: { operations } }: World): Promise<void> {
 /** Makes one fault after the other, until the time is over. Returns how long each recovery took. */
 async function makeFaults(
   { site, recorder, random }: World,
-  faults: readonly Fault[],
-  { seconds }: Run,
+  { seconds, only }: Run,
 ): Promise<Map<string, number[]>> {
   const recoveries = new Map<string, number[]>();
-  const until = recorder.now() + seconds * 1000;
-  for (const fault of shuffled(faults, random)) {
-    if (recorder.now() >= until) break;
-    if (!fault.isPossible()) continue;
-    const { name, mayRepeatMails } = fault;
+  const over = recorder.now() + seconds * 1000;
+  const faults = site.faults.filter(({ name }) => name === (only ?? name));
+  for (const { name, mayRepeatMails = false, isPossible, start, end } of shuffled(faults, random)) {
+    if (recorder.now() >= over) break;
+    if (isPossible?.() === false) continue;
     const startedAt = recorder.now();
-    await fault.start();
+    await start();
     await Bun.sleep(minFaultMs + random.below(random.oneIn(5) ? longFaultMs : usualFaultMs));
     const endsAt = recorder.now();
-    await fault.end();
-    await site
-      .recovered(() => anyAddress(random))
-      .catch((error) => {
-        throw new Error(`after "${name}": ${error}`);
-      });
+    await end();
+    await Promise.all(site.nodes.map((node) => node.recovered(() => anyAddress(random)))).catch((error) => {
+      throw new Error(`after "${name}": ${error}`);
+    });
     const endedAt = recorder.now();
     recorder.faults.push({ name, mayRepeatMails, startedAt, endedAt });
     recoveries.set(name, [...(recoveries.get(name) ?? []), endedAt - endsAt]);
@@ -101,10 +81,7 @@ async function makeFaults(
 /** Waits for every promised email that nothing has made useless. */
 async function awaitMails({ site, recorder }: World): Promise<void> {
   const deadline = Date.now() + mailDeadlineMs;
-  const isLost = () => {
-    const { promisedMails, deliveries, redemptions } = recorder.history(site.smtp.messages, budgets, [], []);
-    return lostMails(promisedMails, deliveries, redemptions).length > 0;
-  };
+  const isLost = () => lostMails(recorder.history(site.smtp.messages)).length > 0;
   while (Date.now() < deadline && isLost()) await Bun.sleep(pollMs);
 }
 
@@ -120,54 +97,77 @@ async function verifyAgain(world: World): Promise<void> {
   await Promise.all(Array.from({ length: finalClients }, client));
 }
 
-const reportOn = (recoveries: ReadonlyMap<string, readonly number[]>): Record<string, FaultReport> =>
-  Object.fromEntries(
-    [...recoveries].map(([name, ms]) => [
-      name,
-      { count: ms.length, longestRecoveryMs: Math.round(Math.max(...ms)) },
-    ]),
-  );
-
 /** The same seed makes the same choices, but at other moments. */
-export async function runFaults(run: Run): Promise<Report> {
-  const { store, seed, only } = run;
-  const random = randomFrom(seed);
-  const site = store === 'sqlite' ? await openSqliteSite() : await openPostgresSite(random);
+export async function runFaults(run: Run) {
+  const random = randomFrom(run.seed);
+  const site = run.store === 'sqlite' ? await openSqliteSite() : await openPostgresSite(random);
   try {
-    const recorder = new FaultRecorder();
-    let isOver = false;
+    const recorder = new Recorder();
     const serviceKey = await registerService({ env: site.settings() }, 'projects', '--may', 'feed');
-    const world: World = { site, recorder, random, serviceKey, isOver: () => isOver };
+    const world: World = { site, recorder, random, serviceKey, isOver: false };
     const verifiers = verifiersFor(world);
     const readers = readerNames.map((name) => new FeedReader(world, name));
     for (const reader of readers) await reader.read();
     const crowd = liveIn(world, verifiers, readers);
     await awaitCrowd(world);
-    const faults = site.faults.filter(({ name }) => name === (only ?? name));
-    const recoveries = await makeFaults(world, faults, run);
-    isOver = true;
+    const recoveries = await makeFaults(world, run);
+    world.isOver = true;
     await crowd;
     await awaitMails(world);
     await verifyAgain(world);
     for (const verifier of verifiers) verifier.close();
     for (const reader of readers) await reader.drain();
     const feed = await new FeedReader(world).drain();
-    const { code, stdout: verified, stderr } = await runOperator(site.settings(), 'events', 'verify');
-    const history = recorder.history(
-      site.smtp.messages,
-      budgets,
-      code === 0 ? [] : [`${verified}${stderr}`],
-      feed,
-    );
+    const { code, stdout, stderr } = await runOperator(site.settings(), 'events', 'verify');
+    const history = recorder.history(site.smtp.messages, feed, code === 0 ? [] : [stdout + stderr]);
     return {
       operations: recorder.operations,
-      faults: reportOn(recoveries),
+      recoveries,
       skipped: site.skipped,
       violations: violationsIn(history),
       mailsSentAgain: excusedMails(history),
       serverErrors: recorder.serverErrors,
     };
   } finally {
-    await site.stop();
+    await Promise.all(site.nodes.map((node) => node.stop()));
+    await site.close();
   }
+}
+
+const maxPrinted = 50;
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const columns = (name: string, width: number, ...cells: number[]): string =>
+  name.padEnd(width) + cells.map((cell) => String(Math.round(cell)).padStart(11)).join('');
+
+/** Returns whether there was no violation. */
+async function report(run: Run): Promise<boolean> {
+  const { operations, recoveries, skipped, violations, mailsSentAgain, serverErrors } = await runFaults(run);
+  print('\noperation                done    refused  no answer');
+  for (const [kind, { done, refused, unknown }] of Object.entries(operations).toSorted())
+    print(columns(kind, 18, done, refused, unknown));
+  print(`\n${'fault'.padEnd(50)}      times  longest recovery (ms)`);
+  for (const [name, ms] of [...recoveries].toSorted()) print(columns(name, 50, ms.length, Math.max(...ms)));
+  for (const reason of skipped) print(`not made: ${reason}`);
+  const total = Object.values(operations).reduce((sum, counts) => sum + counts.done + counts.refused, 0);
+  const times = [...recoveries.values()].flat().length;
+  print(
+    `\n${total} operations answered, ${times} faults of ${recoveries.size} kinds, ${violations.length} violations; emails sent again because noting them failed: ${mailsSentAgain}; answers with 500: ${serverErrors.length}`,
+  );
+  for (const violation of violations.slice(0, maxPrinted)) print(violation);
+  return violations.length === 0;
+}
+
+if (import.meta.main) {
+  const [seconds = '180', named, seed = chosenSeed, only] = process.argv.slice(2);
+  const stores = (['sqlite', 'postgres'] as const).filter((store) => store === (named ?? store));
+  if (stores.length === 0 || !(Number(seconds) > 0)) {
+    process.stderr.write('usage: npm run test:faults [-- SECONDS [sqlite|postgres [SEED [FAULT]]]]\n');
+    process.exit(2);
+  }
+  let isGood = true;
+  for (const store of stores) {
+    print(`${seconds} s with faults on ${store}, seed ${seed}`);
+    isGood = (await report({ store, seconds: Number(seconds), seed: Number(seed), only })) && isGood;
+  }
+  process.exit(isGood ? 0 : 1);
 }

@@ -4,7 +4,7 @@ import { operations } from '@latchkey/client/operations';
 import type { FeedAnswer } from '@latchkey/contract/feed';
 import { createVerifier, type Verifier } from '../../packages/client/src/verify.ts';
 import { basic } from '../support/services.ts';
-import { anyAddress, anyNode, apiOf, type World } from './world.ts';
+import { ask, type World } from './world.ts';
 
 const maxEvents = 500;
 
@@ -16,19 +16,20 @@ export const verifiersFor = ({ site, serviceKey }: World): Verifier[] =>
 
 /** Lets a service verify what ended lately, and some tokens that did not end. */
 export async function verifyAtService(
-  { recorder: { sessions }, random }: World,
+  { recorder, random }: World,
   verifier: Verifier,
   name: string,
 ): Promise<void> {
-  const tokens = new Set([...sessions.ended(), ...sessions.some(random, 3)]);
+  const tokens = new Set([...recorder.watchedAfterEnd(), ...recorder.someActive(random, 3)]);
   await Promise.all(
-    [...tokens].map(async ({ id, text }) => {
-      const verification = { by: 'service', name, token: id, sentAt: sessions.now() } as const;
-      const outcome = await verifier.verify(text).then(
-        ({ active }) => (active ? 'accepted' : 'refused'),
-        () => 'unknown' as const,
-      );
-      sessions.verified(verification, outcome);
+    [...tokens].map(async ({ session, text }) => {
+      const sentAt = recorder.now();
+      const verified = await verifier.verify(text).catch(() => undefined);
+      if (verified)
+        recorder.verifications.push({
+          ...{ by: 'service', name, session: session.id, sentAt, endedAt: recorder.now() },
+          isAccepted: verified.active,
+        });
     }),
   );
 }
@@ -47,23 +48,17 @@ export class FeedReader {
 
   /** The events that came; undefined without an answer. */
   async read(max = maxEvents): Promise<readonly string[] | undefined> {
-    const { recorder, random, serviceKey } = this.#world;
+    const { recorder, serviceKey } = this.#world;
     const reader = this.#name;
-    const { result } = await recorder.see('feed', () =>
-      apiOf(anyNode(this.#world), anyAddress(random)).send(operations.readFeed.path, {
-        method: 'POST',
-        headers: { Authorization: basic(serviceKey), 'Content-Type': 'application/json' },
-        body: JSON.stringify({
-          ...(reader === undefined ? {} : { reader }),
-          maxEvents: max,
-          returnImmediately: true,
-          ack: this.#ack,
-        }),
-      }),
+    const named = reader === undefined ? {} : { reader };
+    const body = JSON.stringify({ ...named, maxEvents: max, returnImmediately: true, ack: this.#ack });
+    const headers = { Authorization: basic(serviceKey), 'Content-Type': 'application/json' };
+    const { result } = await ask(this.#world, 'feed', (api) =>
+      api.send(operations.readFeed.path, { method: 'POST', headers, body }),
     );
     if (!result) return undefined;
     this.#ack = Object.keys((result.body as FeedAnswer).sets);
-    if (reader !== undefined) recorder.sessions.read({ reader, events: this.#ack });
+    if (reader !== undefined) recorder.readings.push({ reader, events: this.#ack });
     return this.#ack;
   }
 

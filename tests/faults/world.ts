@@ -2,17 +2,26 @@
 
 import { type Api, createApi } from '@latchkey/client/api';
 import type { Random } from '../support/random.ts';
-import type { FaultRecorder } from './recorder.ts';
-import type { FaultNode, Site } from './site.ts';
+import type { FaultNode } from './node.ts';
+import type { LiveToken, Recorder, Seen } from './recorder.ts';
+import type { Site } from './site.ts';
 
 export interface World {
   readonly site: Site;
-  readonly recorder: FaultRecorder;
+  readonly recorder: Recorder;
   readonly random: Random;
   /** `id:secret` of a service that may read the feed. */
   readonly serviceKey: string;
   /** Whether clients shall begin nothing more. */
-  isOver(): boolean;
+  isOver: boolean;
+}
+
+/** What a request to a node came to. */
+export interface Asked<T> extends Seen<T> {
+  /** The name of the node. */
+  readonly node: string;
+  /** Names the time in which the node kept its budgets; undefined if that ended meanwhile. */
+  readonly budgetEpoch: number | undefined;
 }
 
 const requestTimeoutMs = 6_000;
@@ -20,15 +29,13 @@ const requestTimeoutMs = 6_000;
 /** An address in a network of its own. */
 export const anyAddress = ({ below }: Random): string => `10.${below(256)}.${below(256)}.1`;
 
-export const anyNode = ({ site, random }: World): FaultNode => random.pick(site.nodes);
-
 /**
  * The SDK against a node, from this address. Every request has a connection of its own: over one that was kept, the
  * runtime may send a request a second time without saying so.
  */
-export const apiOf = (node: FaultNode, address: string): Api =>
+export const apiOf = ({ url: server }: Pick<FaultNode, 'url'>, address: string): Api =>
   createApi({
-    server: node.url,
+    server,
     timeoutMs: requestTimeoutMs,
     fetch: (url, init) => {
       const headers = new Headers(init.headers);
@@ -36,3 +43,33 @@ export const apiOf = (node: FaultNode, address: string): Api =>
       return fetch(url, { ...init, headers, keepalive: false });
     },
   });
+
+/** Sends a request to a random node. */
+export async function ask<T>(
+  { site, recorder, random }: World,
+  kind: string,
+  send: (api: Api) => Promise<T>,
+  address = anyAddress(random),
+): Promise<Asked<T>> {
+  const node = random.pick(site.nodes);
+  const epoch = node.budgetEpoch();
+  const seen = await recorder.see(kind, () => send(apiOf(node, address)));
+  return { ...seen, node: node.name, budgetEpoch: epoch === node.budgetEpoch() ? epoch : undefined };
+}
+
+/** Sends a request with an access token, and records whether the node accepts that. */
+export async function askWith<T>(
+  world: World,
+  { session, text }: LiveToken,
+  kind: string,
+  send: (api: Api, accessToken: string) => Promise<T>,
+  address?: string,
+): Promise<Asked<T>> {
+  const asked = await ask(world, kind, (api) => send(api, text), address);
+  const { sentAt, endedAt, node: name, outcome, code } = asked;
+  if (outcome === 'done' || code === 'invalid_token')
+    world.recorder.verifications.push({
+      ...{ by: 'node', name, session: session.id, sentAt, endedAt, isAccepted: outcome === 'done' },
+    });
+  return asked;
+}

@@ -7,16 +7,13 @@ import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import type { FaultNode } from './site.ts';
 import { apiOf } from './world.ts';
 
-export interface NodeOptions {
+interface NodeOptions {
   readonly name: string;
   readonly directory: string;
-  readonly databaseUrl?: string;
+  readonly databaseUrl: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Whether it keeps budgets in its memory. */
-  readonly countsInMemory: boolean;
 }
 
 const serverMain = join(import.meta.dir, '../../packages/server/src/main.ts');
@@ -31,7 +28,7 @@ function limit(pid: number, option: string): void {
   if (!success) throw new Error(String(stderr));
 }
 
-export class ProcessNode implements FaultNode {
+export class FaultNode {
   readonly name: string;
   readonly #options: NodeOptions;
   readonly #port: number;
@@ -49,34 +46,26 @@ export class ProcessNode implements FaultNode {
     this.#clockFile = join(options.directory, `clock-${options.name}`);
   }
 
-  static async start(options: NodeOptions): Promise<ProcessNode> {
+  static async start(options: NodeOptions): Promise<FaultNode> {
     const port = reservePort();
-    const node = new ProcessNode(options, port, await startFaultProxy(port));
+    const node = new FaultNode(options, port, await startFaultProxy(port));
     await node.start();
     return node;
   }
 
+  /** Where clients reach it, through the proxy. */
   get url(): string {
     return `http://127.0.0.1:${this.front.port}`;
   }
 
-  /** Its environment, for `runOperator`. */
-  get env(): Readonly<Record<string, string>> {
-    return this.#running.env;
-  }
-
-  get pid(): number {
-    return this.#running.pid;
-  }
-
-  get #running(): TestService {
+  get running(): TestService {
     if (!this.#service) throw new Error(`${this.name} does not run`);
     return this.#service;
   }
 
-  /** Differs between two processes, and for what one of them still answers while it ends. */
+  /** On SQLite budgets are in its memory. Differs between two processes, and for what one of them still answers while it ends. */
   budgetEpoch(): number {
-    return this.#options.countsInMemory ? this.#epoch : 0;
+    return this.#options.databaseUrl.startsWith('sqlite:') ? this.#epoch : 0;
   }
 
   async start(): Promise<void> {
@@ -84,7 +73,7 @@ export class ProcessNode implements FaultNode {
     this.#service = await startService({
       directory,
       program,
-      ...(databaseUrl === undefined ? {} : { databaseUrl }),
+      databaseUrl,
       env: {
         ...env,
         PORT: String(this.#port),
@@ -96,21 +85,17 @@ export class ProcessNode implements FaultNode {
 
   async kill(): Promise<void> {
     this.#epoch++;
-    await this.#running.kill();
+    await this.running.kill();
     this.#epoch++;
   }
 
   /** Sends SIGTERM, after which it must end without an error. */
   async stop(): Promise<void> {
     this.#epoch++;
-    const running = this.#running;
+    const { running } = this;
     const code = await running.stop();
     this.#epoch++;
     if (code !== 0) throw new Error(`${this.name} ended with ${code}: ${running.stderr()}`);
-  }
-
-  log(): readonly string[] {
-    return this.#running.logs();
   }
 
   setClock(aheadMs: number): void {
@@ -119,13 +104,14 @@ export class ProcessNode implements FaultNode {
 
   /** Lets its writes to files fail with an error, or not. */
   limitFiles(isLimited: boolean): void {
-    limit(this.pid, `--fsize=${isLimited ? '0' : 'unlimited'}:`);
+    limit(this.running.pid, `--fsize=${isLimited ? '0' : 'unlimited'}:`);
   }
 
   /** Leaves it no descriptor for another connection, or enough. */
   limitDescriptors(isLimited: boolean): void {
-    const open = readdirSync(`/proc/${this.pid}/fd`).map(Number);
-    limit(this.pid, `--nofile=${isLimited ? Math.max(...open) + 1 : enoughDescriptors}:`);
+    const { pid } = this.running;
+    const open = readdirSync(`/proc/${pid}/fd`).map(Number);
+    limit(pid, `--nofile=${isLimited ? Math.max(...open) + 1 : enoughDescriptors}:`);
   }
 
   /** Resolves when it answers a request that writes. Every try comes from another address, or there would be too many. */
@@ -138,10 +124,7 @@ export class ProcessNode implements FaultNode {
           reason = error;
           return false;
         });
-    await until(isRecovered, () => `${this.name}: ${reason}\n${this.log().slice(-30).join('\n')}`);
-  }
-
-  close(): void {
-    this.front.close();
+    const log = () => this.running.logs().slice(-30).join('\n');
+    await until(isRecovered, () => `${this.name}: ${reason}\n${log()}`);
   }
 }
