@@ -1,49 +1,46 @@
-// `latchkey-server services` against the database of a running service, on both databases.
+// `latchkey-server services` against the database of a running service, on both databases. What may be registered is in
+// services/registration.test.ts, and what each change does in services/service-keys.test.ts and services/declarations.test.ts.
 
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { request } from '../support/http.ts';
 import { processDialects } from '../support/long.ts';
-import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+import {
+  linesIn,
+  operatorOn,
+  runOperatorInto,
+  startService,
+  temporaryDirectory,
+} from '../support/service.ts';
 import { basic } from '../support/services.ts';
 import { shared } from '../support/shared.ts';
 
 for (const dialect of processDialects) {
   describe(`latchkey-server services (${dialect})`, () => {
     const service = shared(() => startService({ dialect }));
-    const services = (...args: string[]) => runOperator(service.env, 'services', ...args);
-    const listed = async () =>
-      (await services('list', '--json')).stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-
+    const services = (...args: string[]) => operatorOn(service.env).done('services', ...args);
+    const listed = () => operatorOn(service.env).listed('services', 'list');
     const entryOf = async (id: string) => (await listed()).find((entry) => entry.id === id);
+    const refused = (args: readonly string[], status: 1 | 2, sentence: string) =>
+      operatorOn(service.env).refused(['services', ...args], status, sentence);
 
     /** The key on the last line of a command that succeeds, and the id in it. */
-    const keyFrom = ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => {
-      expect([code, stderr]).toEqual([0, expect.stringMatching(/^Store: \S+\n$/)]);
-      const key = stdout.trimEnd().split('\n').at(-1)!;
+    const keyFrom = (stdout: string) => {
+      const key = linesIn(stdout).at(-1)!;
       expect(key).toMatch(/^svc_[\w-]{22}:lk_sk_[\w-]{43}$/);
       return { key, id: key.split(':')[0]! };
-    };
-
-    const introspect = async (key: string, token = 'x') => {
-      const headers = { Authorization: basic(key) };
-      return request(service.url, 'POST', '/introspect', { json: { token }, headers });
     };
 
     test('create prints the key on its last line, and the list shows what was declared, without secrets', async () => {
       const { key, id } = keyFrom(
         await services(
-          'create',
-          'Projects service',
-          ...['--resource', 'https://projects.example', '--scope', 'projects:read=See your projects'],
-          ...['--scope', 'projects:write=Change them, a = b', '--may', 'users', '--may', 'feed'],
+          ...['create', 'Projects service', '--resource', 'https://projects.example'],
+          ...['--scope', 'projects:read=See your projects', '--scope', 'projects:write=Change them, a = b'],
+          ...['--may', 'users', '--may', 'feed'],
           ...['--reach', 'https://a.example', 'https://b.example', '--reach', 'https://c.example'],
         ),
       );
-      const entry = {
+      expect(await entryOf(id)).toEqual({
         id,
         name: 'Projects service',
         resource: 'https://projects.example',
@@ -53,160 +50,134 @@ for (const dialect of processDialects) {
         ],
         rights: ['users', 'feed'],
         reach: ['https://a.example', 'https://b.example', 'https://c.example'],
-        redirect_uris: [],
-        sign_out_redirect_uris: [],
-        public: false,
-        trusted: false,
-        secrets: 1,
-        created_at: expect.stringMatching(/^\d{4}-.*Z$/),
-        last_used_at: null,
-        revoked_at: null,
-      };
-      expect(await entryOf(id)).toEqual(entry);
-      const { stdout: table } = await services('list');
-      const [heading, ...rows] = table.split('\n');
-      const row = rows.find((line) => line.startsWith(id));
+        ...{ redirect_uris: [], sign_out_redirect_uris: [], public: false, trusted: false, secrets: 1 },
+        ...{ created_at: expect.stringMatching(/^\d{4}-.*Z$/), last_used_at: null, revoked_at: null },
+      });
+      const [heading, ...rows] = linesIn(await services('list'));
       expect(heading).toMatch(
         /^ID +NAME +STATE +RESOURCE +SCOPES +RIGHTS +REACHES +SIGN-IN +LAST USED \(UTC\)$/,
       );
-      expect(row).toMatch(
+      expect(rows.find((line) => line.startsWith(id))).toMatch(
         /^svc_\S+ +Projects service +active +https:\/\/projects\.example +projects:read projects:write +users feed +https\S+ https\S+ https\S+ +- +never$/,
       );
-      for (const text of [table, JSON.stringify(await listed())])
-        expect(text).not.toContain(key.split(':')[1]!);
+      const secret = key.split(':')[1]!;
+      expect(rows.join() + JSON.stringify(await listed())).not.toContain(secret);
     });
 
     test('set replaces what its options name and can clear each of them', async () => {
       const { id } = keyFrom(await services('create', 'Changing', '--reach', 'https://a.example'));
-      const steps: readonly (readonly [string[], object])[] = [
+      const app = 'https://app.example';
+      const steps: readonly (readonly [string, object])[] = [
+        ['--may delegate --scope changing:write=Write', { rights: ['delegate'] }],
+        ['--scope changing:w=W', { scopes: [{ name: 'changing:w', description: 'W' }] }],
+        [`--reach ${app}/r --resource ${app}/other`, { reach: [`${app}/r`], resource: `${app}/other` }],
+        ['--no-resource --no-scope', { resource: null, scopes: [] }],
+        ['--no-may --no-reach', { rights: [], reach: [] }],
+        [`--redirect ${app}/a --trusted`, { redirect_uris: [`${app}/a`], trusted: true }],
+        [`--sign-out-redirect ${app}/b`, { sign_out_redirect_uris: [`${app}/b`] }],
         [
-          ['--scope', 'changing:write=Write', '--may', 'delegate'],
-          { scopes: [{ name: 'changing:write', description: 'Write' }], rights: ['delegate'] },
+          '--redirect http://127.0.0.1/a --no-trusted',
+          { redirect_uris: ['http://127.0.0.1/a'], trusted: false },
         ],
-        [
-          ['--reach', 'https://d.example', '--resource', 'https://other.example'],
-          { reach: ['https://d.example'], resource: 'https://other.example' },
-        ],
-        [['--no-resource', '--no-scope'], { resource: null, scopes: [] }],
-        [['--no-may', '--no-reach'], { rights: [], reach: [] }],
+        ['--no-sign-out-redirect --no-redirect', { sign_out_redirect_uris: [], redirect_uris: [] }],
       ];
-      let expected: object = await entryOf(id);
+      let expected = await entryOf(id);
       for (const [options, change] of steps) {
-        expect((await services('set', id, ...options)).stdout).toBe(`Changed ${id}.\n`);
-        expected = { ...expected, ...change };
+        expect(await services('set', id, ...options.split(' '))).toBe(`Changed ${id}.\n`);
+        const scopes = (await entryOf(id)).scopes;
+        expected = { ...expected, ...(options.includes('--scope') ? { scopes } : {}), ...change };
         expect(await entryOf(id)).toEqual(expected);
       }
     });
 
-    test('a resource that is empty, or named twice, is wrong usage and changes nothing', async () => {
-      const { id } = keyFrom(await services('create', 'Fixed'));
-      const before = await entryOf(id);
-      for (const options of [
-        ['--resource', ''],
-        ['--resource', 'https://a.example', '--resource', 'https://b.example'],
-      ])
-        expect(await services('set', id, ...options)).toMatchObject({ code: 2, stdout: '' });
-      expect(await entryOf(id)).toEqual(before);
-    });
-
-    test('an application is created and changed as a client with a key, a public or a trusted one', async () => {
+    test('an application is a client with a key, a trusted or a public one, whose id is printed alone', async () => {
       const redirect = ['--redirect', 'https://app.example/callback'];
-      const local = ['--redirect', 'http://127.0.0.1/callback'];
       const { id } = keyFrom(await services('create', 'App', ...redirect, '--trusted'));
-      const { stdout } = await services('create', 'Bare', ...redirect, '--public');
-      const bare = stdout.trim().split('\n').at(-1)!;
+      const bare = linesIn(await services('create', 'Bare', ...redirect, '--public')).at(-1)!;
       expect(bare).toMatch(/^svc_[\w-]{22}$/);
       const signIn = async (name: string) =>
-        new RegExp(` ${name} .* (\\S+) +never\n`).exec((await services('list')).stdout)?.[1];
+        new RegExp(` ${name} .* (\\S+) +never\n`).exec(await services('list'))?.[1];
       expect([await signIn('App'), await signIn('Bare')]).toEqual(['trusted', 'public']);
-      const refused = [
-        ['create', 'x', '--public'],
-        ['create', 'x', '--trusted'],
-        ['create', 'x', ...redirect, '--public', '--trusted'],
-        ['set', id, '--public'],
-        ['set', id, '--no-redirect'],
-        ['set', bare, '--no-public'],
-        ['create', 'x', ...redirect, '--sign-out-redirect', 'http://app.example/'],
-      ];
-      const before = await listed();
-      for (const args of refused) expect([args, (await services(...args)).code]).toEqual([args, 1]);
-      expect(await listed()).toEqual(before);
-      expect((await services('set', id, ...local, '--no-trusted')).code).toBe(0);
+      await refused(['set', id, '--public'], 1, 'trusted');
+      await refused(['set', bare, '--no-public'], 1, 'key');
+      await services('set', id, '--no-trusted');
       expect(await signIn('App')).toBe('yes');
     });
 
     test('rotate adds a second key beside the first, retire ends the older one, revoke ends both', async () => {
       const first = keyFrom(await services('create', 'Rotating'));
       const namesake = await services('create', 'Rotating');
-      expect(namesake.stdout).toContain(`Created the service Rotating. ${first.id} has the same name.`);
+      expect(namesake).toContain(`Created the service Rotating. ${first.id} has the same name.`);
       await services('revoke', keyFrom(namesake).id);
-      expect(await services('retire', first.id)).toMatchObject({ code: 1 });
+      await refused(['retire', first.id], 1, 'secret');
       const second = keyFrom(await services('rotate', first.id));
       expect(second.id).toBe(first.id);
-      expect((await services('list')).stdout).toMatch(/Rotating +two secrets /);
-      expect(await services('rotate', first.id)).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('two secrets already'),
-      });
-      const statuses = () =>
-        Promise.all([first, second].map(async ({ key }) => (await introspect(key)).status));
-      expect(await statuses()).toEqual([200, 200]);
-      expect((await services('retire', first.id)).code).toBe(0);
-      expect(await statuses()).toEqual([401, 200]);
-      expect((await services('revoke', first.id)).code).toBe(0);
-      expect(await statuses()).toEqual([401, 401]);
-      expect((await services('list')).stdout).toMatch(/Rotating +revoked /);
-    });
-
-    test('declaring what another service has, or had before it was revoked, fails and names that service', async () => {
-      const offered = ['--resource', 'https://wiki.example', '--scope', 'wiki:read=Read the wiki'];
-      const former = keyFrom(await services('create', 'Wiki', ...offered));
-      const refusal = async (...options: string[]) => {
-        const { code, stdout, stderr } = await services('create', 'Other wiki', ...options);
-        expect([code, stdout]).toEqual([1, '']);
-        return stderr.trimEnd().split('\n').at(-1);
+      expect(await services('list')).toMatch(/Rotating +two secrets /);
+      await refused(['rotate', first.id], 1, 'two secrets already');
+      const statuses = async () => {
+        const asked = [first, second].map(({ key }) => {
+          const headers = { Authorization: basic(key) };
+          return request(service.url, 'POST', '/introspect', { json: { token: 'x' }, headers });
+        });
+        return (await Promise.all(asked)).map(({ status }) => status);
       };
-      const owner = `belongs to Wiki (${former.id})`;
-      expect(await refusal(...offered)).toBe(`latchkey-server: The resource https://wiki.example ${owner}.`);
-      expect((await services('revoke', former.id)).code).toBe(0);
-      expect(await refusal(...offered.slice(2))).toBe(
-        `latchkey-server: The scope wiki:read ${owner}, which is revoked.`,
-      );
+      expect(await statuses()).toEqual([200, 200]);
+      await services('retire', first.id);
+      expect(await statuses()).toEqual([401, 200]);
+      await services('revoke', first.id);
+      expect(await statuses()).toEqual([401, 401]);
+      expect(await services('list')).toMatch(/Rotating +revoked /);
     });
 
     test('a wrong option or value names itself and changes nothing', async () => {
-      const { id } = keyFrom(await services('create', 'Untouched'));
+      const offered = ['--resource', 'https://wiki.example', '--scope', 'wiki:read=Read the wiki'];
+      const { id } = keyFrom(await services('create', 'Wiki', ...offered));
       const before = await listed();
-      const wrong: readonly (readonly [string[], number, string])[] = [
+      for (const [args, status, sentence] of [
         [['create'], 2, "Missing required argument 'name'"],
-        [['create', 'x', '--resource', 'projects'], 1, 'resource: must be an absolute URI'],
-        [['create', 'x', '--resource', 'https://x.example/#a'], 1, 'resource: must be'],
+        [['create', ' '], 1, 'The name must be'],
         [['create', 'x', '--scope', 'read'], 2, 'NAME=SENTENCE'],
-        [['create', 'x', '--scope', 'Read=x'], 1, 'scope: a name is'],
-        [['create', 'x', '--scope', 'profile=x'], 1, 'profile is a scope of Latchkey itself'],
-        [['create', 'x', '--scope', '*=x'], 1, 'scope: a name is'],
-        [['create', 'x', '--scope', 'read='], 1, 'the sentence of read'],
-        [['create', 'x', '--scope', 'a=x', '--scope', 'a=y'], 1, 'a appears twice'],
         [['create', 'x', '--may', 'everything'], 2, 'delegate, feed, operate, organizations, users'],
-        [['create', 'x', '--reach', 'other'], 1, 'reach: must be an absolute URI'],
+        [['create', 'x', '--resource', 'projects'], 1, 'resource: must be an absolute URI'],
+        [['create', 'x', '--public'], 1, 'redirect'],
+        [['create', 'x', ...offered], 1, `The resource https://wiki.example belongs to Wiki (${id}).`],
         [['set', id], 2, 'Name what to replace'],
+        [['set', id, '--resource', ''], 2, 'It must be a URI'],
+        [['set', id, '--resource', 'https://a.example', '--resource', 'https://b.example'], 2, 'at most one'],
         [['set', id, '--scope', 'Read=x'], 1, 'scope: a name is'],
         [['set', 'svc_unknown', '--may', 'feed'], 1, 'no active service svc_unknown'],
-        [['rotate', 'svc_unknown'], 1, 'no active service'],
-        [['retire', 'svc_unknown'], 1, 'no active service'],
-      ];
-      for (const [args, status, sentence] of wrong) {
-        const { code, stderr } = await services(...args);
-        expect([args, code, stderr]).toEqual([args, status, expect.stringContaining(sentence)]);
-      }
+        ...['rotate', 'retire', 'revoke'].map(
+          (command) => [[command, 'svc_unknown'], 1, 'no active service'] as const,
+        ),
+      ] as const)
+        await refused(args, status, sentence);
       expect(await listed()).toEqual(before);
     });
   });
 }
 
-test('a list without services is a sentence for people and nothing for programs', async () => {
-  const env = { DATABASE_URL: `sqlite:${join(temporaryDirectory(), 'empty.db')}` };
-  await runOperator(env, 'migrate');
-  expect((await runOperator(env, 'services', 'list')).stdout).toBe('There are no services.\n');
-  expect((await runOperator(env, 'services', 'list', '--json')).stdout).toBe('');
+test('a list without services is a sentence for people and nothing for programs; a key that cannot be printed is not made', async () => {
+  const env = { DATABASE_URL: `sqlite:${join(temporaryDirectory(), 'latchkey.db')}` };
+  const { run, done, listed } = operatorOn(env);
+  await run('migrate');
+  expect(await done('services', 'list')).toBe('There are no services.\n');
+  expect(await done('services', 'list', '--json')).toBe('');
+
+  const refused = {
+    code: 1,
+    stderr: expect.stringMatching(/^latchkey-server: Standard output .* Nothing was changed\.$/m),
+  };
+  for (const lost of ['>&-', '>/dev/null', '>/dev/full'])
+    expect(await runOperatorInto(lost, env, 'services', 'create', 'tickets')).toEqual(refused);
+  expect(await listed('services', 'list')).toEqual([]);
+  const [id = ''] = linesIn(await done('services', 'create', 'billing'))
+    .at(-1)!
+    .split(':');
+  expect(await runOperatorInto('>&-', env, 'services', 'rotate', id)).toEqual(refused);
+  expect(await listed('services', 'list')).toMatchObject([{ id, secrets: 1 }]);
+  // The id of a public service is no secret.
+  const page = ['services', 'create', 'page', '--public', '--redirect', 'http://localhost:3000/back'];
+  expect((await runOperatorInto('>/dev/null', env, ...page)).code).toBe(0);
+  expect(await runOperatorInto('>&-', env, ...page)).toEqual(refused);
+  expect(await listed('services', 'list')).toHaveLength(2);
 });

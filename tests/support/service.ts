@@ -1,6 +1,7 @@
 // Starts the service as a process, on a port that it chooses and prints.
 
 import { Database } from 'bun:sqlite';
+import { expect } from 'bun:test';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -144,6 +145,37 @@ export async function runOperator(
   const code = await run({ args, env, readEnvFile: () => undefined, stdout, stderr });
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
+
+/** Standard error of a command that succeeds. */
+export const storeLine = /^Store: (sqlite:\/|postgres:\/\/[\w.:]+\/)\S+\n$/;
+
+/** The commands on the store of these settings. */
+export function operatorOn(env: Readonly<Record<string, string>>) {
+  const run = (...args: string[]) => runOperator(env, ...args);
+  /** Standard output of a command that succeeds without a warning. */
+  const done = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run(...args);
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: expect.stringMatching(storeLine) });
+    return stdout;
+  };
+  return {
+    run,
+    done,
+    /** The objects that a command prints with `--json`, one a line. */
+    listed: async (...args: string[]) =>
+      // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary output
+      linesIn(await done(...args, '--json')).map((line): any => JSON.parse(line)),
+    /** Expects a command to exit with this status, to print nothing, and to say this sentence. */
+    refused: async (args: readonly string[], status: 1 | 2, sentence: string | RegExp): Promise<void> => {
+      const says = expect[typeof sentence === 'string' ? 'stringContaining' : 'stringMatching'];
+      expect({ args, ...(await run(...args)) }).toEqual({
+        ...{ args, code: status, stdout: '', stderr: says(sentence as string) },
+      });
+    },
+  };
+}
+
+export const linesIn = (text: string): string[] => text.split('\n').filter(Boolean);
 
 class Collected implements TextStream {
   text = '';
