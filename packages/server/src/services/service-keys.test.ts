@@ -98,6 +98,7 @@ onBothDatabases('service keys', (open) => {
     app.pass(2);
     await ask(authorization);
     await until(async () => (await lastUsedAt())! > firstUse!, 'the next use to be recorded');
+    expect(Date.parse((await lastUsedAt())!) - Date.parse(firstUse!)).toBeGreaterThanOrEqual(300_000);
   });
 
   test('a key needs a visible name of at most 100 characters', async () => {
