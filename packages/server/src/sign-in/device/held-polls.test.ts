@@ -1,10 +1,26 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, sharedNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import {
+  type Answer,
+  onBothDatabases,
+  sharedNodes,
+  type TestApp,
+  type Tokens,
+} from '../../../../../tests/support/app.ts';
+import {
+  cancelDevice,
+  type DeviceCodes,
+  decideDevice,
+  pollDevice,
+  startDevice,
+} from '../../../../../tests/support/devices.ts';
 import { until } from '../../../../../tests/support/until.ts';
 
 const pending = '400 authorization_pending';
-const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** The outcome of a poll, and how long it says that it has waited. */
+const applied = (answer: Answer) => [outcome(answer), answer.headers.get('Preference-Applied')];
 
 onBothDatabases('a poll that prefers to wait', (open, dialect) => {
   const { app, node: other } = sharedNodes(open, dialect);
@@ -13,27 +29,17 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     browser = await app.login();
     // A node listens from its first held poll on.
     for (const node of new Set([app, other])) {
-      const poll = held(node, (await start()).device_code, 20);
+      const poll = held(await startDevice(app), { node });
       await isHeld();
       app.pass(20);
       await poll;
     }
   });
 
-  const start = async (): Promise<{ device_code: string; user_code: string }> =>
-    (await app.ask('POST', '/device')).body;
-  const decide = async (decision: 'approve' | 'deny', user_code: string, node = other) => {
-    const { access_token: token } = browser;
-    expect((await node.ask('POST', `/device/${decision}`, { json: { user_code }, token })).status).toBe(204);
-  };
-  const poll = (device_code: string, headers: Record<string, string> = {}, node = app) =>
-    node.ask('POST', '/token', { json: { device_code }, headers });
-  const held = (node: TestApp, device_code: string, wait: number | string, key?: string) =>
-    poll(
-      device_code,
-      { Prefer: `wait=${wait}`, ...(key === undefined ? {} : { 'Idempotency-Key': key }) },
-      node,
-    );
+  const decide = async (decision: 'approve' | 'deny', codes: DeviceCodes) =>
+    expect((await decideDevice(other, decision, codes, browser)).status).toBe(204);
+  const held = (codes: DeviceCodes, { node = app, wait = '20', headers = {} } = {}) =>
+    pollDevice(node, codes, { Prefer: `wait=${wait}`, ...headers });
   /** Resolves once polls that wait for 20 s are held. */
   const isHeld = (polls = 1) => app.untilWaiting(polls, 15);
   /** A poll whose client goes away when the returned function is called. */
@@ -52,44 +58,31 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
       ({ kind }) => kind === 'device',
     ).length;
 
-  test('is answered with the tokens as soon as the user approves, on whichever node', async () => {
-    const { device_code, user_code } = await start();
-    const poll = held(app, device_code, 20);
-    await isHeld();
-    await decide('approve', user_code);
-    const answer = await poll;
-    expect(answer.status).toBe(200);
-    expect(answer.body.access_token).toStartWith('lk_at_');
-    expect(answer.headers.get('Preference-Applied')).toBe('wait=20');
+  test.each<[string, (codes: DeviceCodes, node: TestApp) => Promise<unknown>, string]>([
+    ['the user approves', (codes) => decide('approve', codes), '200'],
+    ['the user denies', (codes) => decide('deny', codes), '400 access_denied'],
+    ['the device cancels', (codes, node) => cancelDevice(node, codes), '400 invalid_grant'],
+  ])('is answered as soon as %s, on whichever node, and at once afterwards', async (_, end, expected) => {
+    for (const isForm of [true, false]) {
+      const codes = await startDevice(app);
+      const { device_code } = codes;
+      const form = { grant_type: deviceCodeGrantType, device_code };
+      // It waits for 25 s at most.
+      const poll = isForm
+        ? app.ask('POST', '/token', { form, headers: { Prefer: 'wait=3600' } })
+        : held(codes, { wait: '3600' });
+      await isHeld();
+      await end(codes, other);
+      expect(applied(await poll)).toEqual([expected, 'wait=25']);
+      const late = await startDevice(app);
+      await end(late, other);
+      expect(applied(await held(late))).toEqual([expected, null]);
+    }
   });
 
-  test('is refused as soon as the user denies, also as a form', async () => {
-    const { device_code, user_code } = await start();
-    const poll = app.ask('POST', '/token', {
-      form: { grant_type, device_code },
-      headers: { Prefer: 'wait=20' },
-    });
-    await isHeld();
-    await decide('deny', user_code);
-    const answer = await poll;
-    expect([outcome(answer), answer.headers.get('Preference-Applied')]).toEqual([
-      '400 access_denied',
-      'wait=20',
-    ]);
-  });
-
-  test('is answered as soon as the device cancels, on whichever node', async () => {
-    const { device_code } = await start();
-    const poll = held(app, device_code, 20);
-    await isHeld();
-    await other.ask('POST', '/revoke', { form: { token: device_code } });
-    const answer = await poll;
-    expect(outcome(answer)).toBe('400 invalid_grant');
-  });
-
-  test('is answered after the time that it asked for', async () => {
-    const { device_code } = await start();
-    const waiting = held(app, device_code, 20);
+  test('is answered after the time that it asked for, which is when its interval begins', async () => {
+    const codes = await startDevice(app);
+    const waiting = held(codes);
     await isHeld();
     let isAnswered = false;
     void waiting.then(() => {
@@ -100,103 +93,60 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     expect((await app.ask('GET', 'healthz')).status).toBe(200);
     expect(isAnswered).toBe(false);
     app.pass(0.1);
-    const answer = await waiting;
-    expect([outcome(answer), answer.headers.get('Preference-Applied')]).toEqual([pending, 'wait=20']);
+    expect(applied(await waiting)).toEqual([pending, 'wait=20']);
+    app.pass(3);
+    expect(outcome(await pollDevice(app, codes))).toBe('400 slow_down');
+    app.pass(7);
+    expect(outcome(await pollDevice(app, codes))).toBe(pending);
   });
 
   test('is answered when the code expires', async () => {
-    const { device_code } = await start();
+    const codes = await startDevice(app);
     app.pass(app.ctx.config.deviceCodeTtlSeconds - 10);
-    const waiting = held(app, device_code, 20);
+    const waiting = held(codes);
     await app.untilWaiting(1, 9);
     app.pass(10);
-    const answer = await waiting;
-    expect([outcome(answer), answer.headers.get('Preference-Applied')]).toEqual([
-      '400 expired_token',
-      'wait=20',
-    ]);
-  });
-
-  test('is answered at once if the user has already decided', async () => {
-    for (const decision of ['approve', 'deny'] as const) {
-      const { device_code, user_code } = await start();
-      await decide(decision, user_code);
-      const answer = await held(app, device_code, 20);
-      expect(outcome(answer)).toBe(decision === 'approve' ? '200' : '400 access_denied');
-      expect(answer.headers.has('Preference-Applied')).toBe(false);
-    }
-  });
-
-  test('waits 25 s at most, and says so', async () => {
-    const { device_code, user_code } = await start();
-    const poll = held(app, device_code, 3600);
-    await isHeld();
-    await decide('approve', user_code);
-    expect((await poll).headers.get('Preference-Applied')).toBe('wait=25');
+    expect(applied(await waiting)).toEqual(['400 expired_token', 'wait=20']);
   });
 
   test('is answered at once without a usable preference', async () => {
-    for (const Prefer of [
-      'respond-async',
-      'wait',
-      'wait=0',
-      'wait=-1',
-      'wait=1.5',
-      'wait=soon',
-      'awaits=5',
-    ]) {
-      const { device_code } = await start();
-      const answer = await poll(device_code, { Prefer });
-      expect([Prefer, outcome(answer)]).toEqual([Prefer, pending]);
-      expect(answer.headers.has('Preference-Applied')).toBe(false);
-    }
+    for (const wait of ['0', 'soon'])
+      expect(applied(await held(await startDevice(app), { wait }))).toEqual([pending, null]);
   });
 
   test('makes every other poll too early while it is held, on every node, and still gets the tokens', async () => {
-    const { device_code, user_code } = await start();
-    const first = held(app, device_code, 20);
+    const codes = await startDevice(app);
+    const first = held(codes);
     await isHeld();
     app.pass(10);
-    const second = await held(other, device_code, 20);
+    const second = await held(codes, { node: other });
     expect(second.body).toMatchObject({ error: 'slow_down', interval: 10 });
-    expect((await poll(device_code)).body).toMatchObject({ error: 'slow_down', interval: 15 });
-    await decide('approve', user_code);
+    expect((await pollDevice(app, codes)).body).toMatchObject({ error: 'slow_down', interval: 15 });
+    await decide('approve', codes);
     expect((await first).status).toBe(200);
   });
 
-  test('starts the interval with its answer', async () => {
-    const { device_code } = await start();
-    const waiting = held(app, device_code, 20);
-    await isHeld();
-    app.pass(20);
-    expect(outcome(await waiting)).toBe(pending);
-    app.pass(3);
-    expect(outcome(await poll(device_code))).toBe('400 slow_down');
-    app.pass(7);
-    expect(outcome(await poll(device_code))).toBe(pending);
-  });
-
   test('redeems nothing once its client has gone, and the client may poll again after the interval', async () => {
-    const { device_code, user_code } = await start();
+    const codes = await startDevice(app);
     const before = await sessionsOf();
-    const { answer, leave } = abandonable(device_code);
+    const { answer, leave } = abandonable(codes.device_code);
     await isHeld();
     leave();
     await answer;
     app.pass(5);
-    expect(outcome(await poll(device_code))).toBe(pending);
-    await decide('approve', user_code);
+    expect(outcome(await pollDevice(app, codes))).toBe(pending);
+    await decide('approve', codes);
     expect(await sessionsOf()).toBe(before);
-    expect(outcome(await poll(device_code))).toBe('200');
+    expect(outcome(await pollDevice(app, codes))).toBe('200');
   });
 
   test('whose client leaves while it is redeemed has either answered with the tokens or left the code as it was', async () => {
-    const { device_code, user_code } = await start();
+    const codes = await startDevice(app);
     const before = await sessionsOf();
-    const { answer, leave } = abandonable(device_code);
+    const { answer, leave } = abandonable(codes.device_code);
     await isHeld();
     const seen = app.statements.length;
-    await decide('approve', user_code);
+    await decide('approve', codes);
     await until(
       () => app.statements.slice(seen).some((text) => text.startsWith('insert into "sessions"')),
       'the statement that redeems the code',
@@ -204,36 +154,37 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     leave();
     const isRedeemed = (await answer).status === 200;
     expect(await sessionsOf()).toBe(before + (isRedeemed ? 1 : 0));
-    expect(outcome(await poll(device_code))).toBe(isRedeemed ? '400 invalid_grant' : '200');
+    expect(outcome(await pollDevice(app, codes))).toBe(isRedeemed ? '400 invalid_grant' : '200');
   });
 
   test('repeats its tokens for a repeated request after a lost answer', async () => {
-    const { device_code, user_code } = await start();
-    const first = held(app, device_code, 20, 'lost');
+    const codes = await startDevice(app);
+    const lost = { 'Idempotency-Key': 'lost' };
+    const first = held(codes, { headers: lost });
     await isHeld();
-    await decide('approve', user_code);
+    await decide('approve', codes);
     const answer = await first;
-    const again = await held(other, device_code, 20, 'lost');
+    const again = await held(codes, { node: other, headers: lost });
     expect(again.status).toBe(200);
     expect(again.body.refresh_token).toBe(answer.body.refresh_token);
-    expect(outcome(await held(app, device_code, 20, 'another'))).toBe('400 invalid_grant');
+    expect(outcome(await held(codes, { headers: { 'Idempotency-Key': 'another' } }))).toBe(
+      '400 invalid_grant',
+    );
   });
 
   test('races with plain polls after the approval for one set of tokens', async () => {
-    const { device_code, user_code } = await start();
-    const waiting = held(app, device_code, 20);
+    const codes = await startDevice(app);
+    const waiting = held(codes);
     await isHeld();
-    await decide('approve', user_code);
-    const polls = await Promise.all(Array.from({ length: 20 }, () => poll(device_code, {}, other)));
-    const answers = [...polls, await waiting].map(outcome);
-    expect(answers.filter((one) => one === '200')).toHaveLength(1);
-    expect(answers.filter((one) => one === '400 invalid_grant')).toHaveLength(20);
+    await decide('approve', codes);
+    const polls = await Promise.all(Array.from({ length: 20 }, () => pollDevice(other, codes)));
+    const answers = [...polls, await waiting].map(outcome).toSorted();
+    expect(answers).toEqual(['200', ...Array(20).fill('400 invalid_grant')]);
   });
 
   test('runs no statement while it waits', async () => {
-    const { device_code, user_code } = await start();
-    const { device_code: another } = await start();
-    const polls = [held(app, device_code, 20), held(app, another, 20)];
+    const codes = await startDevice(app);
+    const polls = [held(codes), held(await startDevice(app))];
     await isHeld(2);
     const seen = app.statements.length;
     app.pass(11);
@@ -242,23 +193,22 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     if (dialect === 'postgres') await until(() => lookups() === 1, 'the lookup');
     expect((await app.ask('GET', 'healthz')).status).toBe(200);
     expect(lookups()).toBe(dialect === 'postgres' ? 1 : 0);
-    await decide('approve', user_code);
+    await decide('approve', codes);
     app.pass(20);
     await Promise.all(polls);
   });
 
   test('is answered when the service stops, and its interval counts from that answer', async () => {
     const node = await open({ beside: app });
-    const { device_code } = await start();
-    const waiting = held(node, device_code, 20);
+    const codes = await startDevice(app);
+    const waiting = held(codes, { node });
     await isHeld();
     node.stopWaiting();
-    const answer = await waiting;
-    expect([outcome(answer), answer.headers.get('Preference-Applied')]).toEqual([pending, 'wait=20']);
-    expect(outcome(await held(node, (await start()).device_code, 20))).toBe(pending);
+    expect(applied(await waiting)).toEqual([pending, 'wait=20']);
+    expect(outcome(await held(await startDevice(app), { node }))).toBe(pending);
     await node.close();
     app.pass(5);
-    expect(outcome(await poll(device_code))).toBe(pending);
+    expect(outcome(await pollDevice(app, codes))).toBe(pending);
   });
 
   if (dialect === 'postgres') {
@@ -283,19 +233,19 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
       });
 
       test('is answered by the lookup, and by a notification once the connection is back', async () => {
-        const { device_code, user_code } = await start();
-        const waiting = held(app, device_code, 20);
+        const codes = await startDevice(app);
+        const waiting = held(codes);
         await isHeld();
         const lost = `SELECT pg_terminate_backend(pid) FROM (${here}) AS listening`;
         await app.ctx.db.single.run(lost, []);
-        await decide('approve', user_code);
+        await decide('approve', codes);
         app.pass(5);
         expect((await waiting).status).toBe(200);
         await expectListeners(2);
-        const next = await start();
-        const again = held(app, next.device_code, 20);
+        const next = await startDevice(app);
+        const again = held(next);
         await isHeld();
-        await decide('approve', next.user_code);
+        await decide('approve', next);
         expect((await again).status).toBe(200);
       });
     });

@@ -1,7 +1,14 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
 import { outcome } from '../../../../../tests/support/account.ts';
-import { type Answer, openApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { openApp, type Tokens } from '../../../../../tests/support/app.ts';
+import {
+  type DeviceCodes,
+  decideDevice,
+  pollDevice,
+  startDevice,
+} from '../../../../../tests/support/devices.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
 import { revokeService } from '../../sessions/ending.ts';
@@ -32,24 +39,17 @@ describe('the scope and resource of a device sign-in', () => {
     approver = await app.login();
   });
 
-  const asJson = (json: object) => app.ask('POST', '/device', { json });
-  const asForm = (form: Record<string, string> | string) => app.ask('POST', '/device', { form });
-  const verify = async ({ user_code }: { user_code: string }) => {
-    const answer = await app.ask('POST', '/device/verify', {
-      json: { user_code },
-      token: approver.access_token,
-    });
-    const { scope, scopes, resource } = answer.body;
+  const start = (json: object = {}) => startDevice(app, json);
+  const approve = (codes: DeviceCodes) => decideDevice(app, 'approve', codes, approver);
+  /** What a device asks for, as its approver sees it. */
+  const asked = async (codes: DeviceCodes) => {
+    const { scope, scopes, resource } = (await decideDevice(app, 'verify', codes, approver)).body;
     return { scope, scopes, resource };
   };
-  const approve = ({ user_code }: { user_code: string }) =>
-    app.api.call('approveDevice', { accessToken: approver.access_token, body: { user_code } });
-  const poll = (form: Record<string, string>): Promise<Answer> =>
-    app.ask('POST', '/token', { form: { grant_type: deviceCodeGrantType, ...form } });
 
   describe.each(['JSON', 'a form'])('asked for in %s', (dialect) => {
-    const start = (members: Record<string, string>) =>
-      dialect === 'JSON' ? asJson(members) : asForm(members);
+    const send = (members: Record<string, string>) =>
+      app.ask('POST', '/device', dialect === 'JSON' ? { json: members } : { form: members });
 
     test.each([
       ['an empty scope', { scope: '' }, 'invalid_scope'],
@@ -70,16 +70,16 @@ describe('the scope and resource of a device sign-in', () => {
       ['the resource of a revoked service', { resource: 'https://old.example/' }, 'invalid_target'],
       ['a resource that is too long', { resource: `https://${'a'.repeat(2_048)}` }, 'invalid_request'],
     ])('%s is refused', async (_, members, code) => {
-      const answer = await start(members as Record<string, string>);
+      const answer = await send(members as Record<string, string>);
       expect(outcome(answer)).toBe(`400 ${code}`);
       expect(answer.body.error_description).toStartWith(Object.keys(members)[0]!);
     });
 
     test('20 names, the scopes that allow nothing, and a declared resource are accepted', async () => {
       const twenty = `openid offline_access tickets:read ${Array.from({ length: 17 }, () => 'email').join(' ')}`;
-      const { status, body } = await start({ scope: twenty, resource: tickets });
+      const { status, body } = await send({ scope: twenty, resource: tickets });
       expect(status).toBe(200);
-      expect(await verify(body)).toMatchObject({
+      expect(await asked(body)).toMatchObject({
         scope: 'openid offline_access tickets:read email',
         resource: tickets,
       });
@@ -87,8 +87,8 @@ describe('the scope and resource of a device sign-in', () => {
   });
 
   test('the approver sees each scope with its sentence and service, in the order of the request', async () => {
-    const { body } = await asJson({ scope: 'tickets:write email openid', resource: builds });
-    expect(await verify(body)).toEqual({
+    const codes = await start({ scope: 'tickets:write email openid', resource: builds });
+    expect(await asked(codes)).toEqual({
       scope: 'tickets:write email openid',
       scopes: [
         { name: 'tickets:write', description: 'Change your tickets', service: 'Tickets' },
@@ -104,8 +104,7 @@ describe('the scope and resource of a device sign-in', () => {
     ['everything', { scope: '*' }],
     ['everything and more', { scope: 'profile *' }],
   ])('a device that asks for %s asks for everything that the user can do', async (_, members) => {
-    const { body } = await asJson(members);
-    expect(await verify(body)).toEqual({
+    expect(await asked(await start(members))).toEqual({
       scope: '*',
       scopes: [{ name: '*', description: 'Everything you can do', service: null }],
       resource: null,
@@ -114,45 +113,36 @@ describe('the scope and resource of a device sign-in', () => {
 
   test('repeating a redemption whose response was lost returns the same scope', async () => {
     for (const scope of ['profile', '*']) {
-      const { body } = await asJson({ scope });
-      await approve(body);
-      const redeem = () =>
-        app.ask('POST', '/token', {
-          json: { device_code: body.device_code },
-          headers: { 'Idempotency-Key': 'once' },
-        });
+      const codes = await start({ scope });
+      await approve(codes);
+      const redeem = () => pollDevice(app, codes, { 'Idempotency-Key': 'once' });
       const first = await redeem();
       expect([first.body.scope, (await redeem()).body]).toEqual([scope, first.body]);
     }
   });
 
   test('a poll for another scope or resource costs no interval, and learns that the code was denied or has expired', async () => {
-    const { body: denied } = await asJson({});
-    const wrong = async ({ device_code }: { device_code: string }, other: Record<string, string>) =>
-      outcome(await poll({ device_code, ...other }));
-    expect(await wrong(denied, { scope: 'profile' })).toBe('400 invalid_scope');
-    expect(await wrong(denied, { resource: builds })).toBe('400 invalid_target');
-    expect(await wrong(denied, {})).toBe('400 authorization_pending');
-    await app.api.call('denyDevice', {
-      accessToken: approver.access_token,
-      body: { user_code: denied.user_code },
-    });
-    const { body: expired } = await asJson({});
+    const [denied, expired] = [await start(), await start()];
+    const poll = async ({ device_code }: DeviceCodes, other: Record<string, string> = {}) => {
+      const form = { grant_type: deviceCodeGrantType, device_code, ...other };
+      return outcome(await app.ask('POST', '/token', { form }));
+    };
+    expect(await poll(denied, { scope: 'profile' })).toBe('400 invalid_scope');
+    expect(await poll(denied, { resource: builds })).toBe('400 invalid_target');
+    expect(await poll(denied)).toBe('400 authorization_pending');
+    await decideDevice(app, 'deny', denied, approver);
     app.pass(600);
-    expect(await wrong(denied, { scope: 'profile' })).toBe('400 access_denied');
-    expect(await wrong(expired, { scope: 'profile' })).toBe('400 expired_token');
+    expect(await poll(denied, { scope: 'profile' })).toBe('400 access_denied');
+    expect(await poll(expired, { scope: 'profile' })).toBe('400 expired_token');
     approver = await app.login();
   });
 
   test('the security log shows what the user approved and denied', async () => {
-    for (const decision of ['approveDevice', 'denyDevice'] as const) {
-      const { body } = await asJson({ scope: 'tickets:read', resource: tickets });
-      await app.api.call(decision, {
-        accessToken: approver.access_token,
-        body: { user_code: body.user_code },
-      });
-      const { events } = await app.api.call('listEvents', { accessToken: approver.access_token });
-      expect(events[0]?.detail).toMatchObject({ scope: 'tickets:read', resource: tickets });
+    for (const decision of ['approve', 'deny'] as const) {
+      const codes = await start({ scope: 'tickets:read', resource: tickets });
+      await decideDevice(app, decision, codes, approver);
+      const [event] = await loggedEvents(app, approver);
+      expect(event?.detail).toMatchObject({ scope: 'tickets:read', resource: tickets });
     }
   });
 });

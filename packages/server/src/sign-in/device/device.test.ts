@@ -1,0 +1,215 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { pendingDevice } from '@latchkey/contract/device';
+import { isLive, newAddress, outcome } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
+import {
+  cancelDevice,
+  type DeviceCodes,
+  decideDevice,
+  pollDevice,
+  startDevice,
+} from '../../../../../tests/support/devices.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
+import { turns } from '../../../../../tests/support/turns.ts';
+import { mintHandle } from '../../platform/crypto/handle.ts';
+
+/** What happened to a device sign-in, and how a poll is answered then. */
+const states: Record<string, readonly [happened: readonly string[], polled: string]> = {
+  pending: [[], '400 authorization_pending'],
+  approved: [['approve'], '200'],
+  denied: [['deny'], '400 access_denied'],
+  cancelled: [['cancel'], '400 invalid_grant'],
+  'approved, then cancelled': [['approve', 'cancel'], '400 invalid_grant'],
+  redeemed: [['approve', 'poll'], '400 invalid_grant'],
+  expired: [['expire'], '400 expired_token'],
+  'approved, then expired': [['approve', 'expire'], '400 expired_token'],
+  swept: [['expire', 'sweep'], '400 expired_token'],
+  unknown: [['never started'], '400 invalid_grant'],
+};
+const pendingOutcomes = { verify: '200', approve: '204', deny: '204' };
+
+onBothDatabases('device authorization', (open) => {
+  const app = shared(open);
+  let stranger: Tokens;
+  // Tests pass time.
+  beforeEach(async () => {
+    stranger = await app.login('stranger@example.com');
+  });
+  const newUser = () => app.login(newAddress());
+  const sessionIdOf = async (codes: DeviceCodes, viewer = stranger): Promise<string> =>
+    (await decideDevice(app, 'verify', codes, viewer)).body.session_id;
+  const revoke = async (id: string, { access_token: token }: Tokens) =>
+    outcome(await app.ask('DELETE', `/sessions/${id}`, { token }));
+  const sessionsOf = async ({ access_token: token }: Tokens): Promise<string[]> =>
+    (await app.ask('GET', '/sessions', { token })).body.sessions.map(({ id }: { id: string }) => id);
+
+  /** The codes of a new sign-in to which this has happened. */
+  async function codesAfter(happened: readonly string[]): Promise<DeviceCodes> {
+    const codes = await startDevice(app);
+    const owner = await newUser();
+    for (const one of happened) {
+      if (one === 'approve' || one === 'deny')
+        expect(outcome(await decideDevice(app, one, codes, owner))).toBe('204');
+      if (one === 'poll') expect(outcome(await pollDevice(app, codes))).toBe('200');
+      if (one === 'cancel') expect(outcome(await cancelDevice(app, codes))).toBe('200');
+      if (one === 'expire') app.pass(600);
+      if (one === 'sweep') {
+        app.pass(2 * 3600);
+        await app.sweep();
+      }
+    }
+    if (!happened.includes('never started')) return codes;
+    const handle = { subject: Buffer.alloc(16, 'unknown'), value: app.ctx.clock() + 600_000 };
+    return { device_code: mintHandle(app.ctx.keys, 'deviceCode', handle), user_code: 'ZZZZ-ZZZZ' };
+  }
+
+  test.each(Object.entries(states))(
+    '%s: poll, verify, approve and deny get their answers, and a refused one changes nothing',
+    async (state, [happened, polled]) => {
+      for (const action of ['poll', 'verify', 'approve', 'deny'] as const) {
+        const codes = await codesAfter(happened);
+        const viewer = await newUser();
+        const answer =
+          action === 'poll' ? await pollDevice(app, codes) : await decideDevice(app, action, codes, viewer);
+        const decided = state === 'pending' ? pendingOutcomes : undefined;
+        const expected = action === 'poll' ? polled : (decided?.[action] ?? '400 invalid_grant');
+        expect([action, outcome(answer)]).toEqual([action, expected]);
+        if (state === 'pending') continue;
+        const then = action === 'poll' && state === 'approved' ? '400 invalid_grant' : polled;
+        expect([action, outcome(await pollDevice(app, codes))]).toEqual([action, then]);
+      }
+    },
+  );
+
+  test('a start has every member of RFC 8628 section 3.2, and verify shows the client, its names unescaped and unverified, and changes nothing', async () => {
+    const names = { client_name: 'Latchkey <b>CLI</b>', device_name: 'büro' };
+    const client = { peer: '198.51.100.7', headers: { 'User-Agent': 'latchkey/1.0' } };
+    const json = { client_id: 'cli', scope: 'email', ...names };
+    const { status, body: started } = await app.ask('POST', '/device', { json, ...client });
+    expect(status).toBe(200);
+    const verification_uri = 'http://localhost:8787/device';
+    expect(started).toEqual({
+      device_code: expect.stringMatching(/^lk_dc_/),
+      user_code: expect.stringMatching(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/),
+      verification_uri,
+      verification_uri_complete: `${verification_uri}?user_code=${started.user_code}`,
+      expires_in: 600,
+      interval: 5,
+    });
+    for (const [peer, same_network] of [
+      ['198.51.100.200', true],
+      ['203.0.113.1', false],
+    ] as const) {
+      const { body } = await decideDevice(app, 'verify', started, stranger, { peer });
+      pendingDevice.strict().parse(body);
+      const { user_code } = started;
+      const seen = { ip_address: client.peer, user_agent: 'latchkey/1.0', same_network };
+      expect(body).toMatchObject({ user_code, ...names, ...seen });
+      expect(body.expires_in).toBeWithin(590, 601);
+    }
+    expect(outcome(await pollDevice(app, started))).toBe('400 authorization_pending');
+    expect(outcome(await decideDevice(app, 'approve', started, stranger))).toBe('204');
+  });
+
+  test('a user code may be typed in another way, and an impossible one gets the same answer as an unknown one', async () => {
+    const wide = '\uff22\uff23\uff24\uff26-\uff27\uff28\uff2a\uff2b';
+    for (const action of ['verify', 'approve', 'deny'] as const) {
+      const { user_code } = await startDevice(app);
+      const enter = (typed: string) => decideDevice(app, action, { user_code: typed }, stranger);
+      for (const impossible of ['BCDF-GHJ', 'AAAA-AAAA', ' ', wide])
+        expect(outcome(await enter(impossible))).toBe('400 invalid_grant');
+      const answer = await enter(` ${user_code.toLowerCase().replace('-', ' ')}\t`);
+      expect(outcome(answer)).toBe(pendingOutcomes[action]);
+      if (action === 'verify') expect(answer.body.user_code).toBe(user_code);
+    }
+  });
+
+  test('of concurrent approvals and denials exactly one succeeds', async () => {
+    const [ada, grace] = [await newUser(), await newUser()];
+    for (let round = 0; round < 5; round++) {
+      const codes = await startDevice(app);
+      const decide = (_: unknown, i: number) =>
+        decideDevice(app, i % 2 === 0 ? 'approve' : 'deny', codes, i % 4 < 2 ? ada : grace);
+      const answers = (await Promise.all(Array.from({ length: 32 }, decide))).map(outcome);
+      expect(answers.toSorted()).toEqual(['204', ...Array(31).fill('400 invalid_grant')]);
+      const approved = answers.indexOf('204') % 2 === 0;
+      expect(outcome(await pollDevice(app, codes))).toBe(approved ? '200' : '400 access_denied');
+    }
+  });
+
+  test('verify names the session that each device will get from its approver, and the log keeps it after the device signs out', async () => {
+    const ada = await newUser();
+    const [one, two] = [await startDevice(app), await startDevice(app)];
+    const [first, second] = [await sessionIdOf(one), await sessionIdOf(two)];
+    expect(first).toMatch(/^ses_/);
+    expect(await sessionIdOf(one, ada)).toBe(first);
+    for (const codes of [one, two]) expect((await decideDevice(app, 'approve', codes, ada)).status).toBe(204);
+    const [own] = await sessionsOf(ada);
+    expect(await sessionsOf(ada)).toEqual([own!]);
+    const { access_token: token } = (await pollDevice(app, two)).body;
+    const { sessions } = (await app.ask('GET', '/sessions', { token })).body;
+    expect(sessions.find(({ current }: { current: boolean }) => current).id).toBe(second);
+    await pollDevice(app, one);
+    expect(new Set(await sessionsOf(ada))).toEqual(new Set([own!, first, second]));
+    expect(outcome(await app.ask('POST', '/revoke', { token, json: { scope: 'session' } }))).toBe('204');
+    const events = (await loggedEvents(app, ada)).filter(({ session_id }) => session_id === second);
+    expect(events.map(({ type }) => type)).toEqual(['session_revoked', 'login']);
+  });
+
+  test('its session can be revoked by its approver only: before the first poll, which is denied then, and after it', async () => {
+    const ada = await newUser();
+    for (const isRedeemed of [false, true]) {
+      const codes = await startDevice(app);
+      const id = await sessionIdOf(codes);
+      for (const user of [ada, stranger]) expect(await revoke(id, user)).toBe('404 not_found');
+      await decideDevice(app, 'approve', codes, ada);
+      const polled = isRedeemed ? await pollDevice(app, codes) : undefined;
+      expect(await revoke(id, stranger)).toBe('404 not_found');
+      if (polled) expect(await isLive(app, polled.body)).toBe(true);
+      expect([await revoke(id, ada), await revoke(id, ada)]).toEqual(['204', '404 not_found']);
+      if (polled) expect(await isLive(app, polled.body)).toBe(false);
+      else expect(outcome(await pollDevice(app, codes))).toBe('400 access_denied');
+      expect(outcome(await decideDevice(app, 'approve', codes, ada))).toBe('400 invalid_grant');
+      const detail = polled ? expect.any(Object) : { reason: 'withdrawn' };
+      expect((await loggedEvents(app, ada, 'session_revoked'))[0]).toMatchObject({ session_id: id, detail });
+    }
+  });
+
+  test('cancelling takes back an approval, with one event for the approver, or ends the session, and repeats no tokens', async () => {
+    const ada = await newUser();
+    for (const isRedeemed of [false, true]) {
+      const codes = await startDevice(app);
+      const id = await sessionIdOf(codes);
+      await decideDevice(app, 'approve', codes, ada);
+      const poll = () => pollDevice(app, codes, { 'Idempotency-Key': 'one' });
+      const polled = isRedeemed ? await poll() : undefined;
+      if (polled) expect(await isLive(app, polled.body)).toBe(true);
+      for (let times = 0; times < 2; times++) expect(outcome(await cancelDevice(app, codes))).toBe('200');
+      if (polled) expect(await isLive(app, polled.body)).toBe(false);
+      expect(outcome(await poll())).toBe('400 invalid_grant');
+      const ended = (await loggedEvents(app, ada, 'session_revoked')).filter((one) => one.session_id === id);
+      const reason = polled ? expect.any(String) : 'cancelled';
+      expect(ended).toMatchObject([{ detail: { reason } }]);
+    }
+  });
+
+  test.each(['cancels', 'is withdrawn'])(
+    'a device that %s while it is approved or polls never keeps a session',
+    async (how) => {
+      for (let round = 0; round < 10; round++) {
+        const [codes, owner] = [await startDevice(app), await newUser()];
+        const id = await sessionIdOf(codes);
+        const approval = decideDevice(app, 'approve', codes, owner);
+        if (how === 'is withdrawn') await approval;
+        const polls = Promise.all([1, 2, 3].map(() => pollDevice(app, codes)));
+        await turns(round);
+        if (how === 'cancels') await cancelDevice(app, codes);
+        else expect(await revoke(id, owner)).toBe('204');
+        for (const { status } of [await approval, ...(await polls)]) expect(status).toBeLessThan(500);
+        expect((await pollDevice(app, codes)).status).toBe(400);
+        expect(await sessionsOf(owner)).toHaveLength(1);
+      }
+    },
+  );
+});
