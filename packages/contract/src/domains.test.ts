@@ -12,14 +12,7 @@ const lettersOf = (pattern: RegExp) =>
 const label = fc.oneof(
   lettersOf(/[\p{L}\p{N}\p{M}]/u),
   fc.stringMatching(/^[a-zA-Z0-9]{1,12}$/),
-  fc.constantFrom(
-    'b\u00fccher',
-    '\u4f8b\u5b50',
-    '\uff47mail',
-    'stra\u00dfe',
-    '\u03c3\u03c2',
-    'xn--bcher-kva',
-  ),
+  fc.constantFrom('b\u00fccher', '\uff47mail', 'stra\u00dfe', '\u03c3\u03c2', 'xn--bcher-kva'),
 );
 
 test('a domain is accepted exactly if browsers look it up as it is spelled, in letters or in ASCII', () => {
@@ -41,40 +34,25 @@ test('a domain is accepted exactly if browsers look it up as it is spelled, in l
 });
 
 test('of all spellings of one international domain, the U-label and the A-label are accepted', () => {
-  const spellings = [
-    'b\u00fccher.example',
-    'B\u00fccher.EXAMPLE',
-    'xn--bcher-kva.example',
-    'XN--BCHER-KVA.example',
-    'bu\u0308cher.example',
-    'B\u00dcCHER.example',
-    'b\uff55cher.example',
-    'b\u00fccher\u3002example',
-    'b\u00fc\u00adcher.example',
-  ];
-  expect(spellings.filter(isMappedToItself)).toEqual(spellings.slice(0, 4));
-  for (const spelling of spellings.slice(0, 4)) expect(asciiDomainOf(spelling)).toBe('xn--bcher-kva.example');
+  const accepted = ['b\u00fccher', 'B\u00fccher', 'xn--bcher-kva', 'XN--BCHER-KVA'];
+  const refused = ['bu\u0308cher', 'B\u00dcCHER', 'b\uff55cher', 'b\u00fc\u00adcher', 'b\u00fccher\u3002a'];
+  const domains = (labels: readonly string[]) => labels.map((one) => `${one}.example`);
+  expect(domains([...accepted, ...refused]).filter(isMappedToItself)).toEqual(domains(accepted));
+  for (const domain of domains(accepted)) expect(asciiDomainOf(domain)).toBe('xn--bcher-kva.example');
 });
 
-test.each([
-  ['fa\u00df.example', 'xn--fa-hia.example'],
-  ['\u03c3\u03c2.example', 'xn--4xaa.example'],
-  ['\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.example', 'xn--mgba3gch31f060k.example'],
-])('processing is not transitional: %s is %s', (domain, ascii) => {
-  expect(isMappedToItself(domain)).toBe(true);
-  expect(asciiDomainOf(domain)).toBe(domainToASCII(domain));
-  if (domain.startsWith('fa')) expect(asciiDomainOf(domain)).toBe(ascii);
+test('processing is not transitional: sharp s, final sigma and the joiner of Persian stay', () => {
+  for (const label of ['fa\u00df', '\u03c3\u03c2', '\u0646\u0627\u0645\u0647\u200c\u0627\u06cc']) {
+    expect([label, isMappedToItself(`${label}.example`)]).toEqual([label, true]);
+    expect(asciiDomainOf(`${label}.example`)).toBe(domainToASCII(`${label}.example`));
+  }
+  expect(asciiDomainOf('fa\u00df.example')).toBe('xn--fa-hia.example');
 });
 
-test.each(['127.0.0.1', '0x7f.1', '0x7F.0X1', '1', '2130706433', 'a.0', '0x', 'a.0x', '1.2'])(
-  'an IPv4 address in any spelling is not a domain: %s',
-  (domain) => {
-    expect(isMappedToItself(domain)).toBe(false);
-  },
-);
-
-test.each(['1a', '127.0.0.1.example', 'a.b', '0x7f.example', 'a.x0', 'a.1x'])('%s is a domain', (domain) => {
-  expect(isMappedToItself(domain)).toBe(true);
+test('an IPv4 address in any spelling is no domain, but a domain may have numbers', () => {
+  const addresses = ['127.0.0.1', '0x7f.1', '0x7F.0X1', '1', '2130706433', 'a.0', '0x', 'a.0x', '1.2'];
+  const domains = ['1a', '127.0.0.1.example', 'a.b', '0x7f.example', 'a.x0', 'a.1x'];
+  expect([...addresses, ...domains].filter(isMappedToItself)).toEqual(domains);
 });
 
 test('a string that is too long for a domain is rejected', () => {

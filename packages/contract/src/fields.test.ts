@@ -1,126 +1,69 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints.ts';
 import { errorStatus } from './errors.ts';
 import { emailAddress, pagination } from './fields.ts';
 
-const valid = [
+test.each([
   'a@b',
-  'ada@example.com',
-  'Ada.Lovelace+tag@sub.example.co.uk',
+  'Ada.Lovelace+tag@sub.EXAMPLE.co.uk',
   "o'brien@example.com",
   '#$&*+-/=?^_`{|}~@example.com',
-  'ada=?x@example.com',
   `${'a'.repeat(64)}@example.com`,
   `a@${`${'b'.repeat(61)}.`.repeat(4)}x`.padEnd(254, 'x').slice(0, 254),
   '\u7528\u6237@xn--fsqu00a.example',
-  'ada@xn--bcher-kva.example',
   'ada@XN--bcher-kva.example',
-  'Ada@EXAMPLE.com',
-  'ada@b\u00fccher.example',
   'Ada@B\u00fccher.EXAMPLE',
   'ada@fa\u00df.example',
-  'a@\u4f8b\u5b50.example',
   'a@l\u00b7l.example',
   'a@\u4f8b\u5b50.xn--bcher-kva.example',
   '1@1.x2',
-];
-const invalid = [
-  ...[
-    '',
-    'a',
-    'a@',
-    '@b',
-    'a@b@c',
-    'a b@c',
-    'a@b c',
-    'a@b\n',
-    '\ta@b',
-    'a@b.',
-    'a@.b',
-    'a@b..c',
-    '.a@b',
-    'a.@b',
-    'a..b@c',
-  ],
-  ...['evil%evil.example@corp.example', 'evil.example!evil@corp.example', '%@b', '!@b', '=?@b'],
-  '=?utf-8?q?evil?=x@corp.example',
-  ...[
-    'a@-b',
-    'a@b-',
-    'a@b-.c',
-    'a@b.-c',
-    'a,b@c',
-    'a@b,c@d',
-    'a@b;c@d',
-    ' a@b',
-    'a@b ',
-    '"a b"@c',
-    'a@[127.0.0.1]',
-    'a:b@c;',
-    'a;b@c',
-    'a:b@c',
-    '<a@b>',
-    'A <a@b>',
-    'a"b@c',
-    '(a)b@c',
-    'a\\b@c',
-    'a@[::1]',
-  ],
-  ...[
-    'a@b\r\nBcc: c@d',
-    'a@b\u0000',
-    'a\u00a0@b',
-    'a\u2028@b',
-    'a\u200b@b',
-    'a\u202e@b',
-    'a\ud800@b',
-    'a@b_c',
-    'a@b/c',
-    'a@b%c',
-  ],
-  ...[
-    'v@\uff47mail.com',
-    'v@gmai\u2113.com',
-    'v@\ufb01.example',
-    'v@B\u00dcCHER.example',
-    'v@bu\u0308cher.example',
-    'v@\u212a.example',
-    'v@\u00c5.example',
-    'v@a\u034fb.example',
-    'v@a\u00adb.example',
-    'v@a\u200db.example',
-    'v@a\u3002b',
-    'v@a\uff0eb',
-    'v@\u2460.example',
-    'v@stra\u1e9ee.example',
-    'v@b\u00fccher\uff61example',
-    'v@-b\u00fccher.example',
-    'v@b\u00fccher-.example',
-    'v@b\u00fccher_.example',
-    `v@${'\u00fc'.repeat(63)}.example`,
-    `${'a'.repeat(64)}@${`${'\u00fc'.repeat(30)}.`.repeat(5)}example`,
-    'a@127.0.0.1',
-    'a@0x7f.1',
-    '1@1.2',
-    'v@xn--zzzzzz.example',
-    'v@xn--.example',
-  ],
-  `${'a'.repeat(65)}@b`,
-  `a@${'b'.repeat(253)}`,
-  'x'.repeat(100_000),
-];
+])('the email address %p is accepted and kept as it is', (address) => {
+  expect(emailAddress.safeParse(address).data).toBe(address);
+});
 
-describe('email addresses', () => {
-  test.each(valid)('the email address %p is accepted', (address) => {
-    expect(emailAddress.safeParse(address).data).toBe(address);
-  });
-  test.each(invalid.map((address) => [address.slice(0, 40), address]))(
-    'the email address %p is rejected',
-    (_, address) => {
-      expect(emailAddress.safeParse(address).success).toBe(false);
-    },
-  );
+// domains.test.ts compares international domains with what browsers do.
+test.each([
+  ['a missing part', ['', 'a', 'a@', '@b', 'a@b@c']],
+  [
+    'a space or another separator',
+    ['a b@c', 'a@b c', ' a@b', 'a@b ', '\ta@b', 'a@b\n', 'a\u00a0@b', 'a\u2028@b'],
+  ],
+  [
+    'a control or an invisible character',
+    ['a@b\u0000', 'a\u200b@b', 'a\u202e@b', 'a\ud800@b', 'a@b\r\nBcc: c@d'],
+  ],
+  [
+    'a dot or a hyphen at an edge',
+    ['a@b.', 'a@.b', 'a@b..c', '.a@b', 'a.@b', 'a..b@c', 'a@-b', 'a@b-', 'a@b-.c', 'a@b.-c'],
+  ],
+  ['a route to somewhere else', ['a%b@c', 'b!a@c', '%@b', '!@b', '=?@b', '=?utf-8?q?a?=x@b']],
+  ['more than one mailbox', ['a,b@c', 'a@b,c@d', 'a@b;c@d', 'a:b@c', 'a:b@c;', 'a;b@c']],
+  ['a name, quotes or a comment', ['<a@b>', 'A <a@b>', 'a"b@c', '"a b"@c', '(a)b@c', 'a\\b@c']],
+  ['an IP address', ['a@[127.0.0.1]', 'a@[::1]', 'a@127.0.0.1', 'a@0x7f.1', '1@1.2']],
+  [
+    'a domain that is none',
+    ['a@b_c', 'a@b/c', 'a@b%c', 'v@xn--.example', 'v@xn--zzzzzz.example', 'v@-b\u00fccher.example'],
+  ],
+  [
+    'a domain that mapping changes',
+    ['v@\uff47mail.com', 'v@gmai\u2113.com', 'v@B\u00dcCHER.example', 'v@a\u3002b', 'v@a\u00adb.example'],
+  ],
+  [
+    'a part that is too long',
+    [`${'a'.repeat(65)}@b`, `a@${'b'.repeat(64)}`, `v@${'\u00fc'.repeat(63)}.example`],
+  ],
+  [
+    'more than 254 characters, as written or in ASCII',
+    [
+      `a@${'b.'.repeat(126)}c`,
+      `${'a'.repeat(64)}@${`${'\u00fc'.repeat(30)}.`.repeat(5)}example`,
+      'x'.repeat(100_000),
+    ],
+  ],
+])('an email address with %s is refused', (_, addresses) => {
+  const accepted = addresses.filter((address) => emailAddress.safeParse(address).success);
+  expect(accepted).toEqual([]);
 });
 
 test('a page has 50 entries by default, and the limit must be a whole number from 1 to 100', () => {
