@@ -7,7 +7,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { serviceRights } from '@latchkey/contract/scopes';
 import { z } from 'zod';
 import { applicationUri, framedParts } from '../../../../../tests/hostile/requests.ts';
-import { cookieByMail } from '../../../../../tests/support/account.ts';
+import { cookieByMail, outcome } from '../../../../../tests/support/account.ts';
 import {
   type Answer,
   type Ask,
@@ -22,7 +22,8 @@ import { fresh } from '../../../../../tests/support/shared.ts';
 
 const t = fresh(() => openApp('sqlite'));
 
-const withBody: readonly Endpoint[] = (Object.values(endpoints) as Endpoint[]).filter(
+const all: readonly Endpoint[] = Object.values(endpoints);
+const withBody = all.filter(
   // An identity token needs a scope of runs, which is checked before the body.
   (endpoint) => endpoint.body && endpoint !== endpoints.issueIdToken,
 );
@@ -30,11 +31,8 @@ const pathOf = (endpoint: Endpoint): string => endpoint.path.replace(/\{\w+\}/g,
 const send = (t: TestApp, endpoint: Endpoint, ask: Ask): Promise<Answer> =>
   t.ask(endpoint.method.toUpperCase(), pathOf(endpoint), ask);
 /** Its parameters have errors of their own. */
-const authorization: readonly Endpoint[] = [
-  endpoints.verifyAuthorization,
-  endpoints.approveAuthorization,
-  endpoints.denyAuthorization,
-];
+const { verifyAuthorization, approveAuthorization, denyAuthorization } = endpoints;
+const authorization: readonly Endpoint[] = [verifyAuthorization, approveAuthorization, denyAuthorization];
 /** These have errors of their own, too. */
 const otherwiseChecked = ['authorization_details', 'passkey', 'trust'];
 const json = { 'Content-Type': 'application/json' };
@@ -168,38 +166,43 @@ const typed: readonly [string, unknown][] = [
   ['null', null],
 ];
 
-/** The strings that may be of any length, or empty. */
-const stringsWithout = (limit: 'maxLength' | 'minLength') => [
-  ...new Set(
-    fields
-      .filter(({ types, schema }) => types.includes('string') && !schema[limit] && schema.const === undefined)
-      .map(({ name }) => name),
-  ),
-];
+test.each<['maxLength' | 'minLength', string[]]>([
+  ['maxLength', ['role', 'reader']],
+  ['minLength', ['scope', 'resource', 'response.userHandle', 'role', 'reader']],
+])(
+  'every string has a %s, except those that are one of few words or have errors of their own',
+  (limit, free) => {
+    const isFree = ({ types, schema }: Field) =>
+      types.includes('string') && !schema[limit] && schema.const === undefined;
+    expect([...new Set(fields.filter(isFree).map(({ name }) => name))]).toEqual(free);
+  },
+);
 
-test('every string has a limit, except those that are one of few words or have a syntax', () => {
-  expect(stringsWithout('maxLength')).toEqual(['role', 'reader']);
-});
-
-test('every string refuses an empty one, except those that have errors of their own', () => {
-  expect(stringsWithout('minLength')).toEqual(['scope', 'resource', 'response.userHandle', 'role', 'reader']);
-});
+/** Sends requests to an endpoint as somebody who may call it. */
+async function callersOf(t: TestApp): Promise<(endpoint: Endpoint, ask: Ask) => Promise<Answer>> {
+  const { access_token: token } = await t.login();
+  const authorization = await t.serviceAuthorization(...serviceRights);
+  return (endpoint, ask) =>
+    send(t, endpoint, {
+      ...ask,
+      ...(endpoint.access === 'service'
+        ? { headers: { ...ask.headers, Authorization: authorization } }
+        : { token }),
+    });
+}
 
 test('every member of every body refuses other types and what is beyond its limits, and the error names it', async () => {
-  const t = await openApp('sqlite');
-  const { access_token: token } = await t.login();
-  const service = { headers: { Authorization: await t.serviceAuthorization(...serviceRights) } };
+  const call = await callersOf(await openApp('sqlite'));
   expect(fields.length).toBeGreaterThan(75);
   for (const field of fields) {
     const { endpoint, name, isRequired, bodyWith } = field;
-    const who = endpoint.access === 'service' ? service : { token };
-    const ask = (value: unknown) => send(t, endpoint, { ...who, json: bodyWith(value) });
+    const ask = (value: unknown) => call(endpoint, { json: bodyWith(value) });
     for (const value of wrongFor(field)) expectRefused(await ask(value), name);
     if (isRequired) expectRefused(await ask(undefined), name);
     if (field.types.includes('object')) continue;
     // An object that is asked for its length.
     const odd = await ask({ length: { toString: 'x' } });
-    expect([name, odd.status, odd.body.error]).toEqual([name, 400, 'invalid_request']);
+    expect([name, outcome(odd)]).toEqual([name, '400 invalid_request']);
   }
 });
 
@@ -219,44 +222,22 @@ onBothDatabases('bodies', (open) => {
   });
 });
 
-test('a body that is not a JSON object is 400 at every endpoint', async () => {
-  const token = (await t.login()).access_token;
+test('a body that is not a JSON object is 400 at every endpoint, and so is a form where there is no form dialect', async () => {
+  const call = await callersOf(t);
   const bodies = [
-    'null',
-    '[]',
-    '[{}]',
-    '1',
-    '"x"',
-    'true',
-    '{',
-    '{"a":}',
-    '{a:1}',
-    "{'a':1}",
-    '{"a":1,}',
-    'NaN',
-    ' ',
-    '{}{}',
+    ...['null', '[]', '[{}]', '1', '"x"', 'true', '{', ' ', '{}{}', '{"a":1}\u0000', '"\\ud8', 'NaN'],
+    ...['{"a":}', '{a:1}', "{'a':1}", '{"a":1,}', '[{"a":'.repeat(9_000)],
+    ...['['.repeat(30_000), `${'['.repeat(30_000)}${']'.repeat(30_000)}`],
   ];
-  bodies.push(
-    '{"a":1}\u0000',
-    '"\\ud8',
-    '['.repeat(30_000),
-    `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
-    '[{"a":'.repeat(9_000),
-  );
-  const service = { Authorization: await t.serviceAuthorization(...serviceRights) };
   for (const endpoint of withBody) {
-    const who =
-      endpoint.access === 'service' ? { headers: { ...json, ...service } } : { token, headers: json };
     for (const raw of bodies) {
-      const { status, body } = await send(t, endpoint, { ...who, raw });
-      expect([endpoint.id, raw.slice(0, 20), status, body.error]).toEqual([
-        endpoint.id,
-        raw.slice(0, 20),
-        400,
-        'invalid_request',
-      ]);
+      const answer = await call(endpoint, { headers: json, raw });
+      const what = [endpoint.id, raw.slice(0, 20)];
+      expect([...what, outcome(answer)]).toEqual([...what, '400 invalid_request']);
     }
+    if (endpoint.form) continue;
+    const answer = await call(endpoint, { form: { email: 'a@example.com', token: 'x' } });
+    expect([endpoint.id, outcome(answer)]).toEqual([endpoint.id, '415 unsupported_media_type']);
   }
 });
 
@@ -277,15 +258,12 @@ onBothDatabases('identifiers', (open) => {
 });
 
 test('every list refuses an invalid limit or cursor, and the error names it', async () => {
-  const { access_token: token } = await t.login();
-  const { id } = await t.api.call('getProfile', { accessToken: token });
+  const call = await callersOf(t);
+  const { id } = (await call(endpoints.getProfile, {})).body;
   await createOrganization(t.ctx, 'acme', 'Acme');
-  const service = { headers: { Authorization: await t.serviceAuthorization(...serviceRights) } };
-  const bad = ['0', '101', '-1', '1.5', '', '01', 'x', '1e1', '%2010', '9999999999', '1&limit=2', '0x10'].map(
-    (limit) => `limit=${limit}`,
-  );
-  const pair = Buffer.from('1:x').toString('base64url');
-  for (const cursor of [
+  const cursorOf = (text: string) => Buffer.from(text).toString('base64url');
+  const pair = cursorOf('1:x');
+  const cursors = [
     '',
     'x',
     'A'.repeat(257),
@@ -294,47 +272,39 @@ test('every list refuses an invalid limit or cursor, and the error names it', as
     `${pair}A`,
     `${pair}%3D`,
     `${pair}&cursor=${pair}`,
-  ])
-    bad.push(`cursor=${cursor}`);
-  for (const text of ["1:' OR 1=1--", '9999999999999999999:a'])
-    bad.push(`cursor=${Buffer.from(text).toString('base64url')}`);
-  const lists = (Object.values(endpoints) as Endpoint[]).filter(
-    ({ query }) => query && 'cursor' in query.shape,
-  );
+  ];
+  cursors.push(cursorOf("1:' OR 1=1--"), cursorOf('9999999999999999999:a'));
+  const limits = ['0', '101', '-1', '1.5', '', '01', 'x', '1e1', '%2010', '9999999999', '1&limit=2', '0x10'];
+  const bad = [
+    ...limits.map((limit) => ['limit', `limit=${limit}`] as const),
+    ...cursors.map((cursor) => ['cursor', `cursor=${cursor}`] as const),
+  ];
+  const lists = all.filter(({ query }) => query && 'cursor' in query.shape);
   expect(lists.length).toBeGreaterThan(6);
-  for (const endpoint of lists) {
-    const path = endpoint.path.slice(1).replace('{user_id}', id).replace('{slug}', 'acme');
-    const who = endpoint.access === 'service' ? service : { token };
-    for (const query of bad) {
-      const { status, body } = await t.ask('GET', `${path}?${query}`, who);
-      expect([path, query, status, body.error]).toEqual([path, query, 400, 'invalid_request']);
-      expect(body.error_description).toStartWith(`${query.split('=')[0]}: `);
+  for (const list of lists) {
+    const path = list.path.replace('{user_id}', id).replace('{slug}', 'acme');
+    const ask = (query: string) => call({ ...list, path: `${path}?${query}` }, {});
+    for (const [name, query] of bad) {
+      const answer = await ask(query);
+      expect([path, query, outcome(answer)]).toEqual([path, query, '400 invalid_request']);
+      expect(answer.body.error_description).toStartWith(`${name}: `);
     }
-    expect([path, (await t.ask('GET', `${path}?limit=100&other=1`, who)).status]).toEqual([path, 200]);
+    expect([path, outcome(await ask('limit=100&other=1'))]).toEqual([path, '200']);
   }
 });
 
-test('every POST validates its body, even one without members', () => {
+test('every POST validates its body, and one that requires a body refuses none', async () => {
   // OpenID Connect Core section 5.3.1 sends userinfo requests without a body.
-  const blind = (Object.values(endpoints) as Endpoint[]).filter(
-    (e) => e.method === 'post' && !e.body && e !== endpoints.postUserinfo,
-  );
-  expect(blind.map(({ id }) => id)).toEqual([]);
-});
-
-test('a missing body is 400 where one is required, and the error names what is missing', async () => {
-  let token = (await t.login()).access_token;
-  const service = { headers: { Authorization: await t.serviceAuthorization(...serviceRights) } };
-  for (const endpoint of withBody.filter((e) => !e.bodyOptional)) {
-    const { status, body } = await send(t, endpoint, endpoint.access === 'service' ? service : { token });
-    expect([endpoint.id, status, body.error]).toEqual([endpoint.id, 400, 'invalid_request']);
-  }
-  for (const endpoint of withBody.filter(
-    (e) => e.bodyOptional && e.method === 'post' && e.access !== 'service',
-  )) {
-    const { status } = await send(t, endpoint, { token });
+  const blind = all.filter((e) => e.method === 'post' && !e.body && e !== endpoints.postUserinfo);
+  expect(blind).toEqual([]);
+  const call = await callersOf(t);
+  for (const endpoint of withBody.filter((e) => !e.bodyOptional))
+    expect([endpoint.id, outcome(await call(endpoint, {}))]).toEqual([endpoint.id, '400 invalid_request']);
+  const isOptional = (e: Endpoint) => e.bodyOptional && e.method === 'post' && e.access !== 'service';
+  for (const endpoint of withBody.filter(isOptional)) {
+    // It may end the session.
+    const { status } = await send(t, endpoint, { token: (await t.login()).access_token });
     expect([endpoint.id, status]).toEqual([endpoint.id, endpoint.status]);
-    token = (await t.login()).access_token;
   }
 });
 
@@ -363,43 +333,35 @@ test('a duplicate member is 400 and the error names it, even nested or escaped',
 });
 
 test('a duplicate form parameter is 400 and the error names it, even percent-encoded', async () => {
-  for (const raw of [
-    'token=a&token=b',
-    'token=a&t%6fken=a',
-    'x=1&token=a&x=1',
-    '__proto__=1&__proto__=2&token=a',
-    'a+b=1&a%20b=2&token=a',
-  ]) {
+  const ask = (path: string, raw: string) => t.ask('POST', path, { raw, headers: form });
+  const own = ['__proto__=1&__proto__=2&token=a', 'a+b=1&a%20b=2&token=a'];
+  for (const raw of ['token=a&token=b', 'token=a&t%6fken=a', 'x=1&token=a&x=1', ...own]) {
     for (const path of ['/revoke', '/token', '/refresh']) {
-      const { status, body } = await t.ask('POST', path, { raw, headers: form });
-      expect([raw, path, status, body.error]).toEqual([raw, path, 400, 'invalid_request']);
-      expect(body.error_description).toEndWith(': appears twice');
+      const answer = await ask(path, raw);
+      expect([raw, path, outcome(answer)]).toEqual([raw, path, '400 invalid_request']);
+      expect(answer.body.error_description).toEndWith(': appears twice');
     }
   }
-  expect(
-    (await t.ask('POST', '/revoke', { raw: '__proto__=1&constructor=2&token=a', headers: form })).status,
-  ).toBe(200);
+  expect(outcome(await ask('/revoke', '__proto__=1&constructor=2&token=a'))).toBe('200');
 });
 
-test('bytes that are not UTF-8 are 400, in JSON and in forms', async () => {
-  for (const bytes of [
-    [0xff],
-    [0xc3, 0x28],
-    [0xed, 0xa0, 0x80],
-    [0xf4, 0x90, 0x80, 0x80],
-    [0xc0, 0xaf],
-    [0xe2, 0x82],
-  ]) {
-    const raw = Buffer.concat([
-      Buffer.from('{"email":"a@example.com","x":"'),
-      Buffer.from(bytes),
-      Buffer.from('"}'),
-    ]);
-    const answer = await t.ask('POST', '/magic_link', { raw, headers: json });
-    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request']);
-    const asForm = Buffer.concat([Buffer.from('token='), Buffer.from(bytes)]);
-    expect((await t.ask('POST', '/revoke', { raw: asForm, headers: form })).status).toBe(400);
+test('bytes that are not UTF-8 are 400, in JSON and in forms, and so are invalid escapes', async () => {
+  const refused = async (
+    path: string,
+    raw: string | Uint8Array<ArrayBuffer>,
+    headers: Record<string, string>,
+  ) =>
+    expect([raw, outcome(await t.ask('POST', path, { raw, headers }))]).toEqual([raw, '400 invalid_request']);
+  for (const hex of ['ff', 'c328', 'eda080', 'f4908080', 'c0af', 'e282']) {
+    const within = (before: string, after: string) =>
+      Buffer.concat([Buffer.from(before), Buffer.from(hex, 'hex'), Buffer.from(after)]);
+    await refused('/magic_link', within('{"email":"a@example.com","x":"', '"}'), json);
+    await refused('/revoke', within('token=', ''), form);
   }
+  for (const raw of ['device_name=%ff', 'device_name=%c3', 'device_name=100%', 'device_name=%zz', '%ff=a'])
+    await refused('/device', raw, form);
+  const whole = await t.ask('POST', '/device', { raw: 'device_name=Gr%C3%BCn+100%25', headers: form });
+  expect(outcome(whole)).toBe('200');
 });
 
 test('unknown members are ignored, even nested ones and those named like members of Object.prototype', async () => {
@@ -417,28 +379,6 @@ test('unknown members are ignored, even nested ones and those named like members
     expectRefused(without, 'email');
   }
   expect(({} as { email?: string }).email).toBeUndefined();
-});
-
-test('a form with invalid escapes is 400, not parsed with replacement characters', async () => {
-  for (const raw of ['device_name=%ff', 'device_name=%c3', 'device_name=100%', 'device_name=%zz', '%ff=a']) {
-    const { status, body } = await t.ask('POST', '/device', { raw, headers: form });
-    expect([raw, status, body.error]).toEqual([raw, 400, 'invalid_request']);
-  }
-  const whole = await t.ask('POST', '/device', { raw: 'device_name=Gr%C3%BCn+100%25', headers: form });
-  expect(whole.status).toBe(200);
-});
-
-test('only endpoints with a form dialect accept forms', async () => {
-  const token = (await t.login()).access_token;
-  const service = { Authorization: await t.serviceAuthorization(...serviceRights) };
-  for (const endpoint of withBody.filter((e) => !e.form)) {
-    const who = endpoint.access === 'service' ? { headers: service } : { token };
-    const { status, body } = await send(t, endpoint, {
-      ...who,
-      form: { email: 'a@example.com', token: 'x' },
-    });
-    expect([endpoint.id, status, body.error]).toEqual([endpoint.id, 415, 'unsupported_media_type']);
-  }
 });
 
 /** As many as take a few seconds; `npm run test:hostile` sends more, on a socket. */

@@ -50,23 +50,15 @@ test('without settings pages are those of Latchkey, with no footer, no logo and 
     expect(text).not.toMatch(/<footer|<img|\{\{|\}\}|undefined/);
   }
   expect((await app.ask('GET', 'logo')).status).toBe(404);
+  expect(withProduct('{{name}} {{other}} {name}', app.ctx.config.product)).toBe('Latchkey {{other}} {name}');
 });
 
-test('the API reference carries the name and icon of the product', async () => {
+test('the API reference carries the name of the product', async () => {
   const app = await openApp('sqlite', { settings: { LATCHKEY_PRODUCT_NAME: 'Acme & Co' } });
   const text = await pageOf(app, 'docs');
   expect(text).toMatch(/<title>.*Acme &#38; Co API<\/title>/);
   expect(text).toContain('</span> Acme &#38; Co API</a>');
   expect(text).not.toMatch(/\{\{|Latchkey API/);
-});
-
-test('an unknown place stays as it is', () => {
-  const product = {
-    name: 'A',
-    links: { help: undefined, terms: undefined, privacy: undefined },
-    logo: undefined,
-  };
-  expect(withProduct('{{name}} {{other}} {name}', product)).toBe('A {{other}} {name}');
 });
 
 test('an SVG logo is served as an image that may run and load nothing', async () => {
@@ -77,19 +69,17 @@ test('an SVG logo is served as an image that may run and load nothing', async ()
   expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
   expect(headers.get('Cross-Origin-Resource-Policy')).toBe('same-origin');
   expect(headers.get('Cache-Control')).toBe('public, max-age=86400');
-  const policy = headers.get('Content-Security-Policy')!.split('; ');
-  expect(policy.toSorted()).toEqual([
-    "base-uri 'none'",
-    "default-src 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
+  const policy = headers.get('Content-Security-Policy')!;
+  expect(policy.split('; ').filter((part) => !part.endsWith(" 'none'"))).toEqual([
+    "style-src 'unsafe-inline'",
     'img-src data:',
     'sandbox',
-    "style-src 'unsafe-inline'",
   ]);
+  expect(policy).toStartWith("default-src 'none'; ");
+  for (const name of ['base-uri', 'form-action', 'frame-ancestors'])
+    expect(policy).toContain(`${name} 'none'`);
   const again = await app.ask('GET', 'logo', { headers: { 'If-None-Match': headers.get('ETag')! } });
-  expect([again.status, again.text]).toEqual([304, '']);
-  expect(again.headers.get('Content-Security-Policy')).toBe(headers.get('Content-Security-Policy'));
+  expect([again.status, again.headers.get('Content-Security-Policy')]).toEqual([304, policy]);
   expect((await app.ask('POST', 'logo')).status).toBe(405);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { preferredLanguage } from './accept.ts';
+import { preferredLanguage, prefersHtml } from './accept.ts';
 
 test.each([
   ['de-CH,de;q=0.9,en;q=0.8', 'de'],
@@ -29,4 +29,14 @@ test.each([null, '', '*', 'zh', 'de;q=0', ';q=1', '-', '\u{1F600}'])('%p prefers
 test('a header longer than browsers send is not read', () => {
   expect(preferredLanguage(`de,${'zh,'.repeat(300)}`)).toBe('de');
   expect(preferredLanguage(`de,${'zh,'.repeat(400)}`)).toBeUndefined();
+});
+
+const html = ['text/html', 'TEXT/HTML; Q=0.1', 'text/*', 'text/html, */*', '*/*;q=0.1, text/html;q=0.2'];
+const notHtml = [
+  ...['', '*/*', 'application/json', 'text/plain', 'xtext/html', 'text/html;q=x', 'text/html;q=0, */*'],
+  ...['application/json, text/html', 'text/html, application/json', 'application/json, text/plain, */*'],
+  ...['text/html;q=0.5, application/json;q=0.9', 'text/html;q=0.7, */*;q=0.8'],
+];
+test('HTML goes to who prefers it to JSON', () => {
+  expect([...html, ...notHtml].filter(prefersHtml)).toEqual(html);
 });

@@ -6,7 +6,7 @@ import { errorMeanings } from '@latchkey/contract/errors';
 import { ownScopes } from '@latchkey/contract/scopes';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { openApp } from '../../../../../../tests/support/app.ts';
+import { type Answer, openApp } from '../../../../../../tests/support/app.ts';
 import { shared } from '../../../../../../tests/support/shared.ts';
 
 const all: readonly Endpoint[] = Object.values(endpoints);
@@ -22,9 +22,10 @@ const documents = [
   '/metrics',
 ];
 
+type Json = Answer['body'];
+
 const app = shared(() => openApp('sqlite'));
-// biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
-let document: any;
+let document: Json;
 let page: string;
 beforeAll(async () => {
   document = (await app.ask('GET', 'openapi.json')).body;
@@ -57,102 +58,94 @@ const examplesOf = (id: string, heading: string): string[] => {
   );
 };
 
-test('the reference and the API document explain what a refresh without an Idempotency-Key costs', () => {
-  const { description } = document.paths['/api/v1/auth/refresh'].post;
-  for (const text of [description, sectionOf('refresh')]) {
-    expect(text).toContain('Without a key, a lost response means that the user has to sign in again');
-    expect(text).toContain('store both before sending the request');
-  }
+test('the overview explains every error code and every scope of the service itself', () => {
+  const overview = textOf(page);
+  for (const explained of [errorMeanings, ownScopes])
+    for (const [name, sentence] of Object.entries(explained)) {
+      expect(overview).toContain(name);
+      expect(overview).toContain(sentence.replaceAll('`', ''));
+    }
 });
 
-test('the overview explains every scope of the service itself, and each section names those that it needs', () => {
-  const overview = textOf(page);
-  for (const [name, sentence] of Object.entries(ownScopes)) {
-    expect(overview).toContain(name);
-    expect(overview).toContain(sentence);
-  }
-  expect(sectionOf('getProfile')).toContain('A token needs the scope profile or email.');
-  expect(sectionOf('listSessions')).toContain('A token needs the scope *.');
-  expect(sectionOf('revoke')).toContain(
-    'A token needs the scope *, except to end only its own session. As a form, it needs only the token in the body.',
-  );
-});
-
-test('the overview explains every error code', () => {
-  const overview = textOf(page);
-  for (const [code, meaning] of Object.entries(errorMeanings)) {
-    expect(overview).toContain(code);
-    expect(overview).toContain(meaning.replaceAll('`', ''));
-  }
+test.each([
+  ['refresh', 'Without a key, a lost response means that the user has to sign in again'],
+  ['refresh', 'store both before sending the request'],
+  ['getProfile', 'A token needs the scope profile or email.'],
+  ['listSessions', 'A token needs the scope *.'],
+  ['revoke', 'A token needs the scope *, except to end only its own session.'],
+  ['revoke', 'As a form, it needs only the token in the body.'],
+  ['deleteAccount', 'The user is the only owner of an organization.'],
+  ['createKey', 'The account has reached its limit of active keys.'],
+])('the section of %s says: %s', (id, sentence) => {
+  expect(sectionOf(id)).toContain(sentence);
 });
 
 test('every endpoint is in the API document, with its credentials, bodies and errors', () => {
   for (const endpoint of all) {
     const { id, method, path, access, body, form, status, createdStatus, response, errors } = endpoint;
     const { takesServiceKey = false, takesCredential = false } = endpoint;
-    const operation = document.paths[path][method];
-    expect(operation.operationId).toBe(id);
-    expect([id, operation.security.length > 0]).toEqual([
-      id,
-      access !== 'anyone' || takesServiceKey || takesCredential,
-    ]);
-    expect([id, operation.security.some((one: object) => Object.keys(one).length === 0)]).toEqual([
-      id,
-      access === 'optional' ||
-        (access === 'bearer' && form !== undefined) ||
-        (access === 'anyone' && (takesServiceKey || takesCredential)),
-    ]);
+    const operation: Json = document.paths[path][method];
+    const names = (operation.parameters ?? []).map(({ name }: Json) => name);
     const types = Object.keys(operation.requestBody?.content ?? {});
-    expect([id, types.includes('application/json')]).toEqual([id, body !== undefined]);
-    expect([id, types.includes('application/x-www-form-urlencoded')]).toEqual([id, form !== undefined]);
-    expect([id, operation.responses[status].content !== undefined]).toEqual([id, response !== undefined]);
-    const descriptions = Object.values<{ description: string }>(operation.responses).map(
-      ({ description }) => description,
-    );
-    const names = (operation.parameters ?? []).map(({ name }: { name: string }) => name);
-    const isCached = method === 'get' && names.includes('If-None-Match');
-    expect([id, '304' in operation.responses]).toEqual([id, isCached]);
-    expect([id, '201' in operation.responses]).toEqual([id, status === 201 || createdStatus === 201]);
     const takesUser = access !== 'anyone' && access !== 'service';
-    expect([id, names.includes('Latchkey-User')]).toEqual([id, takesUser || takesCredential]);
-    const expected = [
-      ...Object.keys(errors),
-      ...(takesUser ? ['invalid_request', 'precondition_failed'] : []),
-    ];
-    for (const error of expected)
-      expect([id, descriptions.join(', ').split(', ')]).toEqual([id, expect.arrayContaining([error])]);
+    const mayHaveCredential = takesServiceKey || takesCredential;
+    expect({
+      id: operation.operationId,
+      hasSecurity: operation.security.length > 0,
+      isOptional: operation.security.some((one: object) => Object.keys(one).length === 0),
+      hasJson: types.includes('application/json'),
+      hasForm: types.includes('application/x-www-form-urlencoded'),
+      hasAnswer: operation.responses[status].content !== undefined,
+      isCached: '304' in operation.responses,
+      creates: '201' in operation.responses,
+      takesUser: names.includes('Latchkey-User'),
+    }).toEqual({
+      id,
+      hasSecurity: access !== 'anyone' || mayHaveCredential,
+      isOptional:
+        access === 'optional' ||
+        (access === 'bearer' && form !== undefined) ||
+        (access === 'anyone' && mayHaveCredential),
+      hasJson: body !== undefined,
+      hasForm: form !== undefined,
+      hasAnswer: response !== undefined,
+      isCached: method === 'get' && names.includes('If-None-Match'),
+      creates: status === 201 || createdStatus === 201,
+      takesUser: takesUser || takesCredential,
+    });
+    const declared = Object.values<Json>(operation.responses).flatMap(({ description }) =>
+      description.split(', '),
+    );
+    const expected = Object.keys(errors);
+    if (takesUser) expected.push('invalid_request', 'precondition_failed');
+    expect([id, declared]).toEqual([id, expect.arrayContaining(expected)]);
   }
   for (const path of documents) expect(document.paths[path].get.summary).toBeString();
 });
 
 test('every operation of the API document is in the reference, with its fields, errors and examples', () => {
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
-  for (const [path, operations] of Object.entries<any>(document.paths)) {
-    // biome-ignore lint/suspicious/noExplicitAny: a test looks into any document
-    for (const [method, operation] of Object.entries<any>(operations)) {
+  for (const [path, operations] of Object.entries<Json>(document.paths)) {
+    for (const [method, operation] of Object.entries<Json>(operations)) {
       if (method === 'head') continue;
-      const section = sectionOf(operation.operationId);
-      expect(section).toContain(path);
-      expect(section).toContain(operation.summary);
-      expect(section).toContain(`curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}'`);
-      for (const { name } of operation.parameters ?? []) expect(section).toContain(name);
-      const bodies = [operation.requestBody, ...Object.values<{ description: string }>(operation.responses)];
-      for (const body of bodies.filter((one) => !/^[a-z_]+(, |$)/.test(one?.description ?? '')))
-        for (const { name, description } of membersOf(body)) {
-          expect([path, section]).toEqual([path, expect.stringContaining(name)]);
-          if (description)
-            expect([path, section]).toEqual([path, expect.stringContaining(description.replaceAll('`', ''))]);
-        }
-      for (const [status, { description }] of Object.entries<{ description: string }>(operation.responses))
-        if (Number(status) >= 400)
-          for (const code of description.split(', ')) expect(section).toContain(code);
+      const { operationId, summary, parameters = [], requestBody, responses } = operation;
+      const answers = Object.entries<Json>(responses);
+      const errors = answers.filter(([status]) => Number(status) >= 400).map(([, answer]) => answer);
+      const bodies = [requestBody, ...answers.map(([, answer]) => answer)].filter(
+        (one) => !errors.includes(one),
+      );
+      const members = bodies.flatMap(membersOf);
+      const texts = [
+        path,
+        summary,
+        `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}'`,
+        ...[...parameters, ...members].map(({ name }) => name),
+        ...members.map(({ description = '' }) => description.replaceAll('`', '')),
+        ...errors.flatMap(({ description }) => description.split(', ')),
+      ];
+      const section = sectionOf(operationId);
+      expect([operationId, texts.filter((text) => !section.includes(text))]).toEqual([operationId, []]);
     }
   }
-});
-
-test('an error has the meaning that it has at this endpoint', () => {
-  expect(sectionOf('deleteAccount')).toContain('The user is the only owner of an organization.');
-  expect(sectionOf('createKey')).toContain('The account has reached its limit of active keys.');
 });
 
 interface Member {
