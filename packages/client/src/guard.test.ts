@@ -1,66 +1,79 @@
 import { expect, test } from 'bun:test';
-import { guardOf, issuer, now } from '../../../tests/support/guard.ts';
 import type { ActiveToken } from './active-token.ts';
 import { LatchkeyError, type LatchkeyErrorCode } from './errors.ts';
 import type { Caller } from './guard/caller.ts';
 import type { Requirements } from './guard/requirements.ts';
-import { createGuard } from './guard.ts';
+import { createGuard, type Guard, type GuardOptions, protectedResource } from './guard.ts';
 
-const requestWith = (headers: Record<string, string> = { Authorization: 'Bearer lk_at_a' }) =>
-  new Request('https://projects.example/projects', { headers });
+/** Seconds since 1970. */
+const now = 1_000_000_000;
+const issuer = async () => 'https://login.example';
+const resource = 'https://projects.example/mcp';
+const document = '/.well-known/oauth-protected-resource/mcp';
+const bearer = { Authorization: 'Bearer lk_at_a' };
+const asksAsPage = { Origin: 'https://page.example', 'Access-Control-Request-Method': 'POST' };
 
-async function callerWith(members: Partial<ActiveToken>, requirements?: Requirements): Promise<Caller> {
-  const caller = await guardOf(members)(requestWith(), requirements);
+/** A guard whose only active token is `lk_at_a`, with these members, and the tokens that it has verified. */
+function guardOf(members: Partial<ActiveToken> = {}, options: Partial<GuardOptions> = {}) {
+  const verified: string[] = [];
+  const session = members.sub?.startsWith('svc_') ? {} : { sid: 'ses_a' };
+  const token: ActiveToken = { active: true, sub: 'usr_a', ...session, exp: now + 600, ...members };
+  const verify = async (accessToken: string) => {
+    verified.push(accessToken);
+    return accessToken === 'lk_at_a' ? token : ({ active: false } as const);
+  };
+  const clock = { now: () => now * 1000, sleep: async () => {} };
+  return Object.assign(createGuard({ verifier: { verify, issuer }, clock, ...options }), { verified });
+}
+
+const requestTo = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  new Request(`https://projects.example${path}`, { method, headers });
+
+async function callerWith(members: Partial<ActiveToken>, headers = bearer): Promise<Caller> {
+  const caller = await guardOf(members)(requestTo('/projects', headers));
   if (caller instanceof Response) throw new Error(`refused: ${await caller.text()}`);
   return caller;
 }
 
 /** What a refusal says: status, challenge and body. */
-async function refusalWith(members: Partial<ActiveToken>, requirements?: Requirements) {
-  return readRefusal(await guardOf(members)(requestWith(), requirements));
-}
-
-async function readRefusal(response: Caller | Response) {
+async function refusalOf(result: Promise<Caller | Response>) {
+  const response = await result;
   if (!(response instanceof Response)) throw new Error('accepted');
-  expect(response.headers.get('Content-Type')).toStartWith('application/json');
-  expect(response.headers.get('Cache-Control')).toBe('no-store');
-  return {
-    status: response.status,
-    challenge: response.headers.get('WWW-Authenticate'),
-    body: await response.json(),
-  };
+  const { status, headers } = response;
+  if (status !== 405) expect(headers.get('Content-Type')).toStartWith('application/json');
+  return { status, headers, challenge: headers.get('WWW-Authenticate'), body: await response.json() };
 }
 
-const invalidToken = 'The access token is malformed, expired or revoked.';
+const refusalWith = (members: Partial<ActiveToken>, needed?: Requirements) =>
+  refusalOf(guardOf(members)(requestTo('/projects', bearer), needed));
 
-test('without a bearer token the answer is 401 with a challenge that names no error', async () => {
-  const guard = guardOf();
-  for (const headers of [{}, { Authorization: 'Basic dXNlcjpwYXNz' }, { Authorization: 'Bearerlk_at_a' }]) {
-    expect(await readRefusal(await guard(requestWith(headers)))).toEqual({
-      status: 401,
-      challenge: 'Bearer realm="latchkey"',
-      body: { error: 'invalid_token', error_description: 'This request requires an access token.' },
-    });
-  }
-  expect(guard.verified).toEqual([]);
-});
+const invalid = 'The access token is malformed, expired or revoked.';
+const absent = 'This request requires an access token.';
 
-test('a token that is inactive or malformed is 401 invalid_token', async () => {
-  const guard = guardOf();
-  for (const authorization of [
-    'Bearer lk_at_b',
-    'Bearer',
-    'Bearer ',
-    'Bearer lk_at_a, Bearer lk_at_a',
-    'Bearer a b',
-  ]) {
-    expect(await readRefusal(await guard(requestWith({ Authorization: authorization })))).toEqual({
-      status: 401,
-      challenge: `Bearer realm="latchkey", error="invalid_token", error_description="${invalidToken}"`,
-      body: { error: 'invalid_token', error_description: invalidToken },
-    });
-  }
-});
+test.each([
+  [{}, absent],
+  [{ Authorization: 'Basic dXNlcjpwYXNz' }, absent],
+  [{ Authorization: 'Bearerlk_at_a' }, absent],
+  [{ Authorization: 'Bearer lk_at_b' }, invalid],
+  [{ Authorization: 'Bearer' }, invalid],
+  [{ Authorization: 'Bearer ' }, invalid],
+  [{ Authorization: 'Bearer lk_at_a, Bearer lk_at_a' }, invalid],
+  [{ Authorization: 'Bearer a b' }, invalid],
+])(
+  '%j is 401, and the challenge names an error only where there was a bearer token: %s',
+  async (sent, why) => {
+    const guard = guardOf();
+    const { status, challenge, headers, body } = await refusalOf(
+      guard(requestTo('/', sent as typeof bearer)),
+    );
+    expect([status, body]).toEqual([401, { error: 'invalid_token', error_description: why }]);
+    expect(challenge).toBe(
+      `Bearer realm="latchkey"${why === absent ? '' : `, error="invalid_token", error_description="${why}"`}`,
+    );
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(guard.verified).toHaveLength(why === absent ? 0 : 1);
+  },
+);
 
 test('the scheme is case-insensitive and the caller is everything the service says', async () => {
   const members: Partial<ActiveToken> = {
@@ -79,8 +92,7 @@ test('the scheme is case-insensitive and the caller is everything the service sa
     within: ['ses_b'],
     later: 'a member of a newer service',
   };
-  const caller = await guardOf(members)(requestWith({ Authorization: 'bEARER  lk_at_a' }));
-  expect(caller).toMatchObject({
+  expect(await callerWith(members, { Authorization: 'bEARER  lk_at_a' })).toMatchObject({
     kind: 'user',
     subject: 'usr_a',
     sessionId: 'ses_a',
@@ -103,165 +115,166 @@ test('the scheme is case-insensitive and the caller is everything the service sa
   });
 });
 
-test('a token without optional members makes a caller without them, and without scope', async () => {
+test('a token without optional members makes a caller without them; keys and services are told apart', async () => {
   const caller = await callerWith({});
-  expect(caller).toMatchObject({
+  const defaults = {
     tokenUse: 'access_token',
     scopes: [],
     amr: [],
     within: [],
     organizationsTruncated: false,
-  });
+  };
+  expect(caller).toMatchObject(defaults);
   const absent = ['audience', 'authTime', 'acr', 'name', 'email', 'emailVerified', 'organizations', 'actor'];
   for (const member of absent) expect([member, caller[member as keyof Caller]]).toEqual([member, undefined]);
-  expect(caller.hasScope('projects:read')).toBe(false);
-});
-
-test('a key is accepted, and a service that acts for itself is not taken for a user', async () => {
-  expect(await callerWith({ token_use: 'key', sid: 'key_a' })).toMatchObject({
-    kind: 'user',
-    tokenUse: 'key',
-    sessionId: 'key_a',
-  });
+  expect([caller.hasScope('projects:read'), caller.roleIn('acme')]).toEqual([false, undefined]);
+  const key = await callerWith({ token_use: 'key', sid: 'key_a' });
+  expect(key).toMatchObject({ kind: 'user', tokenUse: 'key', sessionId: 'key_a' });
   const service = { kind: 'service', subject: 'svc_a', sessionId: undefined };
   expect(await callerWith({ sub: 'svc_a' })).toMatchObject(service);
 });
 
 test('roles are found by slug and by ID, and only in organizations of the caller', async () => {
-  const caller = await callerWith({
-    organizations: [
-      { id: 'org_a', slug: 'acme', role: 'admin' },
-      { id: 'org_b', slug: 'bolt', role: 'member' },
-    ],
-  });
-  expect(['acme', 'org_b', 'other', ''].map((organization) => caller.roleIn(organization))).toEqual([
-    'admin',
-    'member',
-    undefined,
-    undefined,
-  ]);
-  expect((await callerWith({})).roleIn('acme')).toBeUndefined();
-});
-
-test('every scope of the route is needed, compared whole; * holds all of them', async () => {
-  const requirements = { scopes: ['projects:read', 'projects:write'] };
-  for (const scope of ['projects:write projects:read', '*', 'x  * y'])
-    await callerWith({ scope }, requirements);
-  const insufficient = [undefined, '', 'projects:read', 'projects:writer projects:read', '*:read projects:*'];
-  for (const scope of insufficient) {
-    const members = scope === undefined ? {} : { scope };
-    expect(await refusalWith(members, requirements)).toEqual({
-      status: 403,
-      challenge:
-        'Bearer realm="latchkey", error="insufficient_scope", error_description="This request requires a token with the scope projects:read projects:write.", scope="projects:read projects:write"',
-      body: {
-        error: 'insufficient_scope',
-        error_description: 'This request requires a token with the scope projects:read projects:write.',
-      },
-    });
-  }
-});
-
-test('a route can require the scope *, which no narrower token holds', async () => {
-  await callerWith({ scope: '*' }, { scopes: ['*'] });
-  expect((await refusalWith({ scope: 'projects:read' }, { scopes: ['*'] })).status).toBe(403);
-});
-
-test('a sign-in that is older than the route allows, or not known, is 401 with max_age', async () => {
-  const requirements = { maxAgeSeconds: 900 };
-  for (const auth_time of [now - 900, now, now + 30]) await callerWith({ auth_time }, requirements);
-  for (const members of [{ auth_time: now - 901 }, {}, { token_use: 'key' as const }]) {
-    expect(await refusalWith(members, requirements)).toEqual({
-      status: 401,
-      challenge:
-        'Bearer realm="latchkey", error="insufficient_user_authentication", error_description="This request requires a recent sign-in.", max_age="900"',
-      body: {
-        error: 'insufficient_user_authentication',
-        error_description: 'This request requires a recent sign-in.',
-      },
-    });
-  }
-});
-
-test('a sign-in of another kind than the route requires is 401 with acr_values', async () => {
-  const requirements = { acr: ['phrh', 'phr'] };
-  await callerWith({ acr: 'phr' }, requirements);
-  for (const members of [{ acr: 'other' }, {}]) {
-    expect((await refusalWith(members, requirements)).challenge).toBe(
-      'Bearer realm="latchkey", error="insufficient_user_authentication", error_description="This request requires another kind of sign-in.", acr_values="phrh phr"',
-    );
-  }
-  expect((await refusalWith({}, { ...requirements, maxAgeSeconds: 60 })).challenge).toEndWith(
-    'max_age="60", acr_values="phrh phr"',
-  );
-  expect((await refusalWith({ acr: 'phr' }, { ...requirements, maxAgeSeconds: 60 })).status).toBe(401);
-  expect((await refusalWith({ auth_time: now }, { ...requirements, maxAgeSeconds: 60 })).status).toBe(401);
-});
-
-test('authorization details of a type that the program does not heed are refused with 403', async () => {
-  const authorization_details = [{ type: 'deployment', environment: 'staging' }, { type: 'session' }];
-  const caller = await callerWith({ authorization_details }, { heeds: ['session', 'deployment'] });
-  expect(caller.authorizationDetails).toEqual(authorization_details);
-  await callerWith({ authorization_details: [] });
-  for (const heeds of [undefined, [], ['deployment'], ['Deployment', 'session']]) {
-    const { status, challenge, body } = await refusalWith(
-      { authorization_details, scope: '*' },
-      heeds === undefined ? {} : { heeds },
-    );
-    expect([status, body.error]).toEqual([403, 'insufficient_scope']);
-    expect(challenge).toStartWith('Bearer realm="latchkey", error="insufficient_scope", error_description="');
-    expect(challenge).not.toContain('scope="');
-  }
-});
-
-test('a missing scope is reported before an old sign-in', async () => {
-  const requirements = { scopes: ['projects:write'], maxAgeSeconds: 60 };
-  expect((await refusalWith({}, requirements)).body.error).toBe('insufficient_scope');
-});
-
-test('a service that cannot be asked is 503 with Retry-After, and is reported', async () => {
-  const failures: [LatchkeyErrorCode, number | undefined, string][] = [
-    ['unreachable', undefined, '5'],
-    ['timeout', undefined, '5'],
-    ['temporarily_unavailable', 7, '7'],
-    ['rate_limited', 30, '30'],
-    ['not_latchkey', undefined, '5'],
-    ['invalid_client', undefined, '5'],
+  const organizations = [
+    { id: 'org_a', slug: 'acme', role: 'admin' as const },
+    { id: 'org_b', slug: 'bolt', role: 'member' as const },
   ];
-  for (const [code, retryAfterSeconds, expected] of failures) {
-    const error = new LatchkeyError(code, 'of the service', { retryAfterSeconds });
-    const verify = () => Promise.reject(error);
-    const reported: LatchkeyError[] = [];
-    const guard = createGuard({
-      verifier: { verify, issuer },
-      onUnavailable: (failure) => reported.push(failure),
+  const { roleIn } = await callerWith({ organizations });
+  expect(['acme', 'org_b', 'other', ''].map(roleIn)).toEqual(['admin', 'member', undefined, undefined]);
+});
+
+const details = [{ type: 'deployment', environment: 'staging' }, { type: 'session' }];
+const anotherKind = 'This request requires another kind of sign-in.';
+const recent = 'This request requires a recent sign-in.';
+
+test.each<{
+  what: string;
+  needed: Requirements;
+  accepted: readonly Partial<ActiveToken>[];
+  refused: readonly Partial<ActiveToken>[];
+  refusal: readonly [status: number, error: string, description: string, parameters: string];
+}>([
+  {
+    what: 'every scope of the route, compared whole; * holds all of them',
+    needed: { scopes: ['projects:read', 'projects:write'] },
+    accepted: [{ scope: 'projects:write projects:read' }, { scope: '*' }, { scope: 'x  * y' }],
+    refused: [
+      {},
+      { scope: '' },
+      { scope: 'projects:read' },
+      { scope: 'projects:writer projects:read' },
+      { scope: '*:read projects:*' },
+    ],
+    refusal: [
+      403,
+      'insufficient_scope',
+      'This request requires a token with the scope projects:read projects:write.',
+      ', scope="projects:read projects:write"',
+    ],
+  },
+  {
+    what: 'the scope *, which no narrower token holds, and this before a recent sign-in',
+    needed: { scopes: ['*'], maxAgeSeconds: 60 },
+    accepted: [{ scope: '*', auth_time: now }],
+    refused: [{ scope: 'projects:read' }],
+    refusal: [403, 'insufficient_scope', 'This request requires a token with the scope *.', ', scope="*"'],
+  },
+  {
+    what: 'a sign-in that is known, and no older than that',
+    needed: { maxAgeSeconds: 900 },
+    accepted: [{ auth_time: now - 900 }, { auth_time: now }, { auth_time: now + 30 }],
+    refused: [{ auth_time: now - 901 }, {}, { token_use: 'key' }],
+    refusal: [401, 'insufficient_user_authentication', recent, ', max_age="900"'],
+  },
+  {
+    what: 'a kind of sign-in',
+    needed: { acr: ['phrh', 'phr'] },
+    accepted: [{ acr: 'phr' }],
+    refused: [{ acr: 'other' }, {}],
+    refusal: [401, 'insufficient_user_authentication', anotherKind, ', acr_values="phrh phr"'],
+  },
+  {
+    what: 'a recent sign-in of a kind',
+    needed: { acr: ['phr'], maxAgeSeconds: 60 },
+    accepted: [{ acr: 'phr', auth_time: now }],
+    refused: [{}, { acr: 'phr' }],
+    refusal: [401, 'insufficient_user_authentication', recent, ', max_age="60", acr_values="phr"'],
+  },
+  {
+    what: 'a kind of a recent sign-in',
+    needed: { acr: ['phr'], maxAgeSeconds: 60 },
+    accepted: [],
+    refused: [{ auth_time: now }],
+    refusal: [401, 'insufficient_user_authentication', anotherKind, ', max_age="60", acr_values="phr"'],
+  },
+  {
+    what: 'nothing but the types of authorization details that it heeds',
+    needed: { heeds: ['session', 'deployment'] },
+    accepted: [{ authorization_details: details }, { authorization_details: [] }],
+    refused: [{ authorization_details: [...details, { type: 'Deployment' }], scope: '*' }],
+    refusal: [
+      403,
+      'insufficient_scope',
+      'This service does not support authorization_details of the type Deployment.',
+      '',
+    ],
+  },
+])('a route can require $what', async ({ needed, accepted, refused, refusal }) => {
+  for (const members of accepted) {
+    const caller = await guardOf(members)(requestTo('/', bearer), needed);
+    if (caller instanceof Response) throw new Error(`refused: ${await caller.text()}`);
+    expect(caller.authorizationDetails).toEqual(members.authorization_details ?? []);
+  }
+  const [status, error, description, parameters] = refusal;
+  for (const members of refused)
+    expect(await refusalWith(members, needed)).toMatchObject({
+      status,
+      challenge: `Bearer realm="latchkey", error="${error}", error_description="${description}"${parameters}`,
+      body: { error, error_description: description },
     });
-    const response = await guard(requestWith());
-    expect(response instanceof Response && response.headers.get('Retry-After')).toBe(expected);
-    expect(await readRefusal(response)).toEqual({
-      status: 503,
-      challenge: null,
-      body: {
+});
+
+test.each<[LatchkeyErrorCode, number | undefined, string]>([
+  ['unreachable', undefined, '5'],
+  ['timeout', undefined, '5'],
+  ['temporarily_unavailable', 7, '7'],
+  ['rate_limited', 30, '30'],
+  ['not_latchkey', undefined, '5'],
+  ['invalid_client', undefined, '5'],
+])(
+  'a service that cannot be asked (%s) is 503 with Retry-After, and is reported',
+  async (code, wait, shown) => {
+    const error = new LatchkeyError(code, 'of the service', { retryAfterSeconds: wait });
+    const fail = () => Promise.reject(error);
+    const verifier = { verify: fail, issuer: fail };
+    const reported: LatchkeyError[] = [];
+    const guard = createGuard({ verifier, resource, onUnavailable: (failure) => reported.push(failure) });
+    const request = requestTo('/', bearer);
+    const metadata = requestTo(document);
+    for (const response of [
+      guard(request),
+      createGuard({ verifier })(request),
+      protectedResource(guard)(metadata),
+    ]) {
+      const { status, headers, challenge, body } = await refusalOf(response);
+      expect([status, headers.get('Retry-After'), challenge]).toEqual([503, shown, null]);
+      expect(body).toEqual({
         error: 'temporarily_unavailable',
         error_description: 'The access token could not be verified. Try again shortly.',
-      },
-    });
-    expect(reported).toEqual([error]);
-    expect((await createGuard({ verifier: { verify, issuer } })(requestWith())) instanceof Response).toBe(
-      true,
-    );
-  }
-});
+      });
+    }
+    expect(reported).toEqual([error, error]);
+  },
+);
 
 test('an error that is not from the service is thrown', async () => {
   const guard = createGuard({ verifier: { verify: () => Promise.reject(new Error('a defect')), issuer } });
-  await expect(guard(requestWith())).rejects.toThrow('a defect');
+  await expect(guard(requestTo('/', bearer))).rejects.toThrow('a defect');
 });
 
 test('the body names the request by its X-Request-Id, if that is one', async () => {
-  const guard = guardOf();
   const idOf = async (id: string) =>
-    (await readRefusal(await guard(requestWith({ 'X-Request-Id': id })))).body.request_id;
+    (await refusalOf(guardOf()(requestTo('/', { 'X-Request-Id': id })))).body.request_id;
   expect(await idOf('a.B-9_')).toBe('a.B-9_');
   for (const id of ['a b', '"', 'x'.repeat(129), 'a, b']) expect(await idOf(id)).toBeUndefined();
 });
@@ -282,4 +295,124 @@ test('requirements that no token can meet, or that would break the challenge, ar
   ];
   for (const [requirements, message] of wrong) expect(() => guard.with(requirements)).toThrow(message);
   expect(() => guardOf({}, { scopes: ['A'] })).toThrow('scope');
+  for (const resource of [
+    '',
+    'projects',
+    'urn:a',
+    'https://',
+    'https://a/#b',
+    'https://a/"',
+    'https://a/?\\',
+  ])
+    expect(() => guardOf({}, { resource })).toThrow('resource must be');
 });
+
+test('every 401 and 403 leads to the metadata, names the scopes, and can be read by pages of other origins', async () => {
+  const guard = guardOf({ scope: 'projects:read', aud: resource }, { resource, scopes: ['projects:read'] });
+  const challenge = async (Authorization: string, more?: Requirements) => {
+    const { headers, challenge } = await refusalOf(guard(requestTo('/projects', { Authorization }), more));
+    expect(headers.get('Access-Control-Expose-Headers')).toBe('WWW-Authenticate');
+    return challenge;
+  };
+  const narrow = `resource_metadata="https://projects.example${document}", scope="projects:read"`;
+  expect(await challenge('')).toBe(`Bearer realm="latchkey", ${narrow}`);
+  expect(await challenge('Bearer lk_at_b')).toEndWith(`error_description="${invalid}", ${narrow}`);
+  expect(await challenge('Bearer lk_at_a', { maxAgeSeconds: 60 })).toEndWith(`max_age="60", ${narrow}`);
+  const wider = await challenge('Bearer lk_at_a', { scopes: ['projects:write'] });
+  expect(wider).toStartWith('Bearer realm="latchkey", error="insufficient_scope"');
+  expect(wider).toContain(`resource_metadata="https://projects.example${document}"`);
+  expect(wider?.match(/scope="[^"]*"/g)).toEqual(['scope="projects:read projects:write"']);
+});
+
+/** The responses of the guard itself and of what a program mounts for its metadata. */
+const serving = (guard: Guard) => [guard, protectedResource(guard)];
+
+test('the guard itself serves the metadata, with the scopes of all its routes but *', async () => {
+  const guard = guardOf({}, { resource, scopes: ['projects:read'] });
+  guard.with({ scopes: ['projects:write'] }).with({ scopes: ['*'] });
+  const { status, headers, body } = await refusalOf(guard(requestTo(document)));
+  expect([status, headers.get('Access-Control-Allow-Origin')]).toEqual([200, '*']);
+  expect(body).toEqual({
+    resource,
+    authorization_servers: ['https://login.example'],
+    scopes_supported: ['projects:read', 'projects:write'],
+    bearer_methods_supported: ['header'],
+  });
+});
+
+test.each([
+  ['https://projects.example', ''],
+  ['https://projects.example/', ''],
+  ['https://projects.example/a/', '/a/'],
+  ['https://projects.example/a?b=c', '/a?b=c'],
+  [undefined, undefined],
+])('the metadata of %s are where the RFC says, and nowhere else', async (resource, place) => {
+  const guard = guardOf({}, resource === undefined ? {} : { resource });
+  const wellKnown = '/.well-known/oauth-protected-resource';
+  if (place !== undefined) {
+    const { challenge } = await refusalOf(guard(requestTo('/')));
+    const address = `https://projects.example${wellKnown}${place}`;
+    expect(challenge).toBe(`Bearer realm="latchkey", resource_metadata="${address}"`);
+    for (const serve of serving(guard))
+      expect(await refusalOf(serve(requestTo(wellKnown + place)))).toMatchObject({
+        status: 200,
+        body: { resource },
+      });
+  }
+  for (const other of ['/', `${wellKnown}${place?.split('?')[0]}x`, `${wellKnown}/b`]) {
+    const [guarded, served] = serving(guard).map((serve) => refusalOf(serve(requestTo(other))));
+    expect(await guarded).toMatchObject({ status: 401 });
+    expect(await served).toMatchObject({ status: 404, body: { error: 'not_found' } });
+  }
+});
+
+test('a preflight of the metadata allows the headers that it names; other methods are 405', async () => {
+  const serve = protectedResource(guardOf({}, { resource }));
+  const named = { ...asksAsPage, 'Access-Control-Request-Headers': 'mcp-protocol-version' };
+  const preflight = await serve(requestTo(document, named, 'OPTIONS'));
+  expect(preflight.status).toBe(204);
+  expect(Object.fromEntries(preflight.headers)).toMatchObject({
+    'access-control-allow-origin': '*',
+    'access-control-allow-methods': 'GET, HEAD',
+    'access-control-allow-headers': 'mcp-protocol-version',
+  });
+  expect((await serve(requestTo(document, {}, 'HEAD'))).status).toBe(200);
+  const posted = await serve(requestTo(document, {}, 'POST'));
+  expect([posted.status, posted.headers.get('Allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  expect(posted.headers.get('Access-Control-Allow-Origin')).toBe('*');
+});
+
+test('any other preflight is no request for a token, and is allowed nothing', async () => {
+  for (const options of [{}, { resource }]) {
+    const guard = guardOf({}, options);
+    const preflight = await guard(requestTo('/', asksAsPage, 'OPTIONS'));
+    if (!(preflight instanceof Response)) throw new Error('accepted');
+    expect([preflight.status, Object.fromEntries(preflight.headers)]).toEqual([204, {}]);
+    for (const request of [requestTo('/', {}, 'OPTIONS'), requestTo('/', asksAsPage, 'POST')])
+      expect((await refusalOf(guard(request))).status).toBe(401);
+  }
+});
+
+test.each<
+  [resource: string, aud: string | undefined, acceptUnbound: boolean | undefined, isAccepted: boolean]
+>([
+  [resource, undefined, undefined, false],
+  [resource, undefined, true, true],
+  [resource, resource, undefined, true],
+  [resource, 'https://other.example', true, false],
+  [resource, `${resource}/`, undefined, false],
+  [resource, 'https://projects.example', undefined, false],
+  ['https://projects.example', 'https://projects.example/', undefined, true],
+  ['https://projects.example/', 'https://projects.example', undefined, true],
+])(
+  'at %s a token for %s (acceptUnbound: %s) is accepted: %s',
+  async (resource, aud, acceptUnbound, isAccepted) => {
+    for (const scope of ['projects:read', '*']) {
+      const members = { scope, ...(aud === undefined ? {} : { aud }) };
+      const options = { resource, ...(acceptUnbound === undefined ? {} : { acceptUnbound }) };
+      const result = guardOf(members, options)(requestTo('/', bearer));
+      if (isAccepted) expect(await result).toMatchObject({ subject: 'usr_a' });
+      else expect(await refusalOf(result)).toMatchObject({ status: 401, body: { error: 'invalid_token' } });
+    }
+  },
+);
