@@ -223,15 +223,6 @@ test('with --port, a browser of another machine comes back over a forwarded port
   expect(await opened.exists()).toBe(false);
 });
 
-test('--port takes a port, and excludes --device', async () => {
-  const home = newHome({ LATCHKEY_SERVER: door.url });
-  for (const port of ['0', '65536', 'http', '-1', '1.5']) {
-    const { code, stderr } = await latchkey(home, 'login', `--port=${port}`);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--port takes a number from 1 to 65535.')]);
-  }
-  expect((await latchkey(home, 'login', '--port', '4000', '--device')).code).toBe(2);
-});
-
 describe('an interrupted login leaves nothing', () => {
   test('to come back to', async () => {
     const { home, login } = machine();

@@ -1,9 +1,9 @@
-// How git, docker and kubectl are signed in, with what packages/cli/README.md says, run by the real programs.
+// How docker and kubectl are signed in, with what packages/cli/README.md says. git is in transcripts/credential.txt.
 
 import { beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Home, newHome, runIn, storeLogin, storeOf } from '../support/cli.ts';
+import { type Home, newHome, runIn, storeLogin } from '../support/cli.ts';
 import { apiAt } from '../support/http.ts';
 import { startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
@@ -12,7 +12,7 @@ const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' }
 let home: Home;
 
 beforeAll(async () => {
-  home = newHome({ LATCHKEY_SERVER: service.url, GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1' });
+  home = newHome({ LATCHKEY_SERVER: service.url });
   await storeLogin(home, service.url, 'ada@helpers.example');
 });
 
@@ -23,50 +23,6 @@ const profileStatus = (accessToken: string): Promise<unknown> =>
       ({ email }) => email ?? 'no address',
       (error) => error.code,
     );
-
-test('git gets the token of the login for its own server, a limited one for a named host, and none for others', async () => {
-  const helper = '!latchkey credential git --host git.example --scope profile';
-  const fill = async (url: string) => {
-    const command = `echo url=${url} | git -c credential.helper= -c credential.helper="${helper}" credential fill`;
-    const { code, stdout } = await runIn(home, ['bash', '-c', command]);
-    return { code, password: /^password=(.*)$/m.exec(stdout)?.[1] ?? '' };
-  };
-  const own = await fill(service.url);
-  expect(own.code).toBe(0);
-  expect(own.password).toBe(
-    await storeOf(home, service.url)
-      .read()
-      .then((login) => login?.access_token ?? ''),
-  );
-  const named = await fill('https://git.example/a/b.git');
-  expect(named.code).toBe(0);
-  expect(await profileStatus(named.password)).toBe('no address');
-  for (const url of [
-    'https://other.example/a.git',
-    'https://git.example:8443/a.git',
-    'http://git.example/',
-  ]) {
-    expect(await fill(url)).toEqual({ code: 128, password: '' });
-  }
-});
-
-test('git erases the token of the login that a server has refused, and gets another one', async () => {
-  const git = async (operation: string, password = '') => {
-    const { host } = new URL(service.url);
-    const input = `protocol=http\nhost=${host}\n${password && `username=oauth2\npassword=${password}\n`}\n`;
-    const command = ['bash', '-c', `printf %s "$1" | latchkey credential git ${operation}`, '-', input];
-    const { code, stdout } = await runIn(home, command);
-    expect(code).toBe(0);
-    return /^password=(.*)$/m.exec(stdout)?.[1] ?? '';
-  };
-  const first = await git('get');
-  expect(await git('erase', `${first}x`)).toBe('');
-  expect(await git('get')).toBe(first);
-  expect(await git('erase', first)).toBe('');
-  const second = await git('get');
-  expect(second).not.toBe(first);
-  expect(await profileStatus(second)).toBe('ada@helpers.example');
-});
 
 /** A cluster that records what it is sent. Kubernetes asks no helper for plain http. */
 async function startCluster(home: Home) {

@@ -22,30 +22,6 @@ const service = shared(() =>
   startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
 );
 
-describe('credentials', () => {
-  test.skipIf(process.platform !== 'linux')('are stored in a file if no keychain responds', async () => {
-    const home = newHome({ LATCHKEY_SERVER: service.url });
-    const env = { ...home.env, LATCHKEY_CREDENTIALS: '', XDG_RUNTIME_DIR: home.path };
-    const { stdout } = await runIn({ ...home, env }, [program, 'doctor', '--json']);
-    expect(JSON.parse(stdout).credentials).toMatchObject({
-      kind: 'file',
-      path: home.credentialsFile,
-      why: expect.stringContaining('there is no keychain'),
-    });
-  });
-
-  test.skipIf(process.platform !== 'linux')(
-    'are never stored in a file with LATCHKEY_CREDENTIALS=keychain',
-    async () => {
-      const home = newHome({ LATCHKEY_SERVER: service.url, LATCHKEY_CREDENTIALS: 'keychain' });
-      const { code, stderr } = await latchkey(home, 'login');
-      expect(code).toBe(4);
-      expect(stderr).toContain('keychain');
-      expect(existsSync(home.credentialsFile)).toBe(false);
-    },
-  );
-});
-
 test.skipIf(process.platform !== 'linux')(
   'a keychain that is locked is never taken for an absent login',
   async () => {

@@ -65,26 +65,6 @@ test('a refused token is status 1, and no output holds it', async () => {
   expect([wider.code, wider.stdout]).toEqual([1, '']);
 });
 
-test.each([
-  ['no token of the job', {}, []],
-  ['half of what GitHub sets', { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://github.example' }, []],
-  ['a file that is not there', { LATCHKEY_ID_TOKEN_FILE: '/no/such/file' }, []],
-  ['a lifetime that no token has', { LATCHKEY_ID_TOKEN: 'x' }, ['--expires', '2h']],
-  [
-    'no server beside LATCHKEY_TOKEN',
-    { LATCHKEY_ID_TOKEN: 'x', LATCHKEY_TOKEN: 'y', LATCHKEY_SERVER: '' },
-    [],
-  ],
-  [
-    'a request for a token that is not encrypted',
-    { ACTIONS_ID_TOKEN_REQUEST_URL: 'http://github.example', ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'x' },
-    [],
-  ],
-])('wrong usage: %s', async (_, env, args) => {
-  const { code, stdout } = await tokenIn(env as Record<string, string>, ...args);
-  expect([code, stdout]).toEqual([2, '']);
-});
-
 test('the old token in LATCHKEY_TOKEN does not keep a job from getting a new one', async () => {
   const { code } = await tokenIn({ ...issuer.job(), LATCHKEY_TOKEN: 'lk_at_expired' });
   expect(code).toBe(0);

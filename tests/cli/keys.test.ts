@@ -36,27 +36,3 @@ test('the printed address opens the account page with the key filled in, and the
   expect((await latchkey(home, 'keys', 'remove', id)).code).toBe(0);
   expect((await latchkey(other, 'whoami')).code).toBe(3);
 });
-
-test('a key without a secret needs the claims of its issuer, and says which before it opens a page', async () => {
-  const home = newHome({ LATCHKEY_SERVER: service.url });
-  const create = (...args: string[]) =>
-    latchkey(home, 'keys', 'create', '--name', 'ci', '--scope', 'profile', '--expires', '7d', ...args);
-  const github = 'https://token.actions.githubusercontent.com';
-  for (const [issuer, claim, missing] of [
-    ['https://cluster.example', 'namespace=build', 'must have sub.'],
-    [github, 'repository_id=1', 'must have repository_owner_id.'],
-    ['https://gitlab.com', 'ref=main', 'must have project_id.'],
-    ['https://cluster.example', 'aud=x', 'must not have aud, which is checked anyway.'],
-    ['github', 'sub=x', `GitHub's is ${github}.`],
-  ] as const) {
-    const { code, stdout, stderr } = await create('--issuer', issuer, '--claim', claim);
-    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(missing)]);
-  }
-  const { code, stdout } = await create(
-    '--issuer',
-    'https://cluster.example',
-    '--claim',
-    'sub=build:default',
-  );
-  expect([code, new URL(stdout).searchParams.getAll('claim')]).toEqual([0, ['sub=build:default']]);
-});

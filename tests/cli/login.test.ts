@@ -13,7 +13,6 @@ import {
   program,
   proxyTo,
   type Running,
-  runHere,
   runIn,
   storeLogin,
   storeOf,
@@ -28,32 +27,6 @@ import { withoutRootsPowers } from '../support/worker.ts';
 const service = shared(() =>
   startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
 );
-
-test('a second login ends the first session at the server once its own is stored', async () => {
-  const home = newHome({ LATCHKEY_SERVER: service.url });
-  expect((await loginAs(home, service.url, 'twice@example.com')).code).toBe(0);
-  const first = await storeOf(home, service.url).read();
-  expect((await loginAs(home, service.url, 'twice@example.com')).code).toBe(0);
-  const second = await storeOf(home, service.url).read();
-  const me = async (token = '') => (await request(service.url, 'GET', '/me', { token })).status;
-  expect(await me(first?.access_token)).toBe(401);
-  expect(await me(second?.access_token)).toBe(200);
-  expect(second?.user.email).toBe('twice@example.com');
-});
-
-test('a login that is denied leaves the existing session', async () => {
-  const home = newHome({ LATCHKEY_SERVER: service.url });
-  await storeLogin(home, service.url, 'stays@example.com');
-  const { access_token: token } = await loginByMail(service.url, 'stays@example.com');
-  let denied: Promise<unknown> | undefined;
-  const { code } = await runHere(home, ['login'], (stderr) => {
-    const user_code = userCodeIn(stderr);
-    if (user_code) denied ??= request(service.url, 'POST', '/device/deny', { json: { user_code }, token });
-  });
-  await denied;
-  expect(code).toBe(1);
-  expect((await latchkey(home, 'whoami')).stdout).toContain('stays@example.com');
-});
 
 test('a session that cannot be stored is ended at the server, and the former one stays', async () => {
   const home = newHome({ LATCHKEY_SERVER: service.url });

@@ -191,7 +191,7 @@ export const userCodeIn = (text: string) => /^[A-Z]{4}-[A-Z]{4}$/m.exec(text)?.[
 /** Runs `latchkey login`, approved by `email` at the service at `url`. */
 export async function loginAs(home: Home, url: string, email: string, ...args: string[]): Promise<Outcome> {
   let decided: Promise<void> | undefined;
-  const outcome = await runIn(home, [program, 'login', ...args], (stderr) => {
+  const outcome = await runHere(home, ['login', ...args], (stderr) => {
     const code = userCodeIn(stderr);
     if (code) decided ??= decide(url, code, email);
   });

@@ -27,6 +27,14 @@ export async function setScene(): Promise<Scene> {
     OTHER_API: () => Response.json({ message: 'Not Found' }, { status: 404 }),
     REDIRECTING: () => Response.redirect('https://login.example/welcome', 302),
     OVERLOADED: () => new Response(html, { status: 503, headers: { 'Retry-After': '7' } }),
+    /** Says about everything that it is a Latchkey server. */
+    ANYTHING: () => Response.json({}, { headers: { 'X-Request-Id': 'r' } }),
+    /** Moves the cursor, colours the terminal and reverses a line; its code is the name of a property of every object. */
+    HOSTILE: () =>
+      Response.json(
+        { error: 'constructor', error_description: 'BC\u001b[2J\u202eDF\u009b31m', request_id: 'x' },
+        { status: 400, headers: { 'X-Request-Id': 'x' } },
+      ),
   };
   const listeners = Object.entries(foreign).map(([name, fetch]) => ({
     name,
