@@ -1,41 +1,36 @@
-// The session list of a user with many sessions, in a real browser against the real service.
+// The sessions and runs on the account page, in a real browser against the real service.
 
 import { expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
 import { deviceTokens, loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { confirmed, giveSession, pressed, signIn } from '../support/people.ts';
+import { confirmed, giveSession, pressed, signIn, startRun } from '../support/people.ts';
 
-test('the account page shows ten sessions with the current one first, all of them on request, and ends those not shown too, and those that began since', async () => {
+const statusOf = async (token: string) => (await request(service.url, 'GET', '/me', { token })).status;
+
+test('ten sessions are shown with the current one first, all of them on request; ending the others ends those not shown, too, and those that began since', async () => {
   const email = 'many@example.com';
   const { access_token } = await loginByMail(service.url, email);
-  const page = await newPage();
-  await signIn(page, service.url, email);
   for (let index = 0; index < 12; index++)
     await deviceTokens(service.url, access_token, { device_name: `terminal ${index}` });
-  await page.reload();
+  const page = await newPage();
+  await signIn(page, service.url, email);
   const rows = page.locator('#sessions > li');
-  await page.getByRole('button', { name: 'Show all sessions (14)' }).waitFor();
   expect(await rows.count()).toBe(10);
   const mine = rows.first();
   await mine.getByText('This session').waitFor();
   await mine.locator('.title').getByText('Chrome on Linux').waitFor();
   await mine.locator('summary').click();
   await mine.getByText('Mozilla/5.0').waitFor();
-  await page.getByRole('button', { name: 'Show all sessions (14)' }).click();
+  await pressed(page, 'Show all sessions (14)');
   expect(await rows.count()).toBe(14);
   expect(await rows.nth(10).locator('button:focus').count()).toBe(1);
-  await page.reload();
-  await page.getByRole('button', { name: 'End other sessions' }).waitFor();
   const later = await loginByMail(service.url, email);
   await confirmed(page, 'End other sessions');
   await page.getByText('All other sessions ended.').waitFor();
   expect(await rows.count()).toBe(1);
   expect(await page.getByRole('button', { name: 'End other sessions' }).count()).toBe(0);
-  for (const token of [access_token, later.access_token])
-    expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
-  await page.reload();
-  await rows.getByText('This session').waitFor();
+  expect(await Promise.all([access_token, later.access_token].map(statusOf))).toEqual([401, 401]);
 });
 
 test('an error is shown where a session is ended; the activity names the session, not the browser that ended it; ending one that is over shows what else is', async () => {
@@ -65,4 +60,29 @@ test('an error is shown where a session is ended; the activity names the session
   await page.locator('#events > li', { hasText: 'Signed out' }).nth(1).waitFor();
   await rows.nth(1).waitFor({ state: 'detached' });
   expect(await rows.count()).toBe(1);
+});
+
+test('runs are shown below their login with what they may do, and one or all of a login can be stopped', async () => {
+  const email = 'runs@example.com';
+  const { access_token: own } = await loginByMail(service.url, email);
+  const { access_token } = await deviceTokens(service.url, own, { device_name: 'workshop' });
+  const runs: string[] = [];
+  for (const scope of ['profile', 'email', 'organizations'])
+    runs.push(await startRun(service.url, access_token, scope));
+  const page = await newPage();
+  await signIn(page, service.url, email);
+  const login = page.locator('#sessions > li').filter({ hasText: 'workshop' });
+  const items = login.getByRole('listitem');
+  const summary = page.locator('#runs-summary');
+  expect(await page.locator('#sessions > li').count()).toBe(3);
+  expect([await items.count(), await summary.innerText()]).toEqual([3, '3 runs act as you.']);
+  await confirmed(items.filter({ hasText: 'See your email address' }), 'Stop');
+  await page.getByText('Run stopped.').waitFor();
+  expect([await items.count(), await summary.innerText()]).toEqual([2, '2 runs act as you.']);
+  expect(await Promise.all(runs.map(statusOf))).toEqual([200, 401, 403]);
+  await confirmed(login, 'Stop all runs');
+  await page.getByText('All runs stopped.').waitFor();
+  expect([await items.count(), await summary.count()]).toEqual([0, 0]);
+  expect(await Promise.all(runs.map(statusOf))).toEqual([401, 401, 401]);
+  expect(await statusOf(access_token)).toBe(200);
 });

@@ -78,6 +78,14 @@ export async function confirmed(within: Page | Locator, name: string): Promise<v
   await within.locator('.question').getByRole('button', { name }).click();
 }
 
+/** Confirms who one is with the code of an email, in the dialog that asks for that. @param seen how many emails came before */
+export async function confirmByCode(page: Page, url: string, email: string, seen = 1): Promise<void> {
+  const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
+  await dialog.getByRole('button', { name: 'Email me a code' }).click();
+  await dialog.getByLabel('Code from the email').fill(codeIn(await mailTo(url, email, seen)));
+  await dialog.getByLabel('Code from the email').press('Enter');
+}
+
 export async function deleteAccount(page: Page, email: string): Promise<void> {
   await pressed(page, 'Delete account');
   await page.getByLabel('Enter your email address to confirm').fill(email);
@@ -123,6 +131,39 @@ export async function startDevice(url: string, json: object = {}) {
   const headers = { 'User-Agent': 'latchkey-cli/0.1.0 (linux; x64)' };
   return (await request(url, 'POST', '/device', { json, headers })).body;
 }
+
+/** What a device gets for its code: an error, or `tokens`. */
+export async function pollDevice(url: string, { device_code }: { device_code: string }): Promise<string> {
+  const { body } = await request(url, 'POST', '/token', { json: { device_code } });
+  return body.error ?? 'tokens';
+}
+
+/** Lets the service seem to refuse a request. @param options how often, if not always */
+export const refuse = (
+  page: Page,
+  path: string,
+  [status, error, headers = {}]: readonly [status: number, error: string, headers?: Record<string, string>],
+  options: { times?: number } = {},
+): Promise<unknown> =>
+  page.route(
+    `**/auth/${path}`,
+    (route) =>
+      route.fulfill({
+        status,
+        headers: { 'X-Request-Id': 'r', ...headers },
+        json: { error, error_description: '.', request_id: 'r' },
+      }),
+    options,
+  );
+
+/** Lets the service seem to have other members in its response, or one instead of none. */
+export const alter = (page: Page, path: string, members: object): Promise<unknown> =>
+  page.route(`**/auth/${path}`, async (route) => {
+    const response = await route.fetch();
+    const text = await response.text();
+    const json = { ...(text === '' ? {} : JSON.parse(text)), ...members };
+    await route.fulfill({ response, status: 200, json });
+  });
 
 /** Starts a run within a session, as a program does for itself; returns its access token. */
 export async function startRun(url: string, token: string, scope: string): Promise<string> {
