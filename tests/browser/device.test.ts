@@ -6,7 +6,18 @@ import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { deviceTokens, loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { changesBy, giveSession, phone, signedIn, signInByCode } from '../support/people.ts';
+import {
+  alter,
+  changesBy,
+  giveSession,
+  headed,
+  newAddress,
+  phone,
+  pollDevice,
+  pressed,
+  signInByCode,
+  startDevice as startDeviceAt,
+} from '../support/people.ts';
 
 interface Device {
   readonly device_code: string;
@@ -14,30 +25,28 @@ interface Device {
   readonly verification_uri_complete: string;
 }
 
-const startDevice = async (): Promise<Device> => (await request(service.url, 'POST', '/device')).body;
-
-async function pickUp({ device_code }: Device): Promise<string> {
-  const { status, body } = await request(service.url, 'POST', '/token', { json: { device_code } });
-  expect(status).toBe(200);
-  return body.access_token;
-}
-
+const startDevice = (names: object = {}): Promise<Device> => startDeviceAt(service.url, names);
+const poll = (device: Device) => pollDevice(service.url, device);
 const says = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor();
+const alerts = (page: Page, text: string) => page.getByRole('alert').getByText(text).waitFor();
 const waiting = 'Waiting for your device';
 const done = 'Your device is signed in. You can close this window';
 
-async function press(page: Page, button: 'Approve' | 'Deny', device: Device): Promise<void> {
+/** Opens a device of its own on the page of a new user. */
+async function review(page: Page, names: object = {}): Promise<Device> {
+  await giveSession(page, service.url, newAddress());
+  const device = await startDevice(names);
   await page.goto(device.verification_uri_complete);
-  await page.getByRole('button', { name: button }).click();
-  await page.getByRole('heading', { name: button === 'Deny' ? 'Denied' : 'Approved' }).waitFor();
+  await page.locator('#shown-code').getByText(device.user_code).waitFor();
+  return device;
 }
 
 /** A page that has approved a device and is waiting for it to sign in. */
-async function waitingPage(email: string, page?: Page): Promise<{ page: Page; device: Device }> {
+async function waitingPage(page?: Page): Promise<{ page: Page; device: Device }> {
   const of = page ?? (await newPage());
-  await giveSession(of, service.url, email);
-  const device = await startDevice();
-  await press(of, 'Approve', device);
+  const device = await review(of);
+  await pressed(of, 'Approve');
+  await headed(of, 'Approved');
   await says(of, waiting);
   return { page: of, device };
 }
@@ -49,279 +58,218 @@ const setVisibility = (page: Page, state: 'hidden' | 'visible') =>
     document.dispatchEvent(new Event('visibilitychange'));
   }, state);
 
-/** Resolves after two polls: the second one started after this call. */
-async function twoPolls(page: Page): Promise<void> {
-  for (let polls = 0; polls < 2; polls++) {
-    await page.waitForResponse((answer) => answer.url().includes('/auth/events'));
-  }
-}
-
 test('a click on a window without the focus approves nothing, so that a double click elsewhere cannot approve a device', async () => {
   const page = await newPage();
-  await signedIn(page, service.url, 'two-clicks@example.com');
   await page.addInitScript(() => {
     document.hasFocus = () => false;
   });
+  await page.clock.install();
   const changes = changesBy(page.context());
-  const device = await startDevice();
-  await page.goto(device.verification_uri_complete);
-  await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
+  await review(page);
+  await page.clock.runFor(60_000);
+  const approve = (disabled: boolean) => page.getByRole('button', { name: 'Approve', disabled });
+  await approve(true).waitFor();
   await page.locator('#approve').scrollIntoViewIfNeeded();
-  const { x = 0, y = 0, width = 0, height = 0 } = (await page.locator('#approve').boundingBox()) ?? {};
+  const { x, y, width, height } = (await page.locator('#approve').boundingBox())!;
   await page.mouse.click(x + width / 2, y + height / 2);
   // The click was ignored, but started the timer after which a click counts.
-  await page.getByRole('button', { name: 'Approve', disabled: false }).waitFor();
+  await approve(false).waitFor();
   expect(changes).toEqual(['POST /device/verify']);
   await page.reload();
-  await page.getByRole('button', { name: 'Approve', disabled: true }).waitFor();
+  await approve(true).waitFor();
   await page.evaluate(() => window.dispatchEvent(new Event('focus')));
-  await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  await approve(false).click();
+  await headed(page, 'Approved');
 });
 
-test('a screen reader announces the code, the warning and both choices of the device page', async () => {
+test('a code is accepted in any format and survives a reload, and a screen reader announces it, the warning and both choices', async () => {
   const page = await newPage();
-  await giveSession(page, service.url, 'reader@example.com');
-  const device = await startDevice();
-  await page.goto(device.verification_uri_complete);
+  await giveSession(page, service.url, newAddress());
+  const { user_code } = await startDevice();
+  const typed = `${user_code.toLowerCase().replace('-', '\u30fc')}\u200b`;
+  await page.goto(`${service.url}/device`);
+  await page.getByLabel('Code from your device').fill(typed);
+  await pressed(page, 'Continue');
+  await page.locator('#shown-code').getByText(user_code).waitFor();
+  await page.reload();
   await page.locator('#approve').waitFor();
   const tree = await page.locator('body').ariaSnapshot();
-  expect(tree).toContain('heading "Let this device sign in as you?" [level=1]');
-  expect(tree).toContain(`status: ${device.user_code}`);
-  expect(tree).toContain('Only approve if you started this sign-in yourself');
-  expect(tree).toContain('button "Approve"');
-  expect(tree).toContain('button "Deny"');
+  for (const part of [
+    'heading "Let this device sign in as you?" [level=1]',
+    `status: ${user_code}`,
+    'Only approve if you started this sign-in yourself',
+    'button "Approve"',
+    'button "Deny"',
+  ])
+    expect(tree).toContain(part);
 });
 
 test.each([
   ['everything', {}],
   ['many scopes', { scope: 'profile email organizations openid' }],
   ['long names', { client_name: 'program '.repeat(12).trim(), device_name: 'device '.repeat(14).trim() }],
-])('on a phone the code, the warning and both buttons are in view without scrolling: %s', async (_, json) => {
-  const page = await newPage(phone);
-  await signedIn(page, service.url, `${crypto.randomUUID()}@example.com`);
-  const { body } = await request(service.url, 'POST', '/device', { json });
-  await page.route('**/device/verify', async (route) => {
-    const answer = await route.fetch();
-    await route.fulfill({ response: answer, json: { ...(await answer.json()), same_network: false } });
-  });
-  await page.goto(body.verification_uri_complete);
-  await page.locator('#approve').waitFor();
-  expect(await page.evaluate(() => scrollY)).toBe(0);
-  for (const part of ['#shown-code', '.warning', '#approve', '#deny']) {
-    const box = (await page.locator(part).boundingBox())!;
-    expect([part, box.y >= 0, box.y + box.height <= phone.viewport.height]).toEqual([part, true, true]);
-  }
-  const warning = (await page.locator('.warning').boundingBox())!;
-  const buttons = (await page.locator('.choice').boundingBox())!;
-  expect(warning.y + warning.height).toBeLessThanOrEqual(buttons.y);
-});
+])(
+  'on a phone the code, the warning and both buttons are in view without scrolling: %s',
+  async (_, names) => {
+    const page = await newPage(phone);
+    await alter(page, 'device/verify', { same_network: false });
+    await review(page, names);
+    expect(await page.evaluate(() => scrollY)).toBe(0);
+    const boxOf = async (part: string) => (await page.locator(part).boundingBox())!;
+    for (const part of ['#shown-code', '.warning', '#approve', '#deny']) {
+      const { y, height } = await boxOf(part);
+      expect([part, y >= 0, y + height <= phone.viewport.height]).toEqual([part, true, true]);
+    }
+    const warning = await boxOf('.warning');
+    expect(warning.y + warning.height).toBeLessThanOrEqual((await boxOf('.choice')).y);
+  },
+);
 
 test('the code of a device counts down, and the page says when it has expired', async () => {
   const page = await newPage();
   await page.clock.install();
-  await signedIn(page, service.url, 'slow-device@example.com');
-  const device = await startDevice();
-  await page.goto(device.verification_uri_complete);
-  await page
-    .getByRole('timer')
-    .getByText(/^9 min( \d+ sec)?$|^10 min$/)
-    .waitFor();
+  await review(page);
+  const left = page.getByRole('timer');
+  await left.getByText(/^9 min( \d+ sec)?$|^10 min$/).waitFor();
   await page.clock.fastForward('09:00');
-  await page
-    .getByRole('timer')
-    .getByText(/^\d+ sec$|^1 min$/)
-    .waitFor();
+  await left.getByText(/^\d+ sec$|^1 min$/).waitFor();
   await page.clock.fastForward('01:01');
-  await page.getByRole('alert').getByText('This code has expired. Start again on your device.').waitFor();
+  await alerts(page, 'This code has expired. Start again on your device.');
 });
 
 test('an approval that has to be confirmed shows its code once, and says what never to do with it', async () => {
   const page = await newPage();
-  await signedIn(page, service.url, 'confirms@example.com');
-  await page.route('**/device/approve', async (route) => {
-    const response = await route.fetch();
-    const headers = { ...response.headers(), 'content-type': 'application/json' };
-    await route.fulfill({ status: 200, headers, json: { confirmation_code: '047159' } });
-  });
-  const device = await startDevice();
-  await page.goto(device.verification_uri_complete);
-  await page.locator('#approve[aria-disabled=false]').click();
+  await alter(page, 'device/approve', { confirmation_code: '047159' });
+  await review(page);
+  await pressed(page, 'Approve');
   await page.getByText('Never tell it to anyone').waitFor();
   expect(await page.locator('#confirmation-code').innerText()).toBe('047159');
   await page.reload();
-  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  await headed(page, 'Approved');
   expect(await page.content()).not.toContain('047159');
 });
 
 test('a device that cannot ask for the confirmation code cannot be approved from another network', async () => {
   const page = await newPage();
-  await signedIn(page, service.url, 'cannot-confirm@example.com');
-  await page.route('**/device/verify', async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, json: { ...(await response.json()), confirmation: 'impossible' } });
-  });
-  const device = await startDevice();
-  await page.goto(device.verification_uri_complete);
+  await alter(page, 'device/verify', { confirmation: 'impossible' });
+  await review(page);
   await page.getByText('You can only approve it from its own network').waitFor();
   expect(await page.locator('#approve').count()).toBe(0);
-  await page.locator('#deny').click();
-  await page.getByRole('heading', { name: 'Denied' }).waitFor();
-});
-
-test('a typed device code is accepted in any format, and survives a reload', async () => {
-  const page = await newPage();
-  await signedIn(page, service.url, 'reloads@example.com');
-  const { user_code } = await startDevice();
-  await page.goto(`${service.url}/device`);
-  await page
-    .getByLabel('Code from your device')
-    .fill(`${user_code.toLowerCase().replace('-', '\u30fc')}\u200b`);
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await page.locator('#shown-code').getByText(user_code).waitFor();
-  await page.reload();
-  await page.locator('#shown-code').getByText(user_code).waitFor();
+  await pressed(page, 'Deny');
+  await headed(page, 'Denied');
 });
 
 test('an approval can be withdrawn until the device signs in, and the page still says so after a reload', async () => {
-  const { page, device } = await waitingPage('mistaken@example.com');
+  const { page, device } = await waitingPage();
   await page.route('**/auth/sessions/*', (route) => route.abort());
-  await page.getByRole('button', { name: 'Withdraw approval' }).click();
-  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
+  await pressed(page, 'Withdraw approval');
+  await alerts(page, "Couldn't reach Latchkey");
   await page.unrouteAll();
-  await page.getByRole('button', { name: 'Withdraw approval' }).click();
-  await page.getByRole('heading', { name: 'Approval withdrawn' }).waitFor();
-  await says(page, "Your device isn't signed in.");
+  await pressed(page, 'Withdraw approval');
+  for (const look of [() => undefined, () => page.reload()]) {
+    await look();
+    await headed(page, 'Approval withdrawn');
+    await says(page, "Your device isn't signed in.");
+  }
   expect(await page.getByRole('button', { name: 'Withdraw approval' }).count()).toBe(0);
-  const { status, body } = await request(service.url, 'POST', '/token', {
-    json: { device_code: device.device_code },
-  });
-  expect([status, body.error]).toEqual([400, 'access_denied']);
-  await page.reload();
-  await page.getByRole('heading', { name: 'Approval withdrawn' }).waitFor();
-  await says(page, "Your device isn't signed in.");
+  expect(await poll(device)).toBe('access_denied');
   await page.getByRole('link', { name: 'View your sessions' }).click();
   await page.getByText('Device approval withdrawn').waitFor();
 });
 
-test('of two devices approved in two tabs, only the tab of the device that signed in says so', async () => {
-  const { page: one, device: first } = await waitingPage('two@example.com');
+test('after an approval, reloading, coming back and opening the page again show the status of its own device, and the page takes another code', async () => {
+  const { page: one, device: first } = await waitingPage();
+  const changes = changesBy(one.context());
+  await one.reload();
+  await says(one, waiting);
+  await one.getByRole('link', { name: 'View your sessions' }).click();
+  await one.waitForURL(`${service.url}/account#sessions`);
+  await one.goBack();
+  await says(one, waiting);
+  expect(changes).toEqual([]);
+
   const two = await one.context().newPage();
   const second = await startDevice();
-  await press(two, 'Approve', second);
+  await two.goto(`${service.url}/device`);
+  await two.getByLabel('Code from your device').fill(second.user_code);
+  await pressed(two, 'Continue');
+  await pressed(two, 'Approve');
   await says(two, waiting);
-  await pickUp(second);
+  expect(await poll(second)).toBe('tokens');
   await says(two, done);
-  await twoPolls(one);
+  // The second of these polls began after the device had signed in.
+  for (let polls = 0; polls < 2; polls++)
+    await one.waitForResponse((response) => response.url().includes('/auth/events'));
   await says(one, waiting);
-  await pickUp(first);
+  expect(await poll(first)).toBe('tokens');
+  await says(one, done);
+  await one.reload();
   await says(one, done);
 });
 
-test('after a decision in one tab, another tab with the same code says that no device is waiting', async () => {
+test('after a decision in one tab, another tab with the same code says that no device is waiting, and opening the link again is nothing to worry about', async () => {
   const page = await newPage();
-  await giveSession(page, service.url, 'tabs@example.com');
+  const device = await review(page);
   const other = await page.context().newPage();
-  const device = await startDevice();
-  for (const tab of [page, other]) {
-    await tab.goto(device.verification_uri_complete);
-    await tab.getByRole('button', { name: 'Approve' }).waitFor();
-  }
-  await other.getByRole('button', { name: 'Deny' }).click();
-  await other.getByRole('heading', { name: 'Denied' }).waitFor();
-  await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('alert').getByText('No device is waiting with this code').waitFor();
-  expect(
-    (await request(service.url, 'POST', '/token', { json: { device_code: device.device_code } })).body.error,
-  ).toBe('access_denied');
-});
-
-test('reloading or coming back after an approval shows its current status', async () => {
-  const { page, device } = await waitingPage('reload@example.com');
-  const approvals: string[] = [];
-  page.on('request', (sent) => {
-    if (sent.url().endsWith('/device/approve')) approvals.push(sent.url());
-  });
-  await page.reload();
-  await says(page, waiting);
-  await page.getByRole('link', { name: 'View your sessions' }).click();
-  await page.waitForURL(`${service.url}/account#sessions`);
-  await page.goBack();
-  await says(page, waiting);
-  await pickUp(device);
-  await says(page, done);
-  await page.reload();
-  await says(page, done);
-  expect(approvals).toEqual([]);
-});
-
-test('opening the link again after approving is not an error to worry about, and the page accepts another code', async () => {
-  const { page, device } = await waitingPage('reopens@example.com');
+  await other.goto(device.verification_uri_complete);
+  await pressed(other, 'Deny');
+  await headed(other, 'Denied');
+  await pressed(page, 'Approve');
+  await alerts(page, 'No device is waiting with this code');
+  expect(await poll(device)).toBe('access_denied');
   const reopened = await page.context().newPage();
   await reopened.goto(device.verification_uri_complete);
-  await reopened.getByRole('alert').getByText('If you just approved or denied it').waitFor();
+  await alerts(reopened, 'If you just approved or denied it');
   await reopened.getByRole('link', { name: 'View your sessions' }).waitFor();
-  await page.goto(`${service.url}/device`);
-  const next = await startDevice();
-  await page.getByLabel('Code from your device').fill(next.user_code);
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByRole('button', { name: 'Approve' }).click();
-  await says(page, waiting);
-  await page.goto(`${service.url}/device`);
-  await page.getByLabel('Code from your device').waitFor();
 });
 
 test('a decision is not shown to another user who signs in afterwards', async () => {
-  const { page } = await waitingPage('first@example.com');
+  const { page } = await waitingPage();
   const url = page.url();
   const other = await page.context().newPage();
-  await signInByCode(other, service.url, 'next@example.com');
+  await signInByCode(other, service.url, newAddress());
   await says(page, "This page can't tell whether your device signed in");
   await page.reload();
-  await page.getByRole('alert').getByText('No device is waiting with this code').waitFor();
+  await alerts(page, 'No device is waiting with this code');
   expect(page.url()).toBe(url);
 });
 
-test('a hidden page does not poll, and polls at once when shown, finding sessions many events back or ended at once', async () => {
-  const email = 'hidden@example.com';
+test('a hidden page does not poll, and polls at once when shown, finding a session that began many events ago and ended at once', async () => {
   const page = await newPage();
   await page.clock.install();
-  const { device } = await waitingPage(email, page);
-  const quick = await page.context().newPage();
-  const second = await startDevice();
-  await press(quick, 'Approve', second);
+  const { device } = await waitingPage(page);
+  await page.goto(`${service.url}/account`);
+  const email = await page.locator('#profile-email').innerText();
+  await page.goBack();
+  await says(page, waiting);
   await setVisibility(page, 'hidden');
-  await setVisibility(quick, 'hidden');
   const requests: string[] = [];
   page.on('request', (sent) => void requests.push(sent.url()));
   await page.clock.runFor(60_000);
   expect(requests).toEqual([]);
 
-  await pickUp(device);
-  const token = await pickUp(second);
-  await request(service.url, 'POST', '/revoke', { token, json: { scope: 'session' } });
+  const { body } = await request(service.url, 'POST', '/token', {
+    json: { device_code: device.device_code },
+  });
+  await request(service.url, 'POST', '/revoke', { token: body.access_token, json: { scope: 'session' } });
   const { access_token } = await loginByMail(service.url, email);
   const eventsPerLogin = 2;
   for (let events = 0; events <= 50; events += eventsPerLogin) await deviceTokens(service.url, access_token);
   await setVisibility(page, 'visible');
-  await says(page, done);
-  await setVisibility(quick, 'visible');
-  await says(quick, 'Your device signed in, but has since been signed out.');
+  await says(page, 'Your device signed in, but has since been signed out.');
 });
 
 test('when the response to an approval is lost, approving again says that the device may already be signed in', async () => {
   const page = await newPage();
-  await giveSession(page, service.url, 'doubt@example.com');
-  const device = await startDevice();
   await page.route('**/device/approve', async (route) => {
     await route.fetch();
     await route.abort();
   });
-  await page.goto(device.verification_uri_complete);
-  await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
+  const device = await review(page);
+  await pressed(page, 'Approve');
+  await alerts(page, "Couldn't reach Latchkey");
   await page.unrouteAll();
-  await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('alert').getByText('it may already be signed in').waitFor();
-  await pickUp(device);
+  await pressed(page, 'Approve');
+  await alerts(page, 'it may already be signed in');
+  expect(await poll(device)).toBe('tokens');
 });

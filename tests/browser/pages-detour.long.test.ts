@@ -3,14 +3,22 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { codeIn, linkTokenIn, mailTo, request } from '../support/http.ts';
+import { codeIn, linkTokenIn, mailTo } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { giveAuthenticator, phone, signedIn, startDevice } from '../support/people.ts';
+import {
+  giveAuthenticator,
+  newAddress,
+  phone,
+  pollDevice,
+  signedIn,
+  startDevice,
+  titled,
+} from '../support/people.ts';
 
 const tap = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).tap();
-
-const question = (page: Page) =>
-  page.getByRole('heading', { name: 'Let this device sign in as you?', level: 1 });
+const asks = (page: Page) => titled(page, 'Let this device sign in as you?');
+const linkTo = (mail: { text: string; to: string; subject: string }) =>
+  `${service.url}/magic-link#token=${linkTokenIn(mail)}`;
 
 async function requestEmail(page: Page, email: string) {
   await page.getByLabel('Email address').fill(email);
@@ -20,81 +28,66 @@ async function requestEmail(page: Page, email: string) {
   return mailTo(service.url, email);
 }
 
-interface Method {
-  readonly name: string;
-  /** Sets up what the user already has. */
-  prepare?(page: Page): Promise<void>;
-  /** Signs in, starting from the sign-in page. */
-  signIn(page: Page, email: string): Promise<void>;
+/** Opens the link of a device in a browser that is not signed in. */
+async function openDevice(page: Page) {
+  const device = await startDevice(service.url);
+  await page.goto(device.verification_uri_complete);
+  await page.waitForURL(/\/login\?next=/);
+  await page.getByText('A device is waiting with this code').waitFor();
+  expect(await page.locator('#waiting output').innerText()).toBe(device.user_code);
+  return device;
 }
 
-const methods: Method[] = [
-  {
-    name: 'the emailed code',
-    signIn: async (page, email) => {
-      const code = codeIn(await requestEmail(page, email));
-      await page.getByLabel('Code from the email').fill(code);
-      await tap(page, 'Sign in');
-    },
+/** Each signs in from the sign-in page. */
+const methods: Record<string, (page: Page, email: string) => Promise<void>> = {
+  'the emailed code': async (page, email) => {
+    await page.getByLabel('Code from the email').fill(codeIn(await requestEmail(page, email)));
+    await tap(page, 'Sign in');
   },
-  {
-    name: 'the emailed link',
-    signIn: async (page, email) => {
-      const token = linkTokenIn(await requestEmail(page, email));
-      await page.goto(`${service.url}/magic-link#token=${token}`);
-      await tap(page, `Sign in as ${email}`);
-    },
+  'the emailed link': async (page, email) => {
+    await page.goto(linkTo(await requestEmail(page, email)));
+    await tap(page, `Sign in as ${email}`);
   },
-  {
-    name: 'a passkey',
-    prepare: async (page) => {
+  'a passkey': (page) => tap(page, 'Sign in with a passkey'),
+};
+
+test.each(Object.entries(methods))(
+  'signing in with %s returns to the device code, which survives a reload and can be approved',
+  async (method, signIn) => {
+    const page = await newPage(phone);
+    const email = newAddress();
+    if (method === 'a passkey') {
       await giveAuthenticator(page);
-      await signedIn(page, service.url, `${crypto.randomUUID()}@example.com`);
+      await signedIn(page, service.url, email);
       await page.goto(`${service.url}/account`);
       await tap(page, 'Add a passkey');
       await page.getByText('Passkey added').waitFor();
       await page.context().clearCookies();
-    },
-    signIn: (page) => tap(page, 'Sign in with a passkey'),
-  },
-];
-
-test.each(methods.map((method) => [method.name, method] as const))(
-  'signing in with %s returns to the device code, which survives a reload and can be approved',
-  async (_, method) => {
-    const page = await newPage(phone);
-    await method.prepare?.(page);
-    const device = await startDevice(service.url);
-    await page.goto(device.verification_uri_complete);
-    await page.waitForURL(/\/login\?next=/);
-    await page.getByText('A device is waiting with this code').waitFor();
-    expect(await page.locator('#waiting output').innerText()).toBe(device.user_code);
-    await method.signIn(page, `${crypto.randomUUID()}@example.com`);
-    await question(page).waitFor();
+    }
+    const device = await openDevice(page);
+    await signIn(page, email);
+    await asks(page);
     await page.reload();
-    await question(page).waitFor();
+    await asks(page);
     expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
     await page.locator('#approve').tap();
-    await page.getByRole('heading', { name: 'Approved' }).waitFor();
-    const { device_code } = device;
-    expect((await request(service.url, 'POST', '/token', { json: { device_code } })).status).toBe(200);
+    await titled(page, 'Approved');
+    expect(await pollDevice(service.url, device)).toBe('tokens');
   },
 );
 
 test('a link opened in another browser refers to the first screen, and signing in there with the code spends the link', async () => {
-  const email = `${crypto.randomUUID()}@example.com`;
+  const email = newAddress();
   const page = await newPage(phone);
-  const device = await startDevice(service.url);
-  await page.goto(device.verification_uri_complete);
-  await page.waitForURL(/\/login\?next=/);
+  await openDevice(page);
   const mail = await requestEmail(page, email);
   const elsewhere = await newPage(phone);
-  await elsewhere.goto(`${service.url}/magic-link#token=${linkTokenIn(mail)}`);
+  await elsewhere.goto(linkTo(mail));
   await elsewhere.getByText('enter the code from the same email there').waitFor();
   await page.getByLabel('Code from the email').fill(codeIn(mail));
   await tap(page, 'Sign in');
-  await question(page).waitFor();
+  await asks(page);
   await elsewhere.getByLabel('Email address').fill(email);
   await tap(elsewhere, 'Sign in');
-  await elsewhere.getByRole('heading', { name: 'This link no longer works' }).waitFor();
+  await titled(elsewhere, 'This link no longer works');
 });

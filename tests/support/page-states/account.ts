@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { untilLoaded } from '../browser.ts';
 import { apiAt, deviceTokens, loginByMail } from '../http.ts';
 import { registerPasskey } from '../passkeys.ts';
-import { deleteAccount, headed, pressed, signIn, signInByCode, startRun } from '../people.ts';
+import { deleteAccount, headed, pressed, refuse, signIn, signInByCode, startRun } from '../people.ts';
 import { longName, type PageStates, rightToLeft } from './page-state.ts';
 
 const names = ['laptop', longName, rightToLeft, 'build-07 (blue)', 'Сборочная машина на четвёртом этаже'];
@@ -90,13 +90,7 @@ export const accountStates = (url: string): PageStates => ({
     await signIn(page, url, 'new@example.com');
     await pressed(page, 'Change email');
     await page.getByLabel('New email address').fill('newer@example.com');
-    const json = {
-      error: 'insufficient_user_authentication',
-      error_description: 'This needs a login that is recent.',
-      request_id: 'r',
-    };
-    const headers = { 'X-Request-Id': 'r' };
-    await page.route('**/auth/me/email', (route) => route.fulfill({ status: 401, headers, json }));
+    await refuse(page, 'me/email', [401, 'insufficient_user_authentication']);
     await pressed(page, 'Send confirmation link');
     await page.getByRole('dialog', { name: "Confirm it's you" }).waitFor();
   },
@@ -126,9 +120,7 @@ export const accountStates = (url: string): PageStates => ({
     await signIn(page, url, 'new@example.com');
     await page.route('**/auth/passkeys', (route) => route.abort());
     await page.route('**/auth/sessions?*', (route) => route.abort());
-    const json = { error: 'temporarily_unavailable', error_description: '.', request_id: 'r' };
-    const headers = { 'X-Request-Id': 'r', 'Retry-After': '30' };
-    await page.route('**/auth/events?*', (route) => route.fulfill({ status: 503, headers, json }));
+    await refuse(page, 'events?*', [503, 'temporarily_unavailable', { 'Retry-After': '30' }]);
     await page.reload();
     await page.getByText("Activity couldn't be loaded").waitFor();
     await untilLoaded(page);

@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf } from '../authorize.ts';
-import { giveSession, headed, pressed } from '../people.ts';
+import { alter, giveSession, headed, pressed } from '../people.ts';
 import { authorizePath, type TestProgram } from '../program.ts';
 import type { PageStates } from './page-state.ts';
 
@@ -24,15 +24,14 @@ export const authorizeStates = (url: string, program: TestProgram): PageStates =
     'authorize-external': (page) =>
       openSignedIn(page, external({ scope: 'profile email organizations tickets:read' })),
     'authorize-service': async (page) => {
-      await page.route('**/authorize/verify', async (route) => {
-        const answer = await route.fetch();
-        const client = { id: 'svc_grafana', name: 'Grafana', kind: 'service', host: null };
-        const json = { ...(await answer.json()), client, redirect_host: 'grafana.example' };
-        await route.fulfill({
-          response: answer,
-          json: { ...json, device_name: null, loopback_warning: false },
-        });
-      });
+      const client = { id: 'svc_grafana', name: 'Grafana', kind: 'service', host: null };
+      const members = {
+        client,
+        redirect_host: 'grafana.example',
+        device_name: null,
+        loopback_warning: false,
+      };
+      await alter(page, 'authorize/verify', members);
       await openSignedIn(page, external({ scope: 'openid profile' }));
     },
     'authorize-refused': async (page) => {

@@ -2,8 +2,7 @@
 
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
-import { request } from '../http.ts';
-import { giveSession, headed, pressed, startDevice } from '../people.ts';
+import { alter, giveSession, headed, pollDevice, pressed, startDevice } from '../people.ts';
 import { longName, type PageStates, rightToLeft } from './page-state.ts';
 
 const longUri = `https://tickets.example/${'resource/'.repeat(20)}`;
@@ -40,11 +39,7 @@ export const deviceStates = (url: string): PageStates => {
     },
     'device-pending': (page) => openPending(page, plain),
     'device-pending-other-network': async (page) => {
-      await page.route('**/device/verify', async (route) => {
-        const answer = await route.fetch();
-        const json = { ...(await answer.json()), same_network: false, ip_address: '203.0.113.7' };
-        await route.fulfill({ response: answer, json });
-      });
+      await alter(page, 'device/verify', { same_network: false, ip_address: '203.0.113.7' });
       await openPending(page, plain);
       await page.getByText('Different from yours').waitFor();
     },
@@ -60,11 +55,8 @@ export const deviceStates = (url: string): PageStates => {
       await page.getByText('Access nothing in your account').waitFor();
     },
     'device-pending-many-scopes': async (page) => {
-      await page.route('**/device/verify', async (route) => {
-        const answer = await route.fetch();
-        const json = { ...(await answer.json()), scopes: manyScopes, resource: longUri };
-        await route.fulfill({ response: answer, json: { ...json, resource_service: longName } });
-      });
+      const members = { scopes: manyScopes, resource: longUri, resource_service: longName };
+      await alter(page, 'device/verify', members);
       await openPending(page, plain);
       await page.getByText('Do thing 19').waitFor();
     },
@@ -74,11 +66,7 @@ export const deviceStates = (url: string): PageStates => {
       await page.getByText('Waiting for your device').waitFor();
     },
     'device-confirmation': async (page) => {
-      await page.route('**/device/approve', async (route) => {
-        const response = await route.fetch();
-        const headers = { ...response.headers(), 'content-type': 'application/json' };
-        await route.fulfill({ status: 200, headers, json: { confirmation_code: '047159' } });
-      });
+      await alter(page, 'device/approve', { confirmation_code: '047159' });
       await openPending(page, plain);
       await pressed(page, 'Approve');
       await page.getByText('Never tell it to anyone').waitFor();
@@ -90,10 +78,10 @@ export const deviceStates = (url: string): PageStates => {
       await headed(page, 'Approval withdrawn');
     },
     'device-done': async (page) => {
-      const { device_code } = await openPending(page, plain);
+      const device = await openPending(page, plain);
       await pressed(page, 'Approve');
       await page.getByText('Waiting for your device').waitFor();
-      await request(url, 'POST', '/token', { json: { device_code } });
+      await pollDevice(url, device);
       await page.getByText('Your device is signed in. You can close this window').waitFor();
     },
     'device-not-picked-up': async (page) => {
