@@ -64,6 +64,12 @@ test.each<[string, string, Partial<Config>]>([
   ['PORT', '65535', { port: 65_535 }],
   ['HOST', '0.0.0.0', { host: '0.0.0.0', devMailbox: false }],
   ['HOST', '::1', { host: '::1', devMailbox: true }],
+  ['HOST', 'localhost', { devMailbox: true }],
+  ['HOST', '127.1.2.3', { devMailbox: true }],
+  ['HOST', '::', { devMailbox: false }],
+  ['HOST', '192.0.2.7', { devMailbox: false }],
+  ['HOST', 'login.example.com', { devMailbox: false }],
+  ['HOST', 'localhost.example.com', { devMailbox: false }],
   ['DATABASE_URL', 'sqlite:/var/lib/latchkey.db', { databaseUrl: 'sqlite:/var/lib/latchkey.db' }],
   [
     'DATABASE_URL',

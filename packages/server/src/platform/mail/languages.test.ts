@@ -67,16 +67,11 @@ onBothDatabases('the language of mails', (open, dialect) => {
       const { body } = await app.ask('POST', '/magic_link/verify', { json: { token }, headers });
       return (await app.ask('GET', '/me', { token: body.access_token })).body.locale;
     };
-    for (const [acceptLanguage, locale] of [
-      ['de-CH, fr;q=0.9', 'de'],
-      ['sv, ja;q=0.5', 'ja'],
-      ['pt', 'pt-BR'],
-      ['en-US,en;q=0.9', 'en'],
-      ['sv', null],
-      ['*', null],
+    for (const [email, acceptLanguage, locale] of [
+      ['ada@example.com', 'pt-PT, fr;q=0.9', 'pt-BR'],
+      ['eve@example.com', 'sv', null],
     ] as const) {
-      const email = `${Bun.hash(acceptLanguage)}@example.com`;
-      expect([acceptLanguage, await localeAfter(email, acceptLanguage)]).toEqual([acceptLanguage, locale]);
+      expect(await localeAfter(email, acceptLanguage)).toBe(locale);
       expect(await localeAfter(email, 'fr')).toBe(locale);
     }
   });
@@ -99,90 +94,6 @@ onBothDatabases('the language of mails', (open, dialect) => {
 
   // The others choose the words of a mail from the same rows.
   if (dialect === 'postgres') return;
-
-  test('mails to a known person are in the language of their profile, from the sign-in to the deletion', async () => {
-    const app = await open({ settings: { LATCHKEY_SUPPORT_URL: 'https://help.acme.example/' } });
-    for (const language of languages) {
-      const email = `${language.toLowerCase()}@example.com`;
-      const { access_token: token } = await app.login(email);
-      await app.ask('PATCH', '/me', { token, json: { locale: language, time_zone: 'Asia/Tokyo' } });
-      // Until then notices also come in the former language.
-      app.pass(7 * 86_400);
-      const before = (await app.mails()).length;
-      const tokens = await app.login(email);
-      await app.deviceLogin(tokens);
-      const all = await app.mails();
-      const mails = all.slice(0, all.length - before).filter(({ to }) => to === email);
-      const { signIn, notices, notice, help, labelled } = mailTexts[language];
-      const subjects = mails.map(({ subject }) => subject);
-      expect(subjects).toContain(named(notices.new_device.subject));
-      expect(subjects.map(withoutCode)).toContain(named(signIn.subject));
-      for (const { text, html } of mails) {
-        expect(text).not.toMatch(/[{}]/);
-        expect(text).toEndWith(
-          `\n${fillText(labelled, { label: help, value: 'https://help.acme.example/' })}\n`,
-        );
-        expect(html).toStartWith(`<!doctype html><html lang="${language}">`);
-      }
-      const device = mails.find(({ subject }) => subject === named(notices.new_device.subject))!;
-      expect(device.text).toMatch(
-        new RegExp(`^${fillText(labelled, { label: notice.when, value: '.* UTC\\+9' })}$`, 'm'),
-      );
-      expect(device.html).toContain(`>${notice.link.replaceAll("'", '&#39;')}</a>`);
-      const invitation = mails.find(({ subject }) => withoutCode(subject) === named(signIn.subject))!;
-      expect(invitation.text).toMatch(/^http:\/\/\S+\/magic-link#token=lk_ml_\S+$/m);
-      expect(invitation.text).toMatch(/^\d{4}-\d{4}$/m);
-      expect((await app.ask('DELETE', '/me', { token: tokens.access_token })).status).toBe(204);
-      const [last] = (await app.mails()).filter(({ to }) => to === email);
-      expect(last!.subject).toBe(named(mailTexts[language].accountDeleted.subject));
-    }
-  });
-
-  test('a locale that is none of the languages leaves the words English', async () => {
-    const { access_token: token } = await app.login('sv@example.com');
-    await app.ask('PATCH', '/me', { token, json: { locale: 'sv-SE' } });
-    await app.login('sv@example.com');
-    expect(withoutCode((await app.mails())[0]!.subject)).toBe('Sign in to Latchkey');
-  });
-
-  test('a mail to a new address is in the language of the account, one to a taken address in that of its owner, both in UTC', async () => {
-    for (const [index, language] of languages.entries()) {
-      const email = `${language.toLowerCase()}@example.com`;
-      const { access_token: token } = await app.login(email);
-      const owner = await app.login(`owner-${email}`);
-      const profile = { locale: language, time_zone: 'Asia/Tokyo' };
-      await app.ask('PATCH', '/me', { token, json: profile });
-      const ownLanguage = languages.at(index - 1)!;
-      await app.ask('PATCH', '/me', { token: owner.access_token, json: { locale: ownLanguage } });
-      await app.ask('POST', '/me/email', { token, json: { email: `new-${email}` } });
-      const [change] = await app.mails();
-      expect(change!.subject).toBe(named(mailTexts[language].emailChange.subject));
-      expect(change!.html).toStartWith(`<!doctype html><html lang="${language}">`);
-      expect(change!.text).toMatch(/\d UTC\b/);
-      expect(change!.text).not.toMatch(/[{}]/);
-      await app.ask('POST', '/me/email', { token, json: { email: `owner-${email}` } });
-      const [taken] = await app.mails();
-      expect(taken!.subject).toBe(named(mailTexts[ownLanguage].emailTaken.subject));
-      expect(taken!.text).not.toMatch(/[{}]|lk_/);
-    }
-  });
-
-  test('a mail to an address that an undo removed is in the language of the account', async () => {
-    for (const language of languages) {
-      const email = `${language.toLowerCase()}@example.com`;
-      const { access_token: token } = await app.login(email);
-      await app.ask('PATCH', '/me', { token, json: { locale: language } });
-      await app.ask('POST', '/me/email', { token, json: { email: `new-${email}` } });
-      await app.ask('POST', '/me/email/verify', { token, json: { token: tokenIn((await app.mails())[0]) } });
-      const changed = named(mailTexts[language].notices.email_changed.subject);
-      const notice = (await app.mails()).find(({ to, subject }) => to === email && subject === changed);
-      await app.ask('POST', '/notices/disown', { json: { token: tokenIn(notice) } });
-      const [removed] = (await app.mails()).filter(({ to }) => to === `new-${email}`);
-      expect(removed!.subject).toBe(named(mailTexts[language].emailRestored.subject));
-      expect(removed!.html).toStartWith(`<!doctype html><html lang="${language}">`);
-      expect(removed!.text).not.toMatch(/[{}]|lk_/);
-    }
-  });
 
   test('a notice that waited while the locale was changed keeps its language', async () => {
     const tokens = await app.login('ada@example.com');
@@ -207,15 +118,17 @@ onBothDatabases('the language of mails', (open, dialect) => {
 
   test('with an account, its locale wins over the language of the request, which serves one without a locale', async () => {
     const { access_token: token } = await app.login('ada@example.com');
-    const subjectFor = async (profile: object, acceptLanguage: string) => {
-      await app.ask('PATCH', '/me', { token, json: profile });
-      await requested(app, 'ada@example.com', acceptLanguage);
-      return withoutCode((await app.mails())[0]!.subject);
-    };
-    expect(await subjectFor({ locale: null }, 'fr-CA')).toBe(named(mailTexts.fr.signIn.subject));
-    expect(await subjectFor({ locale: 'de' }, 'fr-CA')).toBe(named(mailTexts.de.signIn.subject));
-    expect(await subjectFor({ locale: 'en' }, 'fr-CA')).toBe(named(mailTexts.en.signIn.subject));
-    expect(await subjectFor({ locale: 'sv' }, 'fr-CA')).toBe(named(mailTexts.en.signIn.subject));
+    for (const [locale, acceptLanguage, expected] of [
+      [null, 'fr-CA', 'fr'],
+      [null, "de'; DROP TABLE users", 'en'],
+      ['de', 'fr-CA', 'de'],
+      ['en', 'fr-CA', 'en'],
+      ['sv', 'fr-CA', 'en'],
+    ] as const) {
+      await app.ask('PATCH', '/me', { token, json: { locale } });
+      expect((await requested(app, 'ada@example.com', acceptLanguage)).status).toBe(202);
+      expect(withoutCode((await app.mails())[0]!.subject)).toBe(named(mailTexts[expected].signIn.subject));
+    }
   });
 
   test('times follow the language of the request and the time zone of the account', async () => {
@@ -228,20 +141,5 @@ onBothDatabases('the language of mails', (open, dialect) => {
     const { access_token: token } = await app.login('ada@example.com');
     await app.ask('PATCH', '/me', { token, json: { time_zone: 'Asia/Tokyo' } });
     expect(await timeFor('de')).toMatch(/: \d\d\.\d\d\.\d{4}, \d\d:\d\d UTC\+9$/);
-  });
-
-  test('a header that cannot be read means English and is no error', async () => {
-    for (const header of [
-      '',
-      ',;=',
-      'de;q=2',
-      'de;q=x',
-      "de'; DROP TABLE users",
-      `de${'-x'.repeat(5_000)}`,
-    ]) {
-      expect((await requested(app, 'ada@example.com', header)).status).toBe(202);
-      expect(withoutCode((await app.mails())[0]!.subject)).toBe(named(mailTexts.en.signIn.subject));
-    }
-    expect(await app.mails()).toHaveLength(6);
   });
 });

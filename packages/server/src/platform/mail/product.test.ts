@@ -1,26 +1,10 @@
-// What mails say about the product, and how they write times to the person who reads them.
+// What every mail has: the product, the language and the times of its reader.
 
-import { afterEach, expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import {
-  addPasskey,
-  askForAddress,
-  newAuthenticator,
-  tokenIn,
-} from '../../../../../tests/support/account.ts';
+import { expect, test } from 'bun:test';
+import { fillText } from '@latchkey/contract/texts';
+import { addPasskey, newAuthenticator, outcome, tokenIn } from '../../../../../tests/support/account.ts';
 import { type Mail, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { pngLogo } from '../../../../../tests/support/logos.ts';
-import { temporaryDirectory } from '../../../../../tests/support/service.ts';
-import { startSmtp } from '../../../../../tests/support/smtp.ts';
-import { templates } from '../../app.ts';
-import { smtpTransport } from './transport.ts';
-import { MailWorker } from './worker.ts';
-
-const cleanups: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+import { mailTexts } from './texts/texts.ts';
 
 const ada = 'ada@example.com';
 const name = '<script>alert(1)</script> & "Co"';
@@ -37,10 +21,6 @@ async function signInFrom(app: TestApp, peer: string): Promise<Tokens> {
   return (await app.ask('POST', '/magic_link/verify', { json: { token: mail?.token }, peer })).body;
 }
 
-/** The newest mail to an address with a subject that starts like this. */
-const mailTo = async (app: TestApp, to: string, subject: string): Promise<Mail | undefined> =>
-  (await app.mails()).find((mail) => mail.to === to && mail.subject.startsWith(subject));
-
 /** A stolen token, and a refresh that was repeated elsewhere. */
 async function misuseDevice(app: TestApp, tokens: Tokens): Promise<void> {
   const { refresh_token } = await app.deviceLogin(tokens);
@@ -52,149 +32,84 @@ async function misuseDevice(app: TestApp, tokens: Tokens): Promise<void> {
 }
 
 /** Changes the address of an account to `new@example.com`, which is then undone from the former address. */
-async function changeAddress(app: TestApp, { access_token: token }: Tokens): Promise<void> {
+async function changeAddress(app: TestApp, { access_token: token }: Tokens, subject: string): Promise<void> {
   for (const email of ['grace@example.com', 'new@example.com'])
     await app.ask('POST', '/me/email', { token, json: { email } });
-  const link = tokenIn(await mailTo(app, 'new@example.com', 'Confirm'));
+  const link = tokenIn((await app.mails()).find(({ to }) => to === 'new@example.com'));
   await app.ask('POST', '/me/email/verify', { token, json: { token: link } });
-  const notice = tokenIn(await mailTo(app, ada, 'The email address'));
-  expect((await app.ask('POST', '/notices/disown', { json: { token: notice } })).status).toBe(200);
+  const notice = (await app.mails()).find((mail) => mail.to === ada && mail.subject === subject);
+  expect(outcome(await app.ask('POST', '/notices/disown', { json: { token: tokenIn(notice) } }))).toBe('200');
 }
 
-/** Brings about a mail of nearly every template and every kind of notice. */
-async function sendEverything(app: TestApp): Promise<Mail[]> {
+/** Brings about a mail of nearly every template and every kind of notice, to people with these profiles. */
+async function sendEverything(
+  app: TestApp,
+  own: object,
+  others: object,
+  subjectOfChange: string,
+): Promise<Mail[]> {
+  for (const [email, json] of [
+    [ada, own],
+    ['grace@example.com', others],
+  ] as const)
+    await app.ask('PATCH', '/me', { token: (await app.login(email)).access_token, json });
+  // Until then notices also come in the former language.
+  app.pass(8 * 86_400);
+  const former = new Set(await app.mails());
   const tokens = await app.login(ada);
-  await app.login('grace@example.com');
   await misuseDevice(app, tokens);
   const { body: passkey } = await addPasskey(app, tokens, newAuthenticator(app));
   await app.ask('DELETE', `/passkeys/${passkey.id}`, { token: tokens.access_token });
-  await changeAddress(app, tokens);
+  await changeAddress(app, tokens, subjectOfChange);
   // What is undone takes the notices with it that still wait.
   for (const peer of ['198.51.100.7', '203.0.113.9', '203.0.113.200']) await signInFrom(app, peer);
   app.pass(3601);
   const before = await app.mails();
   const { access_token: token } = await signInFrom(app, '198.51.100.7');
-  expect((await app.ask('DELETE', '/me', { token })).status).toBe(204);
-  return [...before, ...(await app.mails())];
+  expect(outcome(await app.ask('DELETE', '/me', { token }))).toBe('204');
+  return [...before, ...(await app.mails())].filter((mail) => !former.has(mail));
 }
 
-const expected = [
-  `Sign in to ${name}`,
-  `New sign-in to your ${name} account`,
-  `More new sign-ins to your ${name} account`,
-  `A new device signed in to your ${name} account`,
-  `A passkey was added to your ${name} account`,
-  `A passkey was removed from your ${name} account`,
-  `A session of your ${name} account was used from two places`,
-  `A session of your ${name} account was ended because its token was used twice`,
-  'Someone tried to use your email address',
-  `Confirm your new address for ${name}`,
-  `The email address of your ${name} account was changed`,
-  `This address was removed from an account at ${name}`,
-  `What was undone in your ${name} account`,
-  `Your ${name} account has been deleted`,
-];
-
-onBothDatabases('the product in mails', (open) => {
-  test('every mail names the product in its text and HTML, links to help, and escapes its name', async () => {
-    const app = await open({ settings });
-    const mails = await sendEverything(app);
-    expect([...new Set(mails.map(({ subject }) => subject.replace(/: \d{4}-\d{4}$/, '')))].sort()).toEqual(
-      expected.toSorted(),
-    );
-    for (const { subject, text, html } of mails) {
-      expect([subject, text.replace(/\s+/g, ' ')]).toEqual([subject, expect.stringContaining(name)]);
-      expect(text).not.toContain('Latchkey');
-      expect(text).toEndWith('\n\nHelp: https://help.acme.example/a?b=1&c=2\n');
-      expect(html).not.toContain('Latchkey');
-      expect(html).not.toContain('<script');
-      expect(html).toContain('&#60;script&#62;alert(1)&#60;/script&#62; &#38; ');
-      expect(html).toMatch(/href="https:\/\/help\.acme\.example\/a\?b=1&#38;c=2"[^>]*>Help<\/a>/);
-    }
-  });
-
-  test('the profile decides how a notice writes times, when the mail is sent', async () => {
-    const app = await open();
-    await app.login(ada);
-    const pass = Date.parse('2030-01-15T12:30:00Z') - app.ctx.clock();
-    app.pass(pass / 1000);
-    const timesIn = async (profile: object) => {
-      const { access_token } = await app.login(ada);
-      await app.ask('PATCH', '/me', { token: access_token, json: profile });
-      app.pass(3600);
-      await app.deviceLogin(await app.login(ada));
-      const { text, html } = (await mailTo(app, ada, 'A new device'))!;
-      const [when = ''] = /(?<=^When: ).+$/m.exec(text) ?? [];
-      const [expires = ''] = /(?<=The link expires on ).+(?=\.)/.exec(text.replace(/\s+/g, ' ')) ?? [];
-      expect(html).toContain(`<bdi>${when}</bdi>`);
-      expect(html).toContain(`The link expires on ${expires}.`);
-      return [when, expires];
-    };
-    expect(await timesIn({})).toEqual(['15 Jan 2030, 13:30 UTC', '22 Jan 2030, 13:30 UTC']);
-    expect(await timesIn({ time_zone: 'Asia/Kolkata' })).toEqual([
-      '15 Jan 2030, 20:00 UTC+5:30',
-      '22 Jan 2030, 20:00 UTC+5:30',
-    ]);
-    expect(await timesIn({ locale: 'sv' })).toEqual([
-      '15 jan. 2030 21:00 UTC+5:30',
-      '22 jan. 2030 21:00 UTC+5:30',
-    ]);
-  });
-
-  test('a digest and the mail about what was undone write times for their reader', async () => {
-    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/3600' } });
-    const { access_token: token } = await app.login(ada);
-    await app.ask('PATCH', '/me', { token, json: { time_zone: 'Asia/Kolkata', locale: 'sv' } });
-    const time = String.raw`\d+ \p{L}+\.? \d{4} \d\d:\d\d UTC\+5:30`;
-    for (const peer of ['198.51.100.7', '203.0.113.9', '192.0.3.3']) await signInFrom(app, peer);
-    app.pass(3601);
-    const digest = await mailTo(app, ada, 'More new sign-ins');
-    expect(digest?.text.match(new RegExp(`^When: ${time}$`, 'gmu'))).toHaveLength(2);
-    expect(digest?.text.replaceAll('\n', ' ')).toMatch(new RegExp(`links expires on ${time}\\.`, 'u'));
-    await app.ask('POST', '/notices/disown', { json: { token: tokenIn(digest) } });
-    const undone = await mailTo(app, ada, 'What was undone');
-    expect(undone?.text.replaceAll('\n', ' ')).toMatch(new RegExp(`sent on ${time}\\.`, 'u'));
-  });
-
-  test('a mail to a new address reveals the language of the account, but neither its region nor its time zone', async () => {
-    const app = await open();
-    const tokens = await app.login(ada);
-    const json = { time_zone: 'Asia/Kolkata', locale: 'en-US' };
-    await app.ask('PATCH', '/me', { token: tokens.access_token, json });
-    expect(await askForAddress(app, tokens, 'new@example.com')).not.toBe('');
-    const { text } = (await mailTo(app, 'new@example.com', 'Confirm'))!;
-    expect(text.replaceAll('\n', ' ')).toMatch(/expires on \d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC\./);
-  });
-
-  test('over SMTP the name stands in the subject, and a PNG logo comes with the HTML, not beside it', async () => {
-    const smtp = await startSmtp();
-    cleanups.push(() => smtp.close());
-    const logo = join(temporaryDirectory(), 'logo.png');
-    const bytes = pngLogo(40, 10);
-    writeFileSync(logo, bytes);
-    const app = await open({
-      settings: { LATCHKEY_PRODUCT_NAME: 'Acme & Co', LATCHKEY_LOGO: logo, LATCHKEY_SMTP_URL: smtp.url },
-    });
-    cleanups.push(() => app.close());
-    const worker = new MailWorker(app.ctx, templates, smtpTransport(app.ctx.config, smtp.url));
-    cleanups.push(() => worker.stop());
-    await app.ask('POST', '/magic_link', { json: { email: ada } });
-    worker.wake();
-    const [mail] = await smtp.received(1);
-    const raw = mail!.raw.replaceAll('\r\n', '\n');
-    expect(raw).toContain('\nSubject: Sign in to Acme & Co: ');
-    expect(raw).toContain('\nFrom: "Acme & Co" <no-reply@localhost>\n');
-    const types = [...raw.matchAll(/^Content-Type: ([\w/]+)/gim)].map(([, type]) => type);
-    expect(types).toEqual([
-      'multipart/alternative',
-      'text/plain',
-      'multipart/related',
-      'text/html',
-      'image/png',
-    ]);
-    expect(raw).toContain('\nContent-ID: <logo@product>\n');
-    expect(raw.replace(/=\n/g, '')).toContain('src=3D"cid:logo@product"');
-    expect(raw).toContain('\nContent-Disposition: inline; filename=logo.png\n');
-    expect(raw.replaceAll('\n', '')).toContain(Buffer.from(bytes).toString('base64'));
-  });
+onBothDatabases('every mail', (open) => {
+  test.each([
+    ['en', 'en-US', 'ja', /[AP]M UTC\+9\b/g, /\d{4}, \d\d:\d\d UTC(?!\+)/g],
+    ['ja', 'ja', 'de', /\d:\d\d UTC\+9\b/g, /\d:\d\d UTC(?!\+)/g],
+  ] as const)(
+    'is in %s, names the product, links to help, and writes times as the profile of its owner says, but not to another address',
+    async (language, locale, otherLanguage, ownTime, otherTime) => {
+      const app = await open({ settings });
+      const texts = mailTexts[language];
+      const named = (text: string) => fillText(text, { product: name });
+      const profile = { locale, time_zone: 'Asia/Tokyo' };
+      const changed = named(texts.notices.email_changed.subject);
+      const mails = await sendEverything(app, profile, { locale: otherLanguage }, changed);
+      const distinct = new Set(mails.map(({ subject }) => subject.replace(/\s*[:：]\s*\d{4}-\d{4}$/, '')));
+      const { signIn, emailChange, emailRestored, disowned, accountDeleted } = texts;
+      const templates = [signIn, emailChange, emailRestored, disowned, accountDeleted];
+      const { new_browser, new_device, passkey_added, passkey_removed } = texts.notices;
+      const { refresh_repeated_elsewhere, theft_stopped, email_changed } = texts.notices;
+      const notices = [new_browser, new_device, passkey_added, passkey_removed, email_changed].concat([
+        refresh_repeated_elsewhere,
+        theft_stopped,
+      ]);
+      const subjects = [...templates, ...notices].map(({ subject }) => named(subject));
+      const toTheOwner = mailTexts[otherLanguage].emailTaken.subject;
+      expect(distinct).toEqual(new Set([...subjects, named(new_browser.digestSubject), toTheOwner]));
+      for (const { to, subject, text, html } of mails) {
+        const shown = to === 'grace@example.com' ? otherLanguage : language;
+        const { help, labelled } = mailTexts[shown];
+        const words = text.replaceAll('\n', ' ');
+        expect([subject, words.replace(/ +/g, ' ')]).toEqual([subject, expect.stringContaining(name)]);
+        const link = fillText(labelled, { label: help, value: settings.LATCHKEY_SUPPORT_URL });
+        expect(text).toEndWith(`\n\n${link}\n`);
+        expect(text).not.toMatch(/Latchkey|[{}]/);
+        expect(html).toStartWith(`<!doctype html><html lang="${shown}">`);
+        expect(html).not.toMatch(/Latchkey|<script/);
+        expect(html).toContain('&#60;script&#62;alert(1)&#60;/script&#62; &#38; ');
+        expect(html).toContain(`href="https://help.acme.example/a?b=1&#38;c=2"`);
+        const expected = to === ada ? ownTime : otherTime;
+        expect([subject, words.match(expected)?.length]).toEqual([subject, words.match(/UTC/g)?.length]);
+      }
+    },
+  );
 });
