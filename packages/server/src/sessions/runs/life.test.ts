@@ -12,8 +12,9 @@ import {
   startedRun,
 } from '../../../../../tests/support/runs.ts';
 import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
+import { basic, changeService, declareService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
+import { rotateServiceKey } from '../../services/service-keys.ts';
 import { revokeService } from '../ending.ts';
 
 const agentsUri = 'https://agents.example/api';
@@ -29,6 +30,13 @@ onBothDatabases('the life of a run', (open, dialect) => {
   const run = (token: string | undefined, wants = {}) => startedRun(app, token, wants);
   const isActive = async (token: string) => (await introspected(node, token, agents.authorization)).active;
   const idFor = (token: string) => idOf(app, token, agents.authorization);
+
+  /** A service with these settings, with a login and a service that may delegate. */
+  async function openWith(settings: Record<string, string>) {
+    const own = await open({ settings });
+    const { authorization: by } = await declareService(own.ctx, { name: 'Agents', rights: ['delegate'] });
+    return { own, by, login: await own.login() };
+  }
 
   /** A login or key with a run at each depth, the last one made by a service. */
   async function tree(token: string) {
@@ -59,27 +67,25 @@ onBothDatabases('the life of a run', (open, dialect) => {
 
   describe('its end', () => {
     test.each(Object.entries(endings))(
-      '%s ends the runs of a login at every depth, on every node',
+      '%s ends a login and its runs at every depth, on every node; introspection says nothing more of them',
       async (_, end) => {
         const email = newAddress();
         const login = await app.login(email);
         const runs = await tree(login.access_token);
-        for (const { access_token } of runs) expect(await isActive(access_token)).toBe(true);
+        const tokens = [...runs.map(({ access_token }) => access_token), login.refresh_token];
+        for (const token of tokens) expect(await isActive(token)).toBe(true);
         await end(app, login, email);
+        for (const token of [...tokens, login.access_token])
+          expect(await introspected(node, token, agents.authorization)).toEqual({ active: false });
         await requireEnded(runs);
       },
     );
 
-    test('the end of a key ends its runs', async () => {
-      for (const end of ['removed', 'expired', 'itself']) {
-        const login = await app.login(newAddress());
-        const { id, key } = await createdKey(app, login, { expires_in: 3600 });
-        const runs = await tree(key);
-        if (end === 'removed') await app.ask('DELETE', `/keys/${id}`, { token: login.access_token });
-        else if (end === 'itself') await app.ask('DELETE', '/logout?scope=session', { token: key });
-        else app.pass(3601);
-        await requireEnded(runs);
-      }
+    test('the end of a key by itself ends its runs', async () => {
+      const { key } = await createdKey(app, await app.login(newAddress()));
+      const runs = await tree(key);
+      await app.ask('DELETE', '/logout?scope=session', { token: key });
+      await requireEnded(runs);
     });
 
     test('the end of a run ends what is within it, and nothing else', async () => {
@@ -100,70 +106,50 @@ onBothDatabases('the life of a run', (open, dialect) => {
     });
 
     test('the idle timeout of a parent ends a run, which ended parents do not let live on', async () => {
-      const strict = await open({
-        settings: { LATCHKEY_REFRESH_IDLE_TTL: '600', LATCHKEY_SESSION_TTL: '3600' },
+      const { own, by, login } = await openWith({
+        LATCHKEY_REFRESH_IDLE_TTL: '600',
+        LATCHKEY_SESSION_TTL: '3600',
       });
-      const service = await declareService(strict.ctx, { name: 'Agents', rights: ['delegate'] });
-      const login = await strict.login();
-      const started = await startedRun(strict, login.access_token, { by: service.authorization, scope });
+      const started = await startedRun(own, login.access_token, { by, scope });
       expect(started.expires_in).toBeLessThanOrEqual(600);
-      strict.pass(601);
-      expect(outcome(await refreshRun(strict, started.refresh_token, service.authorization))).toBe(
-        '400 invalid_grant',
-      );
-      expect(await introspected(strict, started.access_token, service.authorization)).toEqual({
-        active: false,
-      });
+      own.pass(601);
+      expect(outcome(await refreshRun(own, started.refresh_token, by))).toBe('400 invalid_grant');
+      expect(await introspected(own, started.access_token, by)).toEqual({ active: false });
     });
 
     test('a run whose parent is swept stays ended', async () => {
-      const own = await open({
-        settings: { LATCHKEY_RUN_TTL: String(10 * 86_400), LATCHKEY_RUN_IDLE_TTL: String(9 * 86_400) },
+      const { own, by, login } = await openWith({
+        LATCHKEY_RUN_TTL: String(10 * 86_400),
+        LATCHKEY_RUN_IDLE_TTL: String(9 * 86_400),
       });
-      const service = await declareService(own.ctx, { name: 'Agents', rights: ['delegate'] });
-      const by = service.authorization;
-      const login = await own.login();
       const outer = await startedRun(own, login.access_token, { by, scope });
       const inner = await startedRun(own, outer.access_token, { by });
+      const left = async () =>
+        (await own.ctx.db.read.run("SELECT id FROM sessions WHERE kind = 'run'", [])).length;
       await own.ask('POST', '/revoke', { form: { token: outer.access_token } });
       own.pass(2 * 86_400);
       await own.sweep();
-      const [left] = await own.ctx.db.read.run<{ runs: number }>(
-        "SELECT count(*) AS runs FROM sessions WHERE kind = 'run'",
-        [],
-      );
-      expect(Number(left?.runs)).toBe(1);
+      expect(await left()).toBe(1);
       expect(outcome(await refreshRun(own, inner.refresh_token, by))).toBe('400 invalid_grant');
       own.pass(10 * 86_400);
       await own.sweep();
-      const rows = await own.ctx.db.read.run("SELECT id FROM sessions WHERE kind = 'run'", []);
-      expect(rows).toEqual([]);
+      expect(await left()).toBe(0);
     });
 
-    test('revoking a service ends its runs of every account, in an order of locks that all transactions keep', async () => {
+    test('revoking a service ends the runs that it acts in, of every account, and what is within them', async () => {
       const doomed = await declareService(app.ctx, { name: 'Doomed', rights: ['delegate'] });
-      const runs: { access_token: string }[] = [];
-      for (let user = 0; user < 8; user++) {
-        const { access_token } = await app.login(newAddress());
-        runs.push(await run(access_token, { by: doomed.authorization, scope }));
-      }
-      await revokeService(app.ctx, doomed.id);
-      await requireEnded(runs);
-    });
-
-    test('revoking a service ends the runs that it acts in, and what is within them', async () => {
-      const doomed = await declareService(app.ctx, { name: 'Doomed', rights: ['delegate'] });
-      const login = await app.login(newAddress());
-      const first = await run(login.access_token, { by: doomed.authorization, scope });
+      const by = doomed.authorization;
+      const logins = [];
+      for (let user = 0; user < 8; user++) logins.push(await app.login(newAddress()));
+      const runs = await Promise.all(logins.map(({ access_token }) => run(access_token, { by, scope })));
+      const [login, first] = [logins[0]!, runs[0]!];
       const narrowed = await run(first.access_token);
       const inner = await run(first.access_token, { by: builds.authorization });
       const other = await run(login.access_token, { by: builds.authorization, scope });
       await revokeService(app.ctx, doomed.id);
-      await requireEnded([first, narrowed, inner]);
+      await requireEnded([...runs, narrowed, inner]);
       expect(await isActive(other.access_token)).toBe(true);
-      expect(outcome(await refreshRun(app, first.refresh_token, doomed.authorization))).toBe(
-        '401 invalid_client',
-      );
+      expect(outcome(await refreshRun(app, first.refresh_token, by))).toBe('401 invalid_client');
       const ended = await loggedEvents(app, login, 'run_ended');
       expect(ended.map(({ detail }) => detail)).toContainEqual(
         expect.objectContaining({ service: doomed.id, reason: 'service_revoked', scope }),
@@ -177,20 +163,21 @@ onBothDatabases('the life of a run', (open, dialect) => {
       const started = await run(login.access_token, { by: agents.authorization, scope });
       const { refresh_token: token } = started;
       const plain = await declareService(app.ctx, { name: 'Plain' });
+      const asJson = { json: { refresh_token: token } };
       for (let round = 0; round < 2; round++) {
-        expect(outcome(await refreshRun(app, token, undefined))).toBe('401 invalid_client');
-        expect(outcome(await refreshRun(app, token, `${agents.authorization}x`))).toBe('401 invalid_client');
-        expect(outcome(await refreshRun(app, token, `Bearer ${login.access_token}`))).toBe(
-          '401 invalid_client',
-        );
-        expect(outcome(await refreshRun(app, token, builds.authorization))).toBe('400 invalid_grant');
-        expect(outcome(await refreshRun(app, token, plain.authorization))).toBe('400 invalid_grant');
-        // As JSON, and at the other endpoint, and with a scope that is not its own.
-        const json = { refresh_token: token };
-        expect(outcome(await app.ask('POST', '/refresh', { json }))).toBe('401 invalid_client');
-        expect(outcome(await refreshRun(app, token, undefined, { scope: 'email' }))).toBe(
-          '401 invalid_client',
-        );
+        for (const [by, refusal] of [
+          [undefined, '401 invalid_client'],
+          [`${agents.authorization}x`, '401 invalid_client'],
+          [`Bearer ${login.access_token}`, '401 invalid_client'],
+          [builds.authorization, '400 invalid_grant'],
+          [plain.authorization, '400 invalid_grant'],
+        ] as const)
+          expect([by, outcome(await refreshRun(app, token, by))]).toEqual([by, refusal]);
+        for (const answer of [
+          await app.ask('POST', '/refresh', asJson),
+          await refreshRun(app, token, undefined, { scope: 'email' }),
+        ])
+          expect(outcome(answer)).toBe('401 invalid_client');
         // The second round presents a token that was spent long ago, with a wrong key: still no theft.
         if (round === 0) {
           expect((await refreshRun(app, token, agents.authorization)).status).toBe(200);
@@ -206,31 +193,23 @@ onBothDatabases('the life of a run', (open, dialect) => {
     test('either secret of the service is good', async () => {
       const login = await app.login(newAddress());
       const { refresh_token: token } = await run(login.access_token, { by: agents.authorization, scope });
-      const other = await declareService(app.ctx, { name: 'Donor' });
-      const column = (id: string) => `(SELECT secret_hash FROM service_keys WHERE id = '${id}')`;
-      await app.ctx.db.single.run(
-        `UPDATE service_keys SET next_secret_hash = ${column(other.id)} WHERE id = '${agents.id}'`,
-        [],
-      );
-      const [, secret] = Buffer.from(other.authorization.slice('Basic '.length), 'base64')
-        .toString()
-        .split(':');
-      const second = `Basic ${Buffer.from(`${agents.id}:${secret}`).toString('base64')}`;
-      expect((await refreshRun(app, token, second)).status).toBe(200);
+      const { secret } = await rotateServiceKey(app.ctx, agents.id);
+      const second = basic(`${agents.id}:${secret}`);
+      const { body } = await refreshRun(app, token, second);
+      expect((await refreshRun(app, body.refresh_token, agents.authorization)).status).toBe(200);
     });
 
     test('without the right to delegate any more, a service refreshes nothing and loses nothing', async () => {
       const login = await app.login(newAddress());
       const fading = await declareService(app.ctx, { name: 'Fading', rights: ['delegate'] });
       const started = await run(login.access_token, { by: fading.authorization, scope });
-      const setRights = (rights: string) =>
-        app.ctx.db.single.run(`UPDATE service_keys SET rights = '${rights}' WHERE id = '${fading.id}'`, []);
-      await setRights('');
-      const refused = await refreshRun(app, started.refresh_token, fading.authorization);
+      const { id, authorization } = fading;
+      await changeService(app.ctx, id, { rights: [] });
+      const refused = await refreshRun(app, started.refresh_token, authorization);
       expect(outcome(refused)).toBe('403 unauthorized_client');
       expect(await isActive(started.access_token)).toBe(true);
-      await setRights('delegate');
-      expect((await refreshRun(app, started.refresh_token, fading.authorization)).status).toBe(200);
+      await changeService(app.ctx, id, { rights: ['delegate'] });
+      expect((await refreshRun(app, started.refresh_token, authorization)).status).toBe(200);
     });
 
     test('parallel refreshes get one successor, and a retry gets the same tokens', async () => {
@@ -285,10 +264,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
     });
 
     test('a token that outlives the idle timeout keeps its run until it expires', async () => {
-      const own = await open({ settings: { LATCHKEY_RUN_IDLE_TTL: '100' } });
-      const service = await declareService(own.ctx, { name: 'Agents', rights: ['delegate'] });
-      const by = service.authorization;
-      const login = await own.login();
+      const { own, by, login } = await openWith({ LATCHKEY_RUN_IDLE_TTL: '100' });
       const started = await startedRun(own, login.access_token, { by, scope, expires_in: '600' });
       own.pass(590);
       const refreshed = await refreshRun(own, started.refresh_token, by);
@@ -335,18 +311,14 @@ onBothDatabases('the life of a run', (open, dialect) => {
       await run(login.access_token, { scope });
     });
 
-    test('at most 1,200 runs a minute are made below one login, at whatever depth', async () => {
-      const own = await open({ settings: { LATCHKEY_RATE_LIMITS: 'runs=3/60' } });
-      const login = await own.login();
+    test('as many runs a minute as the limit allows are made below one login, at whatever depth', async () => {
+      const { own, login } = await openWith({ LATCHKEY_RATE_LIMITS: 'runs=3/60' });
       const outer = await startedRun(own, login.access_token, { scope });
-      await startedRun(own, outer.access_token);
-      await startedRun(own, outer.access_token);
+      for (let n = 0; n < 2; n++) await startedRun(own, outer.access_token);
       const refused = await exchange(own, login.access_token, { scope });
       expect(outcome(refused)).toBe('429 rate_limited');
       expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
-      const other = await own.login('bob@example.com');
-      await startedRun(own, other.access_token, { scope });
-      own.pass(61);
+      await startedRun(own, (await own.login('bob@example.com')).access_token, { scope });
     });
   });
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import {
+  cookieByMail,
   disown,
   newAddress,
   outcome,
+  sameOrigin,
   sessionCookieIn,
   signInByMail,
   subjects,
@@ -15,7 +17,6 @@ import { turns } from '../../../../../tests/support/turns.ts';
 
 const agentsUri = 'https://agents.example/api';
 const ticketsUri = 'https://tickets.example/api';
-const ownPage = { 'Sec-Fetch-Site': 'same-origin' };
 
 onBothDatabases('runs of pages', (open, dialect) => {
   const { app, node } = sharedNodes(open, dialect);
@@ -35,34 +36,22 @@ onBothDatabases('runs of pages', (open, dialect) => {
   const facts = (token: string, service = agents) => introspected(node, token, service.authorization);
   const idFor = (token: string) => idOf(app, token, agents.authorization);
 
-  /** Signs in to a browser, which may hold the cookie of an earlier session. */
-  async function browserLogin(email: string, cookie?: string): Promise<string> {
-    await app.api.call('requestMagicLink', { body: { email } });
-    const mail = (await app.mails()).find(({ to, token }) => to === email && token);
-    const answer = await app.ask('POST', '/magic_link/verify?session=cookie', {
-      json: { token: mail?.token },
-      headers: ownPage,
-      ...(cookie === undefined ? {} : { cookie }),
-    });
-    expect(answer.status).toBe(200);
-    const [name] = /latchkey_session=[^;]+/.exec(answer.headers.getSetCookie().join(';')) ?? [];
-    return name ?? '';
-  }
+  const browserLogin = (email: string, cookie?: string) => cookieByMail(app, email, cookie);
 
   describe('the session cookie', () => {
     test('stands for the subject token on pages of the service, and there only', async () => {
       const cookie = await browserLogin(newAddress());
       const wants = { scope: 'profile', resource: agentsUri };
-      const made = await run(undefined, { cookie, headers: ownPage, ...wants });
+      const made = await run(undefined, { cookie, headers: sameOrigin, ...wants });
       expect(made).not.toHaveProperty('refresh_token');
       expect(await facts(made.access_token)).toMatchObject({ active: true, aud: agentsUri });
       const refusals = [
         [{ cookie }, '403 origin_not_allowed'],
         [{ cookie, headers: { Origin: 'https://evil.example' } }, '403 origin_not_allowed'],
-        [{ headers: ownPage }, '400 invalid_request'],
-        [{ cookie: `${cookie}A`, headers: ownPage }, '400 invalid_request'],
+        [{ headers: sameOrigin }, '400 invalid_request'],
+        [{ cookie: `${cookie}A`, headers: sameOrigin }, '400 invalid_request'],
         [
-          { cookie, headers: { ...ownPage, 'Latchkey-User': `usr_${'A'.repeat(22)}` } },
+          { cookie, headers: { ...sameOrigin, 'Latchkey-User': `usr_${'A'.repeat(22)}` } },
           '412 precondition_failed',
         ],
       ] as const;
@@ -70,17 +59,13 @@ onBothDatabases('runs of pages', (open, dialect) => {
         expect(outcome(await exchange(app, undefined, { ...wants, ...how }))).toBe(refusal);
     });
 
-    test('is renewed like that of any other request when it is due', async () => {
+    test('is renewed when it is due, and gives way to a bearer token in the same request', async () => {
       const cookie = await browserLogin(newAddress());
       app.pass(86_400);
-      const answer = await exchange(app, undefined, { cookie, headers: ownPage, scope: 'profile' });
+      const answer = await exchange(app, undefined, { cookie, headers: sameOrigin, scope: 'profile' });
       expect(answer.headers.getSetCookie().join()).toContain('latchkey_session=');
-    });
-
-    test('gives way to a bearer token in the same request', async () => {
-      const cookie = await browserLogin(newAddress());
       const { access_token } = await app.login(newAddress());
-      const headers = { ...ownPage, Authorization: `Bearer ${access_token}` };
+      const headers = { ...sameOrigin, Authorization: `Bearer ${access_token}` };
       const made = await run(undefined, { cookie, headers, scope: 'profile' });
       expect((await facts(made.access_token)).within).toEqual([await idFor(access_token)]);
     });
@@ -159,18 +144,21 @@ onBothDatabases('runs of pages', (open, dialect) => {
 
   describe('signing in again in the same browser', () => {
     const acted = (cookie: string) =>
-      run(undefined, { cookie, headers: ownPage, by: agents.authorization, scope: 'profile' });
+      run(undefined, { cookie, headers: sameOrigin, by: agents.authorization, scope: 'profile' });
 
-    test('stops no run: the new session takes them over, at every depth', async () => {
+    test('stops no run and brings none back: the new session takes them over, at every depth', async () => {
       const email = newAddress();
       const cookie = await browserLogin(email);
       const first = await acted(cookie);
       const second = await run(first.access_token, { by: tickets.authorization });
       const [, former] = (await facts(second.access_token)).within;
       expect(former).toMatch(/^ses_/);
+      const ended = await acted(cookie);
+      await app.ask('POST', '/revoke', { form: { token: ended.access_token } });
 
       const renewed = await browserLogin(email, cookie);
       for (const { access_token } of [first, second]) expect((await facts(access_token)).active).toBe(true);
+      expect(await facts(ended.access_token)).toEqual({ active: false });
       const within: string[] = (await facts(second.access_token)).within;
       expect(within[0]).toBe(await idFor(first.access_token));
       const login = (await facts(first.access_token)).within[0];
@@ -178,11 +166,11 @@ onBothDatabases('runs of pages', (open, dialect) => {
       expect(login).not.toBe(former);
       const refreshed = await refreshRun(app, first.refresh_token, agents.authorization);
       expect(refreshed.status).toBe(200);
-      const list = await app.ask('GET', '/sessions', { cookie: renewed, headers: ownPage });
+      const list = await app.ask('GET', '/sessions', { cookie: renewed, headers: sameOrigin });
       expect(list.body.sessions.filter(({ kind }: { kind: string }) => kind === 'run')).toHaveLength(2);
 
       expect(
-        (await app.ask('DELETE', '/logout?scope=session', { cookie: renewed, headers: ownPage })).status,
+        (await app.ask('DELETE', '/logout?scope=session', { cookie: renewed, headers: sameOrigin })).status,
       ).toBe(204);
       for (const { access_token } of [first, second])
         expect(await facts(access_token)).toEqual({ active: false });
@@ -195,7 +183,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
       const thief = {
         peer: '198.51.100.7',
         session: 'cookie',
-        headers: { ...ownPage, 'User-Agent': 'Thief/1.0' },
+        headers: { ...sameOrigin, 'User-Agent': 'Thief/1.0' },
       } as const;
       const cookie = sessionCookieIn(await signInByMail(app, email, thief));
       const first = await acted(cookie);
@@ -208,15 +196,6 @@ onBothDatabases('runs of pages', (open, dialect) => {
       expect([status, body.sessions_ended]).toEqual([200, 1]);
       for (const { access_token } of runs) expect(await facts(access_token)).toEqual({ active: false });
       expect((await refreshRun(app, first.refresh_token, agents.authorization)).status).toBe(400);
-    });
-
-    test('does not bring back a run that had ended', async () => {
-      const email = newAddress();
-      const cookie = await browserLogin(email);
-      const made = await acted(cookie);
-      await app.ask('POST', '/revoke', { form: { token: made.access_token } });
-      await browserLogin(email, cookie);
-      expect(await facts(made.access_token)).toEqual({ active: false });
     });
 
     test('does not disturb a run that is refreshed or used at the same moment', async () => {
@@ -247,7 +226,7 @@ onBothDatabases('runs of pages', (open, dialect) => {
       for (let round = 0; round < 5; round++) {
         const email = newAddress();
         const cookie = await browserLogin(email);
-        const wants = { headers: ownPage, by: agents.authorization, scope: 'profile' };
+        const wants = { headers: sameOrigin, by: agents.authorization, scope: 'profile' };
         const [renewed, ...answers] = await Promise.all([
           browserLogin(email, cookie),
           ...Array.from({ length: 12 }, async (_, n) => {
@@ -255,7 +234,8 @@ onBothDatabases('runs of pages', (open, dialect) => {
             return exchange(n % 2 ? app : node, undefined, { cookie, ...wants });
           }),
         ]);
-        const { sessions } = (await app.ask('GET', '/sessions', { cookie: renewed, headers: ownPage })).body;
+        const { sessions } = (await app.ask('GET', '/sessions', { cookie: renewed, headers: sameOrigin }))
+          .body;
         const login = sessions.find(({ current }: { current: boolean }) => current).id;
         for (const answer of answers) {
           expect(['200', '400 invalid_request']).toContain(outcome(answer));

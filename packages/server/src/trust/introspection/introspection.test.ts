@@ -7,7 +7,6 @@ import {
   passkeyLogin,
 } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
-import { endings } from '../../../../../tests/support/endings.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
 import { basic, declareService, untilServiceUsed } from '../../../../../tests/support/services.ts';
@@ -107,17 +106,6 @@ onBothDatabases('introspection', (open) => {
     expect(later.auth_time).toBe(found.auth_time);
     expect(later.iat - found.iat).toBeGreaterThanOrEqual(600);
     expect(found.auth_time - (await introspect(token)).auth_time).toBeGreaterThanOrEqual(3600);
-  });
-
-  test('as soon as a session ends, its tokens are introspected as active: false and nothing more', async () => {
-    for (const [cause, end] of Object.entries(endings)) {
-      const email = newAddress();
-      const tokens = await app.login(email);
-      expect([cause, (await introspect(tokens.access_token)).active]).toEqual([cause, true]);
-      await end(app, tokens, email);
-      expect([cause, await introspect(tokens.access_token)]).toEqual([cause, inactive]);
-      expect([cause, await introspect(tokens.refresh_token)]).toEqual([cause, inactive]);
-    }
   });
 
   test('an access token is inactive after four hours, a refresh token after thirty days', async () => {
