@@ -28,28 +28,17 @@ onBothDatabases('refresh', (open, dialect) => {
       expect(outcome(await refresh(app, answers[0].body.refresh_token))).toBe('400 invalid_grant');
   });
 
-  test.each([
-    ['empty', ''],
-    ['blank', '   '],
-    ['129 characters long', 'k'.repeat(129)],
-    ['not ASCII', 'cl\u00e9'],
-    ['not printable', 'a\tb'],
-    ['a control character', 'a\u007fb'],
-  ])('a refresh whose idempotency key is %s is refused and spends nothing', async (_, key) => {
+  test('an idempotency key is 1-128 printable characters; any other is refused and spends nothing', async () => {
     const { refresh_token } = await app.login(newAddress());
-    expect(outcome(await refresh(app, refresh_token, key))).toBe('400 invalid_request');
-    expect(outcome(await refresh(app, refresh_token))).toBe('200');
-  });
-
-  test.each([
-    ['one character', 'k'],
-    ['128 characters', 'k'.repeat(128)],
-    ['every printable character', '!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|} ~'],
-  ])('a refresh accepts an idempotency key of %s', async (_, key) => {
-    const { refresh_token } = await app.login(newAddress());
-    const first = await refresh(app, refresh_token, key);
-    expect(outcome(first)).toBe('200');
-    expect((await refresh(app, refresh_token, key)).body.refresh_token).toBe(first.body.refresh_token);
+    for (const key of ['', '   ', 'k'.repeat(129), 'cl\u00e9', 'a\tb', 'a\u007fb'])
+      expect([key, outcome(await refresh(app, refresh_token, key))]).toEqual([key, '400 invalid_request']);
+    let token = refresh_token;
+    for (const key of ['k', 'k'.repeat(128), '!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|} ~']) {
+      const first = await refresh(app, token, key);
+      expect([key, outcome(first)]).toEqual([key, '200']);
+      expect((await refresh(app, token, key)).body.refresh_token).toBe(first.body.refresh_token);
+      token = first.body.refresh_token;
+    }
   });
 });
 
@@ -72,43 +61,30 @@ describe('classifyReuse', () => {
       rotatedAt + ageMs,
       leeway,
     );
-  const retryMs = refreshRetryWindowSeconds * 1000;
+  const retryMs = 600_000;
+  const noKey = { idempotency_hash: null };
 
-  test('the leeway and the retry window are exact to the millisecond', () => {
-    expect(classify(4, null, 10_000)).toBe('race');
-    expect(classify(4, null, 10_001)).toBe('theft');
-    expect(classify(4, 'other', 10_000)).toBe('race');
-    expect(classify(4, 'other', 10_001)).toBe('theft');
-    expect(refreshRetryWindowSeconds).toBe(600);
-    expect(classify(4, 'same', retryMs)).toBe('retry');
-    expect(classify(4, 'same', retryMs + 1)).toBe('theft');
-  });
-
-  test('with a leeway of 0, reuse can be a retry but not a race', () => {
-    expect(classify(4, null, 0, 0)).toBe('theft');
-    expect(classify(4, 'other', 0, 0)).toBe('theft');
-    expect(classify(4, 'same', 0, 0)).toBe('retry');
-  });
-
-  test('a request from a node whose clock is behind counts as early, not as late', () => {
-    expect(classify(4, null, -2_000)).toBe('race');
-    expect(classify(4, 'same', -2_000)).toBe('retry');
-  });
-
-  test('a token older than the one spent last counts as stolen, even with the idempotency key of the last request', () => {
-    expect(classify(3, 'same', 0)).toBe('theft');
-    expect(classify(1, null, 0)).toBe('theft');
-  });
-
-  test('two requests without an idempotency key are never a retry', () => {
-    expect(classify(4, null, 60_000, 10, { idempotency_hash: null })).toBe('theft');
-  });
-
-  test('reuse in an ended session is not a theft, and a disabled account has a status of its own', () => {
-    expect(classify(1, null, 0, 10, { revoked_at: 1 })).toBe('ended');
-    expect(classify(1, null, 0, 10, { user_epoch: 1 })).toBe('ended');
-    expect(classify(1, null, 0, 10, { idle_expires_at: rotatedAt })).toBe('ended');
-    expect(classify(1, null, 0, 10, { path_ends_at: rotatedAt })).toBe('ended');
-    expect(classify(4, 'same', 0, 10, { user_epoch: null })).toBe('disabled');
+  test.each<[what: string, Parameters<typeof classify>, expected: ReturnType<typeof classifyReuse>]>([
+    ['within the leeway', [4, null, 10_000], 'race'],
+    ['after the leeway', [4, null, 10_001], 'theft'],
+    ['with another key within the leeway', [4, 'other', 10_000], 'race'],
+    ['with another key after the leeway', [4, 'other', 10_001], 'theft'],
+    ['with the same key in the retry window', [4, 'same', retryMs], 'retry'],
+    ['with the same key after the retry window', [4, 'same', retryMs + 1], 'theft'],
+    ['without a key, as the first request', [4, null, 60_000, 10, noKey], 'theft'],
+    ['without a leeway', [4, null, 0, 0], 'theft'],
+    ['with another key without a leeway', [4, 'other', 0, 0], 'theft'],
+    ['with the same key without a leeway', [4, 'same', 0, 0], 'retry'],
+    ['at a node whose clock is behind', [4, null, -2_000], 'race'],
+    ['with the same key at a node whose clock is behind', [4, 'same', -2_000], 'retry'],
+    ['of a token older than the one spent last', [3, 'same', 0], 'theft'],
+    ['of a much older token', [1, null, 0], 'theft'],
+    ['in a revoked session', [1, null, 0, 10, { revoked_at: 1 }], 'ended'],
+    ['after all sessions were revoked', [1, null, 0, 10, { user_epoch: 1 }], 'ended'],
+    ['after the idle timeout', [1, null, 0, 10, { idle_expires_at: rotatedAt }], 'ended'],
+    ['after the end of what a run is within', [1, null, 0, 10, { path_ends_at: rotatedAt }], 'ended'],
+    ['in a disabled account', [4, 'same', 0, 10, { user_epoch: null }], 'disabled'],
+  ])('reuse %s', (_, reuse, expected) => {
+    expect(classify(...reuse)).toBe(expected);
   });
 });

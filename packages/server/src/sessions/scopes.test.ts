@@ -31,19 +31,6 @@ test('a refresh with authorization details is refused and spends nothing', async
   expect(outcome(await refresh({ refresh_token }))).toBe('200');
 });
 
-test('a refresh of everything says so if it asks for it, and refuses more names than are allowed', async () => {
-  const { refresh_token } = await app.login(newAddress());
-  const tooMany = Array.from({ length: 21 }, () => '*').join(' ');
-  for (const scope of ['', 'nonsense', '* nobody:declared', 'nobody:declared *', tooMany])
-    expect(outcome(await refresh({ refresh_token, scope }))).toBe('400 invalid_scope');
-  expect((await refresh({ refresh_token, scope: '*' })).body.scope).toBe('*');
-  const { device_code, user_code } = await app.api.call('startDeviceAuthorization', { body: {} });
-  const { access_token: accessToken } = await app.login(newAddress());
-  await app.api.call('approveDevice', { accessToken, body: { user_code } });
-  const redeemed = await app.ask('POST', '/token', { json: { device_code, scope: '*' } });
-  expect(redeemed.body.scope).toBe('*');
-});
-
 test('a refresh repeated with another scope or resource gets no tokens, and ends nothing', async () => {
   const { refresh_token } = await narrow({ scope: 'profile', resource: tickets });
   const kept = { 'Idempotency-Key': 'kept' };

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { newAddress, outcome } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
@@ -26,8 +26,10 @@ onBothDatabases('token exchange', (open) => {
   /** May delegate, and has no resource. */
   let builds: TestService;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     login = await app.login(newAddress());
+  });
+  beforeAll(async () => {
     const scopesOf = (...names: string[]) => names.map((name) => ({ name, sentence: `Do ${name}` }));
     agents = await declareService(app.ctx, {
       name: 'Agents',
@@ -89,6 +91,8 @@ onBothDatabases('token exchange', (open) => {
       const inner = await run(outer.access_token, { expires_in: '600' });
       expect(inner.expires_in).toBeLessThanOrEqual(60);
       expect((await facts(inner.access_token)).exp).toBe((await facts(outer.access_token)).exp);
+      app.pass(login.expires_in - 120);
+      expect((await run(login.access_token, { scope: 'profile' })).expires_in).toBeLessThanOrEqual(60);
     });
 
     test('a key stands wherever an access token does', async () => {
