@@ -3,82 +3,61 @@
 import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import postgres from 'postgres';
 import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
-import { spawn } from '../support/cleanup.ts';
-import { plantCode } from '../support/cli.ts';
+import { server } from '../../tools/release/programs.ts';
+import { plantCode, runIn } from '../support/cli.ts';
 import { loginByMail } from '../support/http.ts';
-import { isLong } from '../support/long.ts';
 import { newDatabase } from '../support/new-database.ts';
 import { databaseWithoutMigrations } from '../support/old-database.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runOperator, runOperatorProcess, startService, temporaryDirectory } from '../support/service.ts';
-import { until } from '../support/until.ts';
+import {
+  operatorOn,
+  runOperator,
+  runOperatorProcess,
+  startService,
+  temporaryDirectory,
+} from '../support/service.ts';
 
 const program = join(import.meta.dir, '../../packages/server/bin/latchkey-server');
 
 /** Runs the program in a directory, with no other environment than `PATH` and `env`. */
-async function run(cwd: string, args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn([program, ...args], {
-    cwd,
-    env: { PATH: process.env['PATH'], ...env },
-    stdout: 'pipe',
-    stderr: 'pipe',
+const run = (path: string, args: readonly string[], env: Record<string, string> = {}) =>
+  runIn({ path, env: { PATH: process.env['PATH'] ?? '', ...env } }, [program, ...args]);
+
+/** The command lines of all commands in this one, with arguments of the right form. */
+const commandLinesOf = (command: Command): string[][] =>
+  command.commands.flatMap((child) => {
+    if (child.commands.length > 0) return commandLinesOf(child).map((line) => [child.name(), ...line]);
+    const given = child.registeredArguments.filter(({ required }) => required);
+    const named = child.options.filter(({ mandatory }) => mandatory);
+    const values: Readonly<Record<string, string>> = { '--role': 'member', '--to': 'sqlite:copy.db' };
+    const needed: Readonly<Record<string, string[]>> = {
+      set: ['--may', 'feed'],
+      'sign-out': ['--everybody'],
+    };
+    return [
+      [
+        ...[child.name(), ...given.map(() => 'ada@example.com'), ...(needed[child.name()] ?? [])],
+        ...named.flatMap(({ long }) => [long!, values[long!] ?? 'acme']),
+      ],
+    ];
   });
-  const [stdout, stderr] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  return { code: await child.exited, stdout, stderr };
-}
 
-const commands = [
-  ['users', 'sign-out', '--everybody'],
-  ['users', 'disable', 'ada@example.com'],
-  ['users', 'enable', 'ada@example.com'],
-  ['users', 'delete', 'ada@example.com'],
-  ['users', 'export', 'ada@example.com'],
-  ['organizations', 'create', '--slug', 'acme', '--name', 'Acme'],
-  ['organizations', 'add-member', '--slug', 'acme', '--email', 'ada@example.com', '--role', 'admin'],
-  ['organizations', 'remove-member', '--slug', 'acme', '--email', 'ada@example.com'],
-  ['organizations', 'list'],
-  ['organizations', 'show', '--slug', 'acme'],
-  ['organizations', 'rename', '--slug', 'acme', '--name', 'Acme'],
-  ['organizations', 'delete', '--slug', 'acme'],
-  ['users', 'list', '--search', 'ada'],
-  ['users', 'sessions', 'ada@example.com'],
-  ['outbox'],
-  ['backup', 'latchkey.backup'],
-  ['finish-restore'],
-  ['copy', '--to', 'sqlite:copy.db'],
-  ['events', 'verify'],
-  ['events', 'follow'],
-  ['keys', 'list'],
-  ['keys', 'add'],
-  ['keys', 'promote', 'AAAAAAA'],
-  ['keys', 'retire', 'AAAAAAA'],
-  ['services', 'create', 'billing'],
-  ['services', 'list'],
-  ['services', 'revoke', 'svc_unknown'],
-  ['keys', 'rotate-signing'],
-];
-
-/** Each command is a process, so only one of each kind runs every time. */
-const tried = isLong
-  ? commands
-  : commands.filter(([kind], index) => commands.findIndex(([other]) => other === kind) === index);
-
-test.each(tried.map((args) => [args.join(' '), args] as const))(
-  '%s fails without a store, names the missing store and creates nothing',
-  async (_, args) => {
-    const directory = temporaryDirectory();
-    const { code, stdout, stderr } = await run(directory, args);
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toContain(`Store: sqlite:${join(directory, 'data/latchkey.db')}\n`);
-    expect(stderr).toMatch(/^latchkey-server: DATABASE_URL cannot be opened: there is no store/m);
-    expect(readdirSync(directory)).toEqual([]);
-  },
-);
+test('a command other than serve and migrate fails without a store, names the missing store and creates nothing', async () => {
+  const lines = commandLinesOf(server.commands());
+  expect(lines.length).toBeGreaterThan(30);
+  const directory = temporaryDirectory();
+  const store = `sqlite:${join(directory, 'data/latchkey.db')}`;
+  const refusal = `Store: ${store}\nlatchkey-server: DATABASE_URL cannot be opened: there is no store`;
+  for (const line of lines.filter(([name = '']) => !/^(serve|migrate|doctor|health)$/.test(name)))
+    await operatorOn({ DATABASE_URL: store }).refused(line, 1, refusal);
+  // A process finds it in its working directory.
+  const found = await run(directory, ['outbox']);
+  expect(found).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(refusal) });
+  expect(readdirSync(directory)).toEqual([]);
+});
 
 test('a command fails on an empty PostgreSQL database and leaves it empty, and never shows its password', async () => {
   const url = await (await startPostgres()).createDatabase();
@@ -125,18 +104,18 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
   });
 }
 
-test.each([
-  ['LATCHKEY_RETIRED_KEYS', () => ({ LATCHKEY_RETIRED_KEYS: 'abc' })],
-  ['PORT', (port: number) => ({ PORT: String(port) })],
-])('a start prevented by %s leaves no files behind', async (name, settingsOf) => {
+test('a start that a setting or a used port prevents leaves no files behind', async () => {
   const directory = temporaryDirectory();
   const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
-  const settings = { PORT: '0', HOST: '127.0.0.1', ...settingsOf(taken.port ?? 0) };
-  const env = { DATABASE_URL: `sqlite:${join(directory, 'latchkey.db')}`, ...settings };
-  const { code, stderr } = await runOperatorProcess(env, 'serve');
-  expect(code).toBe(1);
-  expect(stderr).toStartWith(`latchkey-server: ${name} `);
-  expect(readdirSync(directory)).toEqual([]);
+  for (const [name, value] of [
+    ['LATCHKEY_RETIRED_KEYS', 'abc'],
+    ['PORT', String(taken.port)],
+  ] as const) {
+    const env = { PORT: '0', HOST: '127.0.0.1', DATABASE_URL: `sqlite:${join(directory, 'latchkey.db')}` };
+    const { code, stderr } = await runOperatorProcess({ ...env, [name]: value }, 'serve');
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`latchkey-server: ${name} `)]);
+    expect(readdirSync(directory)).toEqual([]);
+  }
   await taken.stop(true);
 });
 
@@ -166,8 +145,7 @@ test('--env-file replaces .env, before or after the command; the environment ove
     ['--env-file', file, ...signOut],
     [...signOut, '--env-file', '../latchkey.env'],
   ]) {
-    const { code, stdout, stderr } = await run(elsewhere, args);
-    expect({ code, stdout, stderr }).toEqual({
+    expect(await run(elsewhere, args)).toEqual({
       code: 0,
       stdout: 'Ended all sessions of ada@example.com.\n',
       stderr: `Store: sqlite:${join(service.directory, 'latchkey.db')}\n`,
@@ -188,18 +166,11 @@ test('the program runs no code of its working directory, and takes settings only
   expect(await run(directory, ['--version'])).toMatchObject({ code: 0, stderr: '' });
   writeFileSync(join(directory, '.env'), 'PORT=0\n');
   const env = { DATABASE_URL: await newDatabase('postgres'), LATCHKEY_KEYS: generateKey() };
-  const log = join(directory, 'log');
-  const service = spawn([program, 'serve'], {
-    cwd: directory,
-    env: { PATH: process.env['PATH'], ...env },
-    stdout: Bun.file(log),
-    stderr: 'inherit',
-  });
-  await until(
-    async () => (await Bun.file(log).text()).includes('Latchkey is ready'),
-    'the start of the service',
+  const { code, stdout } = await runIn(
+    { path: directory, env: { PATH: process.env['PATH'] ?? '', ...env } },
+    [program, 'serve'],
+    (stderr, service) => void (stderr.includes('Latchkey is ready') && service.kill('SIGTERM')),
   );
-  service.kill('SIGTERM');
-  expect(await service.exited).toBe(0);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('"stopped"')]);
   expect(existsSync(join(directory, 'ran'))).toBe(false);
 });

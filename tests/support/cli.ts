@@ -58,7 +58,7 @@ export type Running = Pick<Subprocess, 'kill' | 'pid'>;
 
 /** Runs a command in this home until it ends. `watch` gets all of standard error so far: when it starts, and each time that grows. */
 export async function runIn(
-  home: Home,
+  home: Pick<Home, 'path' | 'env'>,
   command: readonly string[],
   watch: (stderr: string, running: Running) => void = () => {},
 ): Promise<Outcome> {
