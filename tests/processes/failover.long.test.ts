@@ -1,106 +1,30 @@
-// Nodes on a primary with a standby that is promoted when the primary is lost.
+// Nodes on a primary with a standby that is promoted when the primary is lost. That nothing acknowledged is lost is in tests/faults.
 
 import { expect, test } from 'bun:test';
 import postgres from 'postgres';
 import { startFaultProxy } from '../support/fault-proxy.ts';
-import { deviceTokens, loginByMail, request } from '../support/http.ts';
+import { loginByMail, request } from '../support/http.ts';
 import { startReplicatedPostgres } from '../support/replicated-postgres.ts';
-import { runOperator, startService, type TestService } from '../support/service.ts';
+import { runOperator, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const clients = 4;
-const revocations = 16;
-const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
-
-/** What clients saw of writes. */
-interface Writing {
-  /** Device codes that were given out. */
-  readonly codes: string[];
-  /** Access tokens of sessions whose end was confirmed. */
-  readonly revoked: string[];
-  /** All other answers. */
-  readonly refusals: { readonly status: number; readonly retryAfter: string | null }[];
-  stop(): Promise<void>;
-}
-
-/** Starts device logins and ends these sessions without a pause, on all nodes in turn. */
-function write(nodes: readonly TestService[], tokens: string[]): Writing {
-  const [codes, revoked]: string[][] = [[], []];
-  const refusals: Writing['refusals'] = [];
-  let isRunning = true;
-  const post = async (node: TestService, path: string, init: RequestInit): Promise<string | undefined> => {
-    const answer = await fetch(`${node.url}/api/v1/auth${path}`, { ...init, method: 'POST' });
-    const text = await answer.text();
-    if (answer.ok) return text;
-    refusals.push({ status: answer.status, retryAfter: answer.headers.get('Retry-After') });
-    return undefined;
-  };
-  const revoke = async (node: TestService, token: string): Promise<void> => {
-    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-    const done = await post(node, '/revoke', { headers, body: '{"scope":"session"}' });
-    if (done !== undefined) revoked!.push(token);
-  };
-  const writers = Array.from({ length: clients }, async (_, index) => {
-    for (let round = index; isRunning; round++) {
-      const node = nodes[round % nodes.length]!;
-      const started = await post(node, '/device', {});
-      if (started !== undefined) codes!.push(JSON.parse(started).device_code);
-      const token = tokens.pop();
-      if (token !== undefined) await revoke(node, token);
-    }
-  });
-  return {
-    codes: codes!,
-    revoked: revoked!,
-    refusals,
-    stop: async () => {
-      isRunning = false;
-      await Promise.all(writers);
-    },
-  };
-}
-
-/** Access tokens of as many sessions of one account. */
-async function accessTokens({ url }: TestService, count: number): Promise<string[]> {
-  const { access_token } = await loginByMail(url, 'ada@example.com');
-  const logins = Array.from({ length: count }, () => deviceTokens(url, access_token));
-  return (await Promise.all(logins)).map((tokens) => tokens.access_token);
-}
-
-test('when the primary is killed, nodes say 503, and go on with the promoted standby and all that was acknowledged', async () => {
+test('when the primary is killed, nodes say 503, and go on with the promoted standby, in whatever order both are named', async () => {
   const servers = await startReplicatedPostgres();
   const orders = [servers.url('primary', 'standby'), servers.url('standby', 'primary')];
   const nodes = await Promise.all(orders.map((databaseUrl) => startService({ databaseUrl })));
-  const login = await loginByMail(nodes[0]!.url, 'eva@example.com');
-  const writing = write(nodes, await accessTokens(nodes[0]!, revocations));
-  await until(() => writing.revoked.length > revocations / 4, 'a quarter of the revocations');
+  const { access_token: token } = await loginByMail(nodes[0]!.url, 'eva@example.com');
   servers.killPrimary();
-  await until(() => writing.refusals.length > clients * 4, 'refusals for every client');
-  const { length: before } = writing.codes;
-  const answers = await Promise.all(nodes.map(({ url }) => fetch(`${url}/readyz`)));
-  expect(answers.map(({ status }) => status)).toEqual([503, 503]);
-  expect(writing.codes).toHaveLength(before);
+  for (const { url } of nodes) {
+    await until(async () => !(await fetch(`${url}/readyz`)).ok, 'a node without its primary');
+    const refused = await fetch(`${url}/api/v1/auth/device`, { method: 'POST' });
+    expect([refused.status, Number(refused.headers.get('Retry-After')) > 0]).toEqual([503, true]);
+  }
   await servers.promoteStandby();
-  await until(() => writing.codes.length > before + 20, '20 more codes');
-  await writing.stop();
-
-  expect(new Set(writing.refusals.map(({ status }) => status))).toEqual(new Set([503]));
-  expect(writing.refusals.filter(({ retryAfter }) => !(Number(retryAfter) > 0))).toEqual([]);
-  for (const node of nodes) {
-    const me = () => request(node.url, 'GET', '/me', { token: login.access_token });
-    // The codes above may all be of the other node, which was first to find the new primary.
+  for (const { url } of nodes) {
+    const me = () => request(url, 'GET', '/me', { token });
     await until(async () => (await me()).status !== 503, 'a node that goes on');
     expect((await me()).body.email).toBe('eva@example.com');
   }
-  for (const token of writing.revoked) {
-    expect((await request(nodes[1]!.url, 'GET', '/me', { token })).status).toBe(401);
-  }
-  const polls = writing.codes.map(async (device_code) => {
-    const body = new URLSearchParams({ grant_type: deviceGrant, device_code });
-    const answer = await fetch(`${nodes[0]!.url}/api/v1/auth/token`, { method: 'POST', body });
-    return ((await answer.json()) as { error: string }).error;
-  });
-  expect(new Set(await Promise.all(polls))).toEqual(new Set(['authorization_pending']));
   const { code, stdout, stderr } = await runOperator(nodes[0]!.env, 'users', 'list');
   expect([code, stdout]).toEqual([0, expect.stringContaining('eva@example.com')]);
   expect(stderr).toBe(`Store: ${orders[0]!.replace(/\/\/.*?@/, '//')}\n`);
