@@ -149,7 +149,10 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         ],
         [{ email, user_handle }, 'user_handle: belongs to another account.'],
         [withPasskey({}), 'A passkey is registered for another account.'],
-        [{ ...cleo, passkeys: many.slice(0, 20) }, 'An account can have at most 20 passkeys. Remove one first.'],
+        [
+          { ...cleo, passkeys: many.slice(0, 20) },
+          'An account can have at most 20 passkeys. Remove one first.',
+        ],
         [{ ...cleo, passkeys: many }, 'passkeys: must have at most 20 entries'],
       ];
       const lines = [cleo, '', ...refused.map(([line]) => line), { email: 'last@example.com' }];
