@@ -8,52 +8,23 @@ import { type KubernetesObject, mistakesIn } from './kubernetes.ts';
 const deploy = join(import.meta.dir, '../../deploy');
 const read = (name: string): Promise<string> => Bun.file(join(deploy, name)).text();
 
-interface Probe {
-  readonly httpGet: { readonly path: string; readonly port: string };
-}
+// biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary files
+const parsed = async (name: string): Promise<any> => Bun.YAML.parse(await read(name));
 
-interface Container {
-  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly env: readonly { readonly name: string }[];
-  readonly securityContext: object;
-  readonly startupProbe: Probe;
-  readonly livenessProbe: Probe;
-  readonly readinessProbe: Probe;
-  readonly lifecycle: { readonly preStop: { readonly sleep: { readonly seconds: number } } };
-}
-
-interface Deployment extends KubernetesObject {
-  readonly spec: {
-    readonly replicas: number;
-    readonly selector: { readonly matchLabels: object };
-    readonly template: {
-      readonly metadata: { readonly labels: object };
-      readonly spec: {
-        readonly securityContext: object;
-        readonly terminationGracePeriodSeconds: number;
-        readonly topologySpreadConstraints: readonly { readonly labelSelector: object }[];
-        readonly containers: readonly [Container];
-      };
-    };
-  };
-}
-
-const objects = Bun.YAML.parse(await read('kubernetes.yaml')) as KubernetesObject[];
-const find = <T extends KubernetesObject>(kind: string): T =>
-  objects.find((object) => object.kind === kind) as T;
-const { spec } = find<Deployment>('Deployment');
+const objects: KubernetesObject[] = await parsed('kubernetes.yaml');
+// biome-ignore lint/suspicious/noExplicitAny: mistakesIn checks their types
+const find = (kind: string): any => objects.find((object) => object.kind === kind);
+const { spec } = find('Deployment');
 const pod = spec.template.spec;
 const [container] = pod.containers;
+const config: Record<string, string> = find('ConfigMap').data;
+const { services, networks, volumes } = await parsed('compose.yaml');
+const environment: Record<string, string> = services.latchkey.environment;
 const portOfTheImage = Number(/^EXPOSE (\d+)$/m.exec(await read('Dockerfile'))?.[1]);
 
 test('every Kubernetes object has only members that its API knows, of the right types', async () => {
   expect(objects.map(({ kind }) => kind)).toEqual([
-    'ConfigMap',
-    'Deployment',
-    'Service',
-    'NetworkPolicy',
-    'PodDisruptionBudget',
-    'Ingress',
+    ...['ConfigMap', 'Deployment', 'Service', 'NetworkPolicy', 'PodDisruptionBudget', 'Ingress'],
   ]);
   const misspelled = { ...find('Deployment'), spec: { ...spec, replica: 3 } };
   const wrong = { ...find('Service'), spec: { ports: '80' } };
@@ -63,71 +34,39 @@ test('every Kubernetes object has only members that its API knows, of the right 
   expect(mistakes).toMatch(/'string' is not assignable/);
 });
 
-test('the pods run without rights, on a file system that they cannot write', () => {
+test('the pods run without rights, on a file system that they cannot write; only readiness depends on the database', () => {
   expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65532 });
+  expect(container).toMatchObject({
+    ports: [{ name: 'http', containerPort: portOfTheImage }],
+    startupProbe: { httpGet: { path: '/healthz', port: 'http' } },
+    livenessProbe: { httpGet: { path: '/healthz', port: 'http' } },
+    readinessProbe: { httpGet: { path: '/readyz', port: 'http' } },
+  });
   expect(container.securityContext).toEqual({
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ['ALL'] },
+    ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
   });
 });
 
-test('probes ask the port of the image; only readiness depends on the database', () => {
-  expect(container.ports).toEqual([{ name: 'http', containerPort: portOfTheImage }]);
-  const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
-  expect(probes.map(({ httpGet }) => `${httpGet.port} ${httpGet.path}`)).toEqual([
-    'http /healthz',
-    'http /healthz',
-    'http /readyz',
-  ]);
-});
-
-test('every selector selects the pods, and a pod may stop for longer than it takes', async () => {
-  const labels = spec.template.metadata.labels;
-  const budget = find<KubernetesObject & { spec: { selector: object } }>('PodDisruptionBudget');
-  const service = find<KubernetesObject & { spec: { selector: object } }>('Service');
-  const spread = pod.topologySpreadConstraints.map(({ labelSelector }) => labelSelector);
-  for (const selector of [
-    spec.selector,
-    budget.spec.selector,
-    { matchLabels: service.spec.selector },
-    ...spread,
+test('every selector selects the pods, and a pod may stop for longer than it takes', () => {
+  const matchLabels = spec.template.metadata.labels;
+  for (const { labelSelector } of [
+    { labelSelector: spec.selector },
+    { labelSelector: find('PodDisruptionBudget').spec.selector },
+    { labelSelector: { matchLabels: find('Service').spec.selector } },
+    ...pod.topologySpreadConstraints,
   ])
-    expect(selector).toEqual({ matchLabels: labels });
+    expect(labelSelector).toEqual({ matchLabels });
   const drainSeconds = 10;
   const { seconds } = container.lifecycle.preStop.sleep;
   expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(seconds + drainSeconds);
 });
 
-interface ComposeFile {
-  readonly services: Readonly<
-    Record<
-      string,
-      {
-        readonly image: string;
-        readonly read_only?: boolean;
-        readonly cap_drop?: readonly string[];
-        readonly environment?: Readonly<Record<string, string>>;
-        readonly depends_on?: object;
-        readonly networks?: object;
-        readonly volumes?: readonly string[];
-      }
-    >
-  >;
-  readonly networks: object;
-  readonly volumes: object;
-}
-
-const compose = Bun.YAML.parse(await read('compose.yaml')) as ComposeFile;
-
 test('every setting in deploy/ exists', async () => {
   const image = [...(await read('Dockerfile')).matchAll(/\b([A-Z_]+)=\S+/g)].map(([, name = '']) => name);
-  const config = find<KubernetesObject & { data: object }>('ConfigMap');
   const named = [
     ...image.filter((name) => name !== 'SQLITE_TMPDIR'),
-    ...Object.keys(config.data),
-    ...container.env.map(({ name }) => name),
-    ...Object.keys(compose.services['latchkey']?.environment ?? {}),
+    ...Object.keys({ ...config, ...environment }),
+    ...container.env.map(({ name }: { name: string }) => name),
   ];
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter((name) => !settingNames.has(name))).toEqual([]);
@@ -139,23 +78,28 @@ const filled = (text: string): string =>
     .replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')
     .replaceAll(/\$\{\w+:\?[^}]*\}/g, Buffer.alloc(32).toString('base64url'));
 
-test('the settings in the compose file and in the ConfigMap are valid together', () => {
-  const environment = Object.entries(compose.services['latchkey']?.environment ?? {});
-  const composed = readConfig(Object.fromEntries(environment.map(([name, text]) => [name, filled(text)])));
-  expect(composed).toMatchObject({ baseUrl: 'https://localhost', devMailbox: false });
+test('the settings in the compose file and in the ConfigMap are valid together, and approvals from afar need a code', () => {
+  const values = Object.entries(environment).map(([name, text]) => [name, filled(text)]);
+  const composed = readConfig(Object.fromEntries(values));
+  const confirm = { deviceLogin: 'confirm' };
+  expect(composed).toMatchObject({ baseUrl: 'https://localhost', devMailbox: false, ...confirm });
   expect(composed.trustedProxies).toHaveLength(1);
-  const { data } = find<KubernetesObject & { data: Record<string, string> }>('ConfigMap');
-  expect(() => readConfig(data)).toThrow('LATCHKEY_TRUSTED_PROXIES');
-  const changed = { ...data, LATCHKEY_TRUSTED_PROXIES: '10.1.2.3' };
-  expect(readConfig(changed)).toMatchObject({ https: true, mailFrom: data['LATCHKEY_MAIL_FROM'] });
+  expect(() => readConfig(config)).toThrow('LATCHKEY_TRUSTED_PROXIES');
+  const changed = { ...config, LATCHKEY_TRUSTED_PROXIES: '10.1.2.3' };
+  expect(readConfig(changed)).toMatchObject({
+    https: true,
+    mailFrom: config['LATCHKEY_MAIL_FROM'],
+    ...confirm,
+  });
 });
 
 test('the compose file refers only to what it declares, and trusts the address of its proxy', () => {
-  const { services, networks, volumes } = compose;
   expect(Object.keys(services)).toEqual(['latchkey', 'mail', 'database', 'proxy']);
-  for (const [name, service] of Object.entries(services)) {
-    const uses = Array.isArray(service.networks) ? service.networks : Object.keys(service.networks ?? {});
-    const kept = (service.volumes ?? []).map((volume) => volume.split(':')[0] ?? '');
+  for (const [name, service] of Object.entries<typeof services.proxy>(services)) {
+    const uses: string[] = Array.isArray(service.networks)
+      ? service.networks
+      : Object.keys(service.networks ?? {});
+    const kept: string[] = (service.volumes ?? []).map((volume: string) => volume.split(':')[0]);
     const unknown = [
       ...uses.filter((network) => !(network in networks)),
       ...kept.filter((volume) => !volume.startsWith('.') && !(volume in volumes)),
@@ -165,16 +109,9 @@ test('the compose file refers only to what it declares, and trusts the address o
   }
   for (const name of ['latchkey', 'mail', 'proxy'])
     expect(services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
-  const { environment } = services['latchkey'] ?? {};
-  expect(services['proxy']?.networks).toEqual({
-    front: { ipv4_address: environment?.['LATCHKEY_TRUSTED_PROXIES'] },
-  });
-  expect(services['proxy']?.environment?.['LATCHKEY_UPSTREAM']).toBe(`latchkey:${portOfTheImage}`);
-});
-
-test('an approval of a device from another network needs a code', async () => {
-  for (const file of ['compose.yaml', 'kubernetes.yaml'])
-    expect(await read(file)).toMatch(/^ +LATCHKEY_DEVICE_LOGIN: confirm$/m);
+  const { proxy } = services;
+  expect(proxy.networks).toEqual({ front: { ipv4_address: environment['LATCHKEY_TRUSTED_PROXIES'] } });
+  expect(proxy.environment.LATCHKEY_UPSTREAM).toBe(`latchkey:${portOfTheImage}`);
 });
 
 test('workflows pin actions by commit, and what may publish runs nothing that the repository or a dependency brings', async () => {
@@ -185,16 +122,12 @@ test('workflows pin actions by commit, and what may publish runs nothing that th
     );
     expect(uses.filter((use) => !/^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(use ?? ''))).toEqual([]);
   }
-  interface Job {
-    readonly permissions: Readonly<Record<string, string>>;
-    readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
-  }
-  const { jobs } = Bun.YAML.parse(await Bun.file(join(workflows, 'release.yml')).text()) as {
-    jobs: Record<string, Job>;
-  };
-  for (const { permissions, steps } of Object.values(jobs)) {
+  const { jobs } = await parsed('../.github/workflows/release.yml');
+  for (const { permissions, steps } of Object.values<typeof jobs.build>(jobs)) {
     if (!Object.values(permissions).includes('write')) continue;
-    const commands = steps.map(({ uses = '', run = '' }) => `${uses} ${run}`).join('\n');
+    const commands = steps
+      .map(({ uses = '', run = '' }: Record<string, string>) => `${uses} ${run}`)
+      .join('\n');
     expect(commands).not.toMatch(/checkout|npm (?:run|ci|install|exec)|npx/);
   }
 });

@@ -1,25 +1,21 @@
-// Many programs on one agent, through kills of the agent and of the service, and the end of the login that they all live from.
+// Many programs on one agent, through kills of the agent and of the service.
 
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { connectAgent } from '@latchkey/client/agent';
 import { type RunningAgent, startAgent } from '../support/agent.ts';
 import { latchkey, newHome, storeLogin, storeOf } from '../support/cli.ts';
 import { storedSession } from '../support/client.ts';
-import { loginByMail, request } from '../support/http.ts';
+import { request } from '../support/http.ts';
 import { isLong } from '../support/long.ts';
 import { isInMemory, surroundingsOf } from '../support/memory.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { registerService, startService, type TestService, temporaryDirectory } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
 import { startWorker } from '../support/worker.ts';
 
 const programs = isLong ? 50 : 15;
 const email = 'ada@agent.example';
 const refreshToken = 'lk_rt_';
-
-const service = shared(() => startService());
 
 /** How often each outcome of a refresh is in the log. */
 function refreshes({ logs }: TestService): Record<string, number> {
@@ -117,38 +113,3 @@ test.skipIf(process.platform !== 'linux')(
     expect(body.events.map(({ type }: { type: string }) => type)).not.toContain('refresh_theft');
   },
 );
-
-test('ending the login ends what its agent handed out, at services that read the feed, too', async () => {
-  const serviceKey = await registerService(service, 'boards', '--may', 'feed');
-  const worker = startWorker([process.execPath], 'verifier-worker.ts', service.url, serviceKey);
-  expect(await worker.hear()).toBe('ready');
-  const home = newHome({ LATCHKEY_SERVER: service.url });
-  await storeLogin(home, service.url, 'ended@agent.example');
-  const agent = await startAgent(home, '--scope', 'profile');
-  const { access_token } = await (await connectAgent(agent.address)).token();
-  worker.say(access_token);
-  expect(await worker.hear()).toEqual({ active: true });
-  const person = await loginByMail(service.url, 'ended@agent.example');
-  const { body } = await request(service.url, 'GET', '/sessions', { token: person.access_token });
-  const { id } = body.sessions.find(({ kind }: { kind: string }) => kind === 'device');
-  const ended = await request(service.url, 'DELETE', `/sessions/${id}`, { token: person.access_token });
-  expect(ended.status).toBe(204);
-  expect(await worker.hear()).toEqual({ active: false });
-  expect((await request(service.url, 'GET', '/me', { token: access_token })).status).toBe(401);
-  expect((await latchkey(newHome({ LATCHKEY_AGENT: agent.address }), 'token')).code).toBe(3);
-  await agent.stop();
-  await worker.finish();
-});
-
-test('what an agent handed out ends by itself within 15 minutes, when it was killed', async () => {
-  const home = newHome({ LATCHKEY_SERVER: service.url });
-  await storeLogin(home, service.url, 'killed@agent.example');
-  const agent = await startAgent(home, '--scope', 'profile');
-  const token = await (await connectAgent(agent.address)).token();
-  await agent.stop('SIGKILL');
-  expect(token.expires_in).toBeLessThanOrEqual(900);
-  const { body } = await request(service.url, 'GET', '/sessions', {
-    token: (await storedSession(storeOf(home, service.url))).access_token,
-  });
-  expect(body.sessions.filter(({ kind }: { kind: string }) => kind === 'run')).toHaveLength(1);
-});
