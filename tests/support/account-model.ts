@@ -90,6 +90,9 @@ const sum = (one: Undone, other: Undone): Undone => ({
   links_voided: one.links_voided + other.links_voided,
 });
 
+const namesOf = (things: readonly { readonly name: string }[]): string[] =>
+  things.map(({ name }) => name).toSorted();
+
 /** What must be true of an account. */
 export class Model {
   readonly logins: Login[] = [];
@@ -109,6 +112,10 @@ export class Model {
 
   next(): number {
     return ++this.#last;
+  }
+
+  get keptPasskeys(): Passkey[] {
+    return this.passkeys.filter(({ isGone }) => !isGone);
   }
 
   isLive(login: Login, now: number): boolean {
@@ -170,11 +177,9 @@ export class Model {
       email,
       sessions_ended: count('browser').length,
       devices_ended: devices.length,
-      device_names: devices.map(({ name }) => name).toSorted(),
-      passkeys_removed: passkeys.map(({ name }) => name).toSorted(),
-      keys_removed: count('key')
-        .map(({ name }) => name)
-        .toSorted(),
+      device_names: namesOf(devices),
+      passkeys_removed: namesOf(passkeys),
+      keys_removed: namesOf(count('key')),
       runs_ended: count('run').length,
       links_voided: voided.length - approvals.length,
     };

@@ -4,15 +4,23 @@ import { expect } from 'bun:test';
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { emailKeyOf } from '../../packages/server/src/platform/values/email-key.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
-import { outcome, sameOrigin } from './account.ts';
+import { outcome, sameOrigin, sessionCookieIn } from './account.ts';
 import { day, type Login, Model, type Notice, type Open, type Passkey } from './account-model.ts';
-import type { Answer, TestApp } from './app.ts';
+import type { Answer, TestApp, Tokens } from './app.ts';
 import { codeFor, redeem, requestOf } from './authorize.ts';
 import type { TestService } from './services.ts';
 
 const placeOf = (place: number) => ({
   peer: `198.51.${place}.7`,
   headers: { 'User-Agent': `Browser ${'ABCD'[place]}` },
+});
+
+/** Tokens of which only the access token is used. */
+export const tokensOf = (access_token: string): Tokens => ({
+  access_token,
+  refresh_token: '',
+  expires_in: 0,
+  token_type: 'Bearer',
 });
 
 export class Walk {
@@ -43,6 +51,8 @@ export class Walk {
   }
 
   newName = (): string => `thing ${++this.#names}`;
+
+  newAddress = (): string => `${this.name}-${++this.#names}@example.com`;
 
   run = <Row>(statement: string): Promise<Row[]> => this.app.ctx.db.single.run<Row>(statement, []);
 
@@ -101,10 +111,9 @@ export class Walk {
     return added;
   }
 
-  async expectNotice(kind: string, isExpected: boolean, work: () => Promise<unknown>): Promise<void> {
-    const before = this.model.notices.length;
-    await work();
-    const kinds = this.model.notices.slice(before).map((notice) => notice.kind);
+  /** Reads the new notices, of which there is one of this kind, or none. */
+  async expectNotice(kind: string, isExpected = true): Promise<void> {
+    const kinds = (await this.readNotices()).map((notice) => notice.kind);
     expect(kinds).toEqual(isExpected ? [kind] : []);
   }
 
@@ -143,22 +152,23 @@ export class Walk {
       const [user] = await this.run<{ id: string }>(`SELECT id FROM users WHERE email_key = '${key}'`);
       this.userId = user!.id;
     }
-    await this.expectNotice('new_browser', !isFirst && !this.model.isKnown(place), () =>
-      this.beginBrowser(answer, place, cookie === undefined ? undefined : replaced),
-    );
+    const isNew = !isFirst && !this.model.isKnown(place);
+    const notices = await this.beginBrowser(answer, place, cookie === undefined ? undefined : replaced);
+    expect(notices).toEqual(isNew ? ['new_browser'] : []);
   }
 
-  async beginBrowser(answer: Answer, place: number, replaced?: Login, passkey?: Passkey): Promise<void> {
-    const cookie = answer.headers
-      .getSetCookie()
-      .find((text) => /latchkey_session=/.test(text))
-      ?.split(';')[0];
-    const secret = cookie === undefined ? { token: answer.body.access_token as string } : { cookie };
+  /** Adds a login in a browser to the list; returns the kinds of its notices. */
+  async beginBrowser(answer: Answer, place: number, replaced?: Login, passkey?: Passkey): Promise<string[]> {
+    const cookie = sessionCookieIn(answer);
+    const secret = cookie === '' ? { token: answer.body.access_token as string } : { cookie };
     const refreshToken = answer.body.refresh_token as string | undefined;
+    const before = this.model.notices.length;
     const login = await this.begin('browser', secret, { place, passkey, refreshToken });
-    if (!replaced || !this.model.isLive(replaced, this.now)) return;
-    replaced.hasEnded = true;
-    for (const run of this.model.logins) if (run.within === replaced) run.within = login;
+    if (replaced && this.model.isLive(replaced, this.now)) {
+      replaced.hasEnded = true;
+      for (const run of this.model.logins) if (run.within === replaced) run.within = login;
+    }
+    return this.model.notices.slice(before).map(({ kind }) => kind);
   }
 
   async signInWithPasskey(passkey: Passkey, place: number): Promise<void> {
@@ -167,9 +177,9 @@ export class Walk {
     const answer = await this.app.ask('POST', '/passkey/login', { json, ...placeOf(place) });
     expect(outcome(answer)).toBe(passkey.isGone ? '400 unknown_credential' : '200');
     if (passkey.isGone) return;
-    await this.expectNotice('new_browser', !this.model.isKnown(place), () =>
-      this.beginBrowser(answer, place, undefined, passkey),
-    );
+    const isNew = !this.model.isKnown(place);
+    const notices = await this.beginBrowser(answer, place, undefined, passkey);
+    expect(notices).toEqual(isNew ? ['new_browser'] : []);
   }
 
   async approveDevice(by: Login): Promise<Open> {
@@ -177,26 +187,14 @@ export class Walk {
     const { body } = await this.app.ask('POST', '/device', { json: { device_name: name } });
     const approved = await this.ask(by, 'POST', '/device/approve', { user_code: body.user_code });
     expect(outcome(approved)).toBe('204');
-    const open: Open = {
-      kind: 'device',
-      name,
-      secret: body.device_code,
-      by,
-      endsAt: this.now + day * 1000,
-    };
+    const open: Open = { kind: 'device', name, secret: body.device_code, by, endsAt: this.now + day * 1000 };
     this.model.open.push(open);
     return open;
   }
 
   async approveApp(by: Login): Promise<Open | undefined> {
     if (!('token' in by.credential)) return undefined;
-    const tokens = {
-      access_token: by.credential.token,
-      refresh_token: '',
-      expires_in: 0,
-      token_type: 'Bearer',
-    };
-    const secret = await codeFor(this.app, tokens, requestOf(this.service.id));
+    const secret = await codeFor(this.app, tokensOf(by.credential.token), requestOf(this.service.id));
     const open: Open = { kind: 'app', name: 'a service', secret, by, endsAt: this.now + 60_000 };
     this.model.open.push(open);
     return open;
@@ -243,15 +241,14 @@ export class Walk {
     const isOther = model.address !== email;
     model.address = email;
     model.addresses.add(email);
-    await this.expectNotice('email_changed', isOther, () => this.readNotices());
+    await this.expectNotice('email_changed', isOther);
   }
 
   async use(notice: Notice, approver: boolean): Promise<void> {
     const { model, now } = this;
     const json = { token: notice.token, ...(approver ? { approver } : {}) };
     const answer = await this.app.ask('POST', '/notices/disown', { json });
-    const [, expires] = [0, readHandle(this.app.ctx.keys, 'notice', notice.token)!.value];
-    if (notice.isVoid || now >= expires) {
+    if (notice.isVoid || now >= readHandle(this.app.ctx.keys, 'notice', notice.token)!.value) {
       expect(outcome(answer)).toBe('400 invalid_grant');
       return;
     }
@@ -275,17 +272,14 @@ export class Walk {
     const { model, now } = this;
     for (const login of model.logins) {
       const { status } = await this.ask(login, 'GET', '/me');
-      expect([login.kind, login.at, status === 401]).toEqual([
-        login.kind,
-        login.at,
-        !model.isLive(login, now),
-      ]);
+      const { kind, at } = login;
+      expect([kind, at, status === 401]).toEqual([kind, at, !model.isLive(login, now)]);
     }
     const passkeys = await this.run<{ id: string }>(
       `SELECT id FROM passkeys WHERE user_id = '${this.userId}'`,
     );
-    const kept = model.passkeys.filter(({ isGone }) => !isGone);
-    expect(passkeys.map(({ id }) => id).toSorted()).toEqual(kept.map(({ id }) => id).toSorted());
+    const idsOf = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id).toSorted();
+    expect(idsOf(passkeys)).toEqual(idsOf(model.keptPasskeys));
     const [user] = await this.run<{ email: string }>(`SELECT email FROM users WHERE id = '${this.userId}'`);
     expect(user!.email).toBe(model.address);
   }

@@ -120,7 +120,10 @@ export async function throughPasskey(app: TestApp, login: Tokens, name = 'key') 
 }
 
 /** Whether the service accepts the access token. */
-export const isLive = async (app: TestApp, { access_token: accessToken }: Tokens): Promise<boolean> =>
+export const isLive = async (
+  app: TestApp,
+  { access_token: accessToken }: Pick<Tokens, 'access_token'>,
+): Promise<boolean> =>
   (await responseTo(app, (api) => api.call('getProfile', { accessToken }))).status === 200;
 
 export const subjects = {

@@ -1,4 +1,4 @@
-// What the random walks (walk.test.ts) cannot see: pages, mails, the log, limits in time, and races.
+// What the random walks (disowning-walk.test.ts) cannot see: pages, mails, the log, and races.
 
 import { expect, test } from 'bun:test';
 import {
@@ -17,8 +17,9 @@ import {
   verifyAddress,
 } from '../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
+import { decideDevice, pollDevice, startDevice } from '../../../../tests/support/devices.ts';
 import { createdKey } from '../../../../tests/support/keys.ts';
-import { copySession, startedRun } from '../../../../tests/support/runs.ts';
+import { copySession, exchange, startedRun } from '../../../../tests/support/runs.ts';
 import { fresh } from '../../../../tests/support/shared.ts';
 import { readToken } from '../sessions/tokens.ts';
 
@@ -44,13 +45,6 @@ const change = async (app: TestApp, login: Tokens, email: string) =>
 const emailIn = async (app: TestApp): Promise<string> =>
   (await app.ctx.db.read.run<{ email: string }>('SELECT email FROM users ORDER BY created_at', []))[0]!.email;
 
-async function approvedDevice(app: TestApp, { access_token: token }: Tokens): Promise<string> {
-  const { user_code, device_code } = (await app.ask('POST', '/device', { json: { device_name: 'waits' } }))
-    .body;
-  expect(outcome(await app.ask('POST', '/device/approve', { json: { user_code }, token }))).toBe('204');
-  return device_code;
-}
-
 onBothDatabases('"this was not me"', (open) => {
   const app = fresh(open);
 
@@ -58,7 +52,8 @@ onBothDatabases('"this was not me"', (open) => {
     const own = await app.login(ada);
     const thief = await signInElsewhere(app);
     await throughPasskey(app, thief, 'blue key. Open https://evil.example');
-    for (let n = 0; n < 25; n++) await approvedDevice(app, thief);
+    for (let n = 0; n < 25; n++)
+      await decideDevice(app, 'approve', await startDevice(app, { device_name: 'waits' }), thief);
     await app.deviceLogin(thief);
     await createdKey(app, thief, { name: 'build' });
     await startedRun(app, own.access_token, { scope: 'profile' });
@@ -101,7 +96,7 @@ onBothDatabases('"this was not me"', (open) => {
     });
   });
 
-  test('a preview tells what a link is about, and uses nothing up', async () => {
+  test('a preview tells what a link is about, and uses nothing up; the link expires 7 days after its notice', async () => {
     await app.login(ada);
     await signInElsewhere(app);
     const token = await linkIn(app, ada, subjects.newBrowser);
@@ -115,17 +110,9 @@ onBothDatabases('"this was not me"', (open) => {
         ip_address: elsewhere.peer,
       });
     }
-    expect(outcome(await preview('lk_nm_x'))).toBe('400 invalid_grant');
-  });
-
-  test('a link expires 7 days after its notice, and any other token is refused', async () => {
-    const device = await app.deviceLogin(await app.login(ada));
-    const token = await linkIn(app, ada, subjects.newDevice);
-    const changed = token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A');
-    for (const bad of [changed, 'lk_nm_x', device.access_token, 'x'])
-      expect(outcome(await use(app, bad))).toBe('400 invalid_grant');
     app.pass(7 * day);
-    expect(outcome(await use(app, token))).toBe('400 invalid_grant');
+    for (const answer of [await preview(token), await use(app, token), await preview('lk_nm_x')])
+      expect(outcome(answer)).toBe('400 invalid_grant');
   });
 
   test('of many uses at once one undoes, with the approver too, and all get the same response', async () => {
@@ -211,33 +198,25 @@ onBothDatabases('"this was not me"', (open) => {
       const { access_token: token } = thief;
       const authenticator = newAuthenticator(app);
       const { body: options } = await app.ask('POST', '/passkey/register/challenge', { token });
-      const { user_code, device_code } = (await app.ask('POST', '/device')).body;
+      const codes = await startDevice(app);
       const link = await linkIn(app, ada, subjects.newBrowser);
       const key = { name: 'theirs', scope: '*', expires_in: day };
       const email = `thief${round}@new.example`;
       const [, , , made, ran] = await Promise.all([
         app.ask('POST', '/passkey/register', { token, json: authenticator.create(options) }),
-        app.ask('POST', '/device/approve', { json: { user_code }, token }),
+        decideDevice(app, 'approve', codes, thief),
         app.ask('POST', '/me/email', { token, json: { email } }),
         app.ask('POST', '/keys', { token, json: key }),
-        app.ask('POST', '/token', {
-          form: {
-            grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-            subject_token: token,
-            subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-            scope: 'profile',
-          },
-        }),
+        exchange(app, token, { scope: 'profile' }),
         use(app, link),
-        app.ask('POST', '/token', { json: { device_code } }),
+        pollDevice(app, codes),
       ]);
       for (const access_token of [token, made.body.key, ran.body.access_token])
         if (access_token !== undefined) expect(await isLive(app, { ...thief, access_token })).toBe(false);
       const { passkeys } = (await app.ask('GET', '/passkeys', { token: own.access_token })).body;
       expect(passkeys).toEqual([]);
       app.pass(10);
-      const polled = await app.ask('POST', '/token', { json: { device_code } });
-      expect(polled.body.access_token).toBeUndefined();
+      expect((await pollDevice(app, codes)).body.access_token).toBeUndefined();
       const { sessions } = (await app.ask('GET', '/sessions', { token: own.access_token })).body;
       expect(sessions).toHaveLength(1);
       const [mail] = await mailsTo(app, email, subjects.confirmAddress);
@@ -262,18 +241,6 @@ onBothDatabases('"this was not me"', (open) => {
       const me = await app.ask('GET', '/me', { token: login.body.access_token ?? 'none' });
       expect(me.body.id).not.toBe(id);
     }
-  });
-});
-
-onBothDatabases('a stolen session', (open) => {
-  test('makes no place familiar', async () => {
-    const app = await open({ settings: { LATCHKEY_REFRESH_REUSE_LEEWAY: '0' } });
-    await app.login(ada);
-    const { refresh_token } = await signInElsewhere(app);
-    for (let n = 0; n < 2; n++) await app.ask('POST', '/refresh', { json: { refresh_token } });
-    expect(await mailsTo(app, ada, subjects.theft)).toHaveLength(1);
-    await signInElsewhere(app);
-    expect(await mailsTo(app, ada, subjects.newBrowser)).toHaveLength(2);
   });
 });
 

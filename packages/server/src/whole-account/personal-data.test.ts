@@ -4,6 +4,7 @@ import {
   askForAddress,
   cookieByMail,
   isLive,
+  linkTokenFor,
   mailsTo,
   newAuthenticator,
   outcome,
@@ -15,6 +16,7 @@ import {
 } from '../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import { appLogin, redirectUri } from '../../../../tests/support/authorize.ts';
+import { decideDevice, pollDevice, startDevice } from '../../../../tests/support/devices.ts';
 import { addMember, createOrganization } from '../../../../tests/support/organizations.ts';
 import { declareService } from '../../../../tests/support/services.ts';
 import { fresh } from '../../../../tests/support/shared.ts';
@@ -24,6 +26,7 @@ import { deleteAccount, exportPersonalData } from './personal-data.ts';
 
 const ada = 'Ada@example.com';
 const bob = 'bob@example.com';
+const deletedSubject = 'Your Latchkey account has been deleted';
 
 const deleteOwn = (app: TestApp, { access_token: token }: Tokens) => app.ask('DELETE', '/me', { token });
 
@@ -69,9 +72,7 @@ async function fillTables(app: TestApp): Promise<{ tokens: Tokens; texts: string
   await askForAddress(app, tokens, 'ada@pending.example');
   await app.ask('POST', '/magic_link', { json: { email: 'ada@NEW.example' } });
   await app.ask('POST', '/magic_link', { json: { email: ada } });
-  const { body: requested } = await app.ask('POST', '/device', { json: { device_name: 'ada-laptop' } });
-  const json = { user_code: requested.user_code };
-  await app.ask('POST', '/device/approve', { json, token: tokens.access_token });
+  await decideDevice(app, 'approve', await startDevice(app, { device_name: 'ada-laptop' }), tokens);
   expect(await isLive(app, device)).toBe(true);
   expect(byPasskey.access_token).toBeDefined();
   return { tokens, texts: [id, ...tracesOf('ada'), 'ada-laptop', 'ada-key'] };
@@ -118,55 +119,45 @@ onBothDatabases('deleting an account', (open, dialect) => {
     expect(await app.ctx.db.read.run("SELECT id FROM organizations WHERE slug = 'acme'", [])).toHaveLength(1);
   });
 
-  test('deleting an account ends every token at once on every node, and its address can sign up again', async () => {
+  test('deleting an account ends every token and the cookie at once on every node, and its addresses can sign up again', async () => {
     const beside = await open({ beside: app });
     const tokens = await app.login(ada);
     const { id } = (await app.ask('GET', '/me', { token: tokens.access_token })).body;
     const device = await app.deviceLogin(tokens);
     const authenticator = newAuthenticator(app);
     await addPasskey(app, tokens, authenticator);
-    await app.ask('POST', '/magic_link', { json: { email: ada } });
-    const link = (await app.mails()).find(({ to, token }) => to === ada && token);
-    const { user_code, device_code } = (await app.ask('POST', '/device')).body;
-    await app.ask('POST', '/device/approve', { json: { user_code }, token: tokens.access_token });
+    const link = await linkTokenFor(app, ada);
+    const codes = await startDevice(app);
+    await decideDevice(app, 'approve', codes, tokens);
     const notice = tokenIn((await mailsTo(app, ada, subjects.newDevice)).at(0));
-
-    expect(outcome(await deleteOwn(app, tokens))).toBe('204');
-    for (const node of [app, beside]) {
-      for (const login of [tokens, device]) {
-        expect(outcome(await node.ask('GET', '/me', { token: login.access_token }))).toBe(
-          '401 invalid_token',
-        );
-        const json = { refresh_token: login.refresh_token };
-        expect(outcome(await node.ask('POST', '/refresh', { json }))).toBe('400 invalid_grant');
-      }
-      expect(outcome(await node.ask('POST', '/token', { json: { device_code } }))).toBe('400 invalid_grant');
-      expect(outcome(await passkeyLogin(node, authenticator))).toBe('400 unknown_credential');
-      const used = await node.ask('POST', '/magic_link/verify', { json: { token: link?.token } });
-      expect(outcome(used)).toBe('400 invalid_grant');
-      const disowned = await node.ask('POST', '/notices/disown', { json: { token: notice } });
-      expect(outcome(disowned)).toBe('400 invalid_grant');
-    }
-    expect(await mailsTo(app, ada, 'Your Latchkey account has been deleted')).toHaveLength(1);
-    const again = await app.login(ada);
-    const me = await app.ask('GET', '/me', { token: again.access_token });
-    expect(me.body.id).not.toBe(id);
-    expect((await app.ask('GET', '/passkeys', { token: again.access_token })).body.passkeys).toEqual([]);
-    await Promise.all([app.close(), beside.close()]);
-  });
-
-  test('deleting an account also frees its former address', async () => {
-    const tokens = await app.login(ada);
     await verifyAddress(app, await askForAddress(app, tokens, 'ada@new.example'));
-    await deleteOwn(app, tokens);
-    expect(await isLive(app, await app.login(ada))).toBe(true);
-  });
 
-  test('deleting an account clears the cookie', async () => {
-    const cookie = await cookieByMail(app, ada);
+    const cookie = await cookieByMail(app, 'ada@new.example');
     const gone = await app.ask('DELETE', '/me', { cookie, headers: sameOrigin });
     expect(outcome(gone)).toBe('204');
     expect(gone.headers.get('Set-Cookie')).toMatch(/Max-Age=0|Expires=Thu, 01 Jan 1970/i);
+    for (const node of [app, beside]) {
+      for (const { access_token: token, refresh_token } of [tokens, device]) {
+        expect(outcome(await node.ask('GET', '/me', { token }))).toBe('401 invalid_token');
+        const refreshed = await node.ask('POST', '/refresh', { json: { refresh_token } });
+        expect(outcome(refreshed)).toBe('400 invalid_grant');
+      }
+      expect(outcome(await pollDevice(node, codes))).toBe('400 invalid_grant');
+      expect(outcome(await passkeyLogin(node, authenticator))).toBe('400 unknown_credential');
+      for (const [path, token] of [
+        ['/magic_link/verify', link],
+        ['/notices/disown', notice],
+      ])
+        expect(outcome(await node.ask('POST', path!, { json: { token } }))).toBe('400 invalid_grant');
+    }
+    expect(await mailsTo(app, 'ada@new.example', deletedSubject)).toHaveLength(1);
+    // Also with its former address.
+    for (const email of ['ada@new.example', ada]) {
+      const { access_token: token } = await app.login(email);
+      expect((await app.ask('GET', '/me', { token })).body.id).not.toBe(id);
+      expect((await app.ask('GET', '/passkeys', { token })).body.passkeys).toEqual([]);
+    }
+    await Promise.all([app.close(), beside.close()]);
   });
 
   test('the only owner of an organization cannot be deleted, not even by the operator, until there is another', async () => {
@@ -192,11 +183,11 @@ onBothDatabases('deleting an account', (open, dialect) => {
       await addPasskey(app, tokens, authenticator);
       const { body: options } = await app.ask('POST', '/passkey/register/challenge', { token });
       const { body: asked } = await app.ask('POST', '/passkey/login/challenge');
-      const { user_code, device_code } = (await app.ask('POST', '/device')).body;
-      await app.ask('POST', '/device/approve', { json: { user_code }, token });
+      const codes = await startDevice(app);
+      await decideDevice(app, 'approve', codes, tokens);
       const answers = await Promise.all([
         app.ask('POST', '/passkey/login', { json: authenticator.get(asked) }),
-        app.ask('POST', '/token', { json: { device_code } }),
+        pollDevice(app, codes),
         deleteOwn(app, tokens),
         app.ask('POST', '/refresh', { json: { refresh_token } }),
         app.ask('PATCH', '/me', { json: { name: 'x' }, token }),
@@ -205,13 +196,10 @@ onBothDatabases('deleting an account', (open, dialect) => {
         app.ask('POST', '/revoke?scope=session', { token }),
         app.ask('POST', '/revoke', { token }),
       ]);
-      expect(answers.map(({ status }) => status).filter((status) => status >= 500)).toEqual([]);
-      if (answers[2]!.status === 204) {
-        for (const { body } of answers) {
-          if (body?.access_token) expect(await isLive(app, body)).toBe(false);
-        }
-        expect(await rowsAbout(app, dialect, [`racer-${round}@`])).toHaveLength(1);
-      }
+      for (const { status } of answers) expect(status).toBeLessThan(500);
+      if (answers[2]!.status !== 204) continue;
+      for (const { body } of answers) if (body?.access_token) expect(await isLive(app, body)).toBe(false);
+      expect(await rowsAbout(app, dialect, [`racer-${round}@`])).toHaveLength(1);
     }
   });
 
@@ -219,7 +207,7 @@ onBothDatabases('deleting an account', (open, dialect) => {
     const tokens = await app.login(ada);
     const answers = await Promise.all(Array.from({ length: 4 }, () => deleteOwn(app, tokens)));
     expect(answers.map(outcome).sort()).toEqual(['204', ...Array(3).fill('401 invalid_token')]);
-    expect(await mailsTo(app, ada, 'Your Latchkey account has been deleted')).toHaveLength(1);
+    expect(await mailsTo(app, ada, deletedSubject)).toHaveLength(1);
   });
 });
 

@@ -43,15 +43,10 @@ onBothDatabases('the proof for an email change', (open) => {
     return Number(row?.n);
   };
 
-  test('the link alone changes nothing, is not spent and counts no attempt', async () => {
+  test('the link alone changes nothing, is not spent and counts no attempt; with the current address, in any ASCII letter case, it changes the address', async () => {
     for (let attempt = 0; attempt < 7; attempt++) expect(outcome(await verify())).toBe('400 invalid_grant');
     expect([await currentAddress(), await wrongAddresses()]).toEqual([email, 0]);
-    expect(outcome(await verify(email))).toBe('200');
-  });
-
-  test('the link and the current address, in any ASCII letter case, change the address', async () => {
-    const answer = await verify(email.toUpperCase());
-    expect([outcome(answer), answer.body.email]).toEqual(['200', next]);
+    expect((await verify(email.toUpperCase())).body.email).toBe(next);
     expect(await mailsTo(app, email, subjects.emailChanged)).toHaveLength(1);
   });
 
@@ -72,13 +67,9 @@ onBothDatabases('the proof for an email change', (open) => {
 
   test('the credential of another account is refused even with the right address, and nothing is spent or counted', async () => {
     const eve = await app.login('eve@example.com');
-    const ask = { token: eve.access_token };
-    for (let attempt = 0; attempt < 7; attempt++)
-      expect(outcome(await verify(undefined, ask))).toBe('400 invalid_grant');
-    expect(await wrongAddresses()).toBe(0);
     const byCookie = { cookie: await cookieByMail(app, 'eve@example.com'), headers: sameOrigin };
-    for (const other of [ask, byCookie]) {
-      for (const address of ['eve@example.com', 'wrong@example.com', email])
+    for (const other of [{ token: eve.access_token }, byCookie]) {
+      for (const address of [...Array(7).fill(undefined), 'eve@example.com', 'wrong@example.com', email])
         expect(outcome(await verify(address, other))).toBe('400 invalid_grant');
     }
     expect(await wrongAddresses()).toBe(0);
@@ -93,10 +84,8 @@ onBothDatabases('the proof for an email change', (open) => {
     await app.ask('DELETE', '/logout?scope=session', { cookie, headers: sameOrigin });
     for (const invalid of [device.access_token, 'lk_at_x', '']) {
       for (const json of [{ token, current_email: email }, { token }, {}]) {
-        const answer = await app.ask('POST', '/me/email/verify', {
-          json,
-          headers: { Authorization: `Bearer ${invalid}` },
-        });
+        const headers = { Authorization: `Bearer ${invalid}` };
+        const answer = await app.ask('POST', '/me/email/verify', { json, headers });
         expect(outcome(answer)).toBe('401 invalid_token');
       }
     }
@@ -140,14 +129,10 @@ onBothDatabases('the proof for an email change', (open) => {
     expect(outcome(await preview({ token: access_token }))).toBe('400 invalid_grant');
     expect(outcome(await verify('wrong@example.com'))).toBe('400 invalid_grant');
     expect([await currentAddress(), await wrongAddresses()]).toEqual([email, 5]);
-    // A new link has its own count.
+    // A new link has its own count, and works after four.
     token = await askForAddress(app, owner, `fresh-${next}`);
+    for (let attempt = 0; attempt < 4; attempt++) await verify('wrong@example.com');
     expect(outcome(await verify(email))).toBe('200');
-  });
-
-  test('after four wrong addresses the link still works', async () => {
-    for (let attempt = 0; attempt < 4; attempt++) await verify(`wrong-${attempt}@example.com`);
-    expect((await verify(email)).body.email).toBe(next);
   });
 
   test('wrong addresses in parallel on three nodes count to five, and then the link is refused', async () => {
@@ -172,14 +157,11 @@ onBothDatabases('the proof for an email change', (open) => {
 
   test('a spent link gets the same response as an unknown one and counts no attempt', async () => {
     expect(outcome(await verify(email))).toBe('200');
-    const spent = await verify('wrong@example.com');
-    const right = await verify(next);
-    const unknown = await app.ask('POST', '/me/email/verify', {
-      json: { token: `lk_ec_${'A'.repeat(80)}`, current_email: email },
-    });
-    const comparable = ({ status, body }: typeof spent) => [status, { ...body, request_id: '' }];
-    expect(comparable(spent)).toEqual(comparable(unknown));
-    expect(comparable(right)).toEqual(comparable(unknown));
+    const json = { token: `lk_ec_${'A'.repeat(80)}`, current_email: email };
+    const unknown = await app.ask('POST', '/me/email/verify', { json });
+    expect(outcome(unknown)).toBe('400 invalid_grant');
+    for (const spent of [await verify('wrong@example.com'), await verify(next)])
+      expect({ ...spent.body, request_id: '' }).toEqual({ ...unknown.body, request_id: '' });
     expect(await wrongAddresses()).toBe(0);
   });
 

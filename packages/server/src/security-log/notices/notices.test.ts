@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import {
   addPasskey,
   askForAddress,
@@ -11,16 +11,13 @@ import {
   verifyAddress,
 } from '../../../../../tests/support/account.ts';
 import { type Ask, onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { decideDevice, pollDevice, startDevice } from '../../../../../tests/support/devices.ts';
 import { startSmtp } from '../../../../../tests/support/smtp.ts';
 import { templates } from '../../app.ts';
 import { smtpTransport } from '../../platform/mail/transport.ts';
 import { MailWorker } from '../../platform/mail/worker.ts';
 
 const ada = 'ada@example.com';
-const cleanups: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 const count = async (app: TestApp, subject: string) => (await mailsTo(app, ada, subject)).length;
 
@@ -43,14 +40,10 @@ onBothDatabases('notices', (open) => {
       expect((await signInByMail(app, ada, ask)).status).toBe(200);
       expect([ask, await count(app, subjects.newBrowser)]).toEqual([ask, notices]);
     }
-  });
-
-  test('a sign-in sends a notice again once all earlier sessions have been swept', async () => {
-    const app = await open();
-    await app.login(ada);
+    // Once all sessions have been swept, as the mails about them, no place is familiar.
     app.pass(220 * 86_400);
     await app.sweep();
-    await app.login(ada);
+    await signInByMail(app, ada, steps[0]![0]);
     expect(await count(app, subjects.newBrowser)).toBe(1);
   });
 
@@ -77,24 +70,18 @@ onBothDatabases('notices', (open) => {
     expect((await app.mails()).filter(({ text }) => text.includes('/not-me#')).length).toBe(5);
   });
 
-  test('failed requests and renames send no notice', async () => {
-    const app = await open();
+  test('failed requests and renames send no notice; the link is alone on its line, in text and HTML, and the same in each sending', async () => {
+    const app = await open({ settings: { LATCHKEY_BASE_URL: 'https://id.example.com' } });
     const tokens = await app.login(ada);
+    const { access_token: token } = tokens;
     const { body: passkey } = await addPasskey(app, tokens, newAuthenticator(app));
     await addPasskey(app, tokens, newAuthenticator(app), 'x'.repeat(101));
-    const json = { name: 'other' };
-    await app.ask('PATCH', `/passkeys/${passkey.id}`, { token: tokens.access_token, json });
-    await app.ask('DELETE', '/passkeys/pk_AAAAAAAAAAAAAAAAAAAAAA', { token: tokens.access_token });
+    await app.ask('PATCH', `/passkeys/${passkey.id}`, { token, json: { name: 'other' } });
+    await app.ask('DELETE', '/passkeys/pk_AAAAAAAAAAAAAAAAAAAAAA', { token });
     await passkeyLogin(app, newAuthenticator(app)).catch(() => undefined);
-    expect((await app.mails()).filter(({ text }) => text.includes('/not-me#'))).toHaveLength(1);
-  });
-
-  test('the link is alone on its line, in both text and HTML, and identical each time the mail is sent', async () => {
-    const app = await open({ settings: { LATCHKEY_BASE_URL: 'https://id.example.com' } });
-    await app.deviceLogin(await app.login(ada));
-    const [first] = await mailsTo(app, ada, subjects.newDevice);
-    const [again] = await mailsTo(app, ada, subjects.newDevice);
-    expect(again).toEqual(first!);
+    const [first, ...others] = (await app.mails()).filter(({ text }) => text.includes('/not-me#'));
+    expect(others).toEqual([]);
+    expect(await mailsTo(app, ada, subjects.passkeyAdded)).toEqual([first!]);
     const links = first!.text.split('\n').filter((line) => line.includes('://'));
     expect(links).toEqual([`https://id.example.com/not-me#token=${tokenIn(first)}`]);
     expect(tokenIn(first)).toMatch(/^lk_nm_[\w-]{80}$/);
@@ -115,29 +102,18 @@ const hostile = [
 
 test('hostile names in a notice inject no header, markup, link or closing quote', async () => {
   const smtp = await startSmtp();
-  cleanups.push(() => smtp.close());
   const app = await openApp('sqlite', { settings: { LATCHKEY_SMTP_URL: smtp.url } });
-  cleanups.push(() => app.close());
-  await app.ask('POST', '/magic_link', { json: { email: ada } });
-  const worker = new MailWorker(app.ctx, templates, smtpTransport(app.ctx.config, smtp.url));
-  cleanups.push(() => worker.stop());
-  const token = /#token=3D(lk_ml_\S+)/.exec((await smtp.received(1))[0]!.raw.replace(/=\r\n/g, ''))?.[1];
-  const { body: login } = await app.ask('POST', '/magic_link/verify', { json: { token } });
+  const login = await app.login(ada);
   for (const name of hostile) {
-    const agent = name.replace(/[^\x20-\xff]/g, '');
-    const { body: device } = await app.ask('POST', '/device', {
-      json: { client_name: name, device_name: name },
-      headers: { 'User-Agent': agent },
-    });
-    await app.ask('POST', '/device/approve', {
-      json: { user_code: device.user_code },
-      token: login.access_token,
-    });
-    expect((await app.ask('POST', '/token', { json: { device_code: device.device_code } })).status).toBe(200);
+    const headers = { 'User-Agent': name.replace(/[^\x20-\xff]/g, '') };
+    const codes = await startDevice(app, { client_name: name, device_name: name }, { headers });
+    await decideDevice(app, 'approve', codes, login);
+    expect((await pollDevice(app, codes)).status).toBe(200);
     await addPasskey(app, login, newAuthenticator(app), name);
   }
-  worker.wake();
-  const mails = (await smtp.received(1 + 2 * hostile.length)).slice(1);
+  const worker = new MailWorker(app.ctx, templates, smtpTransport(app.ctx.config, smtp.url));
+  const mails = await smtp.received(2 * hostile.length);
+  await worker.stop();
   for (const { to, raw } of mails) {
     expect(to).toEqual([ada]);
     const [headers = '', ...rest] = raw.split('\r\n\r\n');
@@ -160,4 +136,5 @@ test('hostile names in a notice inject no header, markup, link or closing quote'
     expect(quoted.length).toBeGreaterThan(0);
     for (const [, words] of quoted) expect(words).toMatch(/^"[^"]*"\r?$/);
   }
+  await smtp.close();
 });

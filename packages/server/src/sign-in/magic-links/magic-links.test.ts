@@ -1,36 +1,23 @@
 // Signing in with the link of a mail, on both databases.
 
 import { expect, test } from 'bun:test';
-import { type Answer, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
+import { linkTokenFor, outcome } from '../../../../../tests/support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 
 const ada = 'ada@example.com';
 
-const request = (t: TestApp, email = ada): Promise<Answer> =>
-  t.ask('POST', '/magic_link', { json: { email } });
+const verify = async (t: TestApp, token: string, email?: string): Promise<string> =>
+  outcome(await t.ask('POST', '/magic_link/verify', { json: { token, ...(email && { email }) } }));
 
-const verify = (t: TestApp, token: string, email?: string): Promise<Answer> =>
-  t.ask('POST', '/magic_link/verify', { json: { token, ...(email === undefined ? {} : { email }) } });
+/** Signs in with the link of a mail to this address. */
+const signIn = async (t: TestApp, email = ada): Promise<string> => verify(t, await linkTokenFor(t, email));
 
-/** Requests a mail and returns the token of its link. */
-async function linkFor(t: TestApp, email = ada): Promise<string> {
-  await request(t, email);
-  const mails = await t.mails();
-  return mails.find((mail) => mail.to === email)!.token;
-}
+const profileOf = async (t: TestApp, { access_token: token }: Tokens) =>
+  (await t.ask('GET', '/me', { token })).body;
 
-const outcomes = (answers: readonly Answer[]): string[] =>
-  answers
-    .map((answer) => (answer.status === 200 ? 'signed in' : `${answer.status} ${answer.body.error}`))
-    .sort();
-
-const profileOf = async (t: TestApp, answer: Answer) =>
-  (await t.ask('GET', '/me', { token: answer.body.access_token })).body;
-
-const rows = async (t: TestApp, table: string): Promise<number> => {
-  const [row] = await t.ctx.db.read.run<{ n: number }>(`SELECT count(*) AS n FROM ${table}`, []);
-  return Number(row!.n);
-};
+const rows = async (t: TestApp, table: string): Promise<number> =>
+  (await t.ctx.db.read.run(`SELECT id FROM ${table}`, [])).length;
 
 onBothDatabases('magic links', (open) => {
   test('known, unknown, disabled and disallowed addresses get the same answer after the same statements', async () => {
@@ -39,14 +26,10 @@ onBothDatabases('magic links', (open) => {
     await t.login('disabled@example.com');
     await setDisabled(t.ctx, 'disabled@example.com', true);
     const answers = [];
-    for (const email of [
-      'known@example.com',
-      'new@example.com',
-      'disabled@example.com',
-      'out@elsewhere.example',
-    ]) {
+    const names = ['known@example.com', 'new@example.com', 'disabled@example.com', 'out@elsewhere.example'];
+    for (const email of names) {
       const before = t.statements.length;
-      const { status, body, headers } = await request(t, email);
+      const { status, body, headers } = await t.ask('POST', '/magic_link', { json: { email } });
       expect(body).toEqual({ status: 'sent', expires_in: 900, request: expect.stringMatching(/^lk_mr_/) });
       answers.push({
         status,
@@ -60,26 +43,17 @@ onBothDatabases('magic links', (open) => {
     for (const answer of answers) expect(answer).toEqual(answers[0]!);
   });
 
-  test('signing in spends every other link to that address in any letter case, and to no other address', async () => {
+  test('addresses that differ in ASCII letter case share an account, which keeps the first spelling; signing in spends their other links', async () => {
     const t = await open();
-    const [lower, upper, other] = [
-      await linkFor(t),
-      await linkFor(t, 'ADA@Example.COM'),
-      await linkFor(t, 'bob@example.com'),
-    ];
-    expect((await verify(t, upper)).status).toBe(200);
-    expect(outcomes([await verify(t, lower)])).toEqual(['400 invalid_grant']);
-    expect((await verify(t, other)).status).toBe(200);
-    const later = await linkFor(t);
-    expect((await verify(t, later)).status).toBe(200);
-  });
-
-  test('addresses that differ in ASCII letter case share an account, which keeps the first spelling', async () => {
-    const t = await open();
-    const first = await profileOf(t, await verify(t, await linkFor(t, 'Ada@Example.com')));
-    const again = await profileOf(t, await verify(t, await linkFor(t, 'aDA@eXAMPLE.COM')));
+    const other = await linkTokenFor(t, 'bob@example.com');
+    const first = await profileOf(t, await t.login('Ada@Example.com'));
+    const lower = await linkTokenFor(t, ada);
+    const again = await profileOf(t, await t.login('aDA@eXAMPLE.COM'));
     expect(again).toEqual(first);
     expect(again.email).toBe('Ada@Example.com');
+    expect(await verify(t, lower)).toBe('400 invalid_grant');
+    expect(await verify(t, other)).toBe('200');
+    expect(await signIn(t)).toBe('200');
   });
 
   test('addresses with lookalike letters, or that differ outside ASCII, are different accounts', async () => {
@@ -95,83 +69,57 @@ onBothDatabases('magic links', (open) => {
     ];
     const ids = new Set<string>();
     for (const email of addresses) {
-      const { id, email: stored } = await profileOf(t, await verify(t, await linkFor(t, email)));
+      const { id, email: stored } = await profileOf(t, await t.login(email));
       expect(stored).toBe(email);
       ids.add(id);
     }
     expect(ids.size).toBe(addresses.length);
   });
 
-  test('a link works until it expires and not after', async () => {
-    const t = await open({ settings: { LATCHKEY_MAGIC_LINK_TTL: '900' } });
-    const [valid, expired] = [await linkFor(t), await linkFor(t, 'bob@example.com')];
-    t.pass(890);
-    expect((await verify(t, valid)).status).toBe(200);
-    t.pass(11);
-    expect(outcomes([await verify(t, expired)])).toEqual(['400 invalid_grant']);
+  test('a preview tells how long a link still works, spends nothing, and refuses a link that is used or has expired', async () => {
+    const t = await open();
+    const [used, expiring] = [await linkTokenFor(t, ada), await linkTokenFor(t, 'late@example.com')];
+    const preview = async (token: string) =>
+      (await t.ask('POST', '/magic_link/preview', { json: { token } })).body;
+    for (let count = 0; count < 3; count++) expect(await preview(used)).toEqual({ expires_in: 900 });
+    t.pass(600);
+    expect(await preview(expiring)).toEqual({ expires_in: 300 });
+    expect(await verify(t, used)).toBe('200');
+    t.pass(300);
+    for (const token of [used, expiring, `${expiring}x`])
+      expect((await preview(token)).error).toBe('invalid_grant');
+    expect(await verify(t, expiring)).toBe('400 invalid_grant');
     expect(await rows(t, 'users')).toBe(1);
   });
 
-  test('a preview tells how long a link still works, spends nothing, and refuses a link that is used or has expired', async () => {
+  test('a wrong address beside the token, and GET and HEAD requests, spend no link; the correct address signs in in any letter case', async () => {
     const t = await open();
-    const [used, expiring] = [await linkFor(t), await linkFor(t, 'late@example.com')];
-    const preview = (token: string) => t.ask('POST', '/magic_link/preview', { json: { token } });
-    for (let count = 0; count < 3; count++) expect((await preview(used)).body).toEqual({ expires_in: 900 });
-    t.pass(600);
-    expect((await preview(expiring)).body).toEqual({ expires_in: 300 });
-    expect((await verify(t, used)).status).toBe(200);
-    expect((await preview(used)).body.error).toBe('invalid_grant');
-    t.pass(300);
-    expect((await preview(expiring)).body.error).toBe('invalid_grant');
-    expect((await preview(`${expiring}x`)).body.error).toBe('invalid_grant');
-  });
-
-  test('a wrong address beside the token does not spend the link; the correct one signs in in any letter case', async () => {
-    const t = await open();
-    const token = await linkFor(t);
-    for (const email of ['eve@example.com', 'ada@example.co', '\u0430da@example.com', 'x']) {
-      expect(outcomes([await verify(t, token, email)])).toEqual(['400 invalid_grant']);
-    }
-    expect((await verify(t, token, 'ADA@EXAMPLE.com')).status).toBe(200);
-  });
-
-  test('GET and HEAD requests for pages and the API spend no link', async () => {
-    const t = await open();
-    const token = await linkFor(t);
+    const token = await linkTokenFor(t, ada);
+    for (const email of ['eve@example.com', 'ada@example.co', '\u0430da@example.com', 'x'])
+      expect(await verify(t, token, email)).toBe('400 invalid_grant');
     for (const method of ['GET', 'HEAD']) {
-      expect((await t.ask(method, 'magic-link')).status).toBe(200);
-      expect((await t.ask(method, `magic-link?token=${token}`)).status).toBe(200);
-      expect((await t.ask(method, 'login')).status).toBe(200);
+      for (const page of ['magic-link', `magic-link?token=${token}`, 'login'])
+        expect((await t.ask(method, page)).status).toBe(200);
       expect((await t.ask(method, `/magic_link/verify?token=${token}`)).status).toBe(405);
     }
-    expect((await verify(t, token)).status).toBe(200);
+    expect(await verify(t, token, 'ADA@EXAMPLE.com')).toBe('200');
   });
 
   test('while sign-up is closed a new address gets signup_disabled, and its link works once sign-up is open', async () => {
     const t = await open({ settings: { LATCHKEY_SIGNUP: 'closed' } });
-    const token = await linkFor(t);
-    for (let n = 0; n < 2; n++) expect(outcomes([await verify(t, token)])).toEqual(['403 signup_disabled']);
+    const token = await linkTokenFor(t, ada);
+    for (let n = 0; n < 2; n++) expect(await verify(t, token)).toBe('403 signup_disabled');
     expect(await rows(t, 'users')).toBe(0);
     const opened = await open({ beside: t });
-    expect((await verify(opened, token)).status).toBe(200);
-    const known = await linkFor(t);
-    expect((await verify(t, known)).status).toBe(200);
+    expect([await verify(opened, token), await signIn(t)]).toEqual(['200', '200']);
   });
 
   test('LATCHKEY_SIGNUP with domains allows exactly these, in any letter case', async () => {
     const t = await open({ settings: { LATCHKEY_SIGNUP: 'Example.com, corp.example' } });
-    for (const email of ['a@example.com', 'b@EXAMPLE.COM', 'c@corp.example']) {
-      expect((await verify(t, await linkFor(t, email))).status).toBe(200);
-    }
-    for (const email of [
-      'a@sub.example.com',
-      'b@notexample.com',
-      'c@example.com.evil.example',
-      'd@example.co',
-    ]) {
-      expect(outcomes([await verify(t, await linkFor(t, email))])).toEqual(['403 signup_disabled']);
-    }
-    expect(await rows(t, 'users')).toBe(3);
+    for (const domain of ['example.com', 'EXAMPLE.COM', 'corp.example'])
+      expect(await signIn(t, `a@${domain}`)).toBe('200');
+    for (const domain of ['sub.example.com', 'notexample.com', 'example.com.evil.example', 'example.co'])
+      expect(await signIn(t, `a@${domain}`)).toBe('403 signup_disabled');
   });
 
   test('the first sign-in creates the account with a personal organization that it owns', async () => {
@@ -183,8 +131,7 @@ onBothDatabases('magic links', (open) => {
         expect.objectContaining({ role: 'owner', personal: true, slug: expect.stringMatching(/^ada-/) }),
       ]);
     }
-    expect([await rows(t, 'users'), await rows(t, 'organizations'), await rows(t, 'sessions')]).toEqual([
-      1, 1, 3,
-    ]);
+    const counts = [await rows(t, 'users'), await rows(t, 'organizations'), await rows(t, 'sessions')];
+    expect(counts).toEqual([1, 1, 3]);
   });
 });

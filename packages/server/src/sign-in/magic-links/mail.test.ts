@@ -1,62 +1,47 @@
 import { expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
-import { type Mail, openApp } from '../../../../../tests/support/app.ts';
+import { openApp } from '../../../../../tests/support/app.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { parseKeyRing } from '../../platform/crypto/primitives.ts';
 import { writerFor } from '../../platform/mail/compose.ts';
 import { readConfig } from '../../settings.ts';
 import { emailCodeOf, signInMessage } from './mail.ts';
 
-async function signInMail(settings: Record<string, string> = {}): Promise<{ mail: Mail; keys: string }> {
+const codePattern = /^\d{4}-\d{4}$/;
+const newKey = () =>
+  parseKeyRing(Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')).signing;
+
+test('text and HTML have the same link and code, each on a line of its own, the token only in the fragment, which browsers do not send; the HTML loads nothing', async () => {
+  const baseUrl = 'https://login.example.com';
+  const settings = { LATCHKEY_BASE_URL: baseUrl, LATCHKEY_MAGIC_LINK_TTL: '300' };
   const t = await openApp('sqlite', { settings });
   await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
   const [mail] = await t.mails();
-  await t.close();
-  return { mail: mail!, keys: t.keys };
-}
+  const { text, html, subject, token, code } = mail!;
+  const link = `${baseUrl}/magic-link#token=${token}`;
+  expect(token).toMatch(/^lk_ml_[\w-]{80}$/);
+  const lines = text.split('\n');
+  expect(lines.filter((line) => line.includes('://'))).toEqual([link]);
+  expect(lines.filter((line) => line.includes(code) || codePattern.test(line))).toEqual([code]);
+  expect(subject).toBe(`Sign in to Latchkey: ${code}`);
+  const urls = [...html.matchAll(/(?:https?:)?\/\/[^\s"'<>]+/g)].map(([url]) => url);
+  expect(urls).toEqual([link]);
+  expect(html).toContain(`>${code}<`);
+  expect(html).not.toMatch(/<(img|script|iframe|link)\b/i);
+  // A list of mails shows how long the link works, and no code.
+  const preheader = /<div style="display: none[^>]*>([^<]*)</.exec(html)?.[1];
+  expect(preheader).toBe('Your link and code work once, within 5 minutes.');
 
-const codePattern = /^\d{4}-\d{4}$/;
-
-test('the plain text has the link and the code each on a line of their own', async () => {
-  const { mail } = await signInMail({ LATCHKEY_BASE_URL: 'https://login.example.com' });
-  const lines = mail.text.split('\n');
-  const links = lines.filter((line) => line.includes('://'));
-  expect(links).toHaveLength(1);
-  expect(links[0]).toMatch(/^https:\/\/login\.example\.com\/magic-link#token=lk_ml_[\w-]{80}$/);
-  expect(lines.filter((line) => codePattern.test(line))).toHaveLength(1);
-  expect(lines.filter((line) => line.includes(mail.code))).toEqual([mail.code]);
-  expect(mail.subject).toBe(`Sign in to Latchkey: ${mail.code}`);
-});
-
-test('text and HTML have the same link and code, and the HTML loads nothing', async () => {
-  const { mail } = await signInMail();
-  const urls = [...mail.html.matchAll(/(?:https?:)?\/\/[^\s"'<>]+/g)].map(([url]) => url);
-  expect(urls).toEqual([`http://localhost:8787/magic-link#token=${mail.token}`]);
-  expect(mail.html).toContain(`>${mail.code}<`);
-  expect(mail.html).not.toMatch(/<(img|script|iframe|link)\b/i);
-});
-
-test('the token is only in the fragment of the link, which browsers do not send', async () => {
-  const { mail } = await signInMail();
-  const link = mail.text.split('\n').find((line) => line.includes('://'))!;
-  const { pathname, search, hash } = new URL(link);
-  expect([pathname, search]).toEqual(['/magic-link', '']);
-  expect(hash).toBe(`#token=${mail.token}`);
-});
-
-test('the code depends on the server key and cannot be derived from the link', async () => {
-  const { mail, keys } = await signInMail();
-  const linkId = readHandle(parseKeyRing(keys), 'magicLink', mail.token)!.subject.toString('base64url');
-  expect(formatCode(emailCodeOf(parseKeyRing(keys).signing, linkId))).toBe(mail.code);
-  const other = parseKeyRing(Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url'));
-  expect(formatCode(emailCodeOf(other.signing, linkId))).not.toBe(mail.code);
-  expect(mail.token).not.toContain(mail.code.replace('-', ''));
+  // The code depends on the server key and cannot be derived from the link.
+  const { keys } = t.ctx;
+  const linkId = readHandle(keys, 'magicLink', token)!.subject.toString('base64url');
+  expect(formatCode(emailCodeOf(keys.signing, linkId))).toBe(code);
+  expect(formatCode(emailCodeOf(newKey(), linkId))).not.toBe(code);
+  expect(token).not.toContain(code.replace('-', ''));
 });
 
 test('the codes of 2000 mails are well-formed and spread over all codes', () => {
-  const key = parseKeyRing(
-    Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url'),
-  ).signing;
+  const key = newKey();
   const codes = Array.from({ length: 2000 }, (_, n) =>
     emailCodeOf(key, Buffer.from(`link ${n}`).toString('base64url')),
   );
@@ -82,11 +67,6 @@ test.each([
   expect(html).toContain(`within ${words}.`);
 });
 
-test('the mail states the configured lifetime of its link', async () => {
-  const { mail } = await signInMail({ LATCHKEY_MAGIC_LINK_TTL: '300' });
-  expect(mail.text).toContain('within 5 minutes.');
-});
-
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0';
 
 test.each([
@@ -109,9 +89,3 @@ test.each([
     }
   },
 );
-
-test('a list of mails shows how long the link works, and no code', async () => {
-  const { mail } = await signInMail();
-  const preheader = /<div style="display: none[^>]*>([^<]*)</.exec(mail.html)?.[1];
-  expect(preheader).toBe('Your link and code work once, within 15 minutes.');
-});

@@ -1,6 +1,7 @@
 // What hands out tokens takes a passkey's proof of this very act, where the account has a passkey.
 
 import { describe, expect, test } from 'bun:test';
+import { addPasskey, newAuthenticator, outcome } from '../../../../../tests/support/account.ts';
 import {
   type Answer,
   onBothDatabases,
@@ -10,12 +11,11 @@ import {
 } from '../../../../../tests/support/app.ts';
 import {
   type AssertionForgery,
-  type Authenticator,
-  createAuthenticator,
   flag,
   type RequestOptions,
 } from '../../../../../tests/support/authenticator.ts';
-import { asBrowser, redeem, requestOf } from '../../../../../tests/support/authorize.ts';
+import { asBrowser, redeem, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
+import { decideDevice, pollDevice, startDevice } from '../../../../../tests/support/devices.ts';
 import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { declareService } from '../../../../../tests/support/services.ts';
 import { generateKey } from '../../platform/crypto/primitives.ts';
@@ -34,25 +34,24 @@ interface Act {
 const post = (t: TestApp, by: Tokens, path: string, json: object) =>
   t.ask('POST', path, { token: by.access_token, json });
 
+let keys = 0;
+
 const acts: Record<string, (t: TestApp) => Promise<Act>> = {
   'approving a device': async (t) => {
-    const { device_code, user_code } = (await t.ask('POST', '/device', { json: { device_name: 'den' } }))
-      .body;
+    const codes = await startDevice(t, { device_name: 'den' });
+    const { user_code } = codes;
     return {
-      offer: (by) => post(t, by, '/device/verify', { user_code }),
+      offer: (by) => decideDevice(t, 'verify', codes, by),
       act: (by, passkey) => post(t, by, '/device/approve', { user_code, passkey }),
       outcome: async () => {
         t.pass(5);
-        return (await t.ask('POST', '/token', { json: { device_code } })).status === 200;
+        return (await pollDevice(t, codes)).status === 200;
       },
     };
   },
   'approving an application': async (t) => {
-    const { id: client_id, authorization } = await declareService(t.ctx, {
-      name: 'Grafana',
-      redirectUris: ['https://app.example/callback'],
-    });
-    const request = requestOf(client_id);
+    const { id, authorization } = await declareService(t.ctx, { redirectUris: [redirectUri] });
+    const request = requestOf(id);
     return {
       offer: (by) => asBrowser(t, by, 'verify', request),
       act: (by, passkey) => asBrowser(t, by, 'approve', { ...request, scope: 'profile', passkey }),
@@ -63,7 +62,7 @@ const acts: Record<string, (t: TestApp) => Promise<Act>> = {
     };
   },
   'creating a key': async (t) => {
-    const key = { name: 'Nightly build', scope: 'profile', expires_in: 86_400 };
+    const key = { name: `Nightly build ${++keys}`, scope: 'profile', expires_in: 86_400 };
     return {
       offer: (by) => post(t, by, '/keys/challenge', key),
       act: (by, passkey) => post(t, by, '/keys', { ...key, passkey }),
@@ -72,11 +71,16 @@ const acts: Record<string, (t: TestApp) => Promise<Act>> = {
   },
 };
 
-async function addPasskey(t: TestApp, tokens: Tokens): Promise<{ authenticator: Authenticator; id: string }> {
-  const authenticator = createAuthenticator({ origin: t.ctx.config.baseUrl });
-  const options = (await post(t, tokens, '/passkey/register/challenge', {})).body;
-  const { body } = await post(t, tokens, '/passkey/register', authenticator.create(options));
-  return { authenticator, id: body.id };
+async function withPasskey(t: TestApp, tokens: Tokens) {
+  const authenticator = newAuthenticator(t);
+  return { authenticator, id: (await addPasskey(t, tokens, authenticator)).body.id };
+}
+
+/** A service, and somebody with a passkey. */
+async function openWithPasskey() {
+  const t = await openApp('sqlite', { settings });
+  const ada = await t.login();
+  return { t, ada, ...(await withPasskey(t, ada)) };
 }
 
 const optionsFor = async (act: Act, by: Tokens): Promise<RequestOptions> =>
@@ -87,24 +91,30 @@ const eventsOf = async (t: TestApp, by: Tokens) => {
   return loggedEvents(t, by);
 };
 
-const expectRequired = ({ status, headers, body }: Answer) => {
-  expect([status, body.error, body.passkey_required]).toEqual([
-    401,
-    'insufficient_user_authentication',
-    true,
-  ]);
-  expect(headers.get('WWW-Authenticate')).toContain('error="insufficient_user_authentication"');
+const expectRequired = (answer: Answer) => {
+  expect(outcome(answer)).toBe('401 insufficient_user_authentication');
+  expect(answer.body.passkey_required).toBe(true);
+  const asked = answer.headers.get('WWW-Authenticate');
+  expect(asked).toContain('error="insufficient_user_authentication"');
 };
 
-const expectRefused = ({ status, body }: Answer) =>
-  expect([status, body.error]).toEqual([400, 'invalid_grant']);
+const expectRefused = (answer: Answer) => expect(outcome(answer)).toBe('400 invalid_grant');
+
+const forgeries: readonly AssertionForgery[] = [
+  { flags: flag.up },
+  { flags: flag.uv },
+  { origin: 'https://evil.example' },
+  { type: 'webauthn.create' },
+  { rpId: 'evil.example' },
+  { clientData: { crossOrigin: true } },
+  { userHandle: 'c29tZWJvZHk' },
+  { signature: new Uint8Array(70) },
+];
 
 for (const [name, prepare] of Object.entries(acts)) {
   describe(`${name} with a passkey in the account`, () => {
     test('takes its touch in place of a recent sign-in, and the event names the passkey', async () => {
-      const t = await openApp('sqlite', { settings });
-      const ada = await t.login();
-      const { authenticator, id } = await addPasskey(t, ada);
+      const { t, ada, authenticator, id } = await openWithPasskey();
       const act = await prepare(t);
       for (const missing of [undefined, null]) expectRequired(await act.act(ada, missing));
       t.pass(3600);
@@ -128,27 +138,12 @@ for (const [name, prepare] of Object.entries(acts)) {
       expect(made?.detail['passkey_id']).toBe(id);
     });
 
-    const forgeries: Record<string, AssertionForgery> = {
-      'no user verification': { flags: flag.up },
-      'no user presence': { flags: flag.uv },
-      'another origin': { origin: 'https://evil.example' },
-      'another type': { type: 'webauthn.create' },
-      'another relying party': { rpId: 'evil.example' },
-      'a framed page': { clientData: { crossOrigin: true } },
-      'another user handle': { userHandle: 'c29tZWJvZHk' },
-      'a wrong signature': { signature: new Uint8Array(70) },
-    };
     test('refuses a touch that proves something else, and spends its challenge', async () => {
-      const t = await openApp('sqlite', { settings });
-      const [ada, eve] = [await t.login(), await t.login('eve@example.com')];
-      const { authenticator } = await addPasskey(t, ada);
-      const evil = (await addPasskey(t, eve)).authenticator;
-      const [act, ...others] = await Promise.all([
-        prepare(t),
-        ...Object.entries(acts)
-          .filter(([other]) => other !== name)
-          .map(([, other]) => other(t)),
-      ]);
+      const { t, ada, authenticator } = await openWithPasskey();
+      const evil = (await withPasskey(t, await t.login('eve@example.com'))).authenticator;
+      // Another device, application or key, and another purpose.
+      const others = await Promise.all(Object.values(acts).map((other) => other(t)));
+      const act = await prepare(t);
       const elsewhere = await t.login();
       let refused = 0;
       const refuse = async (options: RequestOptions, passkey: unknown, isSpent = true) => {
@@ -158,13 +153,12 @@ for (const [name, prepare] of Object.entries(acts)) {
         expectRefused(await act.act(ada, authenticator.get(options)));
         refused++;
       };
-      for (const forgery of Object.values(forgeries)) {
+      for (const forgery of forgeries) {
         const options = await optionsFor(act, ada);
         await refuse(options, authenticator.get(options, forgery));
       }
       const options = await optionsFor(act, ada);
       await refuse(options, evil.get(options));
-      // Of another session, another device, application or key, another purpose.
       const ofSession = await optionsFor(act, elsewhere);
       await refuse(ofSession, authenticator.get(ofSession));
       for (const other of others) {
@@ -191,7 +185,7 @@ for (const [name, prepare] of Object.entries(acts)) {
       const ada = await t.login();
       const act = await prepare(t);
       expect((await act.offer(ada)).body.passkey).toBeNull();
-      const { authenticator, id } = await addPasskey(t, ada);
+      const { authenticator, id } = await withPasskey(t, ada);
       expectRequired(await act.act(ada));
       const touched = authenticator.get(await optionsFor(act, ada));
       await t.ask('DELETE', `/passkeys/${id}`, { token: ada.access_token });
@@ -205,7 +199,7 @@ for (const [name, prepare] of Object.entries(acts)) {
     test('LATCHKEY_APPROVAL=recent takes a recent sign-in instead', async () => {
       const t = await openApp('sqlite');
       const ada = await t.login();
-      await addPasskey(t, ada);
+      await withPasskey(t, ada);
       const act = await prepare(t);
       expect((await act.offer(ada)).body.passkey).toBeNull();
       expect(await act.outcome(await act.act(ada))).toBe(true);
@@ -213,21 +207,11 @@ for (const [name, prepare] of Object.entries(acts)) {
   });
 }
 
-test('a touch for a device is for just that code', async () => {
-  const t = await openApp('sqlite', { settings });
-  const ada = await t.login();
-  const { authenticator } = await addPasskey(t, ada);
-  const [one, other] = [await acts['approving a device']!(t), await acts['approving a device']!(t)];
-  const options = await optionsFor(one, ada);
-  expectRefused(await other.act(ada, authenticator.get(options)));
-  expectRefused(await one.act(ada, authenticator.get(options)));
-});
-
 test('a device code from before a new server key is approved with a touch', async () => {
   const [older, newer] = [generateKey(), generateKey()];
   const before = await openApp('sqlite', { settings: { ...settings, LATCHKEY_KEYS: older } });
   const ada = await before.login();
-  const { authenticator } = await addPasskey(before, ada);
+  const { authenticator } = await withPasskey(before, ada);
   const act = await acts['approving a device']!(before);
   const keys = { LATCHKEY_KEYS: `${newer},${older}` };
   const t = await openApp('sqlite', { beside: before, settings: { ...settings, ...keys } });
@@ -241,7 +225,7 @@ onBothDatabases('a touch', (open) => {
   test('of 64 approvals with one response, one succeeds', async () => {
     const t = await open({ settings });
     const ada = await t.login();
-    const { authenticator } = await addPasskey(t, ada);
+    const { authenticator } = await withPasskey(t, ada);
     for (const [name, prepare] of Object.entries(acts)) {
       const act = await prepare(t);
       const passkey = authenticator.get(await optionsFor(act, ada));
