@@ -1,6 +1,6 @@
 // Several logins on one server, side by side.
 
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { credentialStore, type StoredKey, type StoredLogin, tokenMembers } from './credentials.ts';
 import { memoryStorage } from './storage/memory-storage.ts';
 
@@ -33,83 +33,69 @@ function open() {
   };
 }
 
-describe('a login without a chosen name', () => {
-  test('replaces the login of the same user, and puts itself in use', async () => {
-    const { at, held } = open();
-    await at().put(loginOf('ada', 'first'));
-    await at().put(loginOf('bea'));
-    await at().put(loginOf('ada', 'second'));
-    expect(await held()).toEqual({
-      current: 'ada@example.com',
-      logins: { 'ada@example.com': 'second', 'bea@example.com': 'bea' },
-    });
-  });
+type Put = readonly [login: StoredLogin, account?: string];
+const ada = loginOf('ada', 'first');
+const renamed = { ...ada.user, email: 'lovelace@example.com' };
 
-  test('keeps the chosen name of the login that it replaces', async () => {
-    const { at, held } = open();
-    await at('work').put(loginOf('ada', 'first'));
-    await at().put(loginOf('ada', 'second'));
-    expect(await held()).toEqual({ current: 'work', logins: { work: 'second' } });
-  });
-
-  test('follows a changed address', async () => {
-    const { at, held } = open();
-    await at().put(loginOf('ada', 'first'));
-    const moved = loginOf('ada', 'second');
-    await at().put({ ...moved, user: { ...moved.user, email: 'lovelace@example.com' } });
-    expect(await held()).toEqual({
-      current: 'lovelace@example.com',
-      logins: { 'lovelace@example.com': 'second' },
-    });
-  });
-
-  test("never replaces another user's login that has its address as a name", async () => {
-    const { at, held } = open();
-    await at('bea@example.com').put(loginOf('ada'));
-    await at().put(loginOf('bea', 'first'));
-    await at().put(loginOf('bea', 'second'));
-    expect(await held()).toEqual({
-      current: 'bea@example.com-2',
-      logins: { 'bea@example.com': 'ada', 'bea@example.com-2': 'second' },
-    });
-  });
-
-  test('can have any address', async () => {
-    const { at, held } = open();
-    for (const id of ['__proto__', 'constructor']) {
-      await at().put({ ...loginOf(id), user: { id, email: id } });
-      expect((await at(id).read())?.access_token).toBe(`lk_at_${id}`);
-    }
-    expect((await held()).current).toBe('constructor');
-    expect(await at('toString').read()).toBeNull();
-  });
-});
-
-describe('a login with a chosen name', () => {
-  test('replaces the one of that name, and no other of the same user', async () => {
-    const { at, held } = open();
-    await at('home').put(loginOf('ada', 'first'));
-    await at('work').put(loginOf('ada', 'second'));
-    await at('work').put(loginOf('bea'));
-    expect(await held()).toEqual({ current: 'work', logins: { home: 'first', work: 'bea' } });
-  });
-});
-
-test('removing the login in use puts no other in use', async () => {
+test.each<[string, readonly Put[], current: string, logins: Record<string, string>]>([
+  [
+    'replaces the login of the same user, and puts itself in use',
+    [[ada], [loginOf('bea')], [loginOf('ada', 'second')]],
+    'ada@example.com',
+    { 'ada@example.com': 'second', 'bea@example.com': 'bea' },
+  ],
+  [
+    'keeps the chosen name of the login that it replaces',
+    [[ada, 'work'], [loginOf('ada', 'second')]],
+    'work',
+    { work: 'second' },
+  ],
+  [
+    'follows a changed address',
+    [[ada], [{ ...loginOf('ada', 'second'), user: renamed }]],
+    'lovelace@example.com',
+    { 'lovelace@example.com': 'second' },
+  ],
+  [
+    "never replaces another user's login that has its address as a name",
+    [[ada, 'bea@example.com'], [loginOf('bea', 'first')], [loginOf('bea', 'second')]],
+    'bea@example.com-2',
+    { 'bea@example.com': 'first', 'bea@example.com-2': 'second' },
+  ],
+  [
+    'with a chosen name replaces the one of that name, and no other of the same user',
+    [
+      [ada, 'home'],
+      [loginOf('ada', 'second'), 'work'],
+      [loginOf('bea'), 'work'],
+    ],
+    'work',
+    { home: 'first', work: 'bea' },
+  ],
+])('a login %s', async (_, puts, current, logins) => {
   const { at, held } = open();
-  await at().put(loginOf('ada'));
-  const bea = loginOf('bea');
-  await at().put(bea);
-  expect(await at().replace(bea, null)).toBe(true);
-  expect(await held()).toEqual({ current: 'bea@example.com', logins: { 'ada@example.com': 'ada' } });
-  expect(await at().read()).toBeNull();
+  for (const [login, account] of puts) await at(account).put(login);
+  expect(await held()).toEqual({ current, logins });
 });
 
-test('a server whose last login is removed is forgotten', async () => {
-  const { storage, at } = open();
-  const ada = loginOf('ada');
-  await at().put(ada);
-  await at().replace(ada, null);
+test('a login can have any address', async () => {
+  const { at, held } = open();
+  for (const id of ['__proto__', 'constructor']) {
+    await at().put({ ...loginOf(id), user: { id, email: id } });
+    expect((await at(id).read())?.access_token).toBe(`lk_at_${id}`);
+  }
+  expect((await held()).current).toBe('constructor');
+  expect(await at('toString').read()).toBeNull();
+});
+
+test('removing the login in use puts no other in use, and a server without logins is forgotten', async () => {
+  const { storage, at, held } = open();
+  const bea = loginOf('bea');
+  for (const login of [ada, bea]) await at().put(login);
+  expect(await at().replace(bea, null)).toBe(true);
+  expect(await held()).toEqual({ current: 'bea@example.com', logins: { 'ada@example.com': 'first' } });
+  expect(await at().read()).toBeNull();
+  await at('ada@example.com').replace(ada, null);
   expect((await storage.read()).servers).toEqual({});
 });
 

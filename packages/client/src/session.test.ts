@@ -109,22 +109,6 @@ onBothDatabases('a session of the SDK', (open) => {
     expect(outcomesOf(service, 'refresh').slice(-2)).toEqual(['retry', 'rotated']);
   });
 
-  test('tokens that another process refreshed meanwhile are used, and the login is kept', async () => {
-    const service = await open();
-    const { open: session, wire, store } = await loggedIn(service);
-    const before = await storedSession(store);
-    service.pass(fourHours);
-    // A process without the lock refreshes between the read of the store and the request.
-    wire.before = async () => {
-      wire.before = async () => {};
-      const answer = await service.ask('POST', '/refresh', { json: before });
-      await store.replace(before, loginOf(before.server, answer.body, service.ctx.clock()));
-    };
-    const token = await session().accessToken();
-    expect(outcomesOf(service, 'refresh')).toEqual(['rotated', 'race']);
-    expect((await storedSession(store)).access_token).toBe(token);
-  });
-
   test('a login that the service refuses for good is removed, and a newer one is kept', async () => {
     const service = await open();
     const { open: session, browser, store } = await loggedIn(service);
