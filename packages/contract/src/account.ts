@@ -21,10 +21,7 @@ import {
   visibleText,
 } from './fields.ts';
 
-/**
- * What users say about themselves: what the scope `profile` shows and a patch changes. The columns of accounts, `/me` and the
- * fields that events name follow from this list.
- */
+/** What users say about themselves. Columns, `/me`, the scope `profile`, patches and events follow from this list. */
 const fields = {
   name: personName,
   avatar_url: pictureUrl,

@@ -1,7 +1,4 @@
-/**
- * The letters of user codes: no vowels, to avoid words; no digits, to avoid 0/O and 1/I.
- * @see RFC 8628 section 6.1
- */
+/** The letters of user codes: no vowels, to avoid words; no digits, to avoid 0/O and 1/I. @see RFC 8628 section 6.1 */
 export const userCodeAlphabet = 'BCDFGHJKLMNPQRSTVWXZ';
 
 /** Codes from emails are digits, so that they are not confused with device codes. */
@@ -17,10 +14,7 @@ export const formatCode = (code: string): string => `${code.slice(0, 4)}-${code.
 const separators =
   /[\s\p{Dash}\u{2D7}\u{2043}\u{2796}\u{30FB}\u{30FC}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/**
- * A code as it was issued, from what was typed or pasted: in upper case, without separators, with the usual letters and digits
- * for full-width ones.
- */
+/** A code as it was issued, from what was typed: upper case, no separators, no full-width letters and digits. */
 export const plainCode = (typed: string): string =>
   typed
     .normalize('NFKC')

@@ -20,8 +20,7 @@ const isPlain = (lower: string): boolean => !/[^\0-\x7f]|(?:^|\.)xn--/.test(lowe
 const endsInNumber = (domain: string): boolean => /(?:^|\.)(?:\d+|0x[\da-f]*)$/.test(domain);
 
 /**
- * The domain as it is looked up: ASCII, in lower case, with A-labels for international labels. All spellings of a domain
- * have the same. Undefined for what is no domain under IDNA.
+ * The domain as it is looked up: ASCII in lower case, with A-labels. Undefined for what is none under IDNA.
  * @see UTS 46 section 4.2
  */
 export function asciiDomainOf(domain: string): string | undefined {

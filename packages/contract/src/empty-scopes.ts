@@ -1,7 +1,4 @@
 import type { OwnScope } from './scopes.ts';
 
-/**
- * Scopes that standard clients send and that allow nothing beyond the sign-in itself. In a file without schemas, so that
- * pages can import it.
- */
+/** Scopes that standard clients send and that allow nothing here. A file without schemas, for pages to import. */
 export const emptyScopes: readonly string[] = ['openid', 'offline_access'] satisfies OwnScope[];

@@ -33,10 +33,7 @@ export interface Endpoint {
   /** Details beyond the summary, in full sentences. */
   readonly notes?: string;
   readonly access: Access;
-  /**
-   * A user's token needs one of these scopes. Without this, it needs the scope `*`, so that no endpoint is open to
-   * narrow tokens by mistake.
-   */
+  /** Scopes one of which a token needs. By default `*`, so that no endpoint is open to narrow tokens by mistake. */
   readonly scopes?: readonly OwnScope[];
   /** A cookie is accepted only from pages of this service, not from pages of allowed origins. */
   readonly ownOriginOnly?: true;
@@ -73,10 +70,7 @@ export interface Endpoint {
   readonly signedAs?: string;
   /** Programs repeat the request all the time: while it succeeds, its log line has the level `debug`. */
   readonly isPolled?: true;
-  /**
-   * What each code means here; `true` if that is what it means everywhere (`errorMeanings`). The errors of reading a
-   * body and of identifying the caller are implied.
-   */
+  /** What each code means here; `true`: as everywhere (`errorMeanings`). Reading a body and access imply theirs. */
   readonly errors: Partial<Readonly<Record<ErrorCode, string | true>>>;
 }
 

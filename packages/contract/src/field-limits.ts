@@ -1,7 +1,4 @@
-/**
- * Maximum sizes, in characters unless the name says otherwise. Anything longer is rejected with `invalid_request`, or
- * `payload_too_large` for a body; nothing is truncated.
- */
+/** Maximum sizes, in characters unless named otherwise. What is longer is refused, never cut. */
 export const fieldLimits = {
   bodyBytes: 64 * 1024,
   token: 1024,

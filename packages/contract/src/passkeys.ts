@@ -101,10 +101,7 @@ export const requestOptions = model(
 );
 export type RequestOptions = z.infer<typeof requestOptions>;
 
-/**
- * Bytes in base64url. Base64 and padding are accepted and turned into it, because password managers differ.
- * @param max the number of characters
- */
+/** Up to `max` characters of base64url, also made from base64 and padding: password managers differ. */
 const bytes = (max: number) => storable(z.string().overwrite(asBase64url).min(1).max(max));
 
 const asBase64url = (text: string): string =>

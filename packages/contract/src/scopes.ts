@@ -30,10 +30,7 @@ export type ServiceRight = (typeof serviceRights)[number];
 /** A scope name. @see RFC 6749 section 3.3 */
 export const scopeName = /^[a-z][a-z0-9_.:-]{0,63}$/;
 
-/**
- * Requested scopes, separated by single spaces. Only the length is checked here: everything else is `invalid_scope`, not
- * `invalid_request`.
- */
+/** Requested scopes, separated by single spaces. Only the length is checked: all else is `invalid_scope`. */
 export const scopeText = described(
   z.string().max(fieldLimits.scope),
   `Up to ${fieldLimits.scopes} scopes separated by spaces, or ${everything} for everything the user may do.`,

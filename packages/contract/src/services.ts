@@ -54,8 +54,7 @@ export const organizationsTruncated = described(
 );
 
 /**
- * What a service learns about an active token. Check `token_use`: a service must accept access tokens only. A refresh
- * token has no `token_type`.
+ * What a service learns about an active token. It must accept no refresh tokens (`token_use`).
  * @see RFC 7662 section 2.2, RFC 9470 section 6.2
  */
 const activeToken = z

@@ -4,10 +4,7 @@
 export const showsStyles = ({ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>): boolean =>
   !NO_COLOR?.trim() && TERM !== 'dumb';
 
-/**
- * Whether this process opened a descriptor itself, by its content of `/proc/self/fdinfo`: it is close-on-exec. A runtime opens
- * /dev/null in the place of a standard output that its caller closed (`>&-`).
- */
+/** Whether this process opened a descriptor itself (`/proc/self/fdinfo`): runtimes open /dev/null for a closed output. */
 export const isOpenedHere = (fdInfo: string): boolean =>
   (Number.parseInt(/^flags:\s*([0-7]+)$/m.exec(fdInfo)?.[1] ?? '', 8) & 0o2000000) !== 0;
 

@@ -12,10 +12,7 @@ export interface TimeFormat {
 /** The two members of a profile that decide it. */
 export type TimePreferences = Pick<Profile, 'locale' | 'time_zone'>;
 
-/**
- * The format that a profile sets. Undefined means not set, or unknown to this runtime: browsers
- * and releases differ in the locales and time zones that they have data for.
- */
+/** The format that a profile sets. Undefined: not set, or unknown to this runtime, since their data differs. */
 export const timeFormatOf = ({ locale, time_zone }: TimePreferences): TimeFormat => ({
   locale: firstKnown(locale, (tag) => Intl.DateTimeFormat.supportedLocalesOf(tag)[0]),
   timeZone: firstKnown(time_zone, (timeZone) => {
@@ -78,10 +75,7 @@ interface AgoWords {
   readonly inAMoment: string;
 }
 
-/**
- * How long before or after `now` a moment is: `3 hours ago`, `yesterday`, `in 20 days`. Undefined beyond 30 days, when a
- * date says more.
- */
+/** How far a moment is from `now`: `3 hours ago`, `in 20 days`. Undefined beyond 30 days: a date says more. */
 export function writeAgo(time: Date, now: Date, words: AgoWords): string | undefined {
   const seconds = (time.getTime() - now.getTime()) / 1000;
   const found = agoUnits.find((one) => Math.abs(seconds) >= one.seconds);

@@ -34,10 +34,7 @@ export type TokenSet = z.infer<typeof tokenSet>;
 
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
-/**
- * The access token of a run or of a service that acts for no user. Only a run that a service made has a refresh token,
- * and only the type of a run's token is named.
- */
+/** The access token of a run or of a service for itself. Only runs that a service made have a refresh token. */
 const issuedToken = z
   .object({
     access_token: accessToken,

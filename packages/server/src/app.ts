@@ -9,7 +9,7 @@ import {
 import manifest from '../package.json' with { type: 'json' };
 import { keepCounting } from './identity/account/census.ts';
 import { accountRoutes } from './identity/account/routes.ts';
-import { formerAddressTtlSeconds } from './identity/email-change/former-addresses.ts';
+import { formerAddressTtlSeconds } from './identity/email-change/email-change.ts';
 import {
   emailChangeMail,
   emailChangeTemplate,
@@ -44,7 +44,7 @@ import { openClients } from './services/clients.ts';
 import { clientCredentialsGrant, scopeRoutes } from './services/routes.ts';
 import { sweepServiceTokens } from './services/store.ts';
 import { authenticate, missingCredential } from './sessions/authentication.ts';
-import { openIssuers } from './sessions/federation/issuers.ts';
+import { openIssuers } from './sessions/federation/federation.ts';
 import { keepAnnouncingKeyEnds, keyEndsMail, keyEndsTemplate } from './sessions/keys/key-ends.ts';
 import { federationGrant, refreshGrant, sessionRoutes, tokenExchangeGrant } from './sessions/routes.ts';
 import { sweepRuns } from './sessions/runs/store.ts';

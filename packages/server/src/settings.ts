@@ -58,10 +58,7 @@ export const settingNames: ReadonlySet<string> = new Set([
   ...commandLineSettings,
 ]);
 
-/**
- * Reads and checks the settings. An empty variable counts as not set.
- * @throws {ConfigError} naming the first setting that is not valid
- */
+/** Reads and checks the settings; an empty variable is not set. @throws {ConfigError} naming the first invalid one */
 export function readConfig(env: Environment): Config {
   const config = readConfigOf(env, declaredSettings, rateLimitRules);
   const lifetimes = lifetimesOf(config, env);
@@ -75,10 +72,7 @@ const idleTimeouts = [
   ['runIdleTtlSeconds', 'runTtlSeconds'],
 ] as const;
 
-/**
- * The idle timeouts. One that is not set is never longer than the absolute lifetime.
- * @throws {ConfigError} for one that is set and longer
- */
+/** The idle timeouts, by default at most the absolute lifetime. @throws {ConfigError} for one that is set and longer */
 function lifetimesOf(config: Config, env: Environment): Partial<Config> {
   const timeouts = idleTimeouts.map(([idle, absolute]) => {
     const { name } = sessionSettings[idle];

@@ -3,10 +3,7 @@ import { organizationSlugRule } from '@latchkey/contract/organizations';
 
 type UnavailableDetail = 'client_unavailable' | 'draining' | 'limiter_unavailable' | 'store_unavailable';
 
-/**
- * The reason for an error, in one word: that of a capability, or the name of a rate limit. It goes into the log and never into the
- * response.
- */
+/** The reason for an error, in one word: a capability's, or a rate limit. For the log, never for the response. */
 export type ErrorDetail = string;
 
 type Members = Pick<ErrorBody, 'interval' | 'passkey_required' | 'redirect' | 'form_post'>;
@@ -139,10 +136,7 @@ export const temporarilyUnavailable = (
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
 
-/**
- * The token is valid but too narrow for this endpoint.
- * @see RFC 6750 section 3.1
- */
+/** The token is valid but too narrow for this endpoint. @see RFC 6750 section 3.1 */
 export const insufficientScope = (needed: string, boundTo: string | null = null): AuthError => {
   const description =
     boundTo === null

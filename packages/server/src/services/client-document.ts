@@ -12,10 +12,7 @@ import { parseDocumentUrl, parseRedirectUri } from '../platform/values/redirect-
 const minKeptSeconds = 300;
 const maxKeptSeconds = 86_400;
 
-/**
- * The URL of an external client: listed itself, or of a listed host. Undefined for any other client_id. In development, a
- * loopback host is asked by http.
- */
+/** The URL of an external client, listed itself or by its host. In development, a loopback host is asked by http. */
 export function parseClientUrl(
   clientId: string,
   { clientHosts, isLocal }: Pick<Config, 'clientHosts' | 'isLocal'>,

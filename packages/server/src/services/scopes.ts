@@ -22,10 +22,7 @@ const foreignNames = (scope: string): string[] =>
 
 const isOwn = (name: string): name is OwnScope => Object.hasOwn(ownScopes, name);
 
-/**
- * The requested scope in its normal form.
- * @throws {AuthError} `invalid_scope` if it is malformed, or a name is not declared
- */
+/** The requested scope in its normal form. @throws {AuthError} `invalid_scope`, for undeclared names too */
 async function resolveScope(ctx: Context, requested: string): Promise<string> {
   const names = parseScope(requested);
   if (!names) {
@@ -59,21 +56,14 @@ const undeclaredScope = (name: string): AuthError => invalidScope(`scope: no ser
 
 const undeclaredResource = (): AuthError => invalidTarget('resource: no service has declared this URI');
 
-/**
- * The service with the requested resource, and how it declared that.
- * @throws {AuthError} `invalid_target` if no service has declared it
- * @see RFC 8707 section 2
- */
+/** The service that declares a resource. @throws {AuthError} `invalid_target` if none does @see RFC 8707 section 2 */
 async function requireResource(on: Executor, requested: string) {
   const service = await findResource(on, requested);
   if (!service) throw undeclaredResource();
   return service;
 }
 
-/**
- * Every scope that the service with a resource declares, by name.
- * @throws {AuthError} `invalid_target` if no service has declared it
- */
+/** The scopes of the service with a resource, by name. @throws {AuthError} `invalid_target` if no service has it */
 export async function listScopesOfResource(on: Executor, resource: string): Promise<string[]> {
   const { id } = await requireResource(on, resource);
   return (await store.listScopes(on, {})).flatMap(({ service_id, name }) =>

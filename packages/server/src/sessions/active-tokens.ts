@@ -4,7 +4,7 @@ import type { Tables } from '../platform/database/schema.ts';
 import { inSeconds } from '../platform/timers.ts';
 import { isSameResource } from '../platform/values/scope.ts';
 import { findServiceToken, type ServiceToken } from '../services/service-tokens.ts';
-import { recordUse } from './last-use.ts';
+import { recordUse } from './authentication.ts';
 import { sessionStatus } from './status.ts';
 import * as store from './store.ts';
 import { parseDetails, type ReadToken, readToken, withinOf } from './tokens.ts';
@@ -138,8 +138,7 @@ export interface Authentication {
 }
 
 /**
- * When and how the user authenticated. Empty for a code: it only proves that someone approved a program, in another session and
- * some time ago.
+ * How and when the user authenticated. Empty for a code: it only proves an approval in another session, some time ago.
  * @see RFC 8176, RFC 9470 section 6.2
  */
 export function authenticationClaims({ method, startedAt }: Authentication) {

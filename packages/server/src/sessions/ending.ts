@@ -28,10 +28,7 @@ export interface Revoker {
   readonly serviceId?: string;
 }
 
-/**
- * Removes one key of the user.
- * @throws {AuthError} `not_found`, including for another user's key, and for a session that is not a key
- */
+/** Removes a key of the user. @throws {AuthError} `not_found`, also for another user's key and for other sessions */
 export async function revokeKey(
   ctx: Context,
   revoker: Revoker,
@@ -41,10 +38,7 @@ export async function revokeKey(
   if (!isKeyId(id) || !(await endSession(ctx, revoker, id, client))) throw resourceNotFound();
 }
 
-/**
- * Ends the session of a refresh token, access token or key, or the token of a service that acts for no user; ignores any other string.
- * @see RFC 7009 section 2.2
- */
+/** Ends the session or service token of any token or key; ignores any other string. @see RFC 7009 section 2.2 */
 export async function endByToken(ctx: Context, token: string, client: ClientInfo): Promise<void> {
   const read = readToken(ctx, token);
   if (read && !(await endById(ctx, read.sessionId, client))) await endServiceToken(ctx, read.handle.subject);
@@ -58,8 +52,7 @@ export async function endById(ctx: Context, id: string, client: ClientInfo): Pro
 }
 
 /**
- * Revokes a service at once, on every node, and ends its sessions as an application and the runs that it acts in. What it declared can no
- * longer be asked for, by no other service either.
+ * Revokes a service at once, on every node, with its app sessions and runs. What it declared stays taken.
  * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
  */
 export async function revokeService(ctx: Context, id: string): Promise<void> {
@@ -106,10 +99,7 @@ async function endSessionsOfService(
   }
 }
 
-/**
- * Ends a session and records that; false if there is none.
- * @throws {AuthError} `invalid_token` if the session of the revoker has ended
- */
+/** Ends a session; false if there is none. @throws {AuthError} `invalid_token` if the revoker's has ended */
 export const endSession = (
   ctx: Context,
   revoker: Revoker,
@@ -194,10 +184,7 @@ export async function recordEnd(
   await announceEnds(ctx, tx, userId, [row]);
 }
 
-/**
- * Records that a run was made, or ended by itself and not with an ancestor: at most once an hour for each parent, service and
- * scope, since programs make thousands.
- */
+/** Records a run's start, or an end of its own: at most once an hour for each parent, service and scope. */
 export async function recordRun(
   ctx: Context,
   tx: Executor,

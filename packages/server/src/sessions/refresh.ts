@@ -290,10 +290,7 @@ async function answerReuse(
   }
 }
 
-/**
- * Records a retry. From another network or program it may come from a device that has moved or from a copy of the
- * credentials, so the owner gets a notice, at most once an hour per network.
- */
+/** Records a retry. From elsewhere it may be a copy of the credentials: a notice, once an hour per network. */
 function recordRetry(
   ctx: Context,
   event: { readonly userId: string; readonly sessionId: string; readonly client: ClientInfo },

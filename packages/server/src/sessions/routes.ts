@@ -12,12 +12,11 @@ import {
 } from '../platform/token-endpoint/grants.ts';
 import { authenticateService, requireDelegation } from '../services/authentication.ts';
 import { revokeKey } from './ending.ts';
+import type { Issuers } from './federation/federation.ts';
 import { redeemAssertion, startFederatedRun } from './federation/federation.ts';
-import type { Issuers } from './federation/issuers.ts';
 import { challengeKey, createKey, listKeys } from './keys/keys.ts';
 import { refresh } from './refresh.ts';
-import { exchangeToken } from './runs/runs.ts';
-import { findRunSubject, type RunSubject, subjectEnded } from './runs/subject.ts';
+import { exchangeToken, findRunSubject, type RunSubject, subjectEnded } from './runs/runs.ts';
 import { type AddIdentityToken, limitingChanges, listSessions } from './sessions.ts';
 import type { Touches } from './touches.ts';
 

@@ -15,10 +15,7 @@ import { isKeyId, parseDetails, sessionIdOf, withinOf } from './tokens.ts';
 
 export { isKeyId, sessionIdOf };
 
-/**
- * The session of an application, with the time of its newest tokens, and how its user had signed in to the browser that
- * approved it; undefined for any other session.
- */
+/** An application's session, and how its user had signed in to the browser that approved it. Undefined for others. */
 export async function findAppSession(ctx: Context, id: string) {
   const [session] = await store.findSession(ctx.db.read, { id });
   if (!session?.client_id) return undefined;
@@ -66,10 +63,7 @@ export type AddIdentityToken = (
 export const hasSessions = async (ctx: Context, userId: string): Promise<boolean> =>
   (await store.findUnrevokedSession(ctx.db.read, { user_id: userId })).length > 0;
 
-/**
- * For the operator: how many active sessions, and how many keys, got their newest token, or used their cookie, before a moment
- * (milliseconds since 1970).
- */
+/** For the operator: how many active sessions and keys got their newest token, or used their cookie, before `then`. */
 export async function countUnchangedSince(
   ctx: Context,
   then: number,
@@ -103,8 +97,7 @@ export async function lockAccountAs(
 }
 
 /**
- * Makes one change to an account and counts it against the rate limit for changes; a change that fails does not count.
- * Returns the rate limit headers for the response.
+ * Makes a change and counts it against the rate limit for changes, unless it fails. Returns the headers of the limit.
  * @throws {AuthError} `rate_limited`, and whatever `change` throws
  */
 export async function limitingChanges<Changed>(
@@ -143,11 +136,7 @@ export async function listSessions(
   return { sessions, next_cursor };
 }
 
-/**
- * Requires a browser session whose sign-in is recent.
- * @throws {AuthError} `insufficient_user_authentication`
- * @see RFC 9470 section 3
- */
+/** @throws {AuthError} `insufficient_user_authentication` without a recent sign-in in a browser @see RFC 9470 section 3 */
 export function requireRecentSignIn(ctx: Context, caller: Caller): void {
   const { recentLoginTtlSeconds } = ctx.config;
   if (!isSignedInWithin(ctx, caller, recentLoginTtlSeconds)) throw signInRequired(recentLoginTtlSeconds);
@@ -161,10 +150,7 @@ export const isSignedInWithin = (ctx: Context, caller: Caller, maxAgeSeconds: nu
 export const signInRequired = (maxAgeSeconds: number): AuthError =>
   insufficientAuthentication('This operation requires a recent sign-in by passkey or email.', maxAgeSeconds);
 
-/**
- * Refuses device sessions: some decisions belong to a person in a browser, not to a program.
- * @throws {AuthError} `insufficient_user_authentication`
- */
+/** Some decisions belong to a person in a browser. @throws {AuthError} `insufficient_user_authentication` */
 export function requireBrowserSession(ctx: Context, caller: Caller): void {
   if (caller.kind === 'browser') return;
   throw insufficientAuthentication(

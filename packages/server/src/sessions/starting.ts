@@ -96,10 +96,7 @@ export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthE
   return invalidGrant('This sign-in was revoked before it was completed.')('ended');
 }
 
-/**
- * Whether the owner gets a notice: for every device, for a browser at a place that is not known, and for an application
- * that is new or at a new place.
- */
+/** Whether the owner gets a notice: for every device, a browser at an unknown place, an application new or there. */
 async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> {
   if (session.makesAccount) return false;
   if (session.kind === 'device') return true;
@@ -213,10 +210,7 @@ export const tokensOf = (ctx: Context, session: StartedSession): TokenSet =>
 export const cookieOf = (ctx: Context, session: StartedSession): string =>
   sessionCookieOf(ctx, session.secret);
 
-/**
- * The first tokens of the session started with this secret again, as long as its first refresh token is unspent.
- * @throws {AuthError} `invalid_grant`, `account_disabled`
- */
+/** The first tokens again, while none is refreshed. @throws {AuthError} `invalid_grant`, `account_disabled` */
 export async function repeatFirstTokens(
   ctx: Context,
   secret: Buffer,

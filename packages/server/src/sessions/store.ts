@@ -4,6 +4,7 @@ import {
   type Expression,
   type ExpressionBuilder,
   expressionBuilder,
+  type Kysely,
   sql,
 } from 'kysely';
 import { profileColumns } from '../accounts/profile.ts';
@@ -183,10 +184,7 @@ export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
     .where('id', '=', p.id),
 );
 
-/**
- * A session with its account, whatever its status. Every request of a user runs this statement: the join costs as much as
- * reading the epoch of the account alone.
- */
+/** A session with its account, whatever its status. The join costs as much as reading the epoch of the account alone. */
 export const findCaller = lookup((db, p, dialect) =>
   db
     .selectFrom('sessions')
@@ -243,10 +241,7 @@ export const countUnchangedSince = statement<{ now: number; then: number }>()((d
     .groupBy('kind'),
 );
 
-/**
- * Ends one active session of the user; a row for exactly one caller. A distrusted session no longer counts when a
- * sign-in's place is compared with known ones.
- */
+/** Ends one active session; a row for exactly one caller. A distrusted session no longer makes a place known. */
 export const endSession = statement<{
   id: string;
   user_id: string;
@@ -272,10 +267,7 @@ export const listActive = statement<{ user_id: string; now: number }>()((db, p, 
     .orderBy('ordinal', 'desc'),
 );
 
-/**
- * Ends everything that began at this ordinal or later, and every session that came by one of these passkeys, whatever state they are in,
- * and distrusts them like stolen ones. The account must be locked.
- */
+/** Ends and distrusts what began at this ordinal or later or came by these passkeys, active or not. Lock the account. */
 export const disownSessions = statement<{
   user_id: string;
   since: number;
@@ -310,10 +302,7 @@ export const touchSession = statement<{
     .where(isUnrevoked()),
 );
 
-/**
- * When a session is no longer needed. A browser session is kept until its absolute lifetime ends: it may still be disowned
- * with a device that it approved, or with an older session. The index has the same expression.
- */
+/** Until when a session is kept: a browser's may be disowned late, with a device of it. The index says the same. */
 const neededUntil = sql<number>`case when kind = 'browser' then expires_at else idle_expires_at end`;
 
 /**
@@ -405,4 +394,30 @@ export const listAppOrigins = statement<{ user_id: string; client_id: string }>(
     .where('distrusted_as', 'is', null)
     .orderBy('created_at', 'desc')
     .limit(sql.lit(maxCompared)),
+);
+
+/** The keys of a user that would be accepted now. */
+const activeKeys = (
+  db: Kysely<Tables>,
+  p: { user_id: Expression<string>; now: Expression<number> },
+  dialect: Dialect,
+) =>
+  db
+    .selectFrom('sessions')
+    .where('user_id', '=', p.user_id)
+    .where('kind', '=', 'key')
+    .where(isActive(p.now, dialect));
+
+/** The active keys of a user from a position in the list on, newest first. */
+export const listKeys = statement<{ user_id: string; now: number } & PlaceInList>()((db, p, dialect) =>
+  activeKeys(db, p, dialect)
+    .selectAll()
+    .where((e) => e(e.refTuple('created_at', 'id'), '<', e.tuple(p.from_time, p.from_id)))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+export const countKeys = statement<{ user_id: string; now: number }>()((db, p, dialect) =>
+  activeKeys(db, p, dialect).select(sql<number>`cast(count(*) as integer)`.as('keys')),
 );

@@ -7,10 +7,7 @@ import type { Tables } from '../platform/database/schema.ts';
 import { expiresIn } from '../platform/timers.ts';
 import type { rotationColumns } from './store.ts';
 
-/**
- * The id of a session: a hash of the secret that its tokens carry. Neither the database nor the server's keys are
- * enough to forge a token, because the secret is not stored.
- */
+/** The id of a session: a hash of its tokens' secret, which is not stored, so no key or row is enough to forge one. */
 export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'): string =>
   `${prefix}${sha256('session id', secret).subarray(0, subjectBytes).toString('base64url')}`;
 

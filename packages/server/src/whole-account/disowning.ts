@@ -20,8 +20,7 @@ import { spendCodes } from '../sign-in/authorize/authorize.ts';
 import { denyApproved } from '../sign-in/device/device.ts';
 import { voidMagicLinksTo } from '../sign-in/magic-links/magic-links.ts';
 import { announcePasskey, deletePasskeys } from '../sign-in/passkeys/passkeys.ts';
-import { disownedTemplate } from './mail.ts';
-import { mergeUndone, readUndone, type Undone, undoneOf } from './outcome.ts';
+import { disownedTemplate, mergeUndone, readUndone, type Undone, undoneOf } from './mail.ts';
 import * as store from './store.ts';
 
 /** How long delivery of the mail about what was undone is attempted. Its notice is stored for longer. */
@@ -113,10 +112,7 @@ async function useLink(
   };
 }
 
-/**
- * What the notice of a link is about, used or not, for the page that asks about it. Changes nothing.
- * @throws {AuthError} `invalid_grant`
- */
+/** What the notice of a link is about, for the page. Changes nothing. @throws {AuthError} `invalid_grant` */
 export async function previewNotice(ctx: Context, token: string): Promise<NoticePreview> {
   const notice = await requireNotice(ctx, ctx.db.read, noticeIdOf(ctx, token));
   const { kind, created_at, ip_address, user_id } = notice;

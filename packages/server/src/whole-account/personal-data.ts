@@ -23,24 +23,15 @@ const lastMailTtlMs = 86_400_000;
 
 type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
 
-/**
- * Deletes the caller's account and everything that belongs to it.
- * @throws {AuthError} `conflict` for the only owner of an organization
- */
+/** Deletes the caller's account. @throws {AuthError} `conflict` for the only owner of an organization */
 export const deleteOwnAccount = (ctx: Context, caller: Caller): Promise<void> =>
   deleteById(ctx, caller.userId, (tx) => lockAccountAs(ctx, tx, caller));
 
-/**
- * Deletes the account with an address and everything that belongs to it, for the operator.
- * @throws {AuthError} `not_found`; `conflict` for the only owner of an organization
- */
+/** For the operator. @throws {AuthError} `not_found`; `conflict` for the only owner of an organization */
 export const deleteAccount = async (ctx: Context, email: string): Promise<void> =>
   deleteById(ctx, await findAccountByEmail(ctx, email));
 
-/**
- * Locks an account and its addresses, then deletes it. Addresses are locked before their account, so they may change
- * until the account is locked; then the transaction starts over.
- */
+/** Locks an account and its addresses, then deletes it; starts over if they changed before the account was locked. */
 async function deleteById(
   ctx: Context,
   userId: string,
@@ -79,8 +70,7 @@ async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key 
 }
 
 /**
- * Everything stored about the person with an address, by table, for the operator. Leaves out hashes of tokens and codes,
- * which say nothing about the person. Times are RFC 3339.
+ * For the operator: everything about the person with an address, by table, but for hashes of tokens. Times are RFC 3339.
  * @throws {AuthError} `not_found`
  */
 export async function exportPersonalData(ctx: Context, email: string): Promise<Record<string, unknown>> {

@@ -9,9 +9,8 @@ import { revokeCode } from '../sign-in/authorize/authorize.ts';
 import { cancelDeviceAuthorization, type HeldPolls, withdrawApproval } from '../sign-in/device/device.ts';
 
 /**
- * Revokes one session of the user, or withdraws an approved device authorization by the id of the session it would start.
- * @throws {AuthError} `not_found`, including for another user's session, and for any key but the caller itself; `invalid_token` if the
- * session of the revoker has ended
+ * Revokes one session of the user, or withdraws an approval by the id of the session that it would start.
+ * @throws {AuthError} `not_found`, also for others' sessions and other keys; `invalid_token` if the revoker's session has ended
  */
 export async function revokeSession(
   ctx: Context,
@@ -28,8 +27,7 @@ export async function revokeSession(
 }
 
 /**
- * Revokes a refresh token, access token, key, device code or authorization code, and the session that has come of it; ignores any other
- * string.
+ * Revokes any token, key, device code or authorization code, and the session that has come of it; ignores other strings.
  * @see RFC 7009 section 2.1
  */
 export async function revokeToken(

@@ -18,10 +18,7 @@ import { createPersonalOrganization } from '../organizations/organizations.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
 import * as store from './store.ts';
 
-/**
- * The profile of a user, read in a transaction or outside one.
- * @throws {AuthError} `invalid_token` if the account is gone
- */
+/** The profile of a user, in or outside a transaction. @throws {AuthError} `invalid_token` if it is gone */
 export async function getProfile(on: Executor, userId: string): Promise<TaggedProfile> {
   const [row] = await store.findUser(on, { id: userId });
   if (!row) throw accountGone();
@@ -29,8 +26,7 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
 }
 
 /**
- * Locks an account until the transaction ends, so that everything else that changes it waits. Lock it before any other
- * row of the account (`accounts/locks.ts`).
+ * Locks an account until the transaction ends. Lock it before any other row of it (`accounts/locks.ts`).
  * @throws {AuthError} `invalid_token` if it is gone
  */
 export async function lockAccount(tx: Executor, userId: string) {
@@ -40,8 +36,7 @@ export async function lockAccount(tx: Executor, userId: string) {
 }
 
 /**
- * The account of a proven address, locked; undefined if there is none yet. Refuses an address that cannot sign in, so call
- * it before anything is spent.
+ * The account of a proven address, locked, if there is one. Call it before anything is spent.
  * @throws {AuthError} `account_disabled`, `signup_disabled`
  */
 export async function lockAccountToSignIn(
@@ -103,10 +98,7 @@ const otherHandle = () =>
     'user_handle: the account exists with another one, so passkeys for this one cannot sign in to it.',
   );
 
-/**
- * Refuses a new address for an account if sign-up is restricted to domains and the address is in none of these domains.
- * @throws {AuthError} `signup_disabled`
- */
+/** Refuses a new address outside the domains that sign-up is restricted to. @throws {AuthError} `signup_disabled` */
 export function requireAllowedDomain(ctx: Context, email: string): void {
   if (isAddressAllowed(ctx.config.signup, emailKeyOf(email))) return;
   throw new AuthError('signup_disabled', 'Email addresses of this domain are not allowed here.');
@@ -154,8 +146,7 @@ export const announceEndOfAll = (ctx: Context, tx: Executor, userId: string): Pr
   writeFeedEvent(ctx, tx, { type: 'session-revoked', userId });
 
 /**
- * Ends every session of an account, by one of these sessions, the operator (`operator`), or a service of one (its id). Does
- * nothing when the account is gone.
+ * Ends every session of an account, if that exists, by one of them, the operator (`operator`) or a service (its id).
  * @throws {AuthError} `invalid_token` if the session of the user has ended
  */
 export const revokeAllSessions = (
@@ -171,10 +162,7 @@ export const revokeAllSessions = (
     await announceEndOfAll(ctx, tx, userId);
   });
 
-/**
- * Deletes a locked account with all rows that belong to it, and announces that to services. Mails, magic links and
- * organizations do not belong to it. Call it last.
- */
+/** Deletes a locked account with its rows, not mails, magic links and organizations. Call it last: services hear it. */
 export async function deleteUser(ctx: Context, tx: Executor, userId: string): Promise<void> {
   await store.deleteUser(tx, { id: userId });
   await writeFeedEvent(ctx, tx, { type: 'account-purged', userId });
@@ -211,10 +199,7 @@ export async function signInResponse(
   return { body: { user: profile }, cookie: { value: cookieOf(ctx, session), knownBrowser } };
 }
 
-/**
- * For the operator: the id of the account with an address.
- * @throws {AuthError} `not_found`
- */
+/** For the operator: the id of the account with an address. @throws {AuthError} `not_found` */
 export async function findAccountByEmail(ctx: Context, email: string): Promise<string> {
   const account = await findAccountOf(ctx.db.read, email);
   if (!account) throw noSuchAccount();
@@ -227,10 +212,7 @@ export const maySignUp = ({ config: { signup } }: Context, emailKey: string): bo
 
 export const noSuchAccount = () => new AuthError('not_found', 'There is no account with this address.');
 
-/**
- * For the operator: the account of an address, locked.
- * @throws {AuthError} `not_found`
- */
+/** For the operator: the account of an address, locked. @throws {AuthError} `not_found` */
 export async function lockAccountOf(tx: Executor, email: string): Promise<{ readonly id: string }> {
   const [account] = await store.lockUserByAddress(tx, { email_key: emailKeyOf(email) });
   if (!account) throw noSuchAccount();
@@ -241,17 +223,11 @@ export async function lockAccountOf(tx: Executor, email: string): Promise<{ read
 export const findAccountOf = async (on: Executor, email: string) =>
   (await store.findUserByEmail(on, { email_key: emailKeyOf(email) })).at(0);
 
-/**
- * For the operator: disables or enables the account of an address. Returns whether anything changed.
- * @throws {AuthError} `not_found`
- */
+/** For the operator: as `changeDisabled`, by address. @throws {AuthError} `not_found` */
 export const setDisabled = async (ctx: Context, email: string, disabled: boolean): Promise<boolean> =>
   changeDisabled(ctx, await findAccountByEmail(ctx, email), disabled, 'operator');
 
-/**
- * Disables or enables an account, for `operator` or the service `by`. Disabling ends all its sessions; enabling does not bring them
- * back. Returns whether anything changed; nothing does if the account is gone.
- */
+/** Disables, which ends all sessions for good, or enables an account, for `operator` or a service. False for no change. */
 export const changeDisabled = (ctx: Context, userId: string, disabled: boolean, by: string) =>
   ctx.db.transaction(async (tx) => {
     const [changed] = disabled
@@ -283,10 +259,7 @@ interface NewAccount {
   readonly userHandle?: string | undefined;
 }
 
-/**
- * Creates an account with its personal organization; undefined if the address is taken or reserved. `cause` is what the
- * security log says about it.
- */
+/** Creates an account with its organization; undefined for a taken or reserved address. `cause` goes into its log. */
 async function createAccount(
   ctx: Context,
   tx: Executor,

@@ -31,10 +31,7 @@ export async function countAccounts(
   }
 }
 
-/**
- * Counts again and again until it is aborted, so that reading the metrics costs nothing. The gauges are NaN until the first census has
- * ended, and while the database is unreachable.
- */
+/** Counts until it is aborted, so that reading the metrics costs nothing. NaN before the first, and after a failed, count. */
 export async function keepCounting(ctx: Context, signal: AbortSignal): Promise<void> {
   const { accounts, activeSessions } = ctx.metrics;
   const failed = { accounts: Number.NaN, sessions: Number.NaN };

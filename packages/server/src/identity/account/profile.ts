@@ -61,9 +61,8 @@ export function visibleTo({ scope, account }: Caller): TaggedProfile<ProfileView
 }
 
 /**
- * Applies a JSON merge patch to the profile. A patch that changes nothing leaves `updated_at` alone.
+ * Applies a JSON merge patch. One that changes nothing leaves `updated_at` alone. @see RFC 7396, RFC 9110 section 13.1.1
  * @throws {AuthError} `precondition_failed` if `ifMatch` does not match
- * @see RFC 7396, RFC 9110 section 13.1.1
  */
 export const updateProfile = (
   ctx: Context,

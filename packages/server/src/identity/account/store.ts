@@ -124,10 +124,7 @@ export const enableUser = statement<{ id: string }>()((db, p) =>
     .returning('id'),
 );
 
-/**
- * How many accounts are in a page of accounts by ascending id, the id of the last one, and how many active sign-ins they have in
- * browsers, on devices and to applications. The id is null behind the last page.
- */
+/** A page of accounts by id: how many, the last id (null behind the last page), and their active sign-ins. */
 export const countPage = statement<{ after: string; now: number; limit: number }>()((db, p, dialect) => {
   const page = db
     .selectFrom('users')
@@ -178,10 +175,7 @@ export const replaceEmail = statement<{ id: string; email: string; email_key: st
       .returningAll(),
 );
 
-/**
- * Deletes an account. Its sessions, passkeys, device authorizations, memberships, events, changes of address, notices and
- * notice windows go with it (ON DELETE CASCADE).
- */
+/** Deletes an account with all rows that reference it, such as its sessions and events (ON DELETE CASCADE). */
 export const deleteUser = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('users').where('id', '=', p.id).returning('id'),
 );

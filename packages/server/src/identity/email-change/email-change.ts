@@ -3,6 +3,7 @@ import type { Caller, Context, Requester } from '../../platform/context.ts';
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { Raced } from '../../platform/database/races.ts';
+import type { Tables } from '../../platform/database/schema.ts';
 import { accountDisabled, conflict, invalidGrant, orThrow } from '../../platform/errors.ts';
 import { enqueueMail } from '../../platform/mail/outbox.ts';
 import { byClient, refundingOnError } from '../../platform/rate-limits/limiter.ts';
@@ -20,7 +21,6 @@ import {
   requireAllowedDomain,
 } from '../account/account.ts';
 import { mailLimits } from '../known-browsers/known-browsers.ts';
-import { addressToRestore } from './former-addresses.ts';
 import { emailChangeTemplate, emailRestoredTemplate } from './mail.ts';
 import * as store from './store.ts';
 
@@ -103,10 +103,7 @@ const isPending = (
   change.expires_at > now &&
   change.wrong_addresses < maxWrongAddresses;
 
-/**
- * What a link would change, for a session of the account that requested it. Does not spend the link.
- * @throws {AuthError} `invalid_grant`, `rate_limited`
- */
+/** What a link would change. Does not spend the link. @throws {AuthError} `invalid_grant`, `rate_limited` */
 export async function previewEmailChange(ctx: Context, { caller, client }: Requester, token: string) {
   const { id, headers } = await readLink(ctx, token, client);
   const [change] = await store.findChange(ctx.db.read, { id });
@@ -244,3 +241,41 @@ export async function lockAccountAndAddresses(
 }
 
 export const { listReservedEmails } = store;
+
+/** How long the first address that an account had is the only one that can be restored. */
+export const formerAddressTtlSeconds = 30 * 86_400;
+
+/** A change of address that was confirmed and not undone. `expires_at`: until when it can be undone. */
+type ConfirmedChange = {
+  [Column in 'old_email' | 'old_email_key' | 'changed_at' | 'expires_at' | 'ordinal']: NonNullable<
+    Tables['email_changes'][Column]
+  >;
+};
+
+interface Link {
+  /** The address that the link was sent to. */
+  readonly sentTo: string;
+  /** The ordinal of the session that it concerns. */
+  readonly since: number;
+  /** The address of the account. */
+  readonly current: string;
+  readonly now: number;
+}
+
+/**
+ * The address that the link of a notice restores: the one that the account had when the reported session began, if the link was sent
+ * there and the account has left it within 7 days. Undefined if the account keeps its address. Of several addresses within 30 days only the first is
+ * restored, so holding an address briefly is not enough to take an account back. Letter case makes another address, but not another
+ * mailbox. `changes` are in their order.
+ */
+export function addressToRestore(changes: readonly ConfirmedChange[], link: Link): string | undefined {
+  const { sentTo, since, current, now } = link;
+  const left = changes.find(({ ordinal }) => ordinal > since);
+  if (!left || left.old_email === current || sentTo === current) return undefined;
+  const isThere = ({ old_email_key }: ConfirmedChange) => old_email_key === left.old_email_key;
+  const lastLeft = changes.findLast(isThere);
+  const first = changes.find(({ changed_at }) => changed_at > now - formerAddressTtlSeconds * 1000);
+  const canRestore =
+    emailKeyOf(sentTo) === left.old_email_key && lastLeft!.expires_at > now && first && isThere(first);
+  return canRestore ? left.old_email : undefined;
+}

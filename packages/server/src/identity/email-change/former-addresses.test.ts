@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { addressToRestore, formerAddressTtlSeconds } from './former-addresses.ts';
+import { addressToRestore, formerAddressTtlSeconds } from './email-change.ts';
 
 const dayMs = 86_400_000;
 

@@ -45,10 +45,7 @@ function takenMessage(writer: Writer): Message {
   return composeMessage(writer, subject, [writer.fill(what), unchanged, wasYou]);
 }
 
-/**
- * The mail to an address that an undo removed from an account. It is in the language of the mail by which that address was
- * confirmed, and reveals as little: the address most likely belongs to another person.
- */
+/** The mail to an address that an undo removed: in the language it was confirmed in, revealing as little to a stranger. */
 export const emailRestoredMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });
   const writer = inLanguageOf(ctx, change && (await findOwner(ctx.db.read, change.user_id)));

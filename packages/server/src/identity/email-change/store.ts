@@ -52,10 +52,7 @@ export const countWrongAddress = statement<{ id: string; max_wrong_addresses: nu
       .returning('id'),
 );
 
-/**
- * Spends a pending link. Exactly one call gets a row, and only while the session that requested the change has not been
- * revoked. From then on, `expires_at` is when the undo expires.
- */
+/** Spends a pending link, once, while its session is not revoked. `expires_at` is then when the undo expires. */
 export const spendChange = statement<{
   id: string;
   old_email: string;
@@ -101,10 +98,7 @@ export const markUndone = statement<{ user_id: string; since: number; now: numbe
     .returning(['id', 'new_email', 'new_email_key']),
 );
 
-/**
- * Deletes a batch of changes whose link, or whose time to undo, expired before a moment. Confirmed ones are kept until
- * `changed_before`, because they tell which address the account had first.
- */
+/** Deletes expired changes. Confirmed ones stay until `changed_before`: they tell which address was the first. */
 export const sweepEmailChanges = sweepStatement<{ before: number; changed_before: number }>()(
   'email_changes',
   'id',

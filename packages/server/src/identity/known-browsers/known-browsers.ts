@@ -51,10 +51,7 @@ function readCookie(ctx: Context, cookie: string | undefined): KnownBrowser | un
   return { id, signIns: signIns.filter(({ expiresAt }) => expiresAt > ctx.clock()) };
 }
 
-/**
- * Adds a sign-in to the known-browser cookie, which later recognizes the browser as one that signed in with the address.
- * Encrypted, so the cookie does not reveal who signed in.
- */
+/** Adds a sign-in to the known-browser cookie, encrypted, so that the cookie does not reveal who signed in. */
 export function rememberBrowser(
   ctx: Context,
   cookie: string | undefined,
@@ -94,20 +91,14 @@ export async function recognizeBrowser(
 /** The mailbox of an address: subaddresses such as `ada+shop@` belong to the same one. */
 const mailboxOf = (emailKey: string): string => emailKey.replace(/\+.*@/s, '@');
 
-/**
- * The limits of a requested mail. Responses report them only with a refusal: otherwise they would reveal how many mails
- * others request, or whether the browser is known.
- */
+/** The limits of a requested mail. Reported with refusals only: they reveal what others request. */
 export const mailLimits = (emailKey: string, client: ClientInfo): RateLimitSubject[] => [
   { limit: 'mails_by_client', subject: addressKey(client.ipAddress) },
   { limit: 'mails_by_pair', subject: `${networkKey(client.ipAddress)} ${mailboxOf(emailKey)}` },
   { limit: 'mails_by_recipient', subject: mailboxOf(emailKey) },
 ];
 
-/**
- * The limit of a mail requested by a browser that signed in to the address before. It replaces `mailLimits`, so strangers
- * cannot exhaust it. A refusal looks the same as for an unknown browser.
- */
+/** Replaces `mailLimits` for a browser that is known for the address: strangers cannot exhaust it. Looks the same. */
 export const mailByKnownBrowser = (emailKey: string, browser: string): RateLimitSubject[] => [
   {
     limit: 'mails_by_known_browser',

@@ -1,5 +1,3 @@
-// What other capabilities may do with organizations. members.ts has what is refused and recorded.
-
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import {
   type Member,
@@ -8,12 +6,13 @@ import {
   organizationName,
   organizationSlug,
 } from '@latchkey/contract/organizations';
-import { lockAccountRows } from '../../accounts/locks.ts';
+import { lockAccountRow, lockAccountRows } from '../../accounts/locks.ts';
 import type { Context } from '../../platform/context.ts';
 import { newId } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import { Raced, untilDone } from '../../platform/database/races.ts';
+import type { Tables } from '../../platform/database/schema.ts';
 import {
   AuthError,
   conflict,
@@ -22,18 +21,8 @@ import {
   temporarilyUnavailable,
 } from '../../platform/errors.ts';
 import { shown } from '../../platform/values/shown.ts';
-import { byLog } from '../../security-log/events/events.ts';
-import {
-  type ChangedBy,
-  lockForChange,
-  type MembershipChange,
-  memberOf,
-  noSuchMember,
-  recordMembershipChange,
-  requireOrganization,
-  requireOtherOwner,
-  requireShared,
-} from './members.ts';
+import { byLog, recordEvent } from '../../security-log/events/events.ts';
+import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 import * as store from './store.ts';
 
 const maxSlugAttempts = 5;
@@ -168,10 +157,7 @@ export async function deleteOrganization(ctx: Context, slug: string, by: Changed
 /** What a service may learn about the user of a token. */
 type UserWithOrganizations = NonNullable<Awaited<ReturnType<typeof findUserWithOrganizations>>>;
 
-/**
- * A user with up to 100 organizations, the personal one first, then the oldest membership, in one statement; undefined when
- * the account is gone.
- */
+/** A user with up to 100 organizations, personal one first, then by membership; undefined when the account is gone. */
 export async function findUserWithOrganizations(on: Executor, id: string) {
   const [user] = await store.findUserWithOrganizations(on, { id });
   if (!user) return undefined;
@@ -196,10 +182,7 @@ export const organizationClaims = ({ organizations, isTruncated }: UserWithOrgan
 /** A member with the address, which only the operator sees. */
 export type MemberWithEmail = Member & { readonly email: string };
 
-/**
- * One page of the members of an organization, oldest membership first.
- * @throws {AuthError} `not_found`
- */
+/** One page of the members of an organization, oldest membership first. @throws {AuthError} `not_found` */
 export async function listMembers(ctx: Context, slug: string, page: PageRequest) {
   const place = placeOf(page, { time: -1, id: 'usr_' });
   const organization = await requireOrganization(ctx.db.read, slug);
@@ -212,9 +195,8 @@ export async function listMembers(ctx: Context, slug: string, page: PageRequest)
 }
 
 /**
- * Adds a user to an organization, or changes the role of a member. Nothing is recorded if the user already has the role.
- * @throws {AuthError} `not_found` if the organization or the account does not exist; `conflict` for a personal
- * organization, and if its last owner would get another role
+ * Adds a user to an organization, or changes a role. Nothing is recorded if the user already has it.
+ * @throws {AuthError} `not_found`; `conflict` for a personal organization, and for the role of its last owner
  */
 export const setMember = (
   ctx: Context,
@@ -269,8 +251,7 @@ export async function addMemberships(
 
 /**
  * Removes a member from an organization.
- * @throws {AuthError} `not_found` if there is no such organization or member; `conflict` for a personal organization and
- * for the last owner
+ * @throws {AuthError} `not_found`; `conflict` for a personal organization and for the last owner
  */
 export const removeMember = (ctx: Context, slug: string, userId: string, by: ChangedBy): Promise<void> =>
   ctx.db.transaction(async (tx) => {
@@ -285,9 +266,8 @@ export const removeMember = (ctx: Context, slug: string, userId: string, by: Cha
   });
 
 /**
- * Refuses to delete the only owner of a shared organization. Locks the organizations that the user owns, so that the last
- * two owners cannot both be deleted at once.
- * @throws {AuthError} `conflict`
+ * Locks the organizations that the user owns, so that the last two owners cannot both be deleted at once.
+ * @throws {AuthError} `conflict` for the only owner of a shared organization
  */
 export async function requireOtherOwners(tx: Executor, userId: string): Promise<void> {
   await store.lockOwnedOrganizations(tx, { user_id: userId });
@@ -334,11 +314,103 @@ async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy
 
 /** The members of the next batch, which are all that are left if it is the last. Owners leave after all others. */
 async function nextMembers(tx: Executor, id: string) {
-  const oneMore = { organization_id: id, limit: batchSize + 1 };
-  const others = await store.listSomeMembers(tx, { ...oneMore, owners: 0 });
-  const members =
-    others.length > batchSize ? others : await store.listSomeMembers(tx, { ...oneMore, owners: 1 });
-  const isLast = members.length <= batchSize;
-  const batch = isLast || others.length === 0 ? members : others;
-  return { userIds: batch.slice(0, batchSize).map(({ user_id }) => user_id), isLast };
+  const members = await store.listNextToLeave(tx, { organization_id: id, limit: batchSize + 1 });
+  const userIds = members.slice(0, batchSize).map(({ user_id }) => user_id);
+  return { userIds, isLast: members.length <= batchSize };
+}
+
+const noSuchOrganization = (slug: string): AuthError =>
+  new AuthError('not_found', `There is no organization with the slug ${slug}.`);
+
+/** @throws {AuthError} `not_found` */
+async function requireOrganization(on: Executor, slug: string) {
+  const [organization] = await store.findOrganizationBySlug(on, { slug });
+  if (!organization) throw noSuchOrganization(slug);
+  return organization;
+}
+
+/** @throws {AuthError} `conflict`: a personal organization belongs to its account, and only changes with it */
+function requireShared({ slug, personal }: Pick<Tables['organizations'], 'slug' | 'personal'>): void {
+  if (personal === 1) throw conflict(`${slug} is a personal organization.`);
+}
+
+type MemberRow = Awaited<ReturnType<typeof store.findMember>>[number];
+
+const memberOf = (row: MemberRow): Member => shown(row, ['user_id', 'name', 'role', 'joined_at']);
+
+const noSuchMember = () => new AuthError('not_found', 'The user is not a member of this organization.');
+
+/** @throws {AuthError} `not_found` */
+export async function findMember(ctx: Context, slug: string, userId: string): Promise<Member> {
+  const organization = await requireOrganization(ctx.db.read, slug);
+  const [row] = await store.findMember(ctx.db.read, { organization_id: organization.id, user_id: userId });
+  if (!row) throw noSuchMember();
+  return memberOf(row);
+}
+
+/** Locks an account, then a shared organization, so that each change to its members sees the ones before. */
+async function lockForChange(tx: Executor, slug: string, userId: string) {
+  const [account] = await lockAccountRow(tx, { id: userId });
+  const [organization] = await store.lockOrganizationBySlug(tx, { slug });
+  if (!organization) throw noSuchOrganization(slug);
+  requireShared(organization);
+  if (!account) throw new AuthError('not_found', 'There is no such account.');
+  const key = { organization_id: organization.id, user_id: userId };
+  const [row] = await store.findMember(tx, key);
+  return { organization, key, row };
+}
+
+/** An organization that has an owner keeps one. @throws {AuthError} `conflict` */
+async function requireOtherOwner(
+  tx: Executor,
+  key: { organization_id: string; user_id: string },
+): Promise<void> {
+  const [other] = await store.findOtherOwner(tx, key);
+  if (other) return;
+  throw conflict('The user is the last owner. Make another member an owner first.');
+}
+
+/** Who changes an organization. The person concerned reads it in the security log. */
+export type ChangedBy = { readonly by: 'operator' } | { readonly by: 'service'; readonly service_id: string };
+
+export interface MembershipChange {
+  readonly userId: string;
+  readonly organization: { readonly id: string; readonly slug: string; readonly name: string };
+  /** Null if the user was not a member before. */
+  readonly from: OrganizationRole | null;
+  /** Null if the user is no longer a member. */
+  readonly to: OrganizationRole | null;
+  readonly reason?: 'organization_deleted';
+}
+
+/**
+ * Records that a user joined, left or changed role, in the transaction that changes it. Every such change, except
+ * those of a personal organization and of an account that is deleted, is recorded here and announced to services. Locks
+ * the log of the account, so call it last.
+ */
+async function recordMembershipChange(
+  ctx: Context,
+  tx: Executor,
+  { userId, organization, from, to, reason }: MembershipChange,
+  by: ChangedBy,
+): Promise<void> {
+  const { id, slug } = organization;
+  await recordEvent(ctx, tx, {
+    type: 'membership_changed',
+    userId,
+    detail: {
+      organization_id: id,
+      organization: slug,
+      name: organization.name,
+      ...(to === null ? {} : { role: to }),
+      ...(from === null ? {} : { former_role: from }),
+      ...(reason === undefined ? {} : { reason }),
+      ...by,
+    },
+  });
+  await writeFeedEvent(ctx, tx, {
+    type: 'membership-changed',
+    userId,
+    detail: { organization: { id, slug }, role: to },
+  });
 }

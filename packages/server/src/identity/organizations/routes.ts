@@ -1,9 +1,9 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import type { CallingService, Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
-import { findMember } from './members.ts';
 import {
   deleteOrganization,
+  findMember,
   listMembers,
   listOrganizations,
   putOrganization,
@@ -46,10 +46,7 @@ const by = ({ id }: CallingService) => ({ by: 'service', service_id: id }) as co
 
 const isAny = (header: string | null): boolean => header?.trim() === '*';
 
-/**
- * Organizations have no entity tags, so `If-Match` only ever holds with `*`, and `If-None-Match` only ever fails with it.
- * @see RFC 9110 sections 13.1.1 and 13.1.2
- */
+/** There are no tags: `If-Match` holds with `*` only, `If-None-Match` fails with it only. @see RFC 9110 section 13.1 */
 const permittedBy = ({ ifMatch, ifNoneMatch }: Record<'ifMatch' | 'ifNoneMatch', string | null>) => ({
   create: ifMatch === null,
   rename: (ifMatch === null || isAny(ifMatch)) && !isAny(ifNoneMatch),

@@ -124,15 +124,14 @@ export const findOtherOwner = statement<{ organization_id: string; user_id: stri
     .limit(sql.lit(1)),
 );
 
-/** Up to `limit` members, with owners or without, in no particular order, so that it reads no more than these. */
-export const listSomeMembers = statement<{ organization_id: string; owners: number; limit: number }>()(
-  (db, p) =>
-    db
-      .selectFrom('memberships')
-      .select(['user_id', 'role'])
-      .where('organization_id', '=', p.organization_id)
-      .where((e) => e.or([e('role', '<>', 'owner'), e(p.owners, '=', 1)]))
-      .limit(p.limit),
+/** Up to `limit` members, owners last. */
+export const listNextToLeave = statement<{ organization_id: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('memberships')
+    .select('user_id')
+    .where('organization_id', '=', p.organization_id)
+    .orderBy((e) => e('role', '=', 'owner'))
+    .limit(p.limit),
 );
 
 /** The memberships of a user after a position in the list: oldest first, then by organization id. */

@@ -10,8 +10,7 @@ export const processEnvironment: Environment = process.env;
 const defaultEnvFile = '.env';
 
 /**
- * Adds the settings of an env file to the environment. Variables that are already set win. Without a file name, reads
- * `.env` if it exists.
+ * Adds the settings of an env file, by default of `.env` if it exists. Variables that are already set win.
  * @throws {ConfigError} when the file cannot be read
  */
 export function readEnvFile(file: string | undefined): void {

@@ -51,10 +51,7 @@ interface Size {
   readonly height: number;
 }
 
-/**
- * Reads the logo and checks that its content is what its name says.
- * @throws {ConfigError} naming LATCHKEY_LOGO
- */
+/** Reads the logo and checks that its content is what its name says. @throws {ConfigError} naming LATCHKEY_LOGO */
 function readLogo(path: string): Logo {
   const bytes = readFile(path);
   if (bytes.length > maxLogoBytes) {
@@ -111,10 +108,7 @@ const svgStart = new RegExp(
 );
 const svgEnd = new RegExp(String.raw`(?:</svg\s*>|<svg\s[^>]*/>)\s*(?:${comment}\s*)*$`);
 
-/**
- * The text of an SVG image; undefined if it is something else. It may hold scripts: the response that serves it does not
- * let them run.
- */
+/** The text of an SVG image; undefined for anything else. The response that serves it does not let its scripts run. */
 function readSvg(bytes: Uint8Array): string | undefined {
   const text = isUtf8(bytes) ? new TextDecoder().decode(bytes) : '';
   return svgStart.test(text) && svgEnd.test(text) ? text : undefined;

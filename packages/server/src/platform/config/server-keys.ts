@@ -46,8 +46,7 @@ export function lacksKeys(config: Config, env: Environment): boolean {
 }
 
 /**
- * The key ring from `LATCHKEY_KEYS`, or on SQLite from the key file. With `create`, a missing key file is created with
- * mode 0600, as on the first start.
+ * The key ring from `LATCHKEY_KEYS`, or on SQLite from the key file, which `create` makes with mode 0600 if missing.
  * @throws {ConfigError} when there are no keys or they are not valid
  */
 export function readKeys(config: Config, { create, env }: { create: boolean; env: Environment }): KeyRing {
@@ -59,10 +58,7 @@ export function readKeys(config: Config, { create, env }: { create: boolean; env
   );
 }
 
-/**
- * The keys that verify the security log: the ring, and the keys in `LATCHKEY_RETIRED_KEYS`, which verify nothing else.
- * @throws {ConfigError} when a retired key is not valid
- */
+/** The ring and `LATCHKEY_RETIRED_KEYS`, which verify only the security log. @throws {ConfigError} for invalid ones */
 export function readLogKeys(ring: KeyRing, env: Environment): LogKeys {
   const retired = readRetiredKeyList(env);
   return retired ? checkedKeys('LATCHKEY_RETIRED_KEYS', () => withRetiredKeys(ring, retired)) : ring;
@@ -98,10 +94,7 @@ function createKeyFile(path: string): void {
   }
 }
 
-/**
- * The key ring as text, a secret: the value of `LATCHKEY_KEYS`, or on SQLite the content of the key file.
- * @throws {ConfigError} when there are no keys or they are not valid
- */
+/** The key ring as it is set or in the key file: a secret. @throws {ConfigError} without keys or for invalid ones */
 export function readKeyList(config: Config, env: Environment): string {
   readKeys(config, { create: false, env });
   return env['LATCHKEY_KEYS']?.trim() || readFileSync(keyFilePath(config), 'utf8').trim();
@@ -111,8 +104,7 @@ export function readKeyList(config: Config, env: Environment): string {
 export const readRetiredKeyList = (env: Environment): string => env['LATCHKEY_RETIRED_KEYS']?.trim() ?? '';
 
 /**
- * Replaces the content of the key file atomically: readers find the old ring or the new one, even after a crash. The caller holds a
- * lock against other changes.
+ * Replaces the key file atomically, even in a crash. The caller holds a lock against other changes.
  * @throws {ConfigError} when it cannot be written
  */
 export function writeKeyFile(config: Config, list: string): void {

@@ -177,8 +177,7 @@ export const keySettings: readonly SettingText[] = [
 ];
 
 /**
- * The values of settings, or their defaults. Spaces and line breaks around a value, as files and secret stores add them, are not part
- * of it. An empty variable counts as not set.
+ * The values of settings, or their defaults. White space around a value is not part of it; an empty one is not set.
  * @throws {ConfigError} naming the first setting that is not valid
  */
 export const readSettings = <S extends Settings>(settings: S, env: Environment): ConfigOf<S> =>

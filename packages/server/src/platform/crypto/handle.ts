@@ -1,10 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { KeyRing, ServerKey } from './primitives.ts';
 
-/**
- * The kinds of handle and their prefixes, by which secret scanners find leaked ones. The prefix is part of the MAC, so
- * a handle of one kind is never accepted as another.
- */
+/** The kinds of handle and their prefixes, which secret scanners find. The MAC covers the prefix, so kinds never mix. */
 export const handlePrefix = {
   accessToken: 'lk_at_',
   refreshToken: 'lk_rt_',
@@ -94,10 +91,7 @@ const challengeLabel = {
 } as const;
 export type ChallengeKind = keyof typeof challengeLabel;
 
-/**
- * Creates a challenge: a handle without a prefix, because WebAuthn challenges are bytes. With `binding` (a session, a request) it
- * is valid only together with that value.
- */
+/** A handle without prefix, because WebAuthn challenges are bytes. It is valid only together with its `binding`. */
 export const mintChallenge = (keys: KeyRing, kind: ChallengeKind, handle: Handle, binding = ''): string =>
   encode(keys.signing, challengeLabel[kind], handle, Buffer.from(binding)).toString('base64url');
 

@@ -18,10 +18,7 @@ export interface Executor {
   write?(text: string, values: readonly Value[]): Promise<never[]>;
 }
 
-/**
- * The database. Failures that are not defects (unreachable, full, too busy) throw `temporarily_unavailable`. Conflicts
- * that the database reports as retryable are retried first.
- */
+/** The database. Retries conflicts, then throws `temporarily_unavailable` for failures that are not defects. */
 export interface Database {
   readonly dialect: Dialect;
   /** Sees committed state only. */

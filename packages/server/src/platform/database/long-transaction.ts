@@ -20,8 +20,7 @@ import {
 const busyDeadlineMs = 10_000;
 
 /**
- * Runs `work` in one transaction of any length on a connection of its own, and commits it. Creates a SQLite file that does not
- * exist, and removes it again if that fails.
+ * Runs `work` in one transaction of any length. Creates a missing SQLite file, and removes it again if that fails.
  * @throws {AuthError} `temporarily_unavailable`, with its cause, when the database cannot be used
  */
 export function inLongTransaction<T>(url: string, work: (tx: Executor) => Promise<T>): Promise<T> {
@@ -75,10 +74,7 @@ async function onPostgres<T>(url: string, work: (tx: Executor) => Promise<T>): P
   }
 }
 
-/**
- * A database whose work all joins one open transaction, so that several use cases take effect together or not at all.
- * The caller that opened the transaction ends it.
- */
+/** A database whose work all joins one open transaction. The caller that opened the transaction ends it. */
 export const databaseWithin = (tx: Executor): Database => ({
   dialect: tx.dialect,
   read: tx,

@@ -43,10 +43,7 @@ export function canWorkWith(later: string, newest = migrationNames.at(-1)!): boo
 export const newerStore = (cause?: unknown): Error =>
   new Error('the database was written by a newer release of Latchkey', { cause });
 
-/**
- * Lets one program at a time migrate PostgreSQL. The lock is a row, because Kysely's own is an advisory lock, which any role that
- * may connect can hold.
- */
+/** Lets one program at a time migrate. The lock is a row: any role could hold Kysely's own, an advisory lock. */
 class LockingAdapter extends PostgresAdapter {
   override async acquireMigrationLock(db: Kysely<unknown>): Promise<void> {
     await sql`SELECT FROM kysely_migration_lock FOR UPDATE`.execute(db);

@@ -11,10 +11,7 @@ export interface Position {
   readonly id: string;
 }
 
-/**
- * The position that a cursor encodes, or `start` without a cursor. The id of `start` is the prefix of all ids in the list.
- * @throws {AuthError} `invalid_request` for a cursor that this service did not issue for such a list
- */
+/** The position of a cursor; `start` without one. All ids begin with its id. @throws {AuthError} `invalid_request` */
 export function parseCursor(cursor: string | undefined, start: Position): Position {
   if (cursor === undefined) return start;
   const match = /^(\d{1,15}):([\w-]{1,64})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8'));
@@ -27,10 +24,7 @@ export function parseCursor(cursor: string | undefined, start: Position): Positi
 /** Where a page begins, and how many rows to read: one more than it has. Values of the statement that reads it. */
 export type PlaceInList = { readonly from_time: number; readonly from_id: string; readonly limit: number };
 
-/**
- * The place of a page; see `parseCursor` for `start`.
- * @throws {AuthError} `invalid_request` for a cursor that this service did not issue for such a list
- */
+/** The place of a page; see `parseCursor` for `start`. @throws {AuthError} `invalid_request` as there */
 export function placeOf({ cursor, limit }: PageRequest, start: Position): PlaceInList {
   const { time, id } = parseCursor(cursor, start);
   return { from_time: time, from_id: id, limit: limit + 1 };

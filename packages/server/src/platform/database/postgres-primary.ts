@@ -57,10 +57,7 @@ async function withServer<T>(
   }
 }
 
-/**
- * The address of the primary among the servers that a URL names. A single server is not looked at.
- * @throws {Error} when none of several servers is a primary that accepts writes
- */
+/** The primary among the servers of a URL. A single one is not looked at. @throws {Error} when none accepts writes */
 export async function findPrimary(url: string): Promise<string> {
   const servers = postgresServers(url);
   if (servers.length === 1) return url;

@@ -9,10 +9,7 @@ import { type Migrations, migrate } from './migrate.ts';
 /** How long the start waits for another process that migrates the same file. */
 const startBusyTimeoutMs = 10_000;
 
-/**
- * How long a statement blocks the event loop while another process writes. After that the writer waits in pauses that
- * leave the event loop free.
- */
+/** How long a statement blocks the event loop while another process writes. Then the writer waits in pauses. */
 const busyTimeoutMs = 20;
 const busyPauseMs = 10;
 const busyDeadlineMs = 5_000;
@@ -254,10 +251,7 @@ class GroupCommit {
 /** On SQLite this channel gets a message after every commit of this process. */
 export const commitsChannel = 'commits';
 
-/**
- * The listeners of this process. On SQLite that is the service; an operator's command is a process of its own, whose commits the
- * service finds when it looks next.
- */
+/** The listeners of this process. Commits of others, such as an operator's command, are found at the next look. */
 export class LocalNotifications implements Notifications {
   readonly #listeners = new Map<string, Set<Wake>>();
 

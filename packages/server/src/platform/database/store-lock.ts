@@ -32,16 +32,12 @@ export function lockStore(path: string): boolean {
 /** A reason that the operator can act on. */
 export class StoreRefusal extends Error {}
 
-/**
- * Opens the connection by which `requireUnserved` recognizes a process that serves a PostgreSQL database. Otherwise it would be opened
- * with the first request that waits for something.
- */
+/** Opens at once the connection by which `requireUnserved` recognizes a service, not with the first request that waits. */
 export const showServing = ({ notifications }: Database): void =>
   void notifications.listen('latchkey_service', () => undefined);
 
 /**
- * Refuses a PostgreSQL database that a process serves, and keeps others from starting on it until the transaction ends: each start takes
- * this row to look for migrations.
+ * Refuses a PostgreSQL database that is served, and keeps starts, which take this row, waiting for the transaction's end.
  * @throws {StoreRefusal}
  */
 export async function requireUnserved(tx: Executor): Promise<void> {

@@ -7,10 +7,7 @@ import { type Slots, statement } from './statement.ts';
 
 const sweepIntervalMs = 60_000;
 
-/**
- * How many rows of a table are deleted at once. On SQLite requests wait for the whole batch, and rows with random keys lie on as
- * many pages, so it must be small.
- */
+/** How many rows are deleted at once. Small, because on SQLite requests wait, and random keys lie on as many pages. */
 const batchSize = 50;
 
 /** How many times as long as a batch took the sweep then rests: requests get the greater part of the time, on every machine. */
@@ -42,10 +39,7 @@ export const sweepStatement =
       return { compile: () => sweep.compile(db) };
     });
 
-/**
- * A sweep that deletes rows some time after they ended: each cutoff of its statement is that many milliseconds before
- * the sweep.
- */
+/** A sweep of rows that ended some time ago: each cutoff is that many milliseconds before the sweep. */
 export const sweepAfter =
   <Cutoff extends string>(
     retentionMs: Readonly<Record<Cutoff, number>>,

@@ -19,10 +19,7 @@ const tooLarge = () =>
     headers: { Connection: 'close' },
   });
 
-/**
- * Buffers the body of a request, up to the limit, with or without a `Content-Length`.
- * @throws {AuthError} `payload_too_large`, `invalid_request`
- */
+/** Buffers a body, up to the limit. @throws {AuthError} `payload_too_large`, `invalid_request` */
 export async function receiveBody(request: Request): Promise<Uint8Array> {
   const announced = request.headers.get('Content-Length');
   if (announced !== null && Number(announced) > fieldLimits.bodyBytes) throw tooLarge();
@@ -42,10 +39,7 @@ export async function receiveBody(request: Request): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/**
- * A form as a query, for a page that takes its parameters by POST, too.
- * @throws {AuthError} `payload_too_large`, `unsupported_media_type`
- */
+/** A form as a query, for a page. @throws {AuthError} `payload_too_large`, `unsupported_media_type` */
 export async function receiveFormAsQuery(request: Request): Promise<string> {
   const received = await receiveBody(request);
   if (dialectOf(request) !== 'form')
@@ -122,10 +116,7 @@ export const queryOf = (url: string): URL => new URL(url.replace(/^[^?]*/, ''), 
 /** The query parameters of a URL. @throws {AuthError} `invalid_request` for a duplicate */
 export const readQuery = (url: string): Record<string, string> => parseForm(queryOf(url).searchParams);
 
-/**
- * Validates input against its schema.
- * @throws {AuthError} `invalid_request`, which names the first invalid field but never its value
- */
+/** Validates input. @throws {AuthError} `invalid_request`, which names the first invalid field but never its value */
 export function check<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
   const result = parseSafely(schema, value, what);
   if (result.success) return result.data;
@@ -135,10 +126,7 @@ export function check<S extends z.ZodType>(schema: S, value: unknown, what: stri
   throw invalidRequest(`${field}: ${issue.message}`);
 }
 
-/**
- * Zod compares the length of any value that has a member `length`, even where it expects a string, and the comparison
- * throws if that member is an object that has no primitive value.
- */
+/** Zod compares the `length` of any value, and throws if that is an object without a primitive value. */
 function parseSafely<S extends z.ZodType>(schema: S, value: unknown, what: string) {
   try {
     return schema.safeParse(value);
@@ -178,10 +166,7 @@ const sized = (word: string, size: number | bigint, origin: string): string =>
 const isEmptyRefused = ({ origin, minimum }: { origin: string; minimum: number | bigint }) =>
   Number(minimum) === 1 && origin in sizeUnits;
 
-/**
- * What is wrong with a field, to be read after its name, in words that do not depend on the library that checks it.
- * Words of the schema itself come before these.
- */
+/** What is wrong with a field, to be read after its name, in our own words, unless the schema has some. */
 function fieldError(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':

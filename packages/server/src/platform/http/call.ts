@@ -123,8 +123,7 @@ export type CallHandler<E extends Endpoint, Response = E['response']> = (
 type CheckedCall = Omit<Call<Endpoint>, keyof CallHeaders>;
 
 /**
- * The optional headers are read only for an endpoint that declares them, and what depends on a cookie only if there is
- * one: most requests have none of them.
+ * Headers are read only where they are declared, cookies only if there is one: most requests have none.
  * @throws {AuthError} `invalid_request` for an `Idempotency-Key` that is empty, too long or not printable
  */
 export function completeCall(
@@ -184,8 +183,7 @@ const preference = /(?:"(?:[^"\\]|\\.)*"|[^",])+/g;
 const waitPreference = /^\s*wait\s*(?:=\s*("?)(\d*)\1\s*)?(;|$)/i;
 
 /**
- * The seconds of the `wait` preference of a `Prefer` header; undefined if there is none or it is not a positive whole
- * number. Of several only the first counts, and every other preference is ignored.
+ * The seconds of the first `wait` of a `Prefer` header, if it is a positive whole number. All else is ignored.
  * @see RFC 7240 section 2
  */
 export function waitSecondsOf(prefer: string | null): number | undefined {

@@ -75,8 +75,7 @@ const isSameToken = (one: string, other: string): boolean =>
   timingSafeEqual(sha256('metrics token', one), sha256('metrics token', other));
 
 /**
- * Requires the metrics token. If none is set, only programs on this machine that use a loopback name may read the
- * metrics: not a proxy on this machine, and not a web page through DNS rebinding.
+ * Requires the metrics token, or without one a program here that uses a loopback name: no proxy, no DNS rebinding.
  * @throws {AuthError} `invalid_token`; `not_found` if no token is set
  */
 function requireOperator(token: string | undefined, peer: string | undefined, request: Request): void {

@@ -24,8 +24,7 @@ function originOf(config: Config, headers: Headers): 'own' | 'allowed' | 'foreig
 }
 
 /**
- * Requires that a page of this service, or also one of an allowed origin, made the request. Another site's page can send the cookie, but
- * not what says where the request comes from.
+ * Requires a page of this or an allowed origin: others can send the cookie, but not what says where a request is from.
  * @throws {AuthError} `origin_not_allowed`
  */
 export function requirePage(config: Config, headers: Headers, of: 'own' | 'allowed'): void {
@@ -51,10 +50,7 @@ const openPaths: ReadonlySet<string> = new Set([
   endpoints.getUserinfo.path,
 ]);
 
-/**
- * Whether pages of every origin may read the response, without credentials: what OAuth clients in browsers need. Only the form of a
- * revocation takes its token from the body.
- */
+/** Whether clients in pages of any origin may read the response, without credentials. Of a revocation only a form's. */
 function isOpenToAll(request: Request, path: string): boolean {
   if (path === endpoints.revoke.path && request.method === 'POST') return dialectOf(request) === 'form';
   return path.startsWith('/.well-known/') || openPaths.has(path);

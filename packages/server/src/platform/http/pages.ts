@@ -46,10 +46,7 @@ const originPattern = /^https?:\/\/[\w.:[\]-]+$/;
 const formSources = (origin: string): string =>
   origin.includes('[') ? `${origin} ${origin.replace(/\[.*\]/, '*')}` : origin;
 
-/**
- * A page runs and calls only what this service serves: no inline script or style, no frames, no strings as markup. It
- * posts forms only to this service, and to one other origin where the page exists to do that.
- */
+/** A page runs and calls only what this service serves, and posts forms to it and at most one other origin. */
 const contentSecurityPolicy = (formOrigin: string | undefined) =>
   [
     "default-src 'none'",
@@ -276,10 +273,7 @@ function footer(product: Product, words: string): string {
 
 const logoMaxAgeSeconds = 86_400;
 
-/**
- * For a browser that opens the logo itself and not as an image of a page: no scripts, no requests, no frames, and an
- * origin of its own. Its own styles are part of an SVG image.
- */
+/** For a browser that opens the logo by itself: no scripts, requests or frames, but an SVG's own styles. */
 const logoContentSecurityPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 

@@ -145,9 +145,8 @@ const dialectWith = <E extends Endpoint, Body>(
 });
 
 /**
- * An empty form with a user's credential counts as JSON, which revokes the caller's own sessions: `curl -d ''` sends one.
- * Without a credential it is a form that lacks its token.
- * @see RFC 7009 section 2.2.1
+ * An empty form with a user's credential, as of `curl -d ''`, counts as JSON and revokes the caller's own sessions.
+ * Without a credential it is a form that lacks its token. @see RFC 7009 section 2.2.1
  */
 function isFormCall({ access }: Endpoint, request: Request, received: Uint8Array | AuthError): boolean {
   if (dialectOf(request) !== 'form') return false;
@@ -203,10 +202,7 @@ async function identifyCaller(
   return caller;
 }
 
-/**
- * A token that is bound to a resource is for that service, not for this one.
- * @throws {AuthError} `insufficient_scope`
- */
+/** A token that is bound to a resource is for another service. @throws {AuthError} `insufficient_scope` */
 function requireScope({ scope, resource }: Caller, endpoint: Endpoint): void {
   const needed = endpoint.scopes ?? [everything];
   if (resource !== null || !includesAny(scope, needed)) throw insufficientScope(needed[0]!, resource);

@@ -88,8 +88,7 @@ export function createServer(
 }
 
 /**
- * Refuses several `Host` headers, which the runtime joins with commas, and one with user information: a proxy may have
- * read another host in it.
+ * Refuses several `Host` headers, joined by the runtime, and user information: a proxy may have read another host.
  * @see RFC 9112 section 3.2
  */
 function requireOneHost(headers: Headers): void {

@@ -24,10 +24,7 @@ export type Part =
   | { readonly link: string; readonly words: string }
   | { readonly code: string };
 
-/**
- * Untrusted text for use in quotes: truncated, without control characters or quotation marks, and with URLs defanged so
- * that mail programs do not turn them into links.
- */
+/** Untrusted text for quotes: truncated, without quotation marks, and with URLs that no mail program makes a link of. */
 export const quotedClaim = (text: string): string =>
   untrustedText(text)
     .replace(/\.(?=[^\s.\d])/gu, '[.]')
@@ -122,10 +119,7 @@ export function composeMessage(
 const defaultLocale = 'en-GB';
 const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
-/**
- * Writes times as the reader's profile sets them, with their difference from UTC. Without a reader,
- * or where the profile leaves it open: `2 Jan 2026, 03:04 UTC`.
- */
+/** Writes times in the reader's format with their difference from UTC, by default as `2 Jan 2026, 03:04 UTC`. */
 export function timesFor(reader: TimePreferences | undefined): (time: number) => string {
   const { locale = 'en', timeZone = 'UTC' } = timeFormatOf(reader ?? { locale: null, time_zone: null });
   return (time) => {

@@ -16,10 +16,7 @@ export interface Transport {
   close(): void;
 }
 
-/**
- * Sign-in links leave this machine under TLS only: `smtp://` requires STARTTLS, and a mail server without it is refused
- * unless it runs on this machine.
- */
+/** Sign-in links leave this machine under TLS only: `smtp://` to another one requires STARTTLS. */
 const connectionOptions = (smtpUrl: string) => ({
   url: smtpUrl,
   requireTLS: !isLoopbackHost(new URL(smtpUrl).hostname),
@@ -62,10 +59,7 @@ export function smtpTransport(config: Config, smtpUrl: string, limits = patience
   };
 }
 
-/**
- * Connects and authenticates to the mail server without sending anything.
- * @throws {Error} when the server does not respond or refuses the credentials
- */
+/** Connects and authenticates to the mail server without sending anything. @throws {Error} when that fails */
 export async function reachSmtp(smtpUrl: string): Promise<void> {
   const smtp = nodemailer.createTransport(connectionOptions(smtpUrl));
   await smtp.verify().finally(() => smtp.close());

@@ -19,10 +19,7 @@ const special: readonly [ipaddr.IPv6, number][] = [
   '3fff::/20',
 ].map((range) => ipaddr.IPv6.parseCIDR(range));
 
-/**
- * Whether an IP address is one of the public internet: not private, shared, local, mapped or translated to IPv4, nor reserved.
- * @see https://www.iana.org/assignments/iana-ipv6-special-registry
- */
+/** Whether an IP address is a public one. @see https://www.iana.org/assignments/iana-ipv6-special-registry */
 export function isPublicAddress(text: string): boolean {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text).range() === 'unicast';
   if (!ipaddr.IPv6.isValid(text)) return false;
@@ -58,8 +55,7 @@ const resolveName: Resolve = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
 /**
- * Fetches a JSON document: no redirects, within the time and size, from public addresses only. The connection goes to the
- * address that was checked, whatever the name resolves to by then.
+ * Fetches JSON: no redirects, limited time and size, public addresses only. It asks the address that was checked.
  * @throws {FetchError}
  */
 export async function fetchDocument(url: URL, request: DocumentRequest): Promise<FetchedDocument> {

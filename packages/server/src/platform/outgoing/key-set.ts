@@ -77,10 +77,7 @@ export function openKeySet(clock: () => number, source: KeySource): VerifySignat
     return since(fetchedAt) < source.keptWithoutSourceMs ? keys : undefined;
   };
 
-  /**
-   * Fetches the keys again for an unknown key, at most once a minute; false if they are as they were. Being refused by `admit` does not
-   * count: otherwise a client at its limit could keep everybody from a new key.
-   */
+  /** Fetches again for an unknown key, at most once a minute, refusals by `admit` aside. False if nothing changed. */
   const refetchKeys = async (admit?: () => Promise<void>): Promise<boolean> => {
     const isTooSoon = () => hasFailed() || (!fetching && since(askedForKeyAt) < askAgainMs);
     if (isTooSoon()) return false;

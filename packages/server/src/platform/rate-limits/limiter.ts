@@ -140,10 +140,7 @@ interface RateLimitState {
 /** Rounded up to at least one second, so that a client that waits this long is not too early. */
 const secondsLeft = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / 1000));
 
-/**
- * The `RateLimit` and `RateLimit-Policy` header fields of a response.
- * @see draft-ietf-httpapi-ratelimit-headers
- */
+/** The header fields `RateLimit` and `RateLimit-Policy`. @see draft-ietf-httpapi-ratelimit-headers */
 const rateLimitFields = (states: readonly RateLimitState[]): Record<string, string> =>
   states.length === 0
     ? {}

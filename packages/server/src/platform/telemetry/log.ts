@@ -54,10 +54,7 @@ export function createLoggerTo(destination: pino.DestinationStream, level: strin
   return Object.assign(log, { request });
 }
 
-/**
- * Writes the first line after a pause in the same turn of the event loop, and lines in quick succession together: one write
- * per line costs several times as much as making the line.
- */
+/** Writes lines in quick succession together: one write per line costs several times as much as making the line. */
 function batchedStdout() {
   // If the reader goes away, the service carries on without its log.
   if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined);
@@ -107,8 +104,7 @@ const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 const zeros = /^0+$/;
 
 /**
- * The trace that a `traceparent` header names; undefined without one, or if it is malformed. A version after 00 may have
- * more fields.
+ * The trace of a well-formed `traceparent` header, if there is one. A version after 00 may have more fields.
  * @see W3C Trace Context, section 3.2
  */
 export function traceIdIn(traceparent: string | null): string | undefined {

@@ -36,10 +36,7 @@ export function requireParameter(parameters: GrantParameters, name: keyof GrantP
   return value;
 }
 
-/**
- * A requested restriction must not get lost, so a request that does not support it is refused.
- * @throws {AuthError} `invalid_request`
- */
+/** A requested restriction must not get lost, so it is refused. @throws {AuthError} `invalid_request` */
 export function refuseAuthorizationDetails(body: { readonly authorization_details?: unknown }): void {
   if (body.authorization_details !== undefined)
     throw invalidRequest('authorization_details: is not supported here');
@@ -56,10 +53,7 @@ function readDetails({ authorization_details: text }: GrantParameters): unknown 
   }
 }
 
-/**
- * What a run is requested to be. What no run can have is refused.
- * @throws {AuthError} `invalid_request`
- */
+/** What a run is requested to be. What no run can have is refused. @throws {AuthError} `invalid_request` */
 export function readRunRequest(body: GrantParameters) {
   const unsupported = (['audience', 'actor_token', 'actor_token_type'] as const).find(
     (name) => body[name] !== undefined,
@@ -71,10 +65,7 @@ export function readRunRequest(body: GrantParameters) {
   return { scope, resource, authorizationDetails: readDetails(body), expiresInSeconds: readLifetime(body) };
 }
 
-/**
- * The requested lifetime of an access token in seconds; undefined if the client leaves it to the service.
- * @throws {AuthError} `invalid_request`
- */
+/** The requested lifetime of an access token in seconds, if there is one. @throws {AuthError} `invalid_request` */
 export function readLifetime({ expires_in: requested }: GrantParameters): number | undefined {
   if (requested === undefined) return undefined;
   const seconds = /^[1-9]\d{0,4}$/.test(requested) ? Number(requested) : 0;
@@ -92,10 +83,7 @@ interface Grants extends Readonly<Record<GrantType, Grant>> {
 /** Authenticates a client that signs its requests. */
 type IdentifyClient = <Call extends GrantCall>(call: Call) => Promise<Call>;
 
-/**
- * Called with the authorization codes in a request before it is answered.
- * @param ended what the grant returned, or the error that refuses the request
- */
+/** Called with the codes of a request before its answer. `ended` is what the grant returned, or the refusing error. */
 export type OnCodes = (
   codes: ReadonlySet<string>,
   client: ClientInfo,
@@ -137,9 +125,8 @@ export function tokenRoutes(
 }
 
 /**
- * Redeems the grant that `grant_type` names.
+ * Redeems the grant that `grant_type` names. @see RFC 6749 section 4.5
  * @throws {AuthError} `unsupported_grant_type`, `invalid_request`
- * @see RFC 6749 section 4.5
  */
 function redeemForm<Tokens extends TokenSet | IssuedToken>(
   ctx: Context,
@@ -166,9 +153,8 @@ function redeemForm<Tokens extends TokenSet | IssuedToken>(
 }
 
 /**
- * The service key of a token request, which may also be in its form.
+ * The service key of a token request, by header or form. @see RFC 6749 section 2.3.1
  * @throws {AuthError} `invalid_request` if header and form contradict each other
- * @see RFC 6749 section 2.3.1
  */
 function serviceKeyOf({
   serviceKey,

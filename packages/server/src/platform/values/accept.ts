@@ -8,8 +8,7 @@ interface Range {
 const qualityParameter = /^q=(0?(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
 /**
- * What an `Accept`, `Accept-Encoding` or `Accept-Language` header names, with the quality of each, in its order. What is not a quality
- * counts as 0.
+ * What an `Accept…` header names, in its order, with the quality of each; 0 for what is no quality.
  * @see RFC 9110 section 12.4.2
  */
 export const rangesOf = (accept: string): Range[] =>
@@ -52,10 +51,7 @@ export function prefersHtml(accept: string | null): boolean {
 /** More than browsers send. A longer header is ignored, so that reading one always takes little time. */
 const maxLanguagesLength = 1_000;
 
-/**
- * Of our languages, the one that an `Accept-Language` header prefers; undefined if it accepts no supported language.
- * @see RFC 9110 section 12.5.4
- */
+/** The supported language that an `Accept-Language` header prefers, if there is one. @see RFC 9110 section 12.5.4 */
 export function preferredLanguage(acceptLanguage: string | null): Language | undefined {
   if (acceptLanguage === null || acceptLanguage.length > maxLanguagesLength) return undefined;
   const accepted = rangesOf(acceptLanguage).filter(({ name, quality }) => quality > 0 && languageOf(name));

@@ -8,10 +8,7 @@ const clockToleranceSeconds = 60;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/**
- * The claims of a JWT in compact form; undefined for any other text, other base64url than an encoder writes included, and
- * if a name appears twice.
- */
+/** The claims of a JWT in compact form; undefined for any other text, any other base64url, and duplicate names. */
 export function readClaims(assertion: string): Claims | undefined {
   const parts = assertion.split('.');
   const decoded = parts.map((part) => Buffer.from(part, 'base64url'));

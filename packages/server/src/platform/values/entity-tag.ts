@@ -1,13 +1,9 @@
-/**
- * Whether an `If-Match` header matches a strong entity tag: `*`, or a list that contains it. Weak tags never match.
- * @see RFC 9110 section 13.1.1
- */
+/** Whether `If-Match`, `*` or a list, holds for a strong tag. Weak tags never match. @see RFC 9110 section 13.1.1 */
 export const ifMatchHolds = (ifMatch: string, etag: string): boolean =>
   ifMatch.trim() === '*' || ifMatch.split(',').some((tag) => tag.trim() === etag);
 
 /**
- * Whether an `If-None-Match` header contains this entity tag, so that the client already has this version. The
- * comparison is weak, because caches and proxies may have weakened the tag.
+ * Whether `If-None-Match` contains this tag. Compared weakly, because caches and proxies may have weakened it.
  * @see RFC 9110 section 13.1.2
  */
 export const ifNoneMatchIncludes = (ifNoneMatch: string, etag: string): boolean =>

@@ -1,7 +1,4 @@
-/**
- * The first duplicate member name in an object of a JSON text. `value` is what the text parses to: in valid JSON a string
- * followed by a colon is always a member name.
- */
+/** The first duplicate member name in a JSON text, which parses to `value`. A string before a colon is a name. */
 export function duplicateMember(text: string, value: unknown): string | undefined {
   // Equal counts prove that there is none. Otherwise it has to be searched for: a string may contain `":`, too.
   if (text.match(/"\s*:/g)?.length === countMembers(value)) return undefined;
@@ -33,10 +30,7 @@ function countMembers(value: unknown): number {
   return count;
 }
 
-/**
- * A JSON value as text that is the same for equal values: members in the order of their names. Built as text, since a member
- * named `__proto__` would get lost in an object.
- */
+/** JSON text that is equal for equal values. Built as text, since a member `__proto__` would get lost in an object. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

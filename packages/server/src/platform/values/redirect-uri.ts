@@ -38,10 +38,7 @@ export function allowsRedirect(registered: string, requested: string): boolean {
   return one !== undefined && other !== undefined && withoutLoopbackPort(one) === withoutLoopbackPort(other);
 }
 
-/**
- * The URL of a document in which a client describes itself, spelled as the URL standard serializes it: https, or http with a
- * loopback host. Undefined for any other text.
- */
+/** The URL of a client's document: https, or http of a loopback host, spelled as the URL standard serializes it. */
 export function parseDocumentUrl(text: string): URL | undefined {
   if (text.length > fieldLimits.redirectUri || /[?#]/.test(text)) return undefined;
   const url = URL.parse(text);

@@ -33,10 +33,7 @@ export type FeedEvent = { readonly userId: string } & (
   | { readonly type: 'profile-changed'; readonly detail: { readonly fields: readonly string[] } }
 );
 
-/**
- * Writes an event in the transaction of its cause. Until that transaction ends, no later event is handed out, so call it
- * last.
- */
+/** Writes an event in the transaction of its cause. Call it last: until that ends, no later event is handed out. */
 export const writeFeedEvent = (ctx: Context, tx: Executor, event: FeedEvent): Promise<void> =>
   writeFeedEvents(ctx, tx, [event]);
 
@@ -115,10 +112,7 @@ export const listenToFeed = ({ dialect, notifications }: Database, wake: () => v
   notifications.listen(dialect === 'sqlite' ? commitsChannel : store.feedChannel, wake);
 };
 
-/**
- * Where a service begins to read: the columns of its key to set in the transaction that gives it the right to read the
- * feed.
- */
+/** Where a service begins to read: columns to set in the transaction that gives it the right to read the feed. */
 export const feedStart = async (ctx: Context, tx: Executor) => ({
   feed_since: ctx.clock(),
   feed_from: (await readExtent({ clock: ctx.clock, on: tx })).position,

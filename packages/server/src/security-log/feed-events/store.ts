@@ -39,10 +39,7 @@ export const insertEvent = statement<Omit<Tables['feed_events'], 'seq' | 'writte
   },
 );
 
-/**
- * The number drawn last, whether or not its event is committed, and the database's time before it was read. For
- * PostgreSQL.
- */
+/** The number drawn last, its event committed or not, and the database's time before that. For PostgreSQL. */
 export const findLastDrawn = statement()((db) =>
   db
     .selectFrom(sql<{ last_value: number }>`feed_sequence`.as('s'))
@@ -52,10 +49,7 @@ export const findLastDrawn = statement()((db) =>
 /** The lowest number that a writer of this database holds; null if there is none. For PostgreSQL. */
 export const lowestWriter = lowestWriterOf('feed_events');
 
-/**
- * The newest committed event up to a position, and when the oldest committed event after it was written. In the
- * snapshot of this statement, so call it last.
- */
+/** The newest committed event up to a position, and when the oldest after it was written. Call it last. */
 export const findExtent = statement<{ up_to: number }>()((db, p) =>
   db.selectNoFrom((e) => [
     e

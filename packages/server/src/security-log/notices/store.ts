@@ -42,10 +42,7 @@ export const countNotice = statement<{
     .returning(['id', 'notices', 'ends_at']),
 );
 
-/**
- * Closes a window: from then on no notice counts towards it, and every notice that did is committed. Closing it again
- * does nothing.
- */
+/** Closes a window: no notice counts towards it any more, and all that did are committed. Repeating it does nothing. */
 export const closeWindow = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('notice_windows').where('id', '=', p.id),
 );

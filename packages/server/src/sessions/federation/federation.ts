@@ -3,14 +3,21 @@
 import { githubIssuer } from '@latchkey/contract/key-trust';
 import type { KeyTrust } from '@latchkey/contract/keys';
 import type { IssuedToken } from '@latchkey/contract/tokens';
+import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';
 import { AuthError, type ErrorDetail, invalidGrant } from '../../platform/errors.ts';
+import { FetchError, fetchDocument, type Resolve } from '../../platform/outgoing/fetch-document.ts';
+import {
+  type FetchedKeys,
+  keySetDocument,
+  openKeySet,
+  type VerifySignature,
+} from '../../platform/outgoing/key-set.ts';
 import { assertionError, readClaims } from '../../platform/values/assertion.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
+import { isLoopbackHost } from '../../platform/values/loopback.ts';
 import { recordRefusedKey } from '../keys/keys.ts';
-import { exchangeToken, type RequestedRun } from '../runs/runs.ts';
-import { findTrustingKey, type RunSubject } from '../runs/subject.ts';
-import type { Issuers } from './issuers.ts';
+import { exchangeToken, findTrustingKey, type RequestedRun, type RunSubject } from '../runs/runs.ts';
 
 /** The longest time for which an issuer may issue a token. */
 const maxLifetimeSeconds = 86_400;
@@ -57,10 +64,7 @@ export async function redeemAssertion(
 
 const refused = invalidGrant('The assertion, the key or the issuer is not valid.');
 
-/**
- * Makes a run within the key that trusts an issuer's token.
- * @throws {AuthError} `invalid_grant` if the key ends meanwhile; what `exchangeToken` throws
- */
+/** Makes a run. @throws {AuthError} `invalid_grant` if the key ends meanwhile; those of `exchangeToken` */
 export const startFederatedRun = (
   ctx: Context,
   subject: RunSubject,
@@ -85,4 +89,73 @@ export function untrustedClaim(
   const event = token['event_name'];
   // Without a readable event, the job may be one that a stranger caused.
   return typeof event !== 'string' || privilegedEvents.includes(event) ? 'event_name' : undefined;
+}
+
+// The keys of trusted issuers. Each node keeps its own.
+// @see OpenID Connect Discovery 1.0 section 4
+
+const maxDocumentBytes = 512 * 1024;
+const documentTimeoutMs = 5_000;
+
+const keptMs = 10 * 60_000;
+/** How long the last keys are used while the issuer cannot be reached. */
+const keptWithoutIssuerMs = 86_400_000;
+/** The shortest time until an issuer is asked again that could not be reached. */
+const askAgainMs = 60_000;
+
+export type Issuers = ReturnType<typeof openIssuers>;
+
+/** @param resolve the addresses of a host, for tests */
+export function openIssuers(ctx: Context, resolve?: Resolve) {
+  const issuers = new Map<string, VerifySignature>();
+  return {
+    /** `valid` if a key of the issuer signed the token; `unavailable` if no keys of the issuer are known. */
+    verify: (url: string, assertion: string) => {
+      const verify = issuers.get(url) ?? openIssuer(ctx, url, resolve);
+      issuers.set(url, verify);
+      return verify(assertion);
+    },
+  };
+}
+
+/** Verifies the signatures of the tokens of one issuer. */
+const openIssuer = (ctx: Context, url: string, resolve: Resolve | undefined): VerifySignature =>
+  openKeySet(ctx.clock, {
+    fetch: () => fetchKeySet(ctx, url, resolve),
+    keptWithoutSourceMs: keptWithoutIssuerMs,
+    failureKeptMs: askAgainMs,
+  });
+
+const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() });
+
+/** Undefined if the issuer cannot be reached or its documents cannot be used. */
+async function fetchKeySet(
+  ctx: Context,
+  issuer: string,
+  resolve: Resolve | undefined,
+): Promise<FetchedKeys | undefined> {
+  const fetchJson = async (url: string): Promise<unknown> => {
+    const parsed = URL.parse(url);
+    const allowLoopback = ctx.config.isLocal;
+    const isOverHttp = parsed?.protocol === 'http:' && allowLoopback && isLoopbackHost(parsed.hostname);
+    if (!parsed || !(isOverHttp || parsed.protocol === 'https:')) throw new FetchError('it is not https');
+    const { json } = await fetchDocument(parsed, {
+      maxBytes: maxDocumentBytes,
+      timeoutMs: documentTimeoutMs,
+      allowLoopback,
+      resolve,
+    });
+    return json;
+  };
+  try {
+    const found = discovery.parse(
+      await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`),
+    );
+    if (found.issuer !== issuer) throw new FetchError('it belongs to another issuer');
+    return { keys: keySetDocument.parse(await fetchJson(found.jwks_uri)), keptMs };
+  } catch (error) {
+    const reason = error instanceof FetchError ? error.message : 'a document is not valid';
+    ctx.log.warn({ issuer, reason }, 'the keys of a trusted issuer could not be fetched');
+    return undefined;
+  }
 }

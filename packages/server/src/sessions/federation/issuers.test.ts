@@ -6,7 +6,7 @@ import {
   startIssuer,
   type TestIssuer,
 } from '../../../../../tests/support/issuer.ts';
-import { type Issuers, openIssuers } from './issuers.ts';
+import { type Issuers, openIssuers } from './federation.ts';
 
 const day = 86_400;
 const discoveryPath = '/.well-known/openid-configuration';

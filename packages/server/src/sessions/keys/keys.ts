@@ -19,15 +19,13 @@ import { notify } from '../../security-log/notices/notices.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes.ts';
 import { type KeyRow, keyDetail, keyEvent } from '../ending.ts';
 import { whyNotStarted } from '../starting.ts';
-import * as sessions from '../store.ts';
+import * as store from '../store.ts';
 import { keyOf, sessionIdOf, storedScope } from '../tokens.ts';
 import type { Act, Touches } from '../touches.ts';
-import * as store from './store.ts';
 
 /**
- * Checks a key that is about to be created, apart from the account.
- * @throws {AuthError} `invalid_request` for an issuer or claims that no key can trust; `invalid_scope`, `invalid_target`,
- * `invalid_authorization_details`
+ * Checks a new key, apart from the account. @throws {AuthError} `invalid_request` for a trust that no key can have;
+ * `invalid_scope`, `invalid_target`, `invalid_authorization_details`
  */
 async function checkKey(ctx: Context, { trust, authorization_details, ...requested }: NewKey) {
   if (trust) requireTrustworthy(ctx, trust);
@@ -49,8 +47,7 @@ export async function challengeKey(
 }
 
 /**
- * Creates a key for the caller's account. The result is the only time the key is shown; it has none if tokens of an issuer stand for
- * it.
+ * Creates a key, and shows it this once; it has no secret if an issuer's tokens stand for it.
  * @throws {AuthError} those of the touch and of `checkKey`; `conflict` when the account has too many
  */
 export async function createKey(ctx: Context, touches: Touches, by: Requester, requested: NewKey) {
@@ -78,7 +75,7 @@ export async function createKey(ctx: Context, touches: Touches, by: Requester, r
       // Never used.
       last_used_at: 0,
     };
-    const [inserted] = await sessions.insertSession(tx, {
+    const [inserted] = await store.insertSession(tx, {
       ...row,
       user_id: userId,
       session_epoch: null,
@@ -111,10 +108,7 @@ export async function createKey(ctx: Context, touches: Touches, by: Requester, r
   });
 }
 
-/**
- * Requires an issuer that the operator lists, and claims that identify a job.
- * @throws {AuthError} `invalid_request`
- */
+/** Requires a listed issuer, and claims that identify a job. @throws {AuthError} `invalid_request` */
 function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
   if (!config.trustedIssuers.includes(trust.issuer))
     throw invalidRequest('trust.issuer: is not an issuer that this service trusts');
@@ -164,10 +158,7 @@ export const recordUsedKey = (
   return recordOncePerHourIn(ctx, tx, { ...cause, type: 'key_used', sessionId: id, detail }, id);
 };
 
-/**
- * Records, at most once an hour for each claim, that a token which the issuer of a key signed did not match it. Names the claim, never
- * its value.
- */
+/** Records, once an hour for each claim, that a signed token did not match it. Names the claim, never its value. */
 export const recordRefusedKey = (
   ctx: Context,
   { id: sessionId, user_id: userId, client_name }: Pick<Tables['sessions'], 'id' | 'user_id' | 'client_name'>,

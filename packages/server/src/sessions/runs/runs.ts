@@ -11,13 +11,13 @@ import { canonicalJson } from '../../platform/values/json.ts';
 import { holdsEverything, isSameResource, isWithin } from '../../platform/values/scope.ts';
 import { takeForUser } from '../../security-log/events/events.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes.ts';
+import { authenticate, recordUse } from '../authentication.ts';
 import { recordEnd, recordRun } from '../ending.ts';
-import { recordUsedKey } from '../keys/keys.ts';
-import { recordUse } from '../last-use.ts';
+import { parseTrust, recordUsedKey } from '../keys/keys.ts';
+import { sessionStatus } from '../status.ts';
 import * as sessions from '../store.ts';
-import { parseDetails, runTokensOf, sessionIdOf } from '../tokens.ts';
+import { parseDetails, readToken, runTokensOf, sessionIdOf } from '../tokens.ts';
 import * as store from './store.ts';
-import { findActive, type RunSubject, subjectEnded } from './subject.ts';
 
 /** The requested run. */
 export interface RequestedRun {
@@ -83,10 +83,7 @@ const isMeantFor = ({ resource }: CallingService, { session }: RunSubject): bool
   session.resource !== null &&
   isSameResource(session.resource, resource);
 
-/**
- * Of all services, only the one with the resource of a token may exchange it.
- * @throws {AuthError} `invalid_request`
- */
+/** Of all services, only the one with a token's resource may exchange it. @throws {AuthError} `invalid_request` */
 function requireExchangeable({ session }: RunSubject, service: CallingService | undefined): void {
   if (!service || session.resource === null || isSameResource(session.resource, service.resource)) return;
   throw new AuthError('invalid_request', 'subject_token: is for another service', {
@@ -142,10 +139,7 @@ function narrowedDetails({ session }: RunSubject, requested: unknown): Authoriza
   );
 }
 
-/**
- * Whether every detail equals one of the outer ones. No detail at all would allow more than any, so an empty list is only
- * within another one.
- */
+/** Whether every detail equals an outer one. An empty list would allow more than any, so it is only within another. */
 function areDetailsWithin(inner: AuthorizationDetails, outer: AuthorizationDetails): boolean {
   const allowed = new Set(outer.map(canonicalJson));
   if (allowed.size > 0 && inner.length === 0) return false;
@@ -208,10 +202,7 @@ const tooManyRuns = (max: number, where: string) =>
 
 const rootOf = (path: readonly string[]): string => path.at(-1)!;
 
-/**
- * A run never outlasts its ancestors. Without a service it has a single token, which does not outlast the one it was
- * made of, and ends with it. Times are milliseconds since 1970.
- */
+/** A run never outlasts its ancestors. Without a service its single token ends no later than the one it was made of. */
 function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: number) {
   const expiresAt = Math.min(now + ctx.config.runTtlSeconds * 1000, parent.expires_at);
   const requested = Math.min(now + run.tokenTtlSeconds * 1000, expiresAt, endsAt);
@@ -223,10 +214,7 @@ function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: n
   return { tokenEndsAt: requested, idleExpiresAt: Math.min(idle, expiresAt), expiresAt };
 }
 
-/**
- * Makes the run, with the secret that its tokens are derived from.
- * @throws {AuthError} `invalid_request` if anything that the run is within has ended
- */
+/** Makes the run and its secret. @throws {AuthError} `invalid_request` if anything that it is within has ended */
 async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place) {
   const { service, client } = run;
   const { parent } = place;
@@ -292,4 +280,77 @@ async function startRun(ctx: Context, run: NewRun) {
     if (assertion) await recordUsedKey(ctx, tx, { userId, client }, session, assertion);
     return runTokensOf(ctx, inserted, service !== undefined);
   });
+}
+
+type StoredSession = Awaited<ReturnType<typeof sessions.findSession>>[number];
+
+/** The session or key that a run is created from, and its credential. */
+export interface RunSubject {
+  readonly session: StoredSession;
+  /** What it allows: scope names separated by spaces, or `*` for everything. */
+  readonly scope: string;
+  /** When the access token or key expires, in milliseconds since 1970. A cookie lasts as long as its session. */
+  readonly tokenEndsAt: number;
+  /** The new value of a session cookie that is due for renewal. */
+  readonly renewedCookie: string | undefined;
+  /** The issuer's token, used in place of the key. */
+  readonly assertion?: Assertion;
+}
+
+/** A verified token of an issuer that a key trusts. */
+export interface Assertion {
+  readonly issuer: string;
+  /** The subject that the issuer issued it to. */
+  readonly subject: string | undefined;
+}
+
+/** Finds the session of an access token, key or session cookie; undefined unless it would be accepted now. */
+export async function findRunSubject(
+  ctx: Context,
+  { type, value }: { readonly type: 'bearer' | 'cookie'; readonly value: string },
+): Promise<RunSubject | undefined> {
+  return type === 'cookie' ? findByCookie(ctx, value) : findByToken(ctx, value);
+}
+
+async function findByToken(ctx: Context, token: string): Promise<RunSubject | undefined> {
+  const read = readToken(ctx, token);
+  if (!read || read.use === 'refresh_token') return undefined;
+  const session = await findActive(ctx, ctx.db.read, read.sessionId);
+  if (!session) return undefined;
+  await recordUse(ctx, session, ctx.clock());
+  return subjectOf(session, read.handle.value);
+}
+
+/** The active key with this id that tokens of an issuer stand for. Nothing has been proved yet. */
+export async function findTrustingKey(ctx: Context, id: string) {
+  const session = await findActive(ctx, ctx.db.read, id);
+  if (!session || session.trust === null) return undefined;
+  return { subject: subjectOf(session, session.expires_at), trust: parseTrust(session.trust) };
+}
+
+async function findByCookie(ctx: Context, value: string): Promise<RunSubject | undefined> {
+  const caller = await authenticate(ctx, { type: 'cookie', value }).catch((error: unknown) => {
+    if (error instanceof AuthError && error.code === 'invalid_token') return undefined;
+    throw error;
+  });
+  const session = caller && (await findActive(ctx, ctx.db.read, caller.sessionId));
+  if (!session) return undefined;
+  return subjectOf(session, session.idle_expires_at, caller.renewedCookie);
+}
+
+const subjectOf = (session: StoredSession, tokenEndsAt: number, renewedCookie?: string): RunSubject => ({
+  session,
+  scope: session.scope ?? everything,
+  tokenEndsAt,
+  renewedCookie,
+});
+
+/** The subject token is not good, or its session has ended since. */
+export const subjectEnded = () =>
+  new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'ended' });
+
+/** A session or key that a run can be within: its idle timeout ends it too, although access tokens outlive that. */
+async function findActive(ctx: Context, on: Executor, id: string): Promise<StoredSession | undefined> {
+  const [session] = await sessions.findSession(on, { id });
+  return session && sessionStatus(session, ctx.clock()) === 'active' ? session : undefined;
 }

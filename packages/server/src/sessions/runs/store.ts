@@ -70,10 +70,7 @@ export const insertRun = statement<
     .returning('id');
 });
 
-/**
- * How many active runs are directly within a session or key, and how many below a sign-in or key at any depth. The second
- * number also counts runs within a run that has ended.
- */
+/** How many active runs are directly within a session or key, and below a root; the second counts some that have ended. */
 export const countRuns = statement<{ within_session_id: string; root_session_id: string; now: number }>()(
   (db, p) =>
     db.selectNoFrom((e) => [
@@ -136,10 +133,7 @@ export const endRunsOfService = statement<{ service_id: string; user_id: string;
     .returning(endedColumns),
 );
 
-/**
- * Deletes up to `limit` runs that ended before a moment. Nothing else comes from a run, so none is kept for as long as a
- * sign-in.
- */
+/** Deletes runs that ended before a moment. Nothing else comes from a run, so none is kept as long as a sign-in. */
 export const sweepRuns = sweepStatement()('sessions', 'id', (e, p) =>
   e.and([e('kind', '=', sql.lit('run')), isIdleSince(p.before)]),
 );

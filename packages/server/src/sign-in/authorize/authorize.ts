@@ -108,10 +108,7 @@ async function checkRequest(
   };
 }
 
-/**
- * What the client gets if the user approves.
- * @throws {AuthError} `invalid_scope`, `invalid_target`
- */
+/** What the client gets if the user approves. @throws {AuthError} `invalid_scope`, `invalid_target` */
 async function resolveClientAccess(ctx: Context, client: Client, requested: AuthorizationRequest) {
   const mayDoEverything = client.isTrusted || client.kind === 'command_line';
   const { scope, resource } = await resolveAccess(ctx, {
@@ -227,10 +224,7 @@ const actOf = ({ scope, resource }: CheckedRequest, { body }: AskedRequest): Act
   shown: { ...withoutEmpty(body), scope, resource },
 });
 
-/**
- * Describes an authorization request to the user who is to approve it. Changes nothing.
- * @throws {AuthError} the errors of the request
- */
+/** Describes a request to its approver. Changes nothing. @throws {AuthError} those of the request */
 export async function verifyRequest(ctx: Context, options: AuthorizeOptions, asked: AskedRequest) {
   const checked = await checkFor(ctx, options, asked);
   const { client, target, request, scope, resource } = checked;
@@ -302,10 +296,7 @@ export async function approveRequest(
   return responseTo(target, { code });
 }
 
-/**
- * Denies an authorization request. Changes nothing: the client learns of it by the response.
- * @throws {AuthError} the errors of the request
- */
+/** Denies a request: only the response tells the client. Changes nothing. @throws {AuthError} those of the request */
 export async function denyRequest(
   ctx: Context,
   options: AuthorizeOptions,

@@ -100,9 +100,8 @@ const isRepetition = ({ requestHash }: PresentedCode, row: CodeRow, now: number)
   now - row.spent_at! <= repeatWindowMs;
 
 /**
- * Ends the session of a code that was redeemed before, because another party has the code, too. Call it for each code in a request that
- * did not redeem or repeat it itself.
- * @see RFC 6749 section 4.1.2
+ * Ends the session of a code that was redeemed before: another party has the code, too. Call it for each code in a request
+ * that did not redeem or repeat it itself. @see RFC 6749 section 4.1.2
  */
 export async function noticeReplay(ctx: Context, text: string, client: ClientInfo): Promise<void> {
   const code = readCode(ctx, text);

@@ -39,10 +39,7 @@ export function requireClientId({ values, duplicates }: SentParameters): string 
   return values.client_id;
 }
 
-/**
- * Where the response goes.
- * @throws {AuthError} `invalid_request`, which is shown on the page: the client must not get it
- */
+/** Where the response goes. @throws {AuthError} `invalid_request`, which the page shows: the client must not get it */
 export function responseTarget(sent: SentParameters, client: Client, issuer: string): ResponseTarget {
   const { redirect_uri, response_mode, state }: AuthorizationParameters = withoutEmpty(sent.values);
   const isOnce = (name: string) => !sent.duplicates.includes(name);

@@ -34,11 +34,7 @@ const maxUserCodeAttempts = 5;
 const userCodeHashes = (ctx: Context, code: string): string[] =>
   ctx.keys.all.map((key) => key.mac('user code', Buffer.from(code)).toString('base64url'));
 
-/**
- * Issues a device code and a user code for a client that wants to sign in.
- * @throws {AuthError} `invalid_scope`, `invalid_target`
- * @see RFC 8628 section 3.1
- */
+/** Issues a device code and a user code. @throws {AuthError} `invalid_scope`, `invalid_target` @see RFC 8628 section 3.1 */
 export async function startDeviceAuthorization(
   ctx: Context,
   request: DeviceAuthorizationRequest,
@@ -152,10 +148,7 @@ const describe = async (on: Executor, code: string, row: Pending) => ({
 
 const approving = (shown: unknown): Act => ({ act: 'approve a device', shown });
 
-/**
- * Describes the device behind a user code, for the user to approve or deny. Changes nothing.
- * @throws {AuthError} `invalid_grant`, `rate_limited`
- */
+/** Describes the device behind a user code. Changes nothing. @throws {AuthError} `invalid_grant`, `rate_limited` */
 export async function verifyDevice(ctx: Context, typed: string, approver: Requester): Promise<PendingDevice> {
   const now = ctx.clock();
   const { code, row } = await findByUserCode(ctx, typed, approver, (hashes) =>
@@ -231,10 +224,7 @@ export async function approveDevice(
   return confirmation_code === undefined ? undefined : { confirmation_code };
 }
 
-/**
- * Denies a pending device, unless it was decided before.
- * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `rate_limited`
- */
+/** Denies a pending device. @throws {AuthError} `invalid_grant` if there is none to decide on; `rate_limited` */
 export async function denyDevice(
   ctx: Context,
   heldPolls: HeldPolls,
@@ -268,9 +258,8 @@ const decisionEvent = (
 });
 
 /**
- * Cancels the device authorization of a device code, pending or approved. Returns the id of the session that it starts,
- * for the caller to end in case it has already started; undefined for any other string.
- * @see RFC 7009 section 2.1
+ * Cancels a pending or approved device code. Returns the id of its session, which may have started, for the caller to end.
+ * Undefined for any other string. @see RFC 7009 section 2.1
  */
 export async function cancelDeviceAuthorization(
   ctx: Context,
@@ -303,8 +292,7 @@ const cancelApproved = (ctx: Context, id: string, client: ClientInfo): Promise<b
   });
 
 /**
- * Denies a device authorization that the user approved and no device has redeemed, by the id of the session it would start, and records
- * that; false when there is none.
+ * Denies an approved device that has not redeemed, by the id of the session that it would start; false without one.
  * @throws {AuthError} `invalid_token` if the session of the revoker has ended
  */
 export const withdrawApproval = (

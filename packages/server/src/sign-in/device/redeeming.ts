@@ -89,10 +89,7 @@ export async function redeemDeviceCode(
   return { ...redeemed, tokens: withRequestedScope(redeemed.tokens, body) };
 }
 
-/**
- * Polls, and holds the poll until the user decides, the code expires or the client's wait ends. Watches from the start, so that no
- * decision is missed.
- */
+/** Polls, and holds the poll until a decision or the end of code or wait. Watches from the start, to miss no decision. */
 async function pollAndHold(
   ctx: Context,
   heldPolls: HeldPolls,
@@ -199,8 +196,7 @@ async function attemptPoll(ctx: Context, poll: Poll): Promise<RedeemedCode | 'pe
 }
 
 /**
- * Counts a confirmation code and only then compares it, in the transaction that redeems the approval if it is right. The last allowed
- * wrong one denies the authorization.
+ * Counts a confirmation code before comparing it, in the transaction that redeems. The last wrong one denies.
  * @throws {AuthError} `confirmation_required`, `access_denied`
  */
 async function confirm(

@@ -1,11 +1,12 @@
 // What services read about accounts: readers.ts (who reads, and how far they have read), watch.ts (waiting for events),
 // sets.ts (the events on the wire). Events are written by security-log/feed-events/.
 
-import type { FeedAnswer, FeedRequest } from '@latchkey/contract/feed';
+import { type FeedAnswer, type FeedEventType, type FeedRequest, setType } from '@latchkey/contract/feed';
 import type { CallingService, Context } from '../../platform/context.ts';
 import { redact } from '../../platform/telemetry/redact.ts';
+import { inSeconds } from '../../platform/timers.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { openReader, settle } from './readers.ts';
-import type { EventRow, SignEvent } from './sets.ts';
 import * as store from './store.ts';
 import type { FeedView, FeedWatch } from './watch.ts';
 
@@ -13,9 +14,8 @@ import type { FeedView, FeedWatch } from './watch.ts';
 const maxLoggedErrors = 20;
 
 /**
- * Hands out the events that a reader has not acknowledged, oldest first. Without any it waits for the next one.
+ * Hands out what a reader has not acknowledged, oldest first, or waits for the next event. @see RFC 8936 section 2
  * @throws {AuthError} `conflict` for one reader too many; `gone` after an absence that is too long, once
- * @see RFC 8936 section 2
  */
 export async function readFeed(
   ctx: Context,
@@ -82,4 +82,78 @@ function logErrors(ctx: Context, service: CallingService, errors: FeedRequest['s
   }
   const more = entries.length - maxLoggedErrors;
   if (more > 0) ctx.log.warn({ service: service.id, more }, 'a service could not process more events');
+}
+
+export type EventRow = Awaited<ReturnType<typeof store.listUnacknowledged>>[number];
+
+const caep = 'https://schemas.openid.net/secevent/caep/event-type/';
+const risc = 'https://schemas.openid.net/secevent/risc/event-type/';
+
+/** How long a signed event is kept for the other readers of its service. Shorter than any key is published. */
+const signedTtlMs = 5_000;
+const maxSigned = 2_000;
+
+/** The subject of an event: the user, and the session or key where the event is about one. @see RFC 9493 */
+function subjectOf(issuer: string, row: EventRow) {
+  const user = { format: 'iss_sub', iss: issuer, sub: row.user_id };
+  const session = row.session_id === null ? {} : { session: { format: 'opaque', id: row.session_id } };
+  const isComplex = row.type === 'session-revoked' || row.session_id !== null;
+  return isComplex ? { format: 'complex', user, ...session } : user;
+}
+
+/** Where the types of events are defined that are not this service's own. */
+const namespaces: Partial<Record<FeedEventType, string>> = {
+  'session-revoked': caep,
+  'credential-change': caep,
+  'account-disabled': risc,
+  'account-enabled': risc,
+  'account-purged': risc,
+};
+
+/** Only services that can look up members learn which organization it was. */
+const seesMemberships = ({ rights }: CallingService): boolean =>
+  rights.includes('users') || rights.includes('organizations');
+
+function payloadOf(service: CallingService, row: EventRow): Record<string, unknown> {
+  const detail = JSON.parse(row.detail) as Record<string, unknown>;
+  switch (row.type) {
+    case 'session-revoked':
+    case 'credential-change':
+      return { ...detail, event_timestamp: inSeconds(row.written_at) };
+    case 'membership-changed':
+      return seesMemberships(service) ? detail : {};
+    default:
+      return detail;
+  }
+}
+
+export type SignEvent = (service: CallingService, row: EventRow) => Promise<string>;
+
+/**
+ * Signs events for a service when they are read, so keys may retire meanwhile. Its readers share the work.
+ * @see RFC 8417
+ */
+export function createEventSigner({ config, clock }: Context, keys: SigningKeys): SignEvent {
+  const issuer = config.baseUrl;
+  const signed = new Map<string, { readonly at: number; readonly token: Promise<string> }>();
+  return (service, row) => {
+    const now = clock();
+    const key = `${service.id} ${seesMemberships(service)} ${row.id}`;
+    const known = signed.get(key);
+    if (known && Math.abs(now - known.at) < signedTtlMs) return known.token;
+    const token = keys.sign(setType, {
+      iss: issuer,
+      jti: row.id,
+      iat: inSeconds(row.written_at),
+      aud: service.id,
+      sub_id: subjectOf(issuer, row),
+      events: { [(namespaces[row.type] ?? `${issuer}/events/`) + row.type]: payloadOf(service, row) },
+    });
+    signed.delete(key);
+    signed.set(key, { at: now, token });
+    token.catch(() => signed.delete(key));
+    const oldest = signed.size > maxSigned ? signed.keys().next().value : undefined;
+    if (oldest !== undefined) signed.delete(oldest);
+    return token;
+  };
 }

@@ -101,10 +101,7 @@ async function beginNamed(
   return { id, position: extent.position, lastRequestAt: now, begun };
 }
 
-/**
- * Acknowledges events and returns the reader's new position. A request that acknowledges nothing is recorded once per
- * interval.
- */
+/** Acknowledges events and returns the new position. Without any, it is recorded once per interval. */
 export async function settle(
   ctx: Context,
   reader: Reader,

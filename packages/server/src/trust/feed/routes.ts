@@ -2,8 +2,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import type { Context } from '../../platform/context.ts';
 import type { Api } from '../../platform/http/pipeline.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
-import { readFeed } from './polling.ts';
-import { createEventSigner } from './sets.ts';
+import { createEventSigner, readFeed } from './polling.ts';
 import { FeedWatch } from './watch.ts';
 
 /** Hands out events to services. Requests stop waiting when the process is about to end. */

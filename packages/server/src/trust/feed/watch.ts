@@ -15,10 +15,7 @@ interface Waiter {
   readonly release: () => void;
 }
 
-/**
- * Looks for new events on behalf of all requests of a process: however many wait, the database is asked one question
- * at a time, and a waiting request holds no connection.
- */
+/** Looks for new events for all requests of a process: one question at a time, and no connection while they wait. */
 export class FeedWatch {
   readonly #ctx: Context;
   #last: FeedView | undefined;
@@ -52,10 +49,7 @@ export class FeedWatch {
     return isRecent ? this.#last! : this.fresh();
   }
 
-  /**
-   * Resolves when there are newer events than in this view, after some time, when the database cannot be asked, or
-   * when the process is about to end.
-   */
+  /** Resolves when there are newer events, after some time, when the database cannot be asked, or at the process's end. */
   async changed({ newest }: FeedView, ms: number): Promise<void> {
     if (this.#ctx.stopping.aborted || (this.#last && this.#last.newest > newest)) return;
     const released = new AbortController();

@@ -13,8 +13,7 @@ import {
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
 /**
- * Describes an active access token, refresh token or key to a service; any other string is only `active: false`. The type hint of
- * the request is not needed: a token's prefix names its type.
+ * Describes an active token or key to a service; any other string is only `active: false`. Needs no type hint.
  * @see RFC 7662 section 2.2
  */
 export async function introspect(
@@ -38,10 +37,7 @@ export async function introspect(
   };
 }
 
-/**
- * Signs an introspection response, so that the service can prove it to others.
- * @see RFC 9701 section 5
- */
+/** Signs an introspection response, so that the service can prove it to others. @see RFC 9701 section 5 */
 export const signIntrospection = (
   ctx: Context,
   keys: SigningKeys,

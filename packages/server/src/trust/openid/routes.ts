@@ -9,8 +9,7 @@ import type { Api } from '../../platform/http/pipeline.ts';
 import type { Routes } from '../../platform/http/server.ts';
 import { withoutEmpty } from '../../platform/values/parameters.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
-import { claimsOf } from './claims.ts';
-import { issueRunIdentity } from './run-identity.ts';
+import { claimsOf, issueRunIdentity } from './identity-tokens.ts';
 import { checkSignOut, confirmSignOut } from './sign-out.ts';
 
 const signOutPath = '/sign-out';
@@ -53,10 +52,7 @@ const postSignOut: Operation = {
   },
 };
 
-/**
- * The page that an application sends people to, to sign out. The person always confirms; a request with an address that is
- * not the application's is reported there.
- */
+/** The page for signing out from an application. The person always confirms; a wrong address is reported there. */
 export function signOutPage(routes: Routes, ctx: Context, keys: SigningKeys): void {
   routes.describe(startSignOut);
   routes.describe(postSignOut);

@@ -9,9 +9,8 @@ import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import { readIdentityToken } from './identity-tokens.ts';
 
 /**
- * Checks a request to sign out: which user its hint names, and where to go afterwards. Ends nothing.
- * @throws {AuthError} `invalid_request`
- * @see OpenID Connect RP-Initiated Logout section 2
+ * The user that a request to sign out hints at, and where to go afterwards. Ends nothing.
+ * @throws {AuthError} `invalid_request` @see OpenID Connect RP-Initiated Logout section 2
  */
 export async function checkSignOut(
   ctx: Context,
@@ -34,8 +33,7 @@ export async function checkSignOut(
 }
 
 /**
- * Ends the browser's session, and the session of the application that the identity token names, if it is of the same user or
- * no user is signed in.
+ * Ends the browser's session, and that of the hint's application unless another user is signed in.
  * @throws {AuthError} `invalid_request`
  */
 export async function confirmSignOut(

@@ -15,10 +15,7 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { conflict } from '../../platform/errors.ts';
 import * as store from './store.ts';
 
-/**
- * How long a replaced key stays published, so that the responses and events it signed can still be verified: as long as
- * events are kept.
- */
+/** How long a replaced key stays published, so that what it signed can be verified: as long as events are kept. */
 export const overlapSeconds = 7 * 86_400;
 
 /** What decides whether a key is published and signs, in milliseconds since 1970. */
@@ -53,10 +50,7 @@ export const keySetMaxAgeSeconds = 300;
 /** How long a new key is published before it signs, so that every verifier has fetched it by then. */
 export const leadSeconds = 3 * keySetMaxAgeSeconds;
 
-/**
- * How long a node caches the keys. A planned rotation leaves more than this between publishing, signing and deleting, so
- * an outdated list signs as well as the current one.
- */
+/** How long a node caches the keys. Rotation leaves more time between its steps, so an outdated list signs as well. */
 const rereadMs = 5_000;
 
 /** How long it takes until every node publishes and signs with the keys that are stored now. */
@@ -200,10 +194,7 @@ export async function rotateSigningKey(ctx: Context, { atOnce }: { atOnce: boole
   return signsFrom;
 }
 
-/**
- * Deletes every key but the newest that signs, of each algorithm. Call it `2 * everyNodeFollowsMs` after a rotation `atOnce`: by then
- * every node signs with the new keys, so no signature is served that a reader can no longer verify.
- */
+/** Deletes all keys but those that sign. Call it `2 * everyNodeFollowsMs` after a rotation `atOnce`. */
 export async function deleteReplacedKeys(ctx: Context): Promise<void> {
   const rows = await store.listKeys(ctx.db.read, {});
   const sequence = Math.min(...signingRows(rows, ctx.clock()).map((row) => row.sequence));
