@@ -1,14 +1,13 @@
 // An account that has one of everything that operations can change.
 
 import { tokenSet } from '@latchkey/contract/tokens';
-import type postgres from 'postgres';
 import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { emailCodeOf } from '../../packages/server/src/sign-in/magic-links/mail.ts';
 import { addPasskey, newAuthenticator } from './account.ts';
 import type { Answer, TestApp, Tokens } from './app.ts';
-import { codeFor, redeem, requestOf } from './authorize.ts';
+import { codeFor, redeem, redirectUri, requestOf } from './authorize.ts';
 import { addMember, createOrganization } from './organizations.ts';
-import type { TestService } from './services.ts';
+import { declareService } from './services.ts';
 
 export interface Link {
   readonly token: string;
@@ -18,6 +17,16 @@ export interface Link {
 
 /** What a test needs to change the account. */
 export type AccountScene = Awaited<ReturnType<typeof prepareAccount>>;
+
+/** Prepares what the accounts of one database share; returns the credential of a service that manages organizations and operates. */
+export async function prepareDatabase(node: TestApp): Promise<string> {
+  await createOrganization(node.ctx, 'team', 'Team');
+  return node.serviceAuthorization('organizations', 'operate');
+}
+
+/** The rows of a query. */
+export const rowsOf = <Row = Record<string, string>>({ ctx }: TestApp, text: string): Promise<Row[]> =>
+  ctx.db.single.run<Row>(text, []);
 
 /** The idempotency key of the refreshes of the device's session. */
 export const retryKey = { 'Idempotency-Key': 'the same request' };
@@ -60,8 +69,8 @@ const cookiesOf = ({ headers }: Answer): string =>
     .map((cookie) => cookie.slice(0, cookie.indexOf(';')))
     .join('; ');
 
-/** Creates an account with one of everything. `sql` is a connection to its database. */
-export async function prepareAccount(node: TestApp, sql: postgres.Sql, application: TestService) {
+/** Creates an account with one of everything. `service` is what `prepareDatabase` returns. */
+export async function prepareAccount(node: TestApp, service: string) {
   const number = scenes++;
   const email = `p${number}@example.com`;
   const { token: first } = await linkFor(node, email);
@@ -93,6 +102,7 @@ export async function prepareAccount(node: TestApp, sql: postgres.Sql, applicati
     body: { name: 'first key', scope: '*', expires_in: 86_400 },
   });
 
+  const application = await declareService(node.ctx, { redirectUris: [redirectUri], rights: ['delegate'] });
   const request = requestOf(application.id);
   const authorizationCode = await codeFor(node, tokens, request);
   const redeemedCode = await codeFor(node, tokens, request);
@@ -116,17 +126,32 @@ export async function prepareAccount(node: TestApp, sql: postgres.Sql, applicati
   await node.api.call('requestEmailChange', { accessToken, body: { email: `new-${email}` } });
   const links: [Link, Link] = [await linkFor(node, email), await linkFor(node, email)];
 
-  const [device] = await sql`SELECT id FROM sessions WHERE user_id = ${userId} AND generation = 3`;
-  const [notice] = await sql`SELECT id, expires_at FROM notices WHERE session_id = ${device!['id']}`;
-  const [emailChange] = await sql`SELECT id, expires_at FROM email_changes WHERE user_id = ${userId}`;
+  const [device] = await rowsOf(
+    node,
+    `SELECT id FROM sessions WHERE user_id = '${userId}' AND generation = 3`,
+  );
+  const [notice] = await rowsOf(
+    node,
+    `SELECT id, expires_at FROM notices WHERE session_id = '${device!['id']}'`,
+  );
+  const [emailChange] = await rowsOf(
+    node,
+    `SELECT id, expires_at FROM email_changes WHERE user_id = '${userId}'`,
+  );
+  const { headers: profile } = await node.ask('GET', '/me', { token: accessToken });
   // Makes the next use of each session update its last use.
-  await sql`UPDATE sessions SET last_used_at = 0 WHERE user_id = ${userId}`;
+  await rowsOf(node, `UPDATE sessions SET last_used_at = 0 WHERE user_id = '${userId}'`);
   return {
+    service,
+    /** A service of this account alone: people sign in to it, and it starts runs. */
+    application,
     email,
     userId,
     tokens,
+    /** The entity tag of the profile. */
+    profileTag: profile.get('ETag') ?? '',
     /** The session of a device, with a refresh token of each generation. */
-    device: { id: device!['id'] as string, tokens: deviceTokens, spent, stolen },
+    device: { id: device!['id']!, tokens: deviceTokens, spent, stolen },
     /** The request headers of a browser that has signed in. */
     browser: { headers, cookie: cookiesOf(browser) },
     passkey,
