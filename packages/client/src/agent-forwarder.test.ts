@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { openForwarding, type Respond, tokenIn, valuesOf } from '../../../tests/support/forwarding.ts';
+import { openForwarding, tokenIn, valuesOf } from '../../../tests/support/forwarding.ts';
 import { until } from '../../../tests/support/until.ts';
 
 let scene: Awaited<ReturnType<typeof openForwarding>>;
@@ -33,60 +33,62 @@ test('the service gets the request as it is, with a run of exactly the scopes, w
   });
 });
 
+/** Header lines as names and values in turn. */
+const headersOf = (lines: readonly string[]) => lines.flatMap((line) => line.split(/: (.*)/s).slice(0, 2));
+
 describe('of the headers of a request', () => {
-  test.each([
-    ['Accept', 'text/plain'],
-    ['Accept-Encoding', 'gzip, br'],
-    ['Content-Type', 'application/x-own'],
-    ['If-None-Match', '"1"'],
-    ['Range', 'bytes=0-1'],
-    ['Referer', 'http://127.0.0.1/'],
-    ['User-Agent', 'curl/8'],
-    ['Via', '1.1 proxy'],
-    ['X-Api-Key', 'Ã©'],
-    ['X-Real-IP', '192.0.2.7'],
-    ['x_own', '1'],
-    ['x-oDD-cAsE', ''],
-    ['Sec-Fetch-Mode', 'cors'],
-  ])('%s is kept', async (name, value) => {
-    await scene.send('tickets', { headers: [name, value, 'X-Twice', '1', 'x-twice', '2'] });
-    const { headers } = scene.received[0]!;
-    expect(headers.slice(headers.indexOf(name), headers.indexOf(name) + 2)).toEqual([name, value]);
-    expect(valuesOf(headers, 'X-Twice')).toEqual(['1', '2']);
+  test('those that no hop may change are kept, as often and as they are written', async () => {
+    const kept = headersOf([
+      'Accept: text/plain',
+      'Accept-Encoding: gzip, br',
+      'Content-Type: application/x-own',
+      'If-None-Match: "1"',
+      'Range: bytes=0-1',
+      'Referer: http://127.0.0.1/',
+      'User-Agent: curl/8',
+      'Via: 1.1 proxy',
+      'X-Api-Key: Ã©',
+      'X-Real-IP: 192.0.2.7',
+      'x_own: 1',
+      'x-oDD-cAsE: ',
+      'Sec-Fetch-Mode: cors',
+      'X-Twice: 1',
+      'x-twice: 2',
+    ]);
+    await scene.send('tickets', { headers: kept });
+    expect(scene.received[0]?.headers.join('\n')).toContain(kept.join('\n'));
   });
 
   test.each([
-    ['Cookie', 'a=b'],
-    ['Forwarded', 'for=192.0.2.7'],
-    ['X-Forwarded-For', '192.0.2.7'],
-    ['X-Forwarded-Host', 'evil.example'],
-    ['x-forwarded-anything', '1'],
-    ['Proxy-Authorization', 'Basic x'],
-    ['Proxy-Connection', 'keep-alive'],
-    ['proxy-anything', '1'],
-    ['X_Forwarded-For', '192.0.2.7'],
-    ['Proxy_Authorization', 'Basic x'],
-    ['Content_Length', '9'],
-    ['Keep-Alive', 'timeout=9'],
-    ['TE', 'trailers'],
-    ['X-Own', 'named by Connection'],
-    ['X-Other', 'named by Connection'],
-  ])('%s is dropped', async (name, value) => {
-    await scene.send('tickets', {
-      headers: [name, value, 'Connection', 'x-own, close', 'Connection', 'X-OTHER'],
-    });
+    'Cookie: a=b',
+    'Forwarded: for=192.0.2.7',
+    'X-Forwarded-For: 192.0.2.7',
+    'X-Forwarded-Host: evil.example',
+    'x-forwarded-anything: 1',
+    'Proxy-Authorization: Basic x',
+    'Proxy-Connection: keep-alive',
+    'proxy-anything: 1',
+    'X_Forwarded-For: 192.0.2.7',
+    'Proxy_Authorization: Basic x',
+    'Content_Length: 9',
+    'Keep-Alive: timeout=9',
+    'TE: trailers',
+    'X-Own: named by Connection',
+    'X-Other: named by Connection',
+  ])('%s is dropped', async (line) => {
+    const named = ['Connection: x-own, close', 'Connection: X-OTHER'];
+    await scene.send('tickets', { headers: headersOf([line, ...named]) });
     const names = scene.received[0]?.headers.filter((_, at) => at % 2 === 0).map((one) => one.toLowerCase());
     expect(names?.sort()).toEqual(['authorization', 'connection', 'host']);
     expect(valuesOf(scene.received[0]!.headers, 'Connection')).toEqual(['close']);
   });
 
   test('Host and Authorization are set', async () => {
-    await scene.send('tickets', {
-      headers: ['Authorization', 'Bearer of-the-program', 'authorization', 'Basic x'],
-    });
-    const { headers } = scene.received[0]!;
-    expect(valuesOf(headers, 'Host')).toEqual([scene.host]);
-    expect(valuesOf(headers, 'Authorization')).toEqual([expect.stringMatching(/^Bearer lk_at_\S+$/)]);
+    const headers = headersOf(['Authorization: Bearer of-the-program', 'authorization: Basic x']);
+    await scene.send('tickets', { headers });
+    const received = scene.received[0]!.headers;
+    expect(valuesOf(received, 'Host')).toEqual([scene.host]);
+    expect(valuesOf(received, 'Authorization')).toEqual([expect.stringMatching(/^Bearer lk_at_\S+$/)]);
   });
 
   test.each([
@@ -110,41 +112,34 @@ describe('of the headers of a request', () => {
   });
 });
 
-describe('of the headers of a response', () => {
-  const own = [
-    ['Content-Encoding', 'gzip'],
-    ['Date', 'Thu, 01 Jan 1970 00:00:00 GMT'],
-    ['Location', 'https://elsewhere.example/'],
-    ['WWW-Authenticate', 'Bearer'],
-    ['X-Forwarded-Host', 'Ã©'],
-    ['X-Twice', '1'],
-    ['X-Twice', '2'],
-  ];
-  const dropped = [
-    ['Connection', 'x-own'],
-    ['Keep-Alive', 'timeout=99'],
-    ['Proxy-Authenticate', 'Basic'],
-    ['Set-Cookie', 'a=b'],
-    ['set-cookie', 'c=d'],
-    ['Trailer', 'X-Later'],
-    ['Upgrade', 'h2c'],
-    ['X-Own', '1'],
-  ];
-  const answerAll: Respond = (_, response) =>
-    response.writeHead(302, 'As It Came', [...own, ...dropped].flat()).end('unfollowed');
-
-  test.each(own)('%s: %s is kept', async (name, value) => {
-    scene.respond = answerAll;
-    const { status, headers, text } = await scene.send('tickets');
-    expect([status, text]).toEqual([302, 'unfollowed']);
-    expect(valuesOf(headers, name)).toContain(value);
-    expect(headers).not.toContain('lk_at_');
-  });
-
-  test.each(dropped)('%s: %s is dropped', async (name, value) => {
-    scene.respond = answerAll;
-    expect(valuesOf((await scene.send('tickets')).headers, name)).not.toContain(value);
-  });
+test('of the headers of a response those of the hop and cookies are dropped, and redirects are not followed', async () => {
+  const kept = headersOf([
+    'Content-Encoding: gzip',
+    'Date: Thu, 01 Jan 1970 00:00:00 GMT',
+    'Location: https://elsewhere.example/',
+    'WWW-Authenticate: Bearer',
+    'X-Forwarded-Host: Ã©',
+    'X-Twice: 1',
+    'X-Twice: 2',
+  ]);
+  const dropped = headersOf([
+    'Connection: x-own',
+    'Keep-Alive: timeout=99',
+    'Proxy-Authenticate: Basic',
+    'Set-Cookie: a=b',
+    'set-cookie: c=d',
+    'Trailer: X-Later',
+    'Upgrade: h2c',
+    'X-Own: 1',
+  ]);
+  scene.respond = (_, response) =>
+    response.writeHead(302, 'As It Came', [...kept, ...dropped]).end('unfollowed');
+  const { status, headers, text } = await scene.send('tickets');
+  expect([status, text]).toEqual([302, 'unfollowed']);
+  expect(headers.slice(0, kept.length)).toEqual(kept);
+  for (let at = 0; at < dropped.length; at += 2)
+    expect(valuesOf(headers, dropped[at]!)).not.toContain(dropped[at + 1]!);
+  expect(headers.join()).not.toContain('lk_at_');
 });
 
 test('a response with many headers loses none, and still its cookies', async () => {

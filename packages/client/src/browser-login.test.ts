@@ -91,6 +91,8 @@ const sendRaw = (login: BrowserLogin, text: (path: string, host: string, body: s
     socket.on('close', () => resolve(received.split('\r\n')[0] ?? ''));
   });
 
+const named = (host: string) => host.replace('127.0.0.1', 'localhost');
+
 const post = (path: string, hosts: readonly string[], body: string) =>
   [
     `POST ${path} HTTP/1.1`,
@@ -137,53 +139,44 @@ test('the address to open asks for a code that only this program can redeem', as
   expect(new URL(another['redirect_uri']!).pathname).not.toBe(new URL(redirect_uri).pathname);
 });
 
-describe('what is not the expected answer is refused, and the login waits on:', () => {
-  const wrong: Record<string, (login: BrowserLogin) => Promise<unknown>> = {
-    'another state': async (login) => (await comeBack(login, { state: 'another' })).status,
-    'another issuer': async (login) => (await comeBack(login, { iss: 'https://attacker.example' })).status,
-    'a code and an error': async (login) => (await comeBack(login, { error: 'access_denied' })).status,
-    'a repeated parameter': async (login) => {
-      const { state = '' } = asked(login);
-      const body = new URLSearchParams([
-        ['code', 'lk_ac_1'],
-        ['code', 'lk_ac_2'],
-        ['state', state],
-        ['iss', issuer],
-      ]);
-      return (await comeBack(login, {}, { body })).status;
-    },
-    'no parameters': async (login) => (await comeBack(login, {}, { body: new URLSearchParams() })).status,
-    'another method': async (login) => {
-      const { redirect_uri = '', state = '' } = asked(login);
-      const query = new URLSearchParams({ code: 'lk_ac_1', state, iss: issuer });
-      expect((await fetch(`${redirect_uri}?${query}`)).status).toBe(404);
-      const response = await comeBack(login, {}, { method: 'PUT' });
-      expect(response.headers.get('Allow')).toBe('POST');
-      return response.status;
-    },
-    'another type': async (login) =>
-      (await comeBack(login, {}, { headers: { 'Content-Type': 'text/plain' } })).status,
-    'a body that is too long': async (login) => (await comeBack(login, { code: 'a'.repeat(20_000) })).status,
-    'another path': (login) => sendRaw(login, (_, host, body) => post('/', [host], body)),
-    'another host': (login) =>
-      sendRaw(login, (path, host, body) => post(path, [host.replace('127.0.0.1', 'localhost')], body)),
-    'the host of an attacker': (login) =>
-      sendRaw(login, (path, _, body) => post(path, ['attacker.example'], body)),
-    'two hosts': (login) => sendRaw(login, (path, host, body) => post(path, [host, host], body)),
-    'no host': (login) => sendRaw(login, (path, _, body) => post(path, [], body)),
-  };
+type Sending = (login: BrowserLogin) => Promise<Response | string>;
 
-  test.each(Object.keys(wrong))('%s', async (name) => {
-    const login = await start();
-    let isSettled = false;
-    const waiting = login.tokens().finally(() => {
-      isSettled = true;
-    });
-    expect(String(await wrong[name]!(login))).toMatch(/\b4(00|04|05|13|15)\b/);
-    expect([isSettled, sent]).toEqual([false, []]);
-    expect((await comeBack(login)).status).toBe(200);
-    expect((await waiting).access_token).toBe('lk_at_1');
+/** A body that says no more than this. */
+const saying = (...pairs: [string, string][]) => ({ body: new URLSearchParams(pairs) });
+
+test.each<[what: string, send: Sending]>([
+  ['another state', (login) => comeBack(login, { state: 'another' })],
+  ['another issuer', (login) => comeBack(login, { iss: 'https://attacker.example' })],
+  ['a code and an error', (login) => comeBack(login, { error: 'access_denied' })],
+  [
+    'a repeated parameter',
+    (login) => {
+      const { state = '' } = asked(login);
+      return comeBack(login, {}, saying(['code', 'a'], ['code', 'b'], ['state', state], ['iss', issuer]));
+    },
+  ],
+  ['no parameters', (login) => comeBack(login, {}, saying())],
+  ['a code in the address', (login) => fetch(`${asked(login)['redirect_uri']}?code=lk_ac_1&iss=${issuer}`)],
+  ['another method', (login) => comeBack(login, {}, { method: 'PUT' })],
+  ['another type', (login) => comeBack(login, {}, { headers: { 'Content-Type': 'text/plain' } })],
+  ['a body that is too long', (login) => comeBack(login, { code: 'a'.repeat(20_000) })],
+  ['another path', (login) => sendRaw(login, (_, host, body) => post('/', [host], body))],
+  ['another host', (login) => sendRaw(login, (path, host, body) => post(path, [named(host)], body))],
+  ['the host of an attacker', (login) => sendRaw(login, (path, _, body) => post(path, ['a.example'], body))],
+  ['two hosts', (login) => sendRaw(login, (path, host, body) => post(path, [host, host], body))],
+  ['no host', (login) => sendRaw(login, (path, _, body) => post(path, [], body))],
+])('what is not the expected answer is refused, and the login waits on: %s', async (what, send) => {
+  const login = await start();
+  let isSettled = false;
+  const waiting = login.tokens().finally(() => {
+    isSettled = true;
   });
+  const answer = await send(login);
+  expect(typeof answer === 'string' ? answer : String(answer.status)).toMatch(/\b4(00|04|05|13|15)\b/);
+  if (what === 'another method') expect((answer as Response).headers.get('Allow')).toBe('POST');
+  expect([isSettled, sent]).toEqual([false, []]);
+  expect((await comeBack(login)).status).toBe(200);
+  expect((await waiting).access_token).toBe('lk_at_1');
 });
 
 test('only the first of two answers counts, and nothing listens afterwards', async () => {
@@ -329,52 +322,31 @@ test('a port that is taken, and a service without the endpoint, are `browser_log
 
 describe('metadata that does not agree with the address that was asked starts nothing:', () => {
   const honest = 'https://honest.example';
-  test.each<[string, Record<string, unknown>, string, string | undefined]>([
-    ['another issuer with its endpoints', metadataOf(honest), 'wrong_address', honest],
-    ['another issuer', { issuer: honest }, 'wrong_address', honest],
-    ['its own issuer with a path', { issuer: `${issuer}/tenant` }, 'wrong_address', undefined],
-    ['an issuer that is no address', { issuer: `\u001b[2J${'x'.repeat(5_000)}` }, 'wrong_address', undefined],
-    ['no issuer', { issuer: undefined }, 'not_latchkey', undefined],
-    ['another page', { authorization_endpoint: `${honest}/authorize` }, 'wrong_address', honest],
-    [
-      'another port',
-      { authorization_endpoint: `${issuer}:8443/authorize` },
-      'wrong_address',
-      `${issuer}:8443`,
-    ],
-    [
-      'another scheme',
-      { authorization_endpoint: 'http://login.example/authorize' },
-      'wrong_address',
-      'http://login.example',
-    ],
-    [
-      'its own host as a user name',
-      { authorization_endpoint: `${issuer}@honest.example/` },
-      'not_latchkey',
-      undefined,
-    ],
-    [
-      'a user name',
-      { authorization_endpoint: 'https://honest.example@login.example/' },
-      'not_latchkey',
-      undefined,
-    ],
-    ['no web page', { authorization_endpoint: 'javascript:alert(1)' }, 'not_latchkey', undefined],
-    ['a file', { authorization_endpoint: 'file:///etc/passwd' }, 'not_latchkey', undefined],
-    ['a number', { authorization_endpoint: 7 }, 'not_latchkey', undefined],
-    [
-      'a page without an end',
-      { authorization_endpoint: `${issuer}/${'x'.repeat(5_000)}` },
-      'not_latchkey',
-      undefined,
-    ],
-    ['another token endpoint', { token_endpoint: `${honest}/token` }, 'wrong_address', honest],
-    ['no token endpoint', { token_endpoint: undefined }, 'not_latchkey', undefined],
-  ])('%s', async (_, named, code, namedServer) => {
-    metadata = { ...metadata, ...named };
+  const long = 'x'.repeat(5_000);
+  /** Unusable metadata. */
+  const none = null;
+  test.each<[what: string, Record<string, unknown>, namedServer: string | undefined | typeof none]>([
+    ['another issuer with its endpoints', metadataOf(honest), honest],
+    ['another issuer', { issuer: honest }, honest],
+    ['its own issuer with a path', { issuer: `${issuer}/tenant` }, undefined],
+    ['an issuer that is no address', { issuer: `\u001b[2J${long}` }, undefined],
+    ['no issuer', { issuer: undefined }, none],
+    ['another page', { authorization_endpoint: `${honest}/authorize` }, honest],
+    ['another port', { authorization_endpoint: `${issuer}:8443/authorize` }, `${issuer}:8443`],
+    ['another scheme', { authorization_endpoint: 'http://login.example/' }, 'http://login.example'],
+    ['its own host as a user name', { authorization_endpoint: `${issuer}@honest.example/` }, none],
+    ['a user name', { authorization_endpoint: 'https://honest.example@login.example/' }, none],
+    ['no web page', { authorization_endpoint: 'javascript:alert(1)' }, none],
+    ['a file', { authorization_endpoint: 'file:///etc/passwd' }, none],
+    ['a number', { authorization_endpoint: 7 }, none],
+    ['a page without an end', { authorization_endpoint: `${issuer}/${long}` }, none],
+    ['another token endpoint', { token_endpoint: `${honest}/token` }, honest],
+    ['no token endpoint', { token_endpoint: undefined }, none],
+  ])('%s', async (_, changed, namedServer) => {
+    metadata = { ...metadata, ...changed };
     const error = await start().catch((error) => error);
-    expect([error.code, error.namedServer]).toEqual([code, namedServer]);
+    const code = namedServer === none ? 'not_latchkey' : 'wrong_address';
+    expect([error.code, error.namedServer]).toEqual([code, namedServer ?? undefined]);
     expect(error.message.length).toBeLessThan(300);
     expect(sent).toEqual([]);
   });

@@ -3,7 +3,6 @@
 import { expect, test } from 'bun:test';
 import { codeOf } from '../../../tests/support/client.ts';
 import { createApi } from './api.ts';
-import type { Clock } from './clock.ts';
 import { startDeviceLogin, type Wait } from './device-login.ts';
 
 const started = {
@@ -32,45 +31,60 @@ const answer =
   () =>
     Response.json(body, { status, headers: { ...id, ...headers } });
 
-/** Polls at intervals with these responses, on a clock that never waits. */
-async function polled(answers: (() => Response)[], start: object = started, holdSeconds = 0) {
-  const waits: Wait[] = [];
-  const clock: Clock = { now: () => 0, sleep: async () => {} };
-  let next = 0;
+interface Polling {
+  /** The response to the start. */
+  readonly start?: object;
+  readonly holdSeconds?: number;
+  /** What the person types when asked for a code. Undefined: the program cannot ask. */
+  readonly codes?: readonly string[];
+  readonly secondsToType?: number;
+}
+
+/** Polls with these responses, then without a decision, on a clock that never waits. */
+async function polled(
+  answers: (() => Response)[],
+  { start = started, holdSeconds = 0, codes, secondsToType = 0 }: Polling = {},
+) {
+  let now = 0;
+  const [waits, slept, attempts]: [Wait[], number[], number[]] = [[], [], []];
+  const bodies: Record<string, unknown>[] = [];
   const preferences: (string | null)[] = [];
-  const fetch = async (url: string, { headers }: RequestInit) => {
+  const fetch = async (url: string, { headers, body }: RequestInit) => {
+    bodies.push(JSON.parse(String(body)));
     if (url.endsWith('/device')) return Response.json(start, { headers: id });
     preferences.push(new Headers(headers).get('Prefer'));
-    return (answers[next++] ?? answer(error('authorization_pending')))();
+    return (answers[preferences.length - 1] ?? answer(error('authorization_pending')))();
   };
-  const api = createApi({ server: 'https://login.example', fetch });
-  const login = await startDeviceLogin(api, { clock });
+  const askConfirmationCode = async (attempt: number) => {
+    attempts.push(attempt);
+    now += secondsToType * 1000;
+    return codes?.[attempt - 1] ?? '';
+  };
+  const login = await startDeviceLogin(createApi({ server: 'https://login.example', fetch }), {
+    clock: { now: () => now, sleep: async (ms) => void slept.push(ms / 1000) },
+    ...(codes && { askConfirmationCode }),
+  });
   const outcome = await login
     .tokens({ holdSeconds, onWait: (wait) => waits.push(wait) })
     .catch((thrown) => thrown.code);
   const seconds = waits.map((wait) => Number(wait.seconds.toFixed(6)));
-  return { result: { outcome, seconds, polls: next }, preferences };
+  const [begun, ...polls] = bodies;
+  return { outcome, seconds, polls: polls.length, preferences, slept, attempts, begun, sent: polls };
 }
 
 const approved = answer(tokens, 200);
 
 test('slow_down sets the interval it carries, or adds 5 s', async () => {
-  const { result: withInterval } = await polled([answer(error('slow_down', { interval: 30 })), approved]);
-  expect(withInterval).toEqual({ outcome: tokens, seconds: [6, 42], polls: 2 });
-  const { result: without } = await polled([
-    answer(error('slow_down')),
-    answer(error('slow_down')),
-    approved,
-  ]);
-  expect(without).toEqual({ outcome: tokens, seconds: [6, 14, 24], polls: 3 });
-  const { result: shorter } = await polled([answer(error('slow_down', { interval: 1 })), approved]);
-  expect(shorter.seconds).toEqual([6, 7]);
+  const slower = (interval: object = {}) => answer(error('slow_down', interval));
+  const withInterval = await polled([slower({ interval: 30 }), approved]);
+  expect(withInterval).toMatchObject({ outcome: tokens, seconds: [6, 42], polls: 2 });
+  const without = await polled([slower(), slower(), approved]);
+  expect(without).toMatchObject({ outcome: tokens, seconds: [6, 14, 24], polls: 3 });
+  expect((await polled([slower({ interval: 1 }), approved])).seconds).toEqual([6, 7]);
 });
 
 test('polling continues after server errors, proxies, portals and lost connections, and honours Retry-After', async () => {
-  const {
-    result: { outcome, seconds },
-  } = await polled([
+  const { outcome, seconds } = await polled([
     answer(error('rate_limited'), 429, { 'Retry-After': '40' }),
     answer(error('rate_limited'), 429, { 'Retry-After': '999999999' }),
     answer(error('temporarily_unavailable'), 503, { 'Retry-After': '1' }),
@@ -95,8 +109,8 @@ test('errors that polling cannot resolve end it', async () => {
     'account_disabled',
     'invalid_request',
   ])
-    expect((await polled([answer(error(code))])).result.outcome).toBe(code);
-  expect((await polled([answer({ access_token: 'x' }, 200), approved])).result.polls).toBe(2);
+    expect((await polled([answer(error(code))])).outcome).toBe(code);
+  expect((await polled([answer({ access_token: 'x' }, 200), approved])).polls).toBe(2);
 });
 
 test('the first held poll comes at once, later ones an interval after the previous response', async () => {
@@ -105,10 +119,12 @@ test('the first held poll comes at once, later ones an interval after the previo
     answer(error('slow_down', { interval: 10 })),
     approved,
   ];
-  const { result, preferences } = await polled(held, started, 25);
-  expect(result).toEqual({ outcome: tokens, seconds: [6, 14], polls: 3 });
-  expect(preferences).toEqual(['wait=25', 'wait=25', 'wait=25']);
-  expect((await polled([approved], started, 60)).preferences).toEqual(['wait=25']);
+  expect(await polled(held, { holdSeconds: 25 })).toMatchObject({
+    outcome: tokens,
+    seconds: [6, 14],
+    preferences: ['wait=25', 'wait=25', 'wait=25'],
+  });
+  expect((await polled([approved], { holdSeconds: 60 })).preferences).toEqual(['wait=25']);
   expect((await polled([approved])).preferences).toEqual([null]);
 });
 
@@ -120,21 +136,16 @@ test('after a held poll was cut off, no further one is held', async () => {
     },
   ];
   for (const cut of cuts) {
-    const { preferences } = await polled(
-      [cut, answer(error('authorization_pending')), approved],
-      started,
-      25,
-    );
+    const answers = [cut, answer(error('authorization_pending')), approved];
+    const { preferences } = await polled(answers, { holdSeconds: 25 });
     expect(preferences).toEqual(['wait=25', null, null]);
   }
   const busy = answer(error('temporarily_unavailable'), 503, { 'Retry-After': '1' });
-  expect((await polled([busy, approved], started, 25)).preferences).toEqual(['wait=25', 'wait=25']);
+  expect((await polled([busy, approved], { holdSeconds: 25 })).preferences).toEqual(['wait=25', 'wait=25']);
 });
 
 test('polling stops after twice the lifetime of the code', async () => {
-  const {
-    result: { outcome, polls },
-  } = await polled([]);
+  const { outcome, polls } = await polled([]);
   expect([outcome, polls]).toEqual(['expired_token', 201]);
 });
 
@@ -151,7 +162,7 @@ test('an incomplete response or a link that is not a web page is refused', async
     { ...started, verification_uri_complete: 'file:///etc/passwd' },
     { ...started, verification_uri: `https://login.example/${'x'.repeat(2_048)}` },
   ])
-    expect(await codeOf(polled([], start))).toBe('not_latchkey');
+    expect(await codeOf(polled([], { start }))).toBe('not_latchkey');
 });
 
 test('a link that leads to another origin is refused: the person would approve at a server that was not asked', async () => {
@@ -161,7 +172,7 @@ test('a link that leads to another origin is refused: the person would approve a
     'https://login.example:8443/',
   ])
     for (const member of ['verification_uri', 'verification_uri_complete']) {
-      const error = await polled([], { ...started, [member]: address }).catch((error) => error);
+      const error = await polled([], { start: { ...started, [member]: address } }).catch((error) => error);
       expect([error.code, error.namedServer]).toEqual(['wrong_address', new URL(address).origin]);
     }
 });
@@ -189,62 +200,39 @@ test('an abort ends polling at once, between polls and during one', async () => 
   expect(await codeOf(startDeviceLogin(api, { signal: AbortSignal.abort() }))).toBe('aborted');
 });
 
-/** A service that requires a code after the approval; the next polls get these responses. */
-async function confirmed(
-  answers: (() => Response)[],
-  codes: readonly string[] | undefined,
-  secondsToType = 0,
-) {
-  let now = 0;
-  const bodies: Record<string, unknown>[] = [];
-  const waits: number[] = [];
-  const fetch = async (url: string, { body }: RequestInit) => {
-    bodies.push(JSON.parse(String(body)));
-    if (url.endsWith('/device')) return Response.json(started, { headers: id });
-    return (answers.shift() ?? answer(error('confirmation_required')))();
-  };
-  const attempts: number[] = [];
-  const login = await startDeviceLogin(createApi({ server: 'https://login.example', fetch }), {
-    clock: { now: () => now, sleep: async (ms) => void waits.push(ms / 1000) },
-    ...(codes && {
-      askConfirmationCode: async (attempt: number) => {
-        attempts.push(attempt);
-        now += secondsToType * 1000;
-        return codes[attempt - 1] ?? '';
-      },
-    }),
-  });
-  const outcome = await login.tokens().catch((thrown) => thrown.code);
-  const [start, ...polls] = bodies;
-  return { outcome, start, polls: polls.map((poll) => poll['confirmation_code']), attempts, waits };
-}
+const required = answer(error('confirmation_required'));
 
 test('a code that the service requires is asked for, and sent until it is answered', async () => {
-  const required = answer(error('confirmation_required'));
   const lost = () => {
     throw new Error('lost');
   };
-  const result = await confirmed(
+  const result = await polled(
     [required, answer(error('slow_down', { interval: 10 })), lost, required, approved],
-    ['111111', '222222'],
+    { codes: ['111111', '222222'] },
   );
-  expect(result.outcome).toEqual(tokens);
-  expect(result.start).toEqual({ confirmation: true });
-  expect(result.polls).toEqual([undefined, '111111', '111111', '111111', '222222']);
-  expect(result.attempts).toEqual([1, 2]);
+  expect([result.outcome, result.begun, result.attempts]).toEqual([tokens, { confirmation: true }, [1, 2]]);
+  const typed = [undefined, '111111', '111111', '111111', '222222'];
+  expect(result.sent.map((poll) => poll['confirmation_code'])).toEqual(typed);
 });
 
 test('the time it takes to type the code counts as waiting', async () => {
-  const required = answer(error('confirmation_required'));
-  expect((await confirmed([required, approved], ['111111'], 4)).waits).toEqual([2]);
-  expect((await confirmed([required, approved], ['111111'], 60)).waits).toEqual([0]);
+  for (const [secondsToType, wait] of [
+    [4, 2],
+    [60, 0],
+  ] as const) {
+    const { slept } = await polled([required, approved], {
+      codes: ['111111'],
+      secondsToType,
+      holdSeconds: 25,
+    });
+    expect(slept).toEqual([wait]);
+  }
 });
 
 test('a third wrong code ends the login, and so does a program that cannot ask', async () => {
-  const required = answer(error('confirmation_required'));
   const denied = answer(error('access_denied'));
-  const wrong = await confirmed([required, required, required, denied], ['1', '2', '3']);
+  const wrong = await polled([required, required, required, denied], { codes: ['1', '2', '3'] });
   expect([wrong.outcome, wrong.attempts]).toEqual(['access_denied', [1, 2, 3]]);
-  const silent = await confirmed([required], undefined);
-  expect([silent.outcome, silent.start]).toEqual(['access_denied', {}]);
+  const silent = await polled([required]);
+  expect([silent.outcome, silent.begun]).toEqual(['access_denied', {}]);
 });

@@ -213,8 +213,9 @@ test('a directory that others can write to and whose mode cannot be changed is r
   );
 });
 
-test('old temporary files of killed processes are removed, recent ones are kept', async () => {
+test('an empty file is an empty document; old temporary files of killed processes are removed, recent ones are kept', async () => {
   put('');
+  expect(await fileStorage(path).read()).toEqual(empty);
   const old = statSync(path).mtimeMs / 1000 - staleTemporarySeconds - 60;
   const [stale, fresh, foreign] = ['1.aa.tmp', '2.bb.tmp']
     .map((name) => `${path}.${name}`)
@@ -229,27 +230,18 @@ test('old temporary files of killed processes are removed, recent ones are kept'
   ]);
 });
 
-test('an empty file is read as an empty document', async () => {
-  put('');
-  expect(await fileStorage(path).read()).toEqual(empty);
-});
-
-test('an incomplete login is not written, since reading it back would fail for all logins', async () => {
+test('what could not be read back for all logins is not written', async () => {
   const storage = fileStorage(path);
   await storage.write(document);
-  for (const incomplete of [
-    { ...login, access_token_expires_at: Number.POSITIVE_INFINITY },
-    { ...login, user: { id: undefined as never, email: '' } },
-  ]) {
-    const added = { current: null, logins: { incomplete } };
-    const servers = { ...document.servers, 'https://b.example': added };
-    await expect(storage.write({ ...document, servers })).rejects.toMatchObject({ code: 'store_failed' });
-  }
+  const withLogin = (incomplete: object) => ({
+    ...document,
+    servers: { ...document.servers, 'https://b.example': { current: null, logins: { incomplete } } },
+  });
+  for (const wrong of [
+    withLogin({ ...login, access_token_expires_at: Number.POSITIVE_INFINITY }),
+    withLogin({ ...login, user: { id: undefined, email: '' } }),
+    { ...document, extra: 'x'.repeat(documentLimitBytes) },
+  ])
+    await expect(storage.write(wrong as typeof document)).rejects.toMatchObject({ code: 'store_failed' });
   expect(await storage.read()).toEqual(document);
-});
-
-test('a document too large to be read back is not written', async () => {
-  const long = { ...document, extra: 'x'.repeat(documentLimitBytes) };
-  expect(fileStorage(path).write(long)).rejects.toMatchObject({ code: 'store_failed' });
-  expect(await fileStorage(path).read()).toEqual(empty);
 });

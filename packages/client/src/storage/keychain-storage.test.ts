@@ -33,7 +33,7 @@ describe.skipIf(!hasSecretService).each(runtimes)(
         finish: worker.finish,
       };
     };
-    test('survive a restart of the keychain, and have a lock of their own', async () => {
+    test('survive a restart of the keychain and have a lock of their own; damaged or locked ones are left unchanged', async () => {
       const home = fresh('home');
       const first = await startSecretService(home, 'password');
       const one = client(first.address);
@@ -46,41 +46,24 @@ describe.skipIf(!hasSecretService).each(runtimes)(
       expect(await one.finish()).toBe('');
       await first.stop();
 
-      const second = await startSecretService(home, 'password');
-      expect(await client(second.address).ask('readKeychain')).toEqual(document);
-      await second.stop();
-    });
+      const locked = await startSecretService(home);
+      const refused = client(locked.address);
+      const message = 'The keychain cannot be read: it is locked.';
+      for (const verb of ['readKeychain', 'writeKeychain'])
+        expect(await refused.ask(verb, document)).toEqual({ code: 'store_failed', message });
+      expect(await refused.ask('whyAbsent')).toBeNull();
+      await locked.stop();
 
-    test('that are damaged cause store_corrupt, and are left unchanged', async () => {
-      const service = await startSecretService(fresh('home'), 'password');
-      const one = client(service.address);
-      await one.plant('{"lk_rt_secret');
+      const second = await startSecretService(home, 'password');
+      const again = client(second.address);
+      expect(await again.ask('readKeychain')).toEqual(document);
+      await again.plant('{"lk_rt_secret');
       for (const verb of ['writeKeychain', 'readKeychain']) {
-        const { code, message } = await one.ask(verb, document);
+        const { code, message } = await again.ask(verb, document);
         expect(code).toBe('store_corrupt');
         expect(message).toStartWith('The credentials in the keychain are damaged: not valid JSON.');
       }
-      await service.stop();
-    });
-
-    test('cause store_failed while the keychain is locked', async () => {
-      const home = fresh('home');
-      const first = await startSecretService(home, 'password');
-      await client(first.address).ask('writeKeychain', document);
-      await first.stop();
-
-      const locked = await startSecretService(home);
-      const one = client(locked.address);
-      for (const [verb, done] of [
-        ['readKeychain', 'read'],
-        ['writeKeychain', 'read'],
-      ] as const)
-        expect(await one.ask(verb, document)).toEqual({
-          code: 'store_failed',
-          message: `The keychain cannot be ${done}: it is locked.`,
-        });
-      expect(await one.ask('whyAbsent')).toBeNull();
-      await locked.stop();
+      await second.stop();
     });
   },
 );
