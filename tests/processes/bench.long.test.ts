@@ -16,34 +16,23 @@ import { newDatabase } from '../support/new-database.ts';
 describe('a load', () => {
   const load = { requests: withTokens('/me', ['a', 'b']), expected: { status: 200, bytes: 600 } };
   const good = {
-    requests: 1000,
-    seconds: 1,
-    bytes: 600_100,
-    refused: 0,
-    failed: 0,
-    p50Ms: 1,
-    p99Ms: 2,
-    p999Ms: 3,
-  };
-  const measured = (seen: Partial<typeof good>, status = 200) => {
-    const expected = { ...load.expected, status };
-    return () => requireExpected({ ...load, expected }, { ...good, ...seen });
+    ...{ requests: 1000, seconds: 1, bytes: 600_100, refused: 0, failed: 0 },
+    ...{ p50Ms: 1, p99Ms: 2, p999Ms: 3 },
   };
 
-  test('a load counts if every response was the expected one', () => {
-    expect(measured({})).not.toThrow();
-    expect(measured({ refused: 1000 }, 401)).not.toThrow();
-  });
-
-  test('a load with a failed request or an unexpected status is not a measurement', () => {
-    expect(measured({ refused: 1 })).toThrow('did not respond with 200');
-    expect(measured({ failed: 1 })).toThrow();
-    expect(measured({ refused: 999 }, 401)).toThrow('did not respond with 401');
-  });
-
-  test('a load with responses of another size is not a measurement', () => {
-    expect(measured({ bytes: 610_000 })).toThrow();
-    expect(measured({ bytes: 590_000 })).toThrow();
+  test.each([
+    ['every response was the expected one', 200, {}, ''],
+    ['every response was the expected refusal', 401, { refused: 1000 }, ''],
+    ['one response was refused', 200, { refused: 1 }, 'did not respond with 200'],
+    ['one request failed', 200, { failed: 1 }, 'did not respond with 200'],
+    ['one response was no refusal', 401, { refused: 999 }, 'did not respond with 401'],
+    ['responses were larger', 200, { bytes: 610_000 }, 'bytes'],
+    ['responses were smaller', 200, { bytes: 590_000 }, 'bytes'],
+  ])('%s: status %d, %j', (_, status, seen, refusal) => {
+    const measured = () =>
+      requireExpected({ ...load, expected: { ...load.expected, status } }, { ...good, ...seen });
+    if (refusal === '') expect(measured).not.toThrow();
+    else expect(measured).toThrow(refusal);
   });
 
   test('a load that did not get an answer to each request that is sent once is not a measurement', () => {
@@ -55,50 +44,44 @@ describe('a load', () => {
   });
 });
 
-describe('a promise', () => {
-  const finding = (value: number, promise: Finding['promise'], othersShare?: number): Finding => ({
-    ...{ what: 'something', details: [], value, promise },
-    ...(othersShare === undefined ? {} : { othersShare }),
-  });
+test.each<[number, Finding['promise'], number, string]>([
+  [0.5, { atLeast: 0.5 }, 0, 'kept'],
+  [0.49, { atLeast: 0.5 }, 0, 'MISSED'],
+  [300, { atMost: 300 }, 0, 'kept'],
+  [301, { atMost: 300 }, 0, 'MISSED'],
+  [9, { atLeast: 0.5 }, 0.4, 'UNSETTLED'],
+  [9, { atLeast: 0.5 }, 0.05, 'kept'],
+  [Number.NaN, { atLeast: 0.5 }, 0, 'MISSED'],
+])(
+  'a value of %d is, for the promise %j and others at work for %d: %s',
+  (value, promise, othersShare, verdict) => {
+    expect(verdictOf({ what: 'something', details: [], value, promise, othersShare })).toBe(verdict as never);
+  },
+);
 
-  test('a promise is kept at its bound and missed beyond it', () => {
-    expect(verdictOf(finding(0.5, { atLeast: 0.5 }))).toBe('kept');
-    expect(verdictOf(finding(0.49, { atLeast: 0.5 }))).toBe('MISSED');
-    expect(verdictOf(finding(300, { atMost: 300 }))).toBe('kept');
-    expect(verdictOf(finding(301, { atMost: 300 }))).toBe('MISSED');
-  });
-
-  test('a promise is unsettled on a busy machine, and missed if the value is not a number', () => {
-    expect(verdictOf(finding(9, { atLeast: 0.5 }, 0.4))).toBe('UNSETTLED');
-    expect(verdictOf(finding(9, { atLeast: 0.5 }, 0.05))).toBe('kept');
-    expect(verdictOf(finding(Number.NaN, { atLeast: 0.5 }))).toBe('MISSED');
-  });
-});
-
-describe('the table', () => {
-  const sample = (rate: number, micros: number): Sample => ({
-    ...{ count: rate, seconds: 1, cpuSeconds: (rate * micros) / 1e6, p50Ms: 1, p99Ms: 2, p999Ms: 3 },
-  });
-  const row = (othersShare: number): Row => ({
-    kind: kinds.find(({ name }) => name === 'POST /device')!,
-    dialect: 'sqlite',
-    samples: new Map([
-      ['service', [sample(900, 100), sample(900, 100)]],
-      ['floor', [sample(1000, 90), sample(1000, 90)]],
-      ['better-auth', [sample(100, 1000), sample(100, 1000)]],
-    ]),
-    othersShare,
-  });
-  test('targets are reached only if each ratio is, on a machine that is not too busy', () => {
-    const withBetterAuth = (rate: number, othersShare = 0): Row => {
-      const { samples, ...rest } = row(othersShare);
-      return { ...rest, samples: new Map([...samples, ['better-auth', [sample(rate, 1000)]]]) };
+test.each([
+  [225, 0, true],
+  [226, 0, false],
+  [225, 0.5, false],
+])(
+  'with %d requests of Better Auth, and others at work for %d, targets are reached: %p',
+  (rate, othersShare, isReached) => {
+    const sample = (rate: number, micros: number): Sample => ({
+      ...{ count: rate, seconds: 1, cpuSeconds: (rate * micros) / 1e6, p50Ms: 1, p99Ms: 2, p999Ms: 3 },
+    });
+    const row: Row = {
+      kind: kinds.find(({ name }) => name === 'POST /device')!,
+      dialect: 'sqlite',
+      samples: new Map([
+        ['service', [sample(900, 100), sample(900, 100)]],
+        ['floor', [sample(1000, 90), sample(1000, 90)]],
+        ['better-auth', [sample(rate, 1000)]],
+      ]),
+      othersShare,
     };
-    expect(reachesTargets(withBetterAuth(225))).toBe(true);
-    expect(reachesTargets(withBetterAuth(226))).toBe(false);
-    expect(reachesTargets(withBetterAuth(225, 0.5))).toBe(false);
-  });
-});
+    expect(reachesTargets(row)).toBe(isReached);
+  },
+);
 
 describe('growth', () => {
   const schemaOf = async ({ dialect, read }: Database): Promise<unknown[]> =>

@@ -157,30 +157,29 @@ const says = {
   "what the attacker's program receives": ({ program }: Aftermath) => program,
 };
 
-const none = { open: 0, confirm: 0, off: 0 };
 /** Nothing here stops a person who installs the attacker's program, which one request in six has in mind. */
 const installed = Math.ceil(people / requests.length);
-const figures: readonly [string, Kit, keyof typeof says, Record<keyof typeof none, number>][] = [
-  ['relayed device code', relayedDeviceCode, 'nothing', { ...none, open: people }],
+const modes = ['open', 'confirm', 'off'] as const;
+/** The sessions that the attacker gets in each mode. */
+const figures: readonly [string, Kit, keyof typeof says, Record<(typeof modes)[number], number>][] = [
+  ['relayed device code', relayedDeviceCode, 'nothing', { open: people, confirm: 0, off: 0 }],
   [
     'relayed device code',
     relayedDeviceCode,
     'what the page shows',
-    { ...none, open: people, confirm: people },
+    { open: people, confirm: people, off: 0 },
   ],
-  ['relayed authorization', relayedAuthorization, 'nothing', none],
-  ['relayed authorization', relayedAuthorization, 'the address bar', none],
-  ['relayed authorization', relayedAuthorization, 'what the page shows', none],
+  ['relayed authorization', relayedAuthorization, 'nothing', { open: 0, confirm: 0, off: 0 }],
+  ['relayed authorization', relayedAuthorization, 'the address bar', { open: 0, confirm: 0, off: 0 }],
+  ['relayed authorization', relayedAuthorization, 'what the page shows', { open: 0, confirm: 0, off: 0 }],
   [
-    'relayed authorization',
-    relayedAuthorization,
-    "what the attacker's program receives",
+    ...(['relayed authorization', relayedAuthorization, "what the attacker's program receives"] as const),
     { open: installed, confirm: installed, off: installed },
   ],
-  ['hostile server', hostileServer, 'nothing', none],
+  ['hostile server', hostileServer, 'nothing', { open: 0, confirm: 0, off: 0 }],
 ];
 
-describe.each(['open', 'confirm', 'off'] as const)('with LATCHKEY_DEVICE_LOGIN=%s', (mode) => {
+describe.each(modes)('with LATCHKEY_DEVICE_LOGIN=%s', (mode) => {
   const t = shared(() => openApp('sqlite', { settings: { LATCHKEY_DEVICE_LOGIN: mode } }));
   const logins: Tokens[] = [];
   beforeAll(async () => {
