@@ -45,40 +45,28 @@ export class Load {
 
   /** An operation by the SDK, which must succeed. */
   call<Id extends OperationId>(id: Id, input: Input<Id> = {}): Promise<Answer<Id>> {
-    return this.#operate(id, (status) => status >= 200 && status < 300, input);
+    const fetch = (url: string, init: RequestInit) => this.#record(id, 'success', url, init);
+    return createApi({ server: this.#server, fetch }).call(id, input);
   }
 
   /** An operation by the SDK, which must be refused with this status. */
   async refused<Id extends OperationId>(id: Id, status: number, input: Input<Id> = {}): Promise<void> {
-    try {
-      await this.#operate(id, (actual) => actual === status, input);
-    } catch (error) {
+    const fetch = (url: string, init: RequestInit) => this.#record(id, status, url, init);
+    const api = createApi({ server: this.#server, fetch });
+    await api.call(id, input).catch((error) => {
       if (!(error instanceof LatchkeyError && error.status === status)) throw error;
-    }
+    });
   }
 
   /** A plain request; the answer must have this status. Returns its body. */
   async send(status: number, path: string, init: RequestInit = {}): Promise<string> {
-    const response = await this.#record(path, (actual) => actual === status, this.#server + path, init);
-    return response.text();
-  }
-
-  #operate<Id extends OperationId>(
-    id: Id,
-    isExpected: (status: number) => boolean,
-    input: Input<Id>,
-  ): Promise<Answer<Id>> {
-    const api = createApi({
-      server: this.#server,
-      fetch: (url, init) => this.#record(id, isExpected, url, init),
-    });
-    return api.call(id, input);
+    return (await this.#record(path, status, this.#server + path, init)).text();
   }
 
   /** Sends a request when its turn comes, and reads its answer to the end. */
   async #record(
     what: string,
-    isExpected: (status: number) => boolean,
+    expected: number | 'success',
     url: string,
     init: RequestInit,
   ): Promise<Response> {
@@ -88,8 +76,8 @@ export class Load {
     const text = await response.text();
     this.#latenciesMs.push(performance.now() - sentAt);
     this.requests += 1;
-    const { status, headers } = response;
-    if (!isExpected(status)) this.fail(`${what}: ${status} ${text}`);
+    const { status, headers, ok } = response;
+    if (expected === 'success' ? !ok : status !== expected) this.fail(`${what}: ${status} ${text}`);
     return new Response(status === 204 || status === 304 ? null : text, { status, headers });
   }
 

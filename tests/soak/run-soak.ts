@@ -23,19 +23,6 @@ interface Soak {
   readonly fullSeconds: number;
 }
 
-interface Result {
-  /** The rate that the service reached, of which half was held, in requests per second. */
-  readonly fullRate: number;
-  readonly samples: readonly Sample[];
-  readonly requests: number;
-  readonly visits: number;
-  readonly unexpectedCount: number;
-  readonly unexpected: readonly string[];
-  readonly exitCode: number;
-  /** Half of the soak is long enough that what the service keeps longest has gone before. */
-  readonly isJudged: boolean;
-}
-
 const visitors = 24;
 /** The longest time that something is kept: a session for a week, and then its row for a month. */
 const keptDays = 38;
@@ -64,12 +51,6 @@ const lifetimes = {
 const serverMain = join(import.meta.dir, '../../packages/server/src/main.ts');
 const fastClock = join(import.meta.dir, 'fast-clock.ts');
 
-interface Measured {
-  readonly databaseBytes: () => Promise<number>;
-  readonly databaseUrl: string;
-  readonly close: () => Promise<void>;
-}
-
 /** When the clock of the service started, and how often it jumps. */
 interface Jumps {
   readonly startedAt: number;
@@ -82,15 +63,11 @@ const jumpingClock = ({ startedAt, everySeconds }: Jumps): string =>
     SELECT now + interval '20 hours' * floor((extract(epoch FROM now) - ${startedAt / 1000}) / ${everySeconds})
     FROM pg_catalog.clock_timestamp() AS now $$`;
 
-async function openStore(store: Store, jumps: Jumps): Promise<Measured> {
+async function openStore(store: Store, jumps: Jumps) {
   if (store === 'sqlite') {
     const file = join(temporaryDirectory(), 'latchkey.db');
     const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    return {
-      databaseUrl: `sqlite:${file}`,
-      databaseBytes: async () => sizeOf(file) + sizeOf(`${file}-wal`),
-      close: async () => {},
-    };
+    return { databaseUrl: `sqlite:${file}`, databaseBytes: async () => sizeOf(file) + sizeOf(`${file}-wal`) };
   }
   const databaseUrl = await (await startPostgres({ durable: true })).createDatabase();
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
@@ -109,7 +86,7 @@ async function openStore(store: Store, jumps: Jumps): Promise<Measured> {
 }
 
 /** Samples what happened since the last call, or since it was made. */
-function sampler({ pid }: TestService, load: Load, databaseBytes: Measured['databaseBytes']) {
+function sampler({ pid }: TestService, load: Load, databaseBytes: () => Promise<number>) {
   const startedAt = performance.now();
   let windowFrom = startedAt;
   let cpuFrom = cpuSeconds(pid);
@@ -148,9 +125,9 @@ async function live(
   world: World,
   service: TestService,
   soak: Soak,
-  databaseBytes: Measured['databaseBytes'],
+  databaseBytes: () => Promise<number>,
   onSample: (sample: Sample) => void,
-): Promise<Pick<Result, 'fullRate' | 'samples'>> {
+) {
   const { load } = world;
   let isOver = false;
   const over = () => isOver;
@@ -180,7 +157,7 @@ async function live(
 }
 
 /** Runs one soak, and returns what was measured. Needs Linux: /proc tells what the service uses. */
-export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = () => {}): Promise<Result> {
+export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = () => {}) {
   const inbox: Inbox = new Map();
   const smtp = await startSmtp({
     onMail: ({ to, raw }) => {
@@ -206,18 +183,12 @@ export async function runSoak(soak: Soak, onSample: (sample: Sample) => void = (
     const world: World = { load, inbox, visits: 0, serviceKey };
     const lived = await live(world, service, soak, store.databaseBytes, onSample);
     const exitCode = await service.stop();
-    return {
-      ...lived,
-      requests: load.requests,
-      visits: world.visits,
-      unexpectedCount: load.unexpectedCount,
-      unexpected: load.unexpected,
-      exitCode,
-      isJudged: (soak.seconds / 2 / jumps.everySeconds) * jumpDays >= keptDays,
-    };
+    // Half of the soak is long enough that what the service keeps longest has gone before.
+    const isJudged = (soak.seconds / 2 / jumps.everySeconds) * jumpDays >= keptDays;
+    return { ...lived, load, visits: world.visits, exitCode, isJudged };
   } finally {
     await service.kill();
-    await store.close();
+    await store.close?.();
     await smtp.close();
   }
 }
@@ -230,14 +201,14 @@ async function report(store: Store, minutes: number): Promise<boolean> {
   print(sampleHeading);
   const soak = { store, seconds: minutes * 60, sampleSeconds: 10, fullSeconds: 10 };
   const result = await runSoak(soak, (sample) => print(sampleLine(sample)));
-  const { samples, fullRate, requests, visits, unexpected, unexpectedCount, exitCode, isJudged } = result;
+  const { samples, fullRate, load, visits, exitCode, isJudged } = result;
   const trends = trendsOf(samples);
   for (const line of ['', ...trendLines(trends, isJudged), '']) print(line);
-  print(`Half of ${Math.round(fullRate)} requests/s; ${requests} requests in ${visits} visits.`);
-  for (const answer of unexpected) print(`Unexpected: ${answer}`);
-  print(`${unexpectedCount} unexpected answers; the service exited with ${exitCode}.`);
+  print(`Half of ${Math.round(fullRate)} requests/s; ${load.requests} requests in ${visits} visits.`);
+  for (const answer of load.unexpected) print(`Unexpected: ${answer}`);
+  print(`${load.unexpectedCount} unexpected answers; the service exited with ${exitCode}.`);
   const isFlat = !isJudged || [...trends.values()].every((trend) => trend.isFlat);
-  return isFlat && unexpectedCount === 0 && exitCode === 0;
+  return isFlat && load.unexpectedCount === 0 && exitCode === 0;
 }
 
 if (import.meta.main) {

@@ -10,8 +10,8 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     const soak = { store: 'sqlite', seconds: 6, sampleSeconds: 2, fullSeconds: 4 } as const;
     const result = await runSoak(soak);
-    const { samples, visits, unexpected, exitCode, isJudged } = result;
-    expect(unexpected).toEqual([]);
+    const { samples, visits, load, exitCode, isJudged } = result;
+    expect(load.unexpected).toEqual([]);
     // Four visits together send every kind of request.
     expect(visits).toBeGreaterThan(3);
     expect(exitCode).toBe(0);

@@ -25,32 +25,32 @@ const keyLifetimeSeconds = 86_400;
 let accounts = 0;
 const newAddress = (): string => `p${++accounts}@example.com`;
 
-const json = (text: string): RequestInit => ({
-  method: 'POST',
-  headers: { 'Content-Type': 'application/json' },
-  body: text,
-});
-
 async function signIn({ load, inbox }: World, email: string): Promise<TokenSet> {
   await load.call('requestMagicLink', { body: { email } });
   await until(() => inbox.has(email), `a sign-in email to ${email}`);
-  const token = inbox.get(email)!;
+  const body = { token: inbox.get(email)! };
   inbox.delete(email);
-  await load.call('previewMagicLink', { body: { token } });
-  const tokens = (await load.call('verifyMagicLink', { body: { token } })) as TokenSet;
-  await load.refused('verifyMagicLink', 400, { body: { token } });
+  await load.call('previewMagicLink', { body });
+  const tokens = (await load.call('verifyMagicLink', { body })) as TokenSet;
+  await load.refused('verifyMagicLink', 400, { body });
   return tokens;
 }
 
+const lists = [
+  ...([
+    'getProfile',
+    'listSessions',
+    'listEvents',
+    'listScopes',
+    'listPasskeys',
+    'listOrganizations',
+  ] as const),
+];
+
 async function useAccount({ load, visits }: World, accessToken: string): Promise<void> {
-  await load.call('getProfile', { accessToken });
   await load.call('updateProfile', { accessToken, body: { name: `Person ${visits}` } });
   await load.refused('updateProfile', 400, { accessToken, body: { name: '' } });
-  await load.call('listSessions', { accessToken });
-  await load.call('listEvents', { accessToken });
-  await load.call('listScopes', { accessToken });
-  await load.call('listPasskeys', { accessToken });
-  await load.call('listOrganizations', { accessToken });
+  for (const operation of lists) await load.call(operation, { accessToken });
   await load.call('startPasskeyLogin');
 }
 
@@ -86,39 +86,33 @@ async function useKey({ load }: World, accessToken: string): Promise<void> {
   await load.refused('getProfile', 401, { accessToken: key });
 }
 
-const introspect = ({ load, serviceKey }: World, token: string): Promise<string> =>
-  load.send(200, operations.introspect.path, {
-    method: 'POST',
-    headers: { Authorization: basic(serviceKey) },
-    body: new URLSearchParams({ token }),
-  });
-
 /** A run within a session, and what a service learns about both. */
-async function startRun(world: World, accessToken: string): Promise<void> {
-  const answer = await world.load.send(200, operations.issueToken.path, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-      subject_token: accessToken,
-      subject_token_type: accessTokenType,
-      scope: 'profile',
-    }),
+async function startRun({ load, serviceKey }: World, accessToken: string): Promise<void> {
+  const body = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token: accessToken,
+    subject_token_type: accessTokenType,
+    scope: 'profile',
   });
+  const answer = await load.send(200, operations.issueToken.path, { method: 'POST', body });
   const { access_token } = JSON.parse(answer) as IssuedToken;
-  for (const token of [accessToken, access_token, `${access_token}x`]) await introspect(world, token);
+  const headers = { Authorization: basic(serviceKey) };
+  for (const token of [accessToken, access_token, `${access_token}x`]) {
+    const introspected = { method: 'POST', headers, body: new URLSearchParams({ token }) };
+    await load.send(200, operations.introspect.path, introspected);
+  }
 }
 
 /** What the service must refuse, and what it serves to anyone. */
 async function misbehave({ load }: World, accessToken: string): Promise<void> {
-  await load.send(400, operations.refresh.path, json('{'));
+  const headers = { 'Content-Type': 'application/json' };
+  await load.send(400, operations.refresh.path, { method: 'POST', headers, body: '{' });
   await load.send(415, operations.requestMagicLink.path, { method: 'POST', body: 'x' });
   await load.send(405, operations.getProfile.path, { method: 'POST' });
   await load.send(404, '/api/v1/auth/nothing');
-  await load.send(401, operations.introspect.path, json('{"token":"x"}'));
+  await load.send(401, operations.introspect.path, { method: 'POST', headers, body: '{"token":"x"}' });
   await load.refused('revokeSession', 404, { accessToken, params: { id: 'ses_nothing' } });
-  await load.send(200, '/login');
-  await load.send(200, '/.well-known/jwks.json');
-  await load.send(200, '/readyz');
+  for (const path of ['/login', '/.well-known/jwks.json', '/readyz']) await load.send(200, path);
 }
 
 /** Ends the device's session in either way. Every fourth visit ends the account, another the browser's session; others let it expire. */
@@ -149,12 +143,11 @@ async function visit(world: World, email: string): Promise<boolean> {
 export async function visitUntil(world: World, isOver: () => boolean): Promise<void> {
   let email = newAddress();
   while (!isOver()) {
-    try {
-      if (await visit(world, email)) email = newAddress();
-    } catch (error) {
+    const isEnded = await visit(world, email).catch((error) => {
       world.load.fail(`a visit ended: ${error}`);
-      email = newAddress();
-    }
+      return true;
+    });
+    if (isEnded) email = newAddress();
   }
 }
 
