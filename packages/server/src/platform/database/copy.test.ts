@@ -13,7 +13,7 @@ import {
   sessionCookieIn,
   signInByMail,
 } from '../../../../../tests/support/account.ts';
-import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
+import { type Answer, openApp, type TestApp } from '../../../../../tests/support/app.ts';
 import { codeFor, redeem, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
 import { feedService } from '../../../../../tests/support/feed.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
@@ -46,8 +46,6 @@ async function rowsOf({ ctx }: TestApp): Promise<Record<string, string[]>> {
   }
   return tables;
 }
-
-const codeIn = ({ body }: { body: { device_code: string } }): string => body.device_code;
 
 for (const [from, to] of [
   ['sqlite', 'postgres'],
@@ -84,12 +82,13 @@ for (const [from, to] of [
     const linkToken = await linkTokenFor(app, 'carol@example.com');
     await app.ask('POST', '/magic_link', { json: { email: 'dan@example.com' } });
     const browser = await app.login('eve@example.com');
-    const approved = await app.ask('POST', '/device');
-    await app.api.call('approveDevice', {
-      accessToken: browser.access_token,
-      body: { user_code: approved.body.user_code },
-    });
-    const pending = await app.ask('POST', '/device');
+    const approve = (at: TestApp, { body }: Answer) =>
+      at.api.call('approveDevice', {
+        accessToken: browser.access_token,
+        body: { user_code: body.user_code },
+      });
+    const [approved, pending] = [await app.ask('POST', '/device'), await app.ask('POST', '/device')];
+    await approve(app, approved);
     const authorizationCode = await codeFor(app, browser, requestOf(tickets.id));
     await app.ask('POST', '/revoke', { token: (await app.login('grace@example.com')).access_token });
     const before = await rowsOf(app);
@@ -107,20 +106,21 @@ for (const [from, to] of [
     expect((await copy.ask('GET', '/me', { token: key.key })).status).toBe(200);
     for (const token of [run.access_token, service.body.access_token])
       expect(await introspected(copy, token, tickets.authorization)).toMatchObject({ active: true });
-    const { refresh_token } = ada;
-    expect(outcome(await copy.ask('POST', '/refresh', { json: { refresh_token } }))).toBe('200');
-    expect(outcome(await refreshRun(copy, run.refresh_token, tickets.authorization))).toBe('200');
-    expect(outcome(await copy.ask('POST', '/magic_link/verify', { json: { token: linkToken } }))).toBe('200');
-    const waiting = (await copy.mails()).find((mail) => mail.to === 'dan@example.com');
-    const { token = '' } = waiting ?? {};
-    expect(outcome(await copy.ask('POST', '/magic_link/verify', { json: { token } }))).toBe('200');
-    const body = { user_code: pending.body.user_code };
-    await copy.api.call('approveDevice', { accessToken: browser.access_token, body });
-    for (const code of [codeIn(approved), codeIn(pending)])
-      expect(outcome(await copy.ask('POST', '/token', { json: { device_code: code } }))).toBe('200');
+    const { token } = (await copy.mails()).find((mail) => mail.to === 'dan@example.com')!;
+    await approve(copy, pending);
+    const post = (path: string, json: object) => copy.ask('POST', path, { json });
     const headers = { Authorization: tickets.authorization };
-    expect(outcome(await redeem(copy, authorizationCode, {}, { headers }))).toBe('200');
-    expect(outcome(await passkeyLogin(copy, authenticator))).toBe('200');
+    const answers = [
+      await post('/refresh', { refresh_token: ada.refresh_token }),
+      await refreshRun(copy, run.refresh_token, tickets.authorization),
+      await post('/magic_link/verify', { token: linkToken }),
+      await post('/magic_link/verify', { token }),
+      await post('/token', { device_code: approved.body.device_code }),
+      await post('/token', { device_code: pending.body.device_code }),
+      await redeem(copy, authorizationCode, {}, { headers }),
+      await passkeyLogin(copy, authenticator),
+    ];
+    expect(answers.map(outcome)).toEqual(answers.map(() => '200'));
     expect(await reader.read(undefined, copy)).not.toEqual([]);
 
     expect(outcome(await copy.ask('POST', '/revoke', { token: browser.access_token }))).toBe('204');

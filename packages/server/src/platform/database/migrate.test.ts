@@ -42,15 +42,17 @@ onBothDatabases('migrations', (open, dialect) => {
     await db.close();
   });
 
+  /** Notes a migration that this program does not know. */
+  const note = (name: string) =>
+    t.ctx.db.single.run(`INSERT INTO kysely_migration (name, timestamp) VALUES ('${name}', '2099')`, []);
+  const operate = (...args: string[]) =>
+    runOperator({ DATABASE_URL: t.databaseUrl, LATCHKEY_KEYS: t.keys }, ...args);
+
   test('a database of a newer release is refused and not changed', async () => {
-    await t.ctx.db.single.run(
-      `INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '2099')`,
-      [],
-    );
-    expect(openDatabase(t.databaseUrl, { log })).rejects.toThrow('written by a newer release');
-    const env = { DATABASE_URL: t.databaseUrl, LATCHKEY_KEYS: t.keys };
+    await note('9999-later');
+    await expect(openDatabase(t.databaseUrl, { log })).rejects.toThrow('written by a newer release');
     for (const command of ['outbox', 'migrate']) {
-      const { code, stderr } = await runOperator(env, command);
+      const { code, stderr } = await operate(command);
       expect(code).toBe(1);
       expect(stderr).toMatch(/^latchkey-server: DATABASE_URL .*newer release of Latchkey\.\n$/m);
     }
@@ -59,19 +61,12 @@ onBothDatabases('migrations', (open, dialect) => {
   });
 
   test('a program works on the schema of the next release', async () => {
-    const later = `9999-later-from-${newest.slice(0, 4)}`;
     await t.ctx.db.single.run('ALTER TABLE users ADD COLUMN later TEXT', []);
-    await t.ctx.db.single.run(
-      `INSERT INTO kysely_migration (name, timestamp) VALUES ('${later}', '2099')`,
-      [],
-    );
+    await note(`9999-later-from-${newest.slice(0, 4)}`);
     await (await openDatabase(t.databaseUrl, { log })).close();
-    const env = { DATABASE_URL: t.databaseUrl, LATCHKEY_KEYS: t.keys };
-    const run = (...args: string[]) => runOperator(env, ...args);
-    for (const command of ['outbox', 'migrate']) expect((await run(command)).code).toBe(0);
-    expect((await run('doctor', '--json')).stdout).toContain(
-      'written by a newer release: replace this program',
-    );
+    for (const command of ['outbox', 'migrate']) expect((await operate(command)).code).toBe(0);
+    const { stdout } = await operate('doctor', '--json');
+    expect(stdout).toContain('written by a newer release: replace this program');
     const login = await t.login();
     expect((await t.ask('GET', '/me', { token: login.access_token })).status).toBe(200);
   });
@@ -83,10 +78,9 @@ const nextMigrations: Migrations = {
   ...migrations,
   [next]: {
     up: async (db) => {
-      await sql`ALTER TABLE users ADD COLUMN note TEXT`.execute(db);
+      for (const table of ['users', 'sessions', 'magic_links'])
+        await sql`ALTER TABLE ${sql.table(table)} ADD COLUMN note TEXT`.execute(db);
       await sql`UPDATE users SET note = 'of ' || email`.execute(db);
-      await sql`ALTER TABLE sessions ADD COLUMN note TEXT`.execute(db);
-      await sql`ALTER TABLE magic_links ADD COLUMN note TEXT`.execute(db);
     },
   },
 };

@@ -12,78 +12,29 @@ const day = 86_400_000;
 /** What was stored is later than the clock says, which must not matter. */
 const now = 2_000_000_000_000;
 
-/** Inserts rows as the program before the migration does: with only these columns. */
-const insert = (table: string, row: Readonly<Record<string, string | number | null>>): string => {
-  const values = Object.values(row).map((value) => (typeof value === 'string' ? `'${value}'` : `${value}`));
-  return `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${values.join(', ')})`;
-};
-
+// Rows as the program before the migration inserts them: with only these columns.
 const account = (at: number) =>
-  insert('users', {
-    ...{
-      id: 'usr_a',
-      email: 'Ada@example.com',
-      email_key: 'ada@example.com',
-      email_verified: 1,
-      name: 'Ada',
-    },
-    ...{ webauthn_user_handle: 'h', revision: 1, session_epoch: 0, created_at: at, updated_at: at },
-  });
+  `INSERT INTO users (id, email, email_key, email_verified, name, webauthn_user_handle, revision, session_epoch, created_at, updated_at)
+   VALUES ('usr_a', 'Ada@example.com', 'ada@example.com', 1, 'Ada', 'h', 1, 0, ${at}, ${at})`;
 
 const session = (id: string, at: number) =>
-  insert('sessions', {
-    ...{ id, user_id: 'usr_a', session_epoch: 0, kind: 'browser', method: 'magic_link', generation: 1 },
-    ...{
-      rotated_at: at,
-      created_at: at,
-      last_used_at: at,
-      idle_expires_at: at + 60 * day,
-      expires_at: at + 60 * day,
-    },
-  });
+  `INSERT INTO sessions (id, user_id, session_epoch, kind, method, generation, rotated_at, created_at, last_used_at, idle_expires_at, expires_at)
+   VALUES ('${id}', 'usr_a', 0, 'browser', 'magic_link', 1, ${at}, ${at}, ${at}, ${at + 60 * day}, ${at + 60 * day})`;
 
 const passkey = (id: string, at: number) =>
-  insert('passkeys', {
-    ...{ id, user_id: 'usr_a', credential_id: id, public_key: '', counter: 0, name: id, aaguid: '' },
-    ...{ device_type: 'multi_device', backed_up: 0, transports: '[]', created_at: at },
-  });
+  `INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, name, aaguid, device_type, backed_up, transports, created_at)
+   VALUES ('${id}', 'usr_a', '${id}', '', 0, '${id}', '', 'multi_device', 0, '[]', ${at})`;
 
-const notice = (id: string, session_id: string, at: number) => [
-  insert('notices', {
-    ...{ id, user_id: 'usr_a', kind: 'new_browser', email_key: 'ada@example.com', session_id },
-    ...{ created_at: at, expires_at: at + 7 * day },
-  }),
-  insert('outbox', {
-    ...{
-      id: `mail_${id}`,
-      template: 'notice',
-      recipient: 'Ada@example.com',
-      recipient_key: 'ada@example.com',
-    },
-    ...{
-      reference: id,
-      user_id: 'usr_a',
-      created_at: at,
-      expires_at: at + day,
-      next_attempt_at: at,
-      attempts: 1,
-    },
-    sent_at: at,
-  }),
+const notice = (id: string, about: string, at: number) => [
+  `INSERT INTO notices (id, user_id, kind, email_key, session_id, created_at, expires_at)
+   VALUES ('${id}', 'usr_a', 'new_browser', 'ada@example.com', '${about}', ${at}, ${at + 7 * day})`,
+  `INSERT INTO outbox (id, template, recipient, recipient_key, reference, user_id, created_at, expires_at, next_attempt_at, attempts, sent_at)
+   VALUES ('mail_${id}', 'notice', 'Ada@example.com', 'ada@example.com', '${id}', 'usr_a', ${at}, ${at + day}, ${at}, 1, ${at})`,
 ];
 
 const change = (at: number) =>
-  insert('email_changes', {
-    ...{
-      id: 'c',
-      user_id: 'usr_a',
-      session_id: 'ses_thief',
-      session_epoch: 0,
-      new_email: 'evil@example.com',
-    },
-    ...{ new_email_key: 'evil@example.com', old_email: 'Ada@example.com', old_email_key: 'ada@example.com' },
-    ...{ created_at: at, expires_at: at + 7 * day, changed_at: at },
-  });
+  `INSERT INTO email_changes (id, user_id, session_id, session_epoch, new_email, new_email_key, old_email, old_email_key, created_at, expires_at, changed_at)
+   VALUES ('c', 'usr_a', 'ses_thief', 0, 'evil@example.com', 'evil@example.com', 'Ada@example.com', 'ada@example.com', ${at}, ${at + 7 * day}, ${at})`;
 
 async function use(app: TestApp, id: string, at: number) {
   const subject = Buffer.from(id, 'base64url');
@@ -103,10 +54,10 @@ onBothDatabases('what an earlier release stored', (_, dialect) => {
     return openApp(dialect, { databaseUrl });
   }
 
-  const left = async (app: TestApp) => {
-    const live =
-      'SELECT id FROM sessions WHERE revoked_at IS NULL UNION ALL SELECT id FROM passkeys ORDER BY id';
-    return (await app.ctx.db.read.run<{ id: string }>(live, [])).map(({ id }) => id);
+  const left = async ({ ctx }: TestApp) => {
+    const sessions = 'SELECT id FROM sessions WHERE revoked_at IS NULL';
+    const live = `${sessions} UNION ALL SELECT id FROM passkeys ORDER BY id`;
+    return (await ctx.db.read.run<{ id: string }>(live, [])).map(({ id }) => id);
   };
 
   test('is in the order of its times, and everything new comes after it', async () => {
@@ -149,24 +100,23 @@ onBothDatabases('what an earlier release stored', (_, dialect) => {
   });
 
   test('an ordinal is never drawn twice, whatever is deleted', async () => {
-    const app = await upgraded(() => []);
+    const { db } = (await upgraded(() => [])).ctx;
     const drawn: number[] = [];
-    const ordinalOf = async (table: string, id: string, row: string) => {
-      await app.ctx.db.single.run(row, []);
+    const draw = async (table: string, id: string, row: string) => {
+      await db.single.run(row, []);
       const query = `SELECT ordinal FROM ${table} WHERE id = '${id}'`;
-      drawn.push((await app.ctx.db.read.run<{ ordinal: number }>(query, []))[0]!.ordinal);
+      drawn.push((await db.read.run<{ ordinal: number }>(query, []))[0]!.ordinal);
     };
-    await ordinalOf('sessions', 's1', session('s1', 1));
-    await ordinalOf('passkeys', 'p1', passkey('p1', 1));
-    await ordinalOf('sessions', 's2', session('s2', 1));
-    await ordinalOf('sessions', 's3', session('s3', 1));
-    await app.ctx.db.single.run("DELETE FROM sessions WHERE id <> 's1'", []);
-    await ordinalOf('sessions', 's4', session('s4', 1));
-    await ordinalOf('notices', 'n1', notice('n1', 's4', now)[0]!);
-    await app.ctx.db.single.run("DELETE FROM users WHERE id = 'usr_a'", []);
-    await app.ctx.db.single.run(account(now), []);
-    await ordinalOf('passkeys', 'p2', passkey('p2', 1));
-    await ordinalOf('sessions', 's5', session('s5', 1));
+    await draw('sessions', 's1', session('s1', 1));
+    await draw('passkeys', 'p1', passkey('p1', 1));
+    await draw('sessions', 's2', session('s2', 1));
+    await db.single.run("DELETE FROM sessions WHERE id <> 's1'", []);
+    await draw('sessions', 's3', session('s3', 1));
+    await draw('notices', 'n1', notice('n1', 's3', now)[0]!);
+    await db.single.run("DELETE FROM users WHERE id = 'usr_a'", []);
+    await db.single.run(account(now), []);
+    await draw('passkeys', 'p2', passkey('p2', 1));
+    await draw('sessions', 's4', session('s4', 1));
     expect(drawn).toEqual([...new Set(drawn)].toSorted((a, b) => a - b));
   });
 });
