@@ -1,25 +1,27 @@
 // A page that shows one user, in a browser where another user has signed in since in another tab: the page must neither
-// act on the other user's account nor show any of it.
+// act on the other user's account nor show any of it. All actions: pages-disturbed.long.test.ts.
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage, untilIdle } from '../support/browser.ts';
-import { codeIn, denyDevice, deviceTokens, loginByMail, mailTo, request } from '../support/http.ts';
+import { loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { registerPasskey } from '../support/passkeys.ts';
 import {
   addAuthenticator,
-  confirmed,
+  confirmByCode,
   deleteAccount,
   giveSession,
+  newAddress,
   oneOrganizationPerPage,
+  pollDevice,
+  pressed,
+  refuse,
   signIn,
   signInByCode,
+  startDevice,
 } from '../support/people.ts';
 import { runOperator } from '../support/service.ts';
 
-let people = 0;
-const someone = (name: string) => `${name}-${people++}@example.com`;
 const bearer = async (email: string) => (await loginByMail(service.url, email)).access_token;
 
 /** Signs a user in in another tab of the same browser. */
@@ -27,15 +29,6 @@ async function signInBeside(page: Page, email: string): Promise<void> {
   const tab = await page.context().newPage();
   await signInByCode(tab, service.url, email);
   await tab.close();
-}
-
-/** Gives an account a passkey, a device and more than one page of events. */
-async function fill(email: string, terminal: string): Promise<string> {
-  const token = await bearer(email);
-  await deviceTokens(service.url, token, { device_name: terminal });
-  await registerPasskey(service.url, token, `key of ${email}`);
-  for (let n = 0; n < 12; n++) await denyDevice(service.url, token);
-  return token;
 }
 
 /** Everything the API returns about an account, except when its sessions were last used. */
@@ -56,81 +49,14 @@ async function expectAndDismissDialog(page: Page, email: string): Promise<void> 
   await otherUserDialog(page).waitFor({ state: 'detached' });
 }
 
-const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).first().click();
-
-test('no action or list on the account page reaches another user who has signed in since', async () => {
-  const [shown, newer] = [someone('shown'), someone('newer')];
-  await fill(shown, 'device of the one shown');
-  const otherToken = await fill(newer, 'device of the newer one');
-  const page = await newPage();
-  await signIn(page, service.url, shown);
-  await page.locator('#events > li').nth(9).waitFor();
-  await page.locator('#passkeys > li').waitFor();
-  const organization = page.locator('#organizations > li');
-  await organization.waitFor();
-  await signInBeside(page, newer);
-  const before = await accountOf(otherToken);
-
-  await press(page, 'Change email');
-  await page.getByLabel('New email address').fill('newest@example.com');
-  await press(page, 'Send confirmation link');
-  await expectAndDismissDialog(page, newer);
-  expect(await page.getByLabel('New email address').inputValue()).toBe('newest@example.com');
-  await page.getByRole('region', { name: 'Profile' }).getByRole('button', { name: 'Cancel' }).click();
-  await press(page, 'Edit profile');
-  await page.getByLabel('Name', { exact: true }).fill('Of the one shown');
-  await press(page, 'Save');
-  await otherUserDialog(page).getByText(`still shows the account of ${shown}`).waitFor();
-  await expectAndDismissDialog(page, newer);
-  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Of the one shown');
-  await press(page, 'Rename');
-  await page.getByLabel('New name').fill('renamed');
-  await page.locator('#passkeys').getByRole('button', { name: 'Save' }).click();
-  await expectAndDismissDialog(page, newer);
-  await page.locator('#passkeys').getByRole('button', { name: 'Cancel' }).click();
-  await press(page, 'Remove');
-  await press(page, 'Remove passkey');
-  await expectAndDismissDialog(page, newer);
-  await press(page, 'Add a passkey');
-  await expectAndDismissDialog(page, newer);
-  await confirmed(page.locator('#sessions'), 'End session');
-  await expectAndDismissDialog(page, newer);
-  await confirmed(page, 'End other sessions');
-  await expectAndDismissDialog(page, newer);
-  await press(page, 'Sign out');
-  await expectAndDismissDialog(page, newer);
-  await press(page, 'Sign out everywhere');
-  await press(page, 'Yes, sign out everywhere');
-  await expectAndDismissDialog(page, newer);
-  await page.keyboard.press('Escape');
-  await page.locator('#more-events').click();
-  await expectAndDismissDialog(page, newer);
-  await deleteAccount(page, shown);
-  await expectAndDismissDialog(page, newer);
-  await page.keyboard.press('Escape');
-
-  expect(await accountOf(otherToken)).toEqual(before);
-  expect(await page.locator('#events > li').count()).toBe(10);
-  expect(await page.locator('#passkeys').innerText()).toContain(`key of ${shown}`);
-  const text = await page.locator('main').innerText();
-  expect(text).toContain('device of the one shown');
-  expect(text).not.toContain('device of the newer one');
-  expect(text).not.toContain(newer);
-
-  // Once the first user is back, what was typed can be saved.
-  await signInBeside(page, shown);
-  await page.getByRole('region', { name: 'Profile' }).getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Profile saved.').waitFor();
-});
-
 test('further pages of a list never come from another user', async () => {
-  const create = ['organizations', 'create', '--slug', 'pages', '--name', 'Pages'];
-  expect((await runOperator(service.env, ...create)).code).toBe(0);
-  const [shown, newer] = [someone('shown'), someone('newer')];
+  const operate = async (...words: string[]) =>
+    expect((await runOperator(service.env, 'organizations', ...words, '--slug', 'pages')).code).toBe(0);
+  await operate('create', '--name', 'Pages');
+  const [shown, newer] = [newAddress(), newAddress()];
   for (const email of [shown, newer]) {
     await bearer(email);
-    const add = ['organizations', 'add-member', '--slug', 'pages', '--email', email, '--role', 'admin'];
-    expect((await runOperator(service.env, ...add)).code).toBe(0);
+    await operate('add-member', '--email', email, '--role', 'admin');
   }
   const page = await newPage();
   await oneOrganizationPerPage(page);
@@ -143,7 +69,7 @@ test('further pages of a list never come from another user', async () => {
 });
 
 test('a user who signs in between the click and the request loses nothing', async () => {
-  const [shown, newer] = [someone('shown'), someone('newer')];
+  const [shown, newer] = [newAddress(), newAddress()];
   const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
@@ -168,34 +94,24 @@ test('a user who signs in between the click and the request loses nothing', asyn
 });
 
 test('a confirmed action is not carried out as another user who signs in after the confirmation', async () => {
-  const [shown, newer] = [someone('shown'), someone('newer')];
+  const [shown, newer] = [newAddress(), newAddress()];
   const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
-  let refused = false;
   await page.route('**/auth/me', async (route) => {
-    if (route.request().method() !== 'DELETE') return route.continue();
-    if (refused) {
-      await signInBeside(page, newer);
-      return route.continue();
-    }
-    refused = true;
-    const json = { error: 'insufficient_user_authentication', error_description: '.', request_id: 'r' };
-    return route.fulfill({ status: 401, headers: { 'X-Request-Id': 'r' }, json });
+    if (route.request().method() === 'DELETE') await signInBeside(page, newer);
+    return route.continue();
   });
+  await refuse(page, 'me', [401, 'insufficient_user_authentication'], { times: 1 });
   await deleteAccount(page, shown);
-  const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
-  await dialog.getByRole('button', { name: 'Email me a code' }).click();
-  const { text } = await mailTo(service.url, shown, 1);
-  await dialog.getByLabel('Code from the email').fill(codeIn({ text }));
-  await dialog.getByLabel('Code from the email').press('Enter');
+  await confirmByCode(page, service.url, shown);
   await expectAndDismissDialog(page, newer);
   await accountOf(otherToken);
   await accountOf(await bearer(shown));
 });
 
 test('a passkey created while another user signs in is not registered, and the browser discards it', async () => {
-  const [shown, newer] = [someone('shown'), someone('newer')];
+  const [shown, newer] = [newAddress(), newAddress()];
   const otherToken = await bearer(newer);
   const page = await newPage();
   await signIn(page, service.url, shown);
@@ -207,7 +123,7 @@ test('a passkey created while another user signs in is not registered, and the b
     await signInBeside(page, newer);
     await route.continue();
   });
-  await press(page, 'Add a passkey');
+  await pressed(page, 'Add a passkey');
   await expectAndDismissDialog(page, newer);
   expect(made).toBe(1);
   expect(await kept()).toEqual([]);
@@ -216,12 +132,8 @@ test('a passkey created while another user signs in is not registered, and the b
 });
 
 test('a device that one user reviews is neither looked up, approved nor denied as another user', async () => {
-  const device = (await request(service.url, 'POST', '/device')).body;
-  const poll = () =>
-    request(service.url, 'POST', '/token', { json: { device_code: device.device_code } }).then(
-      ({ body }) => body.error,
-    );
-  const [looking, since] = [someone('looking'), someone('since')];
+  const device = await startDevice(service.url);
+  const [looking, since] = [newAddress(), newAddress()];
   const page = await newPage();
   await giveSession(page, service.url, looking);
   await page.goto(`${service.url}/device`);
@@ -231,14 +143,14 @@ test('a device that one user reviews is neither looked up, approved nor denied a
   await review.locator('#approve').waitFor();
   await signInBeside(page, since);
   await page.getByLabel('Code from your device').fill(device.user_code);
-  await press(page, 'Continue');
+  await pressed(page, 'Continue');
   await expectAndDismissDialog(page, since);
   await page.getByRole('alert').getByText('Nothing was changed').waitFor();
-  await press(review, 'Approve');
+  await pressed(review, 'Approve');
   await expectAndDismissDialog(review, since);
-  await press(review, 'Deny');
+  await pressed(review, 'Deny');
   await otherUserDialog(review).getByText(since).waitFor();
-  expect(await poll()).toBe('authorization_pending');
+  expect(await pollDevice(service.url, device)).toBe('authorization_pending');
   await otherUserDialog(review).getByRole('button', { name: 'Reload page' }).click();
   await review.getByText(`Signed in as ${since}`).waitFor();
 });

@@ -1,10 +1,10 @@
-// Disturbances on the account and device pages: clicking twice, losing the connection, reloading, going back, and
-// continuing after the session has ended.
+// Disturbances on the account and device pages: clicking twice, losing the connection, reloading, and continuing after the
+// session has ended or another user has signed in.
 
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage, untilLoaded } from '../support/browser.ts';
-import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
+import { codeIn, denyDevice, deviceTokens, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { registerPasskey } from '../support/passkeys.ts';
 import {
@@ -13,7 +13,10 @@ import {
   giveAuthenticator,
   newAddress,
   phone,
+  pollDevice,
+  pressed,
   signedIn,
+  signInByCode,
   startDevice,
   titled,
 } from '../support/people.ts';
@@ -185,31 +188,75 @@ describe.each(actions.map((action) => [action.name, action] as const))('%s', (_,
   });
 });
 
-/** Closes what an action opened, so that the next one finds its buttons. */
-async function putAway(page: Page): Promise<void> {
-  if (await button(page, 'Cancel').isVisible()) await button(page, 'Cancel').click();
-}
-
 const typedIn = (page: Page) =>
   page.locator('main input').evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));
 
-test('after the session has ended, every action opens a dialog to sign in again and keeps what was typed', async () => {
-  const { page, token } = await openAccount();
-  await request(service.url, 'POST', '/revoke', { token });
-  const dialog = page.getByRole('dialog', { name: "You're signed out" });
+/** Tries every action, each of which must open this dialog and keep what was typed. */
+async function tryAll(page: Page, title: string, text: string): Promise<void> {
+  const dialog = page.getByRole('dialog', { name: title });
   for (const action of actions) {
     await action.begin(page);
     const typed = await typedIn(page);
     await button(page, action.button).click();
-    await dialog.waitFor();
+    await dialog.getByText(text).waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     expect([action.name, await typedIn(page)]).toEqual([action.name, typed]);
-    await putAway(page);
+    // So that the next action finds its buttons.
+    if (await button(page, 'Cancel').isVisible()) await pressed(page, 'Cancel');
   }
-  await button(page, 'Sign out').click();
-  await dialog.getByRole('link', { name: 'Sign in again' }).click();
+}
+
+test('after the session has ended, every action opens a dialog to sign in again and keeps what was typed', async () => {
+  const { page, token } = await openAccount();
+  await request(service.url, 'POST', '/revoke', { token });
+  const title = "You're signed out";
+  await tryAll(page, title, "Your last change wasn't saved");
+  await pressed(page, 'Sign out');
+  await page.getByRole('dialog', { name: title }).getByRole('link', { name: 'Sign in again' }).click();
   await page.waitForURL(`${service.url}/login?next=%2Faccount`);
+});
+
+test('once another user has signed in, no action or list of the page reaches or shows them; once the first user is back, what was typed can be saved', async () => {
+  const { page, token } = await openAccount();
+  const shown = await page.locator('#profile-email').innerText();
+  for (let n = 0; n < 10; n++) await denyDevice(service.url, token);
+  await page.reload();
+  await page.locator('#more-events').waitFor();
+  await untilLoaded(page);
+  const newer = newAddress();
+  const { access_token: other } = await loginByMail(service.url, newer);
+  await deviceTokens(service.url, other, { device_name: 'device of the newer one' });
+  await registerPasskey(service.url, other, 'key of the newer one');
+  const beside = await page.context().newPage();
+  await signInByCode(beside, service.url, newer);
+  const account = async () => {
+    const lists = ['/me', '/passkeys', '/sessions', '/organizations', '/events?limit=100'];
+    const answers = await Promise.all(
+      lists.map((path) => request(service.url, 'GET', path, { token: other })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(lists.map(() => 200));
+    return JSON.stringify(answers.map(({ body }) => body)).replaceAll(/"last_used_at":"[^"]+"/g, '');
+  };
+  const before = await account();
+  const title = "You're signed in to a different account";
+  await tryAll(page, title, `signed in as ${newer}`);
+  await page.locator('#more-events').click();
+  await page.getByRole('dialog', { name: title }).getByText(`still shows the account of ${shown}`).waitFor();
+  await pressed(page, 'Stay on this page');
+  expect(await account()).toBe(before);
+  expect(await page.locator('#events > li').count()).toBe(10);
+  const text = await page.locator('main').innerText();
+  expect(text).toContain('Old key');
+  expect(text).not.toMatch(new RegExp(`newer one|${newer}`));
+
+  await pressed(page, 'Edit profile');
+  await page.getByLabel('Name', { exact: true }).fill('Of the one shown');
+  await pressed(page, 'Save');
+  await pressed(page, 'Stay on this page');
+  await signInByCode(beside, service.url, shown);
+  await pressed(page, 'Save');
+  await page.getByText('Profile saved.').waitFor();
 });
 
 test('the second click of a double click does nothing, whatever the first one put under the pointer', async () => {
@@ -224,9 +271,6 @@ test('the second click of a double click does nothing, whatever the first one pu
   await atLogin(page);
   expect(changes.filter((one) => one.startsWith('DELETE /sessions/'))).toEqual([]);
 });
-
-const poll = async (device_code: string) =>
-  (await request(service.url, 'POST', '/token', { json: { device_code } })).body.error ?? 'tokens';
 
 const openDevice = async () => {
   const page = await newPage(phone);
@@ -258,26 +302,11 @@ describe.each([
     await clickTwice(page, decision);
     await titled(page, done);
     expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
-    expect(await poll(device.device_code)).toBe(outcome);
+    expect(await pollDevice(service.url, device)).toBe(outcome);
     await page.reload();
     await titled(page, done);
     expect(changes.filter((one) => /approve|deny/.test(one))).toHaveLength(1);
   });
-});
-
-test('reloading and going back on the device page changes nothing and keeps showing the device', async () => {
-  const { page, device } = await openDevice();
-  const changes = changesBy(page.context());
-  await page.goto(device.verification_uri_complete);
-  await page.reload();
-  await titled(page, 'Let this device sign in as you?');
-  await page.goto(`${service.url}/account`);
-  await page.goBack();
-  await titled(page, 'Let this device sign in as you?');
-  expect(changes.filter((one) => /approve|deny/.test(one))).toEqual([]);
-  expect(await page.locator('#shown-code').innerText()).toBe(device.user_code);
-  await button(page, 'Approve').click();
-  await titled(page, 'Approved');
 });
 
 test('a session that ends before the code lookup or the decision leads to signing in and back to the code', async () => {
@@ -290,8 +319,7 @@ test('a session that ends before the code lookup or the decision leads to signin
   const email = newAddress();
   await page.getByLabel('Email address').fill(email);
   await button(page, 'Email me a link').click();
-  const code = codeIn(await mailTo(service.url, email));
-  await page.getByLabel('Code from the email').fill(code);
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email)));
   await button(page, 'Sign in').click();
   await titled(page, 'Let this device sign in as you?');
   const { access_token } = await loginByMail(service.url, email);
@@ -299,5 +327,5 @@ test('a session that ends before the code lookup or the decision leads to signin
   await button(page, 'Approve').click();
   await page.waitForURL(/\/login\?next=/);
   expect(new URL(page.url()).searchParams.get('next')).toContain(device.user_code);
-  expect(await poll(device.device_code)).toBe('authorization_pending');
+  expect(await pollDevice(service.url, device)).toBe('authorization_pending');
 });

@@ -6,7 +6,15 @@ import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
 import { codeIn, deviceTokens, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { giveAuthenticator, linkTo, newAddress, signedIn, startDevice, tabTo } from '../support/people.ts';
+import {
+  giveAuthenticator,
+  linkTo,
+  newAddress,
+  pollDevice,
+  signedIn,
+  startDevice,
+  tabTo,
+} from '../support/people.ts';
 import { focusIn } from '../support/tree.ts';
 import { until } from '../support/until.ts';
 
@@ -22,18 +30,23 @@ async function focusGoesTo(page: Page, expected: string): Promise<void> {
   );
 }
 
-/** Tabs to a button or link, activates it and checks where the focus goes. */
-async function press(page: Page, name: string, focus: string, key = 'Enter'): Promise<void> {
+/** Tabs to a button or link, activates it and checks where the focus goes, if this page stays. */
+async function press(page: Page, name: string, focus?: string, key = 'Enter'): Promise<void> {
   await tabTo(page, name);
   await page.keyboard.press(key);
-  await focusGoesTo(page, focus);
+  if (focus !== undefined) await focusGoesTo(page, focus);
 }
 
-async function typeAndEnter(page: Page, text: string): Promise<void> {
+/** Types into the field that has the focus, and submits its form. */
+async function enter(page: Page, field: string, text: string): Promise<void> {
+  await focusGoesTo(page, `textbox "${field}"`);
   await page.keyboard.press('Control+A');
   await page.keyboard.type(text);
   await page.keyboard.press('Enter');
 }
+
+const alerts = (page: Page, text: string) => page.getByRole('alert').getByText(text).waitFor();
+const atAccount = (page: Page) => page.waitForURL(`${service.url}/account`);
 
 async function openAccount(): Promise<{ page: Page; email: string; token: string }> {
   const page = await newPage();
@@ -45,63 +58,49 @@ async function openAccount(): Promise<{ page: Page; email: string; token: string
   return { page, email, token };
 }
 
-test('a keyboard user signs in with the emailed link, in the same browser and in another one', async () => {
+test('a keyboard user signs in with the emailed code, and with the link in the same browser and in another one', async () => {
   const email = newAddress();
-  const page = await newPage();
-  await page.goto(`${service.url}/login`);
-  await focusGoesTo(page, 'textbox "Email address"');
-  await typeAndEnter(page, email);
-  await focusGoesTo(page, 'textbox "Code from the email"');
-  await page.goto(`${service.url}/magic-link#token=${linkTokenIn(await mailTo(service.url, email))}`);
-  await tabTo(page, `Sign in as ${email}`);
-  await page.keyboard.press('Space');
-  await page.waitForURL(`${service.url}/account`);
-  await page.context().close();
-
+  const link = (mail: { to: string; subject: string; text: string }) =>
+    `${service.url}/magic-link#token=${linkTokenIn(mail)}`;
+  for (const seen of [0, 1]) {
+    const page = await newPage();
+    await page.goto(`${service.url}/login`);
+    await enter(page, 'Email address', email);
+    await focusGoesTo(page, 'textbox "Code from the email"');
+    const mail = await mailTo(service.url, email, seen);
+    if (seen === 0) await enter(page, 'Code from the email', codeIn(mail));
+    else {
+      await page.goto(link(mail));
+      await press(page, `Sign in as ${email}`, undefined, 'Space');
+    }
+    await atAccount(page);
+    await page.context().close();
+  }
   await request(service.url, 'POST', '/magic_link', { json: { email } });
   const elsewhere = await newPage();
-  await elsewhere.goto(`${service.url}/magic-link#token=${linkTokenIn(await mailTo(service.url, email, 1))}`);
-  await focusGoesTo(elsewhere, 'textbox "Email address"');
-  await typeAndEnter(elsewhere, newAddress());
-  await elsewhere.getByRole('alert').getByText('This link was not sent to').waitFor();
-  await focusGoesTo(elsewhere, 'textbox "Email address"');
-  await typeAndEnter(elsewhere, email);
-  await elsewhere.waitForURL(`${service.url}/account`);
+  await elsewhere.goto(link(await mailTo(service.url, email, 2)));
+  await enter(elsewhere, 'Email address', newAddress());
+  await alerts(elsewhere, 'This link was not sent to');
+  await enter(elsewhere, 'Email address', email);
+  await atAccount(elsewhere);
 });
 
-test('a keyboard user signs in with the emailed code', async () => {
-  const email = newAddress();
-  const page = await newPage();
-  await page.goto(`${service.url}/login`);
-  await focusGoesTo(page, 'textbox "Email address"');
-  await typeAndEnter(page, email);
-  await focusGoesTo(page, 'textbox "Code from the email"');
-  await typeAndEnter(page, codeIn(await mailTo(service.url, email)));
-  await page.waitForURL(`${service.url}/account`);
-});
-
-test('a keyboard user compares the code of a device and approves it', async () => {
+test('a keyboard user approves a device, adds a passkey, signs out, and signs in with it to deny another device', async () => {
   const { page } = await openAccount();
-  const { user_code, device_code } = await startDevice(service.url);
+  const device = await startDevice(service.url);
   await page.goto(`${service.url}/device`);
-  await focusGoesTo(page, 'textbox "Code from your device"');
-  await typeAndEnter(page, user_code.toLowerCase());
+  await enter(page, 'Code from your device', device.user_code.toLowerCase());
   await focusGoesTo(page, 'heading "Let this device sign in as you?"');
   await press(page, 'Approve', 'heading "Approved"', 'Space');
-  expect((await request(service.url, 'POST', '/token', { json: { device_code } })).status).toBe(200);
-});
+  expect(await pollDevice(service.url, device)).toBe('tokens');
 
-test('a keyboard user adds a passkey, signs out, and signs in with it to deny a device', async () => {
-  const { page } = await openAccount();
+  await page.goto(`${service.url}/account`);
   await press(page, 'Add a passkey', 'heading "Passkeys"', 'Space');
-  await tabTo(page, 'Sign out');
-  await page.keyboard.press('Enter');
+  await press(page, 'Sign out');
   await page.waitForURL(/\/login/);
   await page.goto((await startDevice(service.url)).verification_uri_complete);
   await page.waitForURL(/\/login\?next=/);
-  await tabTo(page, 'Sign in with a passkey');
-  await page.keyboard.press('Space');
-  await focusGoesTo(page, 'heading "Let this device sign in as you?"');
+  await press(page, 'Sign in with a passkey', 'heading "Let this device sign in as you?"', 'Space');
   await press(page, 'Deny', 'heading "Denied"');
 });
 
@@ -120,44 +119,53 @@ test('a keyboard user answers the questions behind emailed links', async () => {
   await press(page, 'Change email', 'heading "Email changed"', 'Space');
   await page.goto(await linkTo(service.url, former, 'address of your Latchkey account was changed'));
   await press(page, "This wasn't me", 'heading "Thanks for letting us know"');
-  await tabTo(page, 'your account');
-  await page.keyboard.press('Enter');
+  await press(page, 'your account');
   await page.waitForURL(/\/login/);
+});
+
+test('whatever a keyboard user opens on the account page takes the focus, and gives it back when it is cancelled', async () => {
+  const { page } = await openAccount();
+  const question = (text: string) => `generic "${text} to sign in again."`;
+  for (const [name, focus, closesOnEscape] of [
+    ['Edit profile', 'textbox "Name"', false],
+    ['Change email', 'textbox "New email address"', false],
+    ['End session', question('End the session of Browser? It has'), true],
+    ['End other sessions', question('End all sessions but this one? They have'), true],
+    ['Create API key', 'textbox "Name"', false],
+    ['Sign out everywhere', 'heading "Sign out everywhere?"', true],
+    ['Delete account', 'heading "Delete account?"', true],
+  ] as const) {
+    await press(page, name, focus);
+    await press(page, 'Cancel', `button "${name}"`);
+    if (!closesOnEscape) continue;
+    await page.keyboard.press('Enter');
+    await focusGoesTo(page, focus);
+    await page.keyboard.press('Escape');
+    await focusGoesTo(page, `button "${name}"`);
+  }
 });
 
 test('a keyboard user edits the profile and requests an email change', async () => {
   const { page } = await openAccount();
-  await press(page, 'Edit profile', 'textbox "Name"');
-  await typeAndEnter(page, 'Typed blindly');
+  await press(page, 'Edit profile');
+  await enter(page, 'Name', 'Typed blindly');
   await page.getByText('Profile saved.').waitFor();
   await focusGoesTo(page, 'button "Edit profile"');
-  await press(page, 'Change email', 'textbox "New email address"');
-  await typeAndEnter(page, 'nonsense');
-  await page.getByRole('alert').getByText("doesn't look like an email address").waitFor();
-  await focusGoesTo(page, 'textbox "New email address"');
-  await press(page, 'Cancel', 'button "Change email"');
-  await page.keyboard.press('Enter');
-  await focusGoesTo(page, 'textbox "New email address"');
-  await typeAndEnter(page, newAddress());
+  await press(page, 'Change email');
+  await enter(page, 'New email address', 'nonsense');
+  await alerts(page, "doesn't look like an email address");
+  await enter(page, 'New email address', newAddress());
   await page.getByText('We sent a link to').waitFor();
   await focusGoesTo(page, 'button "Change email"');
 });
 
-test('a keyboard user signs out one session, then all others, and reads the activity list', async () => {
+test('a keyboard user signs out one session, then all others, reads the activity list, and signs out everywhere', async () => {
   const { page, token } = await openAccount();
   for (let count = 0; count < 3; count++) await deviceTokens(service.url, token);
   await page.reload();
   await page.locator('#sessions > li').nth(4).waitFor();
-  for (const [name, question] of [
-    ['End session', 'End the session of Device? It has to sign in again.'],
-    ['End other sessions', 'End all sessions but this one? They have to sign in again.'],
-  ] as const) {
-    await press(page, name, `generic "${question}"`);
-    await press(page, 'Cancel', `button "${name}"`);
-    await press(page, name, `generic "${question}"`);
-    await page.keyboard.press('Escape');
-    await focusGoesTo(page, `button "${name}"`);
-    await press(page, name, `generic "${question}"`);
+  for (const name of ['End session', 'End other sessions']) {
+    await press(page, name);
     await press(page, name, 'heading "Sessions"');
   }
   const detail = page.locator('#events > li details').first();
@@ -165,18 +173,8 @@ test('a keyboard user signs out one session, then all others, and reads the acti
     await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await detail.locator('q.untrusted').first().waitFor();
-});
-
-test('a keyboard user cancels signing out everywhere, then does it and gets a confirmation', async () => {
-  const { page } = await openAccount();
-  await tabTo(page, 'Sign out everywhere');
-  await page.keyboard.press('Enter');
-  await focusGoesTo(page, 'heading "Sign out everywhere?"');
-  await press(page, 'Cancel', 'button "Sign out everywhere"');
-  await page.keyboard.press('Enter');
-  await focusGoesTo(page, 'heading "Sign out everywhere?"');
-  await tabTo(page, 'Yes, sign out everywhere');
-  await page.keyboard.press('Enter');
+  await press(page, 'Sign out everywhere');
+  await press(page, 'Yes, sign out everywhere');
   await page.waitForURL(/\/login$/);
   await page.getByRole('status').getByText("You're signed out everywhere").waitFor();
   await focusGoesTo(page, 'textbox "Email address"');
@@ -199,34 +197,21 @@ test('a dialog that is cancelled and opened again at once stays open', async () 
   expect(await dialog.isVisible()).toBe(true);
 });
 
-test('a signed-in keyboard user continues from the sign-in page or switches accounts', async () => {
-  const { page } = await openAccount();
+test('a signed-in keyboard user continues from the sign-in page or switches accounts, and deletes the account', async () => {
+  const { page, email, token } = await openAccount();
   await page.goto(`${service.url}/login?next=%2Fdevice`);
   await focusGoesTo(page, 'heading "You\'re signed in"');
   await press(page, 'Use a different account', 'textbox "Email address"');
   await page.reload();
   await focusGoesTo(page, 'heading "You\'re signed in"');
   await press(page, 'Continue', 'textbox "Code from your device"');
-});
-
-test('a keyboard user cancels deleting the account, then deletes it', async () => {
-  const { page, email, token } = await openAccount();
-  await tabTo(page, 'Delete account');
-  await page.keyboard.press('Enter');
-  await focusGoesTo(page, 'heading "Delete account?"');
-  await press(page, 'Cancel', 'button "Delete account"');
-  await page.keyboard.press('Enter');
-  await focusGoesTo(page, 'heading "Delete account?"');
+  await page.goto(`${service.url}/account`);
+  await press(page, 'Delete account');
   const label = 'Enter your email address to confirm';
   await tabTo(page, label);
-  await page.keyboard.type(newAddress());
-  await page.keyboard.press('Enter');
-  await page.getByRole('alert').getByText("isn't the email address of this account").waitFor();
-  await focusGoesTo(page, `textbox "${label}"`);
-  await page.keyboard.press('Control+A');
-  await page.keyboard.type(email.toUpperCase());
-  await tabTo(page, 'Permanently delete account');
-  await page.keyboard.press('Enter');
+  await enter(page, label, newAddress());
+  await alerts(page, "isn't the email address of this account");
+  await enter(page, label, email.toUpperCase());
   await page.waitForURL(/\/login$/);
   expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);
 });

@@ -2,12 +2,12 @@
 
 import { expect, test } from 'bun:test';
 import { fieldLimits } from '@latchkey/contract/field-limits';
-import type { CDPSession, Page } from 'playwright-core';
-import { createAuthenticator } from '../support/authenticator.ts';
+import type { Page } from 'playwright-core';
 import { newPage } from '../support/browser.ts';
-import { codeIn, mailTo } from '../support/http.ts';
+import { loginByMail } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { addAuthenticator, newAddress } from '../support/people.ts';
+import { registerPasskey } from '../support/passkeys.ts';
+import { addAuthenticator, button, newAddress, pressed, refuse, signInByCode } from '../support/people.ts';
 import { until } from '../support/until.ts';
 
 const emailButton = 'Email me a link';
@@ -15,47 +15,44 @@ const passkeyButton = 'Sign in with a passkey';
 
 interface Device {
   readonly page: Page;
-  readonly cdp: CDPSession;
-  readonly authenticatorId: string;
-  credentials(): Promise<{ credentialId: string; userName?: string }[]>;
+  /** The passkeys that the authenticator holds. */
+  credentials(): Promise<unknown[]>;
   /** Whether the user passes verification. */
   verifies(isUserVerified: boolean): Promise<void>;
   /** Whether the user responds at all. */
   answers(enabled: boolean): Promise<void>;
 }
 
+/** What a page told the browser's password managers or, as `create`, asked of them. */
+interface Signal {
+  readonly signal: string;
+  readonly rpId?: string;
+  readonly allAcceptedCredentialIds?: string[];
+}
+
 /** A browser with a platform authenticator, or with a security key that cannot verify the user. */
 async function newDevice({ autofill = false, screenLock = true } = {}): Promise<Device> {
   const page = await newPage();
-  if (!autofill) {
-    await page.addInitScript(() => {
-      PublicKeyCredential.isConditionalMediationAvailable = async () => false;
-    });
-  }
-  await page.addInitScript(() => {
+  await page.addInitScript((offersAutofill) => {
+    if (!offersAutofill) PublicKeyCredential.isConditionalMediationAvailable = async () => false;
+    PublicKeyCredential.getClientCapabilities = async () => ({ conditionalCreate: true });
     const signals: unknown[] = [];
     Object.assign(window, { signals });
-    for (const name of [
-      'signalUnknownCredential',
-      'signalAllAcceptedCredentials',
-      'signalCurrentUserDetails',
-    ] as const) {
-      const original = PublicKeyCredential[name].bind(PublicKeyCredential) as (sent: object) => Promise<void>;
-      PublicKeyCredential[name] = (sent: object) => {
+    const watch = (target: object, name: string) => {
+      const original = Reflect.get(target, name).bind(target);
+      Reflect.set(target, name, (sent: object) => {
         signals.push({ signal: name, ...sent });
         return original(sent);
-      };
-    }
-  });
+      });
+    };
+    for (const name of ['UnknownCredential', 'AllAcceptedCredentials', 'CurrentUserDetails'])
+      watch(PublicKeyCredential, `signal${name}`);
+    watch(navigator.credentials, 'create');
+  }, autofill);
   const { cdp, authenticatorId } = await addAuthenticator(page, { canVerify: screenLock });
   return {
     page,
-    cdp,
-    authenticatorId,
-    credentials: async () =>
-      (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials as {
-        credentialId: string;
-      }[],
+    credentials: async () => (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
     verifies: async (isUserVerified) => {
       await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
     },
@@ -65,51 +62,30 @@ async function newDevice({ autofill = false, screenLock = true } = {}): Promise<
   };
 }
 
-type Signal = {
-  signal: string;
-  rpId: string;
-  credentialId?: string;
-  allAcceptedCredentialIds?: string[];
-};
+const signalsOf = (page: Page): Promise<Signal[]> =>
+  page.evaluate(() => (window as unknown as { signals: Signal[] }).signals);
+const namesOf = async (page: Page) => (await signalsOf(page)).map(({ signal }) => signal);
 
-const signalsOf = (page: Page) =>
-  page.evaluate(() => (window as unknown as { signals: unknown[] }).signals) as Promise<Signal[]>;
-
-/** Waits until the page has sent the browser's password managers a signal. */
-async function waitForSignal(
-  page: Page,
-  name: string,
-  matches: (sent: Signal) => boolean = () => true,
-): Promise<Signal> {
-  let found: Signal | undefined;
+/** Waits until the page has sent the browser's password managers a signal, for the service. @param count how many passkeys it names */
+async function signaled(page: Page, name: string, count?: number): Promise<void> {
   let sent: Signal[] = [];
   await until(
     async () => {
       sent = await signalsOf(page);
-      found = sent.findLast((one) => one.signal === name && matches(one));
-      return found !== undefined;
+      return sent.some(
+        ({ signal, allAcceptedCredentialIds: ids }) =>
+          signal === name && (count === undefined || ids?.length === count),
+      );
     },
     () => `${name} among ${JSON.stringify(sent)}`,
   );
-  return found!;
+  for (const { rpId } of sent.filter(({ signal }) => signal === name)) expect(rpId).toBe('localhost');
 }
 
-async function signInByMail(page: Page, email: string, path = '/login'): Promise<void> {
-  await page.goto(`${service.url}${path}`);
-  await page.getByLabel('Email address').fill(email);
-  await page.getByRole('button', { name: emailButton }).click();
-  await page.getByRole('heading', { name: 'Check your email' }).waitFor();
-  const { text } = await mailTo(service.url, email);
-  await page.getByLabel('Code from the email').fill(codeIn({ text }));
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL(`${service.url}/account`);
-  await page.getByRole('heading', { name: 'Passkeys' }).waitFor();
-}
-
-async function signUpWithPasskey(device: Device, email: string): Promise<void> {
-  await signInByMail(device.page, email);
-  await device.page.getByRole('button', { name: 'Add a passkey' }).click();
-  await device.page.getByText('Passkey added').waitFor();
+async function signUpWithPasskey({ page }: Device): Promise<void> {
+  await signInByCode(page, service.url, newAddress());
+  await pressed(page, 'Add a passkey');
+  await page.getByText('Passkey added').waitFor();
 }
 
 async function signOut(page: Page): Promise<void> {
@@ -117,44 +93,41 @@ async function signOut(page: Page): Promise<void> {
   await page.waitForURL(`${service.url}/login`);
 }
 
-/** An error body in the format of the service. */
-const refusal = (error: string) => ({ error, error_description: '.', request_id: 'r' });
-
 const items = (page: Page) => page.locator('#passkeys > li');
+const alerts = (page: Page, text: string) => page.getByRole('alert').getByText(text).waitFor();
+const atAccount = (page: Page) => page.waitForURL(`${service.url}/account`);
+const signedInWithPasskey = (page: Page) => page.getByText('Signed in with a passkey').first().waitFor();
 
-test('after an email sign-in a passkey is offered, added, signaled to the browser, and signs in', async () => {
+test('after an email sign-in a passkey is offered, created only when the user asks for it, signaled to the browser, and signs in', async () => {
   const device = await newDevice();
   const { page } = device;
   const ways = async () => (await page.locator('main button').allInnerTexts()).map((text) => text.trim());
+  const offer = page.getByText('Skip the email next time');
   await page.goto(`${service.url}/login`);
-  await page.getByRole('button', { name: passkeyButton }).waitFor();
+  await button(page, passkeyButton).waitFor();
   expect(await ways()).toEqual([emailButton, passkeyButton]);
-  await signInByMail(page, 'button@example.com');
-  await page.getByText('Skip the email next time').waitFor();
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await signInByCode(page, service.url, newAddress());
+  await offer.waitFor();
+  await signaled(page, 'signalAllAcceptedCredentials', 0);
+  expect([await namesOf(page), await device.credentials()]).toEqual([
+    expect.not.arrayContaining(['create']),
+    [],
+  ]);
+  await pressed(page, 'Add a passkey');
   await page.getByText('Passkey added').waitFor();
-  expect(await items(page).count()).toBe(1);
-  expect(await page.getByText('Skip the email next time').count()).toBe(0);
-  expect(
-    (
-      await waitForSignal(
-        page,
-        'signalAllAcceptedCredentials',
-        (sent) => sent.allAcceptedCredentialIds?.length === 1,
-      )
-    ).rpId,
-  ).toBe('localhost');
-  await waitForSignal(page, 'signalCurrentUserDetails');
-  expect((await device.credentials()).length).toBe(1);
+  expect([await items(page).count(), await offer.count()]).toEqual([1, 0]);
+  await signaled(page, 'signalAllAcceptedCredentials', 1);
+  expect(await namesOf(page)).toContain('signalCurrentUserDetails');
+  expect(await device.credentials()).toHaveLength(1);
 
   await signOut(page);
-  await page.getByRole('button', { name: passkeyButton }).waitFor();
+  await button(page, passkeyButton).waitFor();
   expect(await ways()).toEqual([passkeyButton, emailButton]);
-  await page.getByRole('button', { name: passkeyButton }).click();
-  await page.waitForURL(`${service.url}/account`);
-  await page.getByText('Signed in with a passkey').first().waitFor();
+  await pressed(page, passkeyButton);
+  await atAccount(page);
+  await signedInWithPasskey(page);
   expect(await items(page).innerText()).toContain('Last used');
-  expect(await page.getByText('Skip the email next time').count()).toBe(0);
+  expect(await offer.count()).toBe(0);
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe(
     '{"latchkey.passkey":"1"}',
   );
@@ -163,11 +136,11 @@ test('after an email sign-in a passkey is offered, added, signaled to the browse
 test('passkey autofill signs in without a click and continues to the right page', async () => {
   const device = await newDevice({ autofill: true });
   const { page } = device;
-  await signUpWithPasskey(device, 'autofill@example.com');
+  await signUpWithPasskey(device);
   // The sign-in page may be there for a moment only.
   await page.locator('#sign-out').click();
-  await page.waitForURL(`${service.url}/account`);
-  await page.getByText('Signed in with a passkey').first().waitFor();
+  await atAccount(page);
+  await signedInWithPasskey(page);
   await page.context().clearCookies();
   await page.goto(`${service.url}/device`);
   await page.getByRole('heading', { name: 'Device sign-in' }).waitFor();
@@ -176,7 +149,7 @@ test('passkey autofill signs in without a click and continues to the right page'
 test('the passkey button takes over from a pending autofill request', async () => {
   const device = await newDevice({ autofill: true });
   const { page } = device;
-  await signUpWithPasskey(device, 'takeover@example.com');
+  await signUpWithPasskey(device);
   await device.answers(false);
   await page.addInitScript(() => {
     const get = navigator.credentials.get.bind(navigator.credentials);
@@ -190,15 +163,15 @@ test('the passkey button takes over from a pending autofill request', async () =
   expect(await page.getByLabel('Email address').getAttribute('autocomplete')).toBe('username webauthn');
   await device.answers(true);
   expect(page.url()).toBe(`${service.url}/login`);
-  await page.getByRole('button', { name: passkeyButton }).click();
-  await page.waitForURL(`${service.url}/account`);
+  await pressed(page, passkeyButton);
+  await atAccount(page);
 });
 
-test('a passkey is renamed and removed by keyboard, and the browser is told that it is gone', async () => {
+test('a passkey is renamed and removed by keyboard, without progress on the button that adds one, and the browser is told that it is gone', async () => {
   const device = await newDevice();
   const { page } = device;
-  await signUpWithPasskey(device, 'rename@example.com');
-  await page.getByRole('button', { name: 'Rename' }).press('Enter');
+  await signUpWithPasskey(device);
+  await button(page, 'Rename').press('Enter');
   const field = page.getByLabel('New name');
   expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
   await field.fill('');
@@ -210,212 +183,128 @@ test('a passkey is renamed and removed by keyboard, and the browser is told that
   await page.reload();
   await items(page).getByText('Blue laptop').waitFor();
 
-  await page.getByRole('button', { name: 'Remove' }).press('Enter');
-  await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+  await button(page, 'Remove').press('Enter');
+  await button(page, 'Cancel').press('Enter');
   expect(await items(page).count()).toBe(1);
   // Before the next frame, or a key that follows at once would miss its button.
-  const focused = await page.getByRole('button', { name: 'Remove' }).evaluate(async (button: HTMLElement) => {
-    button.click();
+  const focused = await button(page, 'Remove').evaluate(async (remove: HTMLElement) => {
+    remove.click();
     for (let microtasks = 0; microtasks < 10; microtasks++) await null;
     return document.activeElement?.className;
   });
   expect(focused).toBe('warning');
-  await page.getByRole('button', { name: 'Remove passkey' }).press('Enter');
+  const { promise: seen, resolve } = Promise.withResolvers<void>();
+  await page.route('**/auth/passkeys/*', (route) => seen.then(() => route.continue()));
+  await button(page, 'Remove passkey').press('Enter');
+  await page.locator('#add-passkey:disabled').getByText('Add a passkey').waitFor();
+  resolve();
   await page.getByText('Passkey removed: Blue laptop.').waitFor();
   expect(await items(page).count()).toBe(0);
-  await waitForSignal(
-    page,
-    'signalAllAcceptedCredentials',
-    (sent) => sent.allAcceptedCredentialIds?.length === 0,
-  );
+  await signaled(page, 'signalAllAcceptedCredentials', 0);
   expect(await device.credentials()).toEqual([]);
 });
 
 test('the browser is told about a passkey that the service no longer knows, but about no other failure', async () => {
   const device = await newDevice();
   const { page } = device;
-  await signUpWithPasskey(device, 'unknown@example.com');
+  await signUpWithPasskey(device);
   // Removed without this page knowing, as if from another browser.
   await page.evaluate(async () => {
     const { passkeys } = await (await fetch('/api/v1/auth/passkeys')).json();
     await fetch(`/api/v1/auth/passkeys/${passkeys[0].id}`, { method: 'DELETE' });
   });
   await signOut(page);
-
-  await page.route('**/passkey/login?*', (route) =>
-    route.fulfill({ status: 400, json: refusal('invalid_grant') }),
-  );
-  await page.getByRole('button', { name: passkeyButton }).click();
+  await refuse(page, 'passkey/login?*', [400, 'invalid_grant'], { times: 1 });
+  await pressed(page, passkeyButton);
   await page.getByText("That passkey didn't work.").waitFor();
-  expect((await signalsOf(page)).map(({ signal }) => signal)).not.toContain('signalUnknownCredential');
-  await page.unroute('**/passkey/login?*');
-
-  await page.getByRole('button', { name: passkeyButton }).click();
+  expect(await namesOf(page)).not.toContain('signalUnknownCredential');
+  await pressed(page, passkeyButton);
   await page.getByText('no longer registered').waitFor();
-  expect((await waitForSignal(page, 'signalUnknownCredential')).rpId).toBe('localhost');
+  await signaled(page, 'signalUnknownCredential');
   expect(await device.credentials()).toEqual([]);
 });
 
-test.each([
-  'whose toJSON throws, with a padded id and no rawId',
-  'without buffers, whose toJSON writes padded base64 and no rawId',
-])('a passkey of a password manager %s is added and signs in', async (manager) => {
+test('adding a second passkey on a device explains itself, after a confirmation with the first if the sign-in is not recent, and a cancelled sign-in can be repeated', async () => {
   const device = await newDevice();
   const { page } = device;
-  await page.addInitScript((hasBuffers) => {
-    const padded = (text: string) =>
-      text
-        .replaceAll('-', '+')
-        .replaceAll('_', '/')
-        .padEnd(Math.ceil(text.length / 4) * 4, '=');
-    const imitated = (real: PublicKeyCredential) => {
-      const { id, type } = real;
-      if (hasBuffers)
-        return {
-          id: padded(id),
-          type,
-          response: real.response,
-          toJSON: () => {
-            throw new TypeError('Illegal invocation');
-          },
-        };
-      const { rawId: _, ...json } = JSON.parse(JSON.stringify(real)) as {
-        rawId: string;
-        response: Record<string, unknown>;
-      };
-      const response = Object.fromEntries(
-        Object.entries(json.response).map(([name, value]) => [
-          name,
-          typeof value === 'string' ? padded(value) : value,
-        ]),
-      );
-      return { id, type, response: {}, toJSON: () => ({ ...json, id: padded(id), response }) };
-    };
-    for (const name of ['create', 'get'] as const) {
-      const original = navigator.credentials[name].bind(navigator.credentials);
-      navigator.credentials[name] = async (options: object) =>
-        imitated((await original(options)) as PublicKeyCredential) as unknown as Credential;
-    }
-  }, manager.startsWith('whose'));
-  await signUpWithPasskey(device, newAddress());
-  await signOut(page);
-  await page.getByRole('button', { name: passkeyButton }).click();
-  await page.waitForURL(`${service.url}/account`);
-  await page.getByText('Signed in with a passkey').first().waitFor();
-});
-
-test('adding a second passkey on a device explains itself, and a cancelled sign-in can be repeated', async () => {
-  const device = await newDevice();
-  const { page } = device;
-  await signUpWithPasskey(device, 'already@example.com');
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('alert').getByText('already has a passkey for this account').waitFor();
+  await signUpWithPasskey(device);
+  await refuse(page, 'passkey/register/challenge', [401, 'insufficient_user_authentication'], { times: 1 });
+  await pressed(page, 'Add a passkey');
+  await pressed(page, 'Use a passkey');
+  await alerts(page, 'already has a passkey for this account');
+  expect(page.url()).toBe(`${service.url}/account`);
+  await signedInWithPasskey(page);
   expect(await items(page).count()).toBe(1);
 
   await signOut(page);
   await device.verifies(false);
-  await page.getByRole('button', { name: passkeyButton }).click();
-  await page.getByRole('alert').getByText('The passkey request was cancelled').waitFor();
+  await pressed(page, passkeyButton);
+  await alerts(page, 'The passkey request was cancelled');
   // Each attempt uses a new challenge.
   await device.verifies(true);
-  await page.getByRole('button', { name: passkeyButton }).click();
-  await page.waitForURL(`${service.url}/account`);
+  await pressed(page, passkeyButton);
+  await atAccount(page);
 });
 
 test('a browser without passkey support, or a page at an IP address, offers only email, and a device without an authenticator says so', async () => {
   const old = await newPage();
-  await old.addInitScript(() => {
-    Reflect.deleteProperty(window, 'PublicKeyCredential');
-  });
-  await old.goto(`${service.url}/login`);
-  await old.getByRole('button', { name: 'Email me a link' }).waitFor();
-  expect(await old.getByRole('button', { name: passkeyButton }).count()).toBe(0);
-  await signInByMail(old, 'old@example.com');
+  await old.addInitScript(() => Reflect.deleteProperty(window, 'PublicKeyCredential'));
+  const { page: unnamed } = await newDevice();
+  for (const [page, url] of [
+    [old, service.url],
+    [unnamed, service.url.replace('localhost', '127.0.0.1')],
+  ] as const) {
+    await page.goto(`${url}/login`);
+    await button(page, emailButton).waitFor();
+    expect(await button(page, passkeyButton).count()).toBe(0);
+  }
+  await signInByCode(old, service.url, newAddress());
   await old.getByText("This browser doesn't support passkeys.").waitFor();
 
-  const { page: unnamed } = await newDevice();
-  await unnamed.goto(`${service.url.replace('localhost', '127.0.0.1')}/login`);
-  await unnamed.getByRole('button', { name: emailButton }).waitFor();
-  expect(await unnamed.getByRole('button', { name: passkeyButton }).count()).toBe(0);
-
   const { page } = await newDevice({ screenLock: false });
-  await signInByMail(page, 'bare@example.com');
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('alert').getByText('This device has no screen lock').waitFor();
-});
-
-test('adding a passkey without a recent sign-in asks to confirm with a passkey and then continues', async () => {
-  const device = await newDevice();
-  const { page } = device;
-  await signUpWithPasskey(device, 'confirm@example.com');
-  const refused = { status: 401, json: refusal('insufficient_user_authentication') };
-  await page.route('**/passkey/register/challenge', (route) => route.fulfill(refused), { times: 1 });
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
-  await dialog.getByRole('button', { name: 'Use a passkey' }).click();
-  await dialog.waitFor({ state: 'detached' });
-  // The action ran again: this device already has a passkey.
-  await page.getByRole('alert').getByText('already has a passkey for this account').waitFor();
-  expect(page.url()).toBe(`${service.url}/account`);
-  await page.getByText('Signed in with a passkey').first().waitFor();
+  await signInByCode(page, service.url, newAddress());
+  await pressed(page, 'Add a passkey');
+  await alerts(page, 'This device has no screen lock');
 });
 
 test('the browser discards a passkey that the service refused to register', async () => {
-  const device = await newDevice();
-  const { page } = device;
-  await signInByMail(page, 'refused@example.com');
-  const add = async (error: string, status: number, message: string) => {
-    await page.route('**/passkey/register', (route) => route.fulfill({ status, json: refusal(error) }), {
-      times: 1,
-    });
-    await page.getByRole('button', { name: 'Add a passkey' }).click();
-    await page.getByRole('alert').getByText(message).waitFor();
-    expect(await device.credentials()).toEqual([]);
+  const { page, credentials } = await newDevice();
+  await signInByCode(page, service.url, newAddress());
+  const add = async (status: number, error: string, message: string) => {
+    await refuse(page, 'passkey/register', [status, error], { times: 1 });
+    await pressed(page, 'Add a passkey');
+    await alerts(page, message);
+    expect(await credentials()).toEqual([]);
   };
-  await add('conflict', 409, "It's already registered");
+  await add(409, 'conflict', "It's already registered");
   // A session that has ended cannot list the passkeys of its account.
-  await page.route('**/auth/passkeys', (route) =>
-    route.fulfill({ status: 401, json: refusal('invalid_token') }),
-  );
-  await add('invalid_grant', 400, "couldn't be added");
+  await refuse(page, 'passkeys', [401, 'invalid_token']);
+  await add(400, 'invalid_grant', "couldn't be added");
 });
 
 test('at the passkey limit adding one says so, and the browser keeps no orphaned passkey', async () => {
-  const device = await newDevice();
-  const { page } = device;
-  await signInByMail(page, 'full@example.com');
+  const { page, credentials } = await newDevice();
+  const email = newAddress();
+  await signInByCode(page, service.url, email);
   // Added without this page knowing, as if from other devices.
-  const authenticator = createAuthenticator({ origin: service.url });
-  const post = (path: string, body?: unknown) =>
-    page.evaluate(
-      async ([url, json]) => {
-        const headers = { 'Content-Type': 'application/json' };
-        return (await fetch(url, { method: 'POST', headers, body: json })).json();
-      },
-      [`/api/v1/auth/passkey/${path}`, JSON.stringify(body ?? {})] as const,
-    );
-  for (let n = 0; n < fieldLimits.passkeys; n++) {
-    await post('register', authenticator.create(await post('register/challenge')));
-  }
-  const tooMany = page.getByRole('alert').getByText(`the limit of ${fieldLimits.passkeys} passkeys`);
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await tooMany.waitFor();
+  const { access_token } = await loginByMail(service.url, email);
+  for (let n = 0; n < fieldLimits.passkeys; n++) await registerPasskey(service.url, access_token);
+  const tooMany = `the limit of ${fieldLimits.passkeys} passkeys`;
+  await pressed(page, 'Add a passkey');
+  await alerts(page, tooMany);
   expect(await items(page).count()).toBe(fieldLimits.passkeys);
-  expect(await device.credentials()).toEqual([]);
+  expect(await credentials()).toEqual([]);
 
   // Now that the page knows, it does not even ask the browser.
   await page.reload();
-  await page.evaluate(() => {
-    navigator.credentials.create = () => Promise.reject(new Error('asked'));
-  });
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await tooMany.waitFor();
+  await pressed(page, 'Add a passkey');
+  await alerts(page, tooMany);
+  expect(await namesOf(page)).not.toContain('create');
 });
 
 test('a passkey whose authenticator does not say what it is has the name of the browser and system', async () => {
   const device = await newDevice();
-  const { page } = device;
-  await page.addInitScript(() => {
+  await device.page.addInitScript(() => {
     const create = navigator.credentials.create.bind(navigator.credentials);
     navigator.credentials.create = async (options) => {
       const credential = (await create(options)) as PublicKeyCredential;
@@ -426,39 +315,6 @@ test('a passkey whose authenticator does not say what it is has the name of the 
       return credential;
     };
   });
-  await signUpWithPasskey(device, 'unnamed@example.com');
-  expect(await items(page).locator('.title').innerText()).toMatch(/^Chrome on Linux /);
-});
-
-test('after an email sign-in no passkey is created until the user asks for one', async () => {
-  const device = await newDevice();
-  const { page } = device;
-  await page.addInitScript(() => {
-    PublicKeyCredential.getClientCapabilities = async () => ({ conditionalCreate: true });
-    const create = navigator.credentials.create.bind(navigator.credentials);
-    navigator.credentials.create = (options) => {
-      const { signals } = window as unknown as { signals: unknown[] };
-      signals.push({ signal: 'create' });
-      return create(options);
-    };
-  });
-  await signInByMail(page, 'unasked@example.com');
-  await page.getByText('Skip the email next time').waitFor();
-  await waitForSignal(
-    page,
-    'signalAllAcceptedCredentials',
-    (sent) => sent.allAcceptedCredentialIds?.length === 0,
-  );
-  expect((await signalsOf(page)).map(({ signal }) => signal)).not.toContain('create');
-});
-
-test('removing a passkey shows no progress on the button that adds one', async () => {
-  const device = await newDevice();
-  const { page } = device;
-  await signUpWithPasskey(device, 'progress@example.com');
-  await page.route('**/auth/passkeys/*', () => {});
-  await page.getByRole('button', { name: 'Remove' }).click();
-  await page.getByRole('button', { name: 'Remove passkey' }).click();
-  await page.locator('#add-passkey:disabled').waitFor();
-  expect(await page.locator('#add-passkey').innerText()).toBe('Add a passkey');
+  await signUpWithPasskey(device);
+  expect(await items(device.page).locator('.title').innerText()).toMatch(/^Chrome on Linux /);
 });

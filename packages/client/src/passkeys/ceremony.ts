@@ -96,8 +96,9 @@ async function ceremony<T>(
 /**
  * Password managers replace `navigator.credentials`. The `toJSON` of some throws, that of others writes standard base64, and some
  * leave out `rawId`. So the JSON is built from the buffers, and `toJSON` only helps where there are none.
+ * @internal
  */
-function inJson<T>(responseOf: (credential: Received) => T, credential: Received): T {
+export function inJson<T>(responseOf: (credential: Received) => T, credential: Received): T {
   try {
     return responseOf(credential);
   } catch {
@@ -134,8 +135,11 @@ const failures: ReadonlyMap<string, PasskeyErrorCode> = new Map([
   ['NotSupportedError', 'no_authenticator'],
 ]);
 
-/** A credential or its JSON form: bytes are buffers in the first, text in the second. */
-interface Received {
+/**
+ * A credential or its JSON form: bytes are buffers in the first, text in the second.
+ * @internal
+ */
+export interface Received {
   readonly id: string;
   readonly rawId?: unknown;
   readonly authenticatorAttachment?: string | null;
@@ -146,7 +150,8 @@ interface Received {
   toJSON(): Received;
 }
 
-const registrationOf = (credential: Received): RegistrationResponse => {
+/** @internal */
+export const registrationOf = (credential: Received): RegistrationResponse => {
   const { response } = credential;
   return {
     ...commonMembers(credential),
@@ -158,7 +163,8 @@ const registrationOf = (credential: Received): RegistrationResponse => {
   };
 };
 
-const authenticationOf = (credential: Received): AuthenticationResponse => {
+/** @internal */
+export const authenticationOf = (credential: Received): AuthenticationResponse => {
   const { response } = credential;
   const userHandle = response['userHandle'] ?? null;
   return {
