@@ -26,6 +26,7 @@ import {
   type Outcome,
   program,
   runIn,
+  sessionsOf,
   storeLogin,
 } from '../support/cli.ts';
 import { codeOf } from '../support/client.ts';
@@ -55,11 +56,9 @@ const tokenIn = (env: Record<string, string>, ...args: string[]): Promise<Outcom
 
 const statusOf = async (token: string): Promise<number> =>
   (await request(service.url, 'GET', '/me', { token })).status;
-const runs = async (): Promise<unknown[]> => {
-  const { access_token: token } = await loginByMail(service.url, email);
-  const { body } = await request(service.url, 'GET', '/sessions', { token });
-  return body.sessions.filter(({ kind }: { kind: string }) => kind === 'run');
-};
+/** Runs a program in a terminal that asks about it. */
+const askAbout = (...command: string[]): Terminal =>
+  openTerminal(home, [program, 'agent', 'run', '--ask', '--', ...command]);
 
 test('its socket is 0600 in a directory 0700, and is gone with it', async () => {
   const { address, stop } = await startAgent('--scope', 'profile');
@@ -296,7 +295,7 @@ test.skipIf(process.platform === 'win32')(
     spawnSync(['mkfifo', fifo]);
     const script = `echo up; while read -r line; do eval "$line"; done <"$HOME/commands"; exit 5`;
     addCommand(home, 'hostile', `#!/bin/sh\n${script}\n`);
-    const terminal = openTerminal(home, [program, 'agent', 'run', '--ask', '--', 'hostile']);
+    const terminal = askAbout('hostile');
     await terminal.shows(/^up/m);
     const commands = openSync(fifo, 'w');
     const run = (line: string) => writeSync(commands, `${line}\n`);
@@ -332,23 +331,14 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     const opened = 'exec 3<>"$(readlink /proc/$PPID/fd/0)"';
     const asking = 'latchkey token --scope profile; echo before=$?';
-    const early = openTerminal(home, [
-      program,
-      'agent',
-      'run',
-      '--ask',
-      '--',
-      'sh',
-      '-c',
-      `${opened}; ${asking}`,
-    ]);
+    const early = askAbout('sh', '-c', `${opened}; ${asking}`);
     await early.shows(/^before=1/m);
     expect(early.screen()).toMatch(/It is refused\. Another program uses this terminal: \w+ \(\d+\)\./);
     expect(early.screen()).not.toContain('Allow it?');
     await early.exited;
 
     const later = `trap '${opened}; : >opened' USR1; (${asking}) & echo $$ >pid; while wait; [ $? -gt 128 ]; do :; done`;
-    const late = openTerminal(home, [program, 'agent', 'run', '--ask', '--', 'sh', '-c', later]);
+    const late = askAbout('sh', '-c', later);
     await late.shows(/Allow it\? \[y\/N\] $/);
     process.kill(Number(readFileSync(join(home.path, 'pid'), 'utf8')), 'SIGUSR1');
     await until(() => existsSync(join(home.path, 'opened')), 'the opened address');
@@ -359,16 +349,10 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 test('agent run --ask answers the status of its program, and asks on no terminal that a reader of its output may share', async () => {
-  const ask = (...command: string[]) =>
-    openTerminal(home, [program, 'agent', 'run', '--ask', '--', ...command]);
-  expect(await ask('sh', '-c', 'exit 5').exited).toBe(5);
-  expect(await ask('sh', '-c', 'kill -9 $$').exited).toBe(137);
-  expect(await ask('no-such-program').exited).toBe(127);
-  const many = ask(
-    'sh',
-    '-c',
-    'i=0; while [ $i -lt 3000 ]; do echo line; i=$((i+1)); done; echo last; sleep 3 &',
-  );
+  expect(await askAbout('sh', '-c', 'exit 5').exited).toBe(5);
+  expect(await askAbout('no-such-program').exited).toBe(127);
+  const script = 'i=0; while [ $i -lt 3000 ]; do echo line; i=$((i+1)); done; echo last; sleep 3 &';
+  const many = askAbout('sh', '-c', script);
   expect(await many.exited).toBe(0);
   expect(many.screen().match(/^line/gm)).toHaveLength(3000);
   expect(many.screen()).toContain('last');
@@ -381,27 +365,18 @@ describe('agent run', () => {
     latchkeyProcess(home, 'agent', 'run', '--scope', 'profile', '--', ...command);
 
   test('sets LATCHKEY_AGENT, answers the status of its program, and ends its runs with it', async () => {
-    const before = (await runs()).length;
+    const before = (await sessionsOf(service.url, email, 'run')).length;
     const { code, stdout } = await run('sh', '-c', 'latchkey token; exit 7');
     expect(code).toBe(7);
     expect(stdout).toMatch(/^lk_at_\S+\n$/);
     expect(await statusOf(stdout.trim())).toBe(401);
-    expect(await runs()).toHaveLength(before);
+    expect(await sessionsOf(service.url, email, 'run')).toHaveLength(before);
   });
 
   test('leaves Ctrl-C to the terminal, which sends it to the program, too', async () => {
     const script = 'trap "echo got INT" INT; echo up; for i in $(seq 40); do sleep 0.05; done; echo done';
-    const terminal = openTerminal(home, [
-      program,
-      'agent',
-      'run',
-      '--scope',
-      'profile',
-      '--',
-      'sh',
-      '-c',
-      script,
-    ]);
+    const command = [program, 'agent', 'run', '--scope', 'profile', '--', 'sh', '-c', script];
+    const terminal = openTerminal(home, command);
     await terminal.shows(/up/);
     terminal.type('\u0003');
     await terminal.shows(/done/);

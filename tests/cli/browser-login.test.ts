@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newPage } from '../support/browser.ts';
 import { addCommand, type Home, latchkey, newHome, program, proxyTo, storeOf } from '../support/cli.ts';
-import { loginByMail, request } from '../support/http.ts';
+import { apiAt, loginByMail, request } from '../support/http.ts';
 import { signedIn } from '../support/people.ts';
 import { startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
@@ -206,11 +206,11 @@ describe('an interrupted login leaves nothing', () => {
 
   test('of a session whose tokens are on their way', async () => {
     const { home, login } = machine();
-    const { access_token: token } = await loginByMail(service.url, 'held@example.com');
-    const devices = async (): Promise<number> =>
-      (await request(service.url, 'GET', '/sessions', { token })).body.sessions.filter(
-        ({ kind }: { kind: string }) => kind === 'device',
-      ).length;
+    const { access_token: accessToken } = await loginByMail(service.url, 'held@example.com');
+    const devices = async (): Promise<number> => {
+      const { sessions } = await apiAt(service.url).call('listSessions', { accessToken });
+      return sessions.filter(({ kind }) => kind === 'device').length;
+    };
     const held = Promise.withResolvers<void>();
     holdTokens = held.promise;
     const terminal = login();

@@ -139,6 +139,13 @@ export async function deviceLogin(url: string, email: string, deviceName: string
   return deviceTokens(url, access_token, { client_name: 'Latchkey CLI', device_name: deviceName });
 }
 
+/** The sessions of this kind that a person has. */
+export async function sessionsOf(url: string, email: string, kind: 'device' | 'run') {
+  const { access_token: accessToken } = await loginByMail(url, email);
+  const { sessions } = await apiAt(url).call('listSessions', { accessToken });
+  return sessions.filter((session) => session.kind === kind);
+}
+
 /** The credential store of the program in this home, for one server. */
 export const storeOf = (home: Home, server: string): CredentialStore =>
   credentialStore(fileStorage(home.credentialsFile), server);

@@ -1,61 +1,47 @@
 import { expect, test } from 'bun:test';
-import { closeAtTestEnd } from '../../../tests/support/cleanup.ts';
 import { codeOf } from '../../../tests/support/client.ts';
 import { turns } from '../../../tests/support/turns.ts';
 import { createVerifier, type VerifierOptions } from './verify.ts';
 
-/** A real server with RFC 7662 introspection of the tokens that a test adds. */
-function introspection() {
+/** A verifier of a server with RFC 7662 introspection of the tokens that a test adds. */
+function open(options: Partial<VerifierOptions> = {}) {
   const active = new Map<string, { sub: string; exp: number; [member: string]: unknown }>();
   const introspected: string[] = [];
-  let fails = 0;
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    fetch: async (request) => {
-      const token = new URLSearchParams(await request.text()).get('token') ?? '';
-      introspected.push(token);
-      const headers = { 'X-Request-Id': 'r' };
-      const refuse = (error: string, status: number) =>
-        Response.json({ error, error_description: '.', request_id: 'r' }, { status, headers });
-      if (request.headers.get('Authorization') !== `Basic ${btoa('svc_a:secret')}`)
-        return refuse('invalid_client', 401);
-      if (fails-- > 0) return refuse('temporarily_unavailable', 503);
-      await turns(5);
-      const found = active.get(token);
-      return Response.json(
-        found ? { active: true, token_type: 'Bearer', sid: 'ses_a', iat: 0, ...found } : { active: false },
-        { headers },
-      );
-    },
-  });
-  closeAtTestEnd(() => server.stop(true));
-  return {
-    active,
-    introspected,
-    server: server.url.origin,
-    failNext: (times: number) => {
-      fails = times;
-    },
+  const service = { now: 1_000_000_000_000, failures: 0 };
+  const fetch = async (_: string, { headers, body }: RequestInit) => {
+    const token = new URLSearchParams(String(body)).get('token') ?? '';
+    introspected.push(token);
+    const refuse = (error: string, status: number) =>
+      json({ error, error_description: '.', request_id: 'r' }, status);
+    if (new Headers(headers).get('Authorization') !== `Basic ${btoa('svc_a:secret')}`)
+      return refuse('invalid_client', 401);
+    if (service.failures-- > 0) return refuse('temporarily_unavailable', 503);
+    await turns(5);
+    const found = active.get(token);
+    return json(
+      found ? { active: true, token_type: 'Bearer', sid: 'ses_a', iat: 0, ...found } : { active: false },
+    );
   };
-}
-
-function verifierOf(server: string, options: Partial<VerifierOptions> = {}) {
-  let now = 1_000_000_000_000;
-  const clock = { now: () => now, sleep: async () => {} };
-  const verifier = createVerifier({ server, serviceKey: 'svc_a:secret', clock, ...options });
+  const clock = { now: () => service.now, sleep: async () => {} };
+  const verifier = createVerifier({ server, serviceKey: 'svc_a:secret', clock, fetch, ...options });
   return {
     ...verifier,
+    active,
+    introspected,
+    service,
     pass: (seconds: number) => {
-      now += seconds * 1000;
+      service.now += seconds * 1000;
     },
-    exp: (seconds: number) => now / 1000 + seconds,
+    exp: (seconds: number) => service.now / 1000 + seconds,
   };
 }
 
+const server = 'https://login.example';
+const json = (body: object, status = 200) =>
+  Response.json(body, { status, headers: { 'X-Request-Id': 'r' } });
+
 test('an active token identifies its user, and the result is cached for 5 s but not beyond its expiry', async () => {
-  const { active, introspected, server } = introspection();
-  const verifier = verifierOf(server);
+  const { active, introspected, ...verifier } = open();
   active.set('lk_at_long', { sub: 'usr_a', exp: verifier.exp(600) });
   active.set('lk_at_short', { sub: 'usr_a', exp: verifier.exp(2) });
   expect(await verifier.verify('lk_at_long')).toMatchObject({ active: true, sub: 'usr_a', sid: 'ses_a' });
@@ -73,8 +59,7 @@ test('an active token identifies its user, and the result is cached for 5 s but 
 });
 
 test('concurrent calls for one token share a request, and one can be aborted alone', async () => {
-  const { active, introspected, server } = introspection();
-  const verifier = verifierOf(server, { cacheSeconds: 0 });
+  const { active, introspected, ...verifier } = open({ cacheSeconds: 0 });
   active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600) });
   const leaving = new AbortController();
   const left = codeOf(verifier.verify('lk_at_a', { signal: leaving.signal }));
@@ -88,21 +73,19 @@ test('concurrent calls for one token share a request, and one can be aborted alo
 });
 
 test('a failure is thrown and not cached; a wrong service key is invalid_client', async () => {
-  const { active, server, failNext } = introspection();
-  const verifier = verifierOf(server);
+  const { active, service, ...verifier } = open();
   active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600) });
-  failNext(1);
+  service.failures = 1;
   expect(await codeOf(verifier.verify('lk_at_a'))).toBe('temporarily_unavailable');
   expect((await verifier.verify('lk_at_a')).active).toBe(true);
-  const wrongKey = verifierOf(server, { serviceKey: 'svc_a:wrong' });
-  expect(await codeOf(wrongKey.verify('lk_at_a'))).toBe('invalid_client');
-  const unreachable = verifierOf('http://127.0.0.1:1');
-  expect(await codeOf(unreachable.verify('lk_at_a'))).toBe('unreachable');
+  const options = { cacheSeconds: 0, serviceKey: 'svc_a:wrong' };
+  expect(await codeOf(open(options).verify('lk_at_a'))).toBe('invalid_client');
+  const fetch = () => Promise.reject(new TypeError('lost'));
+  expect(await codeOf(open({ fetch }).verify('lk_at_a'))).toBe('unreachable');
 });
 
 test('anything but an access token is inactive without a request', async () => {
-  const { introspected, server } = introspection();
-  const { verify } = verifierOf(server);
+  const { introspected, verify } = open();
   for (const token of ['', 'ghp_secret', 'lk_rt_a', 'lk_at_', 'lk_at_a b', `lk_at_${'a'.repeat(2000)}`])
     expect(await verify(token)).toEqual({ active: false });
   expect(introspected).toEqual([]);
@@ -123,8 +106,7 @@ const facts = {
 };
 
 test('a key is verified like an access token, with everything the service says about it', async () => {
-  const { active, introspected, server } = introspection();
-  const verifier = verifierOf(server);
+  const { active, introspected, ...verifier } = open();
   active.set('lk_ak_a', { sub: 'usr_a', sid: 'key_a', exp: verifier.exp(600), ...facts });
   expect(await verifier.verify('lk_ak_a')).toMatchObject({
     active: true,
@@ -135,25 +117,19 @@ test('a key is verified like an access token, with everything the service says a
   expect(introspected).toEqual(['lk_ak_a']);
 });
 
-test('a token that is neither an access token nor a key is inactive, whatever the service calls it', async () => {
-  const { active, server } = introspection();
-  const verifier = verifierOf(server);
+test('a service that acts for itself has no session; what is neither an access token nor a key is inactive', async () => {
+  const { active, ...verifier } = open({ cacheSeconds: 0 });
+  const exp = verifier.exp(600);
+  active.set('lk_at_a', { sub: 'svc_a', sid: undefined, exp });
+  expect(await verifier.verify('lk_at_a')).toMatchObject({ active: true, sub: 'svc_a' });
   for (const token_use of ['refresh_token', 'id_token', '', null, 1]) {
-    active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600), token_use });
-    expect(await verifierOf(server).verify('lk_at_a')).toEqual({ active: false });
+    active.set('lk_at_a', { sub: 'usr_a', exp, token_use });
+    expect(await verifier.verify('lk_at_a')).toEqual({ active: false });
   }
 });
 
-test('a service that acts for itself has no session', async () => {
-  const { active, server } = introspection();
-  const verifier = verifierOf(server);
-  active.set('lk_at_a', { sub: 'svc_a', sid: undefined, exp: verifier.exp(600) });
-  expect(await verifier.verify('lk_at_a')).toMatchObject({ active: true, sub: 'svc_a' });
-});
-
 test('a missing member, or one of another type than documented, is refused, because decisions depend on it', async () => {
-  const { active, server } = introspection();
-  const verifier = verifierOf(server, { cacheSeconds: 0 });
+  const { active, ...verifier } = open({ cacheSeconds: 0 });
   const wrong = {
     active: [undefined, 'true'],
     sub: [undefined, 7],
@@ -186,15 +162,13 @@ test('a missing member, or one of another type than documented, is refused, beca
 });
 
 test('the cache keeps at most maxEntries results and drops the least recently used', async () => {
-  const { introspected, server } = introspection();
-  const { verify } = verifierOf(server, { maxEntries: 2 });
+  const { introspected, verify } = open({ maxEntries: 2 });
   for (const token of ['lk_at_a', 'lk_at_b', 'lk_at_a', 'lk_at_c', 'lk_at_a', 'lk_at_b']) await verify(token);
   expect(introspected).toEqual(['lk_at_a', 'lk_at_b', 'lk_at_c', 'lk_at_b']);
 });
 
 test('setting the clock back does not extend cached results', async () => {
-  const { active, introspected, server } = introspection();
-  const verifier = verifierOf(server);
+  const { active, introspected, ...verifier } = open();
   active.set('lk_at_a', { sub: 'usr_a', exp: verifier.exp(600) });
   await verifier.verify('lk_at_a');
   verifier.pass(-3600);
@@ -203,19 +177,15 @@ test('setting the clock back does not extend cached results', async () => {
 });
 
 test('a cache longer than a minute and a service key without a secret are refused', () => {
-  const options = { server: 'https://login.example', serviceKey: 'svc_a:secret' };
-  expect(() => createVerifier({ ...options, cacheSeconds: 61 })).toThrow('0-60');
-  expect(() => createVerifier({ ...options, serviceKey: 'svc_a' })).toThrow('id:secret');
+  expect(() => open({ cacheSeconds: 61 })).toThrow('0-60');
+  expect(() => open({ serviceKey: 'svc_a' })).toThrow('id:secret');
 });
 
 test('an issuer that only a response names is no issuer', async () => {
-  const server = 'https://login.example';
   const issuerOf = (named: unknown, issuer?: string) =>
-    createVerifier({
-      server,
-      serviceKey: 'svc_a:secret',
+    open({
+      fetch: async () => json({ issuer: named }),
       ...(issuer === undefined ? {} : { issuer }),
-      fetch: async () => Response.json({ issuer: named }, { headers: { 'X-Request-Id': 'r' } }),
     }).issuer();
   const inside = 'https://inside.example';
   expect(await issuerOf(server)).toBe(server);
