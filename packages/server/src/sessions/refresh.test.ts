@@ -1,8 +1,9 @@
 // What random sequences of commands (tests/invariants/properties.test.ts) do not ask about a refresh.
 
 import { describe, expect, test } from 'bun:test';
-import { isLive, newAddress, outcome } from '../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, sharedNodes, type TestApp } from '../../../../tests/support/app.ts';
+import { newAddress, outcome } from '../../../../tests/support/account.ts';
+import { type Answer, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
+import { shared } from '../../../../tests/support/shared.ts';
 import { classifyReuse, refreshRetryWindowSeconds } from './refresh.ts';
 
 const refresh = (app: TestApp, refresh_token: string, key?: string): Promise<Answer> =>
@@ -11,22 +12,8 @@ const refresh = (app: TestApp, refresh_token: string, key?: string): Promise<Ans
     headers: key === undefined ? {} : { 'Idempotency-Key': key },
   });
 
-onBothDatabases('refresh', (open, dialect) => {
-  const { app, node } = sharedNodes(open, dialect);
-
-  test('a stale and a current refresh token presented in parallel leave no active session', async () => {
-    const first = await app.login(newAddress());
-    const second = (await refresh(app, first.refresh_token)).body;
-    const third = (await refresh(app, second.refresh_token)).body;
-    const answers = await Promise.all([
-      refresh(app, third.refresh_token),
-      refresh(node, first.refresh_token),
-    ]);
-    expect(outcome(answers[1])).toBe('400 invalid_grant');
-    expect(await isLive(app, third)).toBe(false);
-    if (answers[0].status === 200)
-      expect(outcome(await refresh(app, answers[0].body.refresh_token))).toBe('400 invalid_grant');
-  });
+onBothDatabases('refresh', (open) => {
+  const app = shared(open);
 
   test('an idempotency key is 1-128 printable characters; any other is refused and spends nothing', async () => {
     const { refresh_token } = await app.login(newAddress());

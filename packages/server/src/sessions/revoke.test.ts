@@ -77,15 +77,4 @@ onBothDatabases('revoking sessions', (open, dialect) => {
     expect(outcome(await app.ask('POST', '/revoke', { form: { token: ` ${token}\r\n` } }))).toBe('200');
     await requireThat([own], 'ended');
   });
-
-  test('64 parallel sign-outs of one session all succeed or find it already ended', async () => {
-    const own = await app.login(newAddress());
-    const { access_token: token } = own;
-    const answers = await Promise.all(
-      Array.from({ length: 64 }, () => app.ask('DELETE', '/logout?scope=session', { token })),
-    );
-    expect(answers.filter(({ status }) => ![204, 401].includes(status))).toEqual([]);
-    expect(answers.some(({ status }) => status === 204)).toBe(true);
-    await requireThat([own], 'ended');
-  });
 });

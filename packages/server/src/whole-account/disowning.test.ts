@@ -9,7 +9,6 @@ import {
   mailsTo,
   newAuthenticator,
   outcome,
-  passkeyLogin,
   signInByMail,
   subjects,
   throughPasskey,
@@ -17,9 +16,9 @@ import {
   verifyAddress,
 } from '../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
-import { decideDevice, pollDevice, startDevice } from '../../../../tests/support/devices.ts';
+import { decideDevice, startDevice } from '../../../../tests/support/devices.ts';
 import { createdKey } from '../../../../tests/support/keys.ts';
-import { copySession, exchange, startedRun } from '../../../../tests/support/runs.ts';
+import { copySession, startedRun } from '../../../../tests/support/runs.ts';
 import { fresh } from '../../../../tests/support/shared.ts';
 import { readToken } from '../sessions/tokens.ts';
 
@@ -115,33 +114,6 @@ onBothDatabases('"this was not me"', (open) => {
       expect(outcome(answer)).toBe('400 invalid_grant');
   });
 
-  test('of many uses at once one undoes, with the approver too, and all get the same response', async () => {
-    const own = await app.login(ada);
-    const { login: earlier, authenticator } = await throughPasskey(app, own);
-    const approver = (await passkeyLogin(app, authenticator)).body;
-    await app.deviceLogin(approver);
-    const token = await linkIn(app, ada, subjects.newDevice);
-    for (const [more, mails] of [
-      [{}, 1],
-      [{ approver: true }, 2],
-    ] as const) {
-      const answers = await Promise.all(Array.from({ length: 8 }, () => use(app, token, more)));
-      for (const { status, body } of answers) expect([status, body]).toEqual([200, answers[0]!.body]);
-      expect(answers[0]!.body).toMatchObject({
-        kind: 'new_device',
-        sessions_ended: 2 * (mails - 1),
-        devices_ended: 1,
-        passkeys_removed: mails === 1 ? [] : ['key'],
-        approver: { ip_address: '192.0.2.1', disowned: mails === 2 },
-      });
-      for (const login of [earlier, approver]) expect(await isLive(app, login)).toBe(mails === 1);
-      expect(await isLive(app, own)).toBe(true);
-      expect(await mailsTo(app, ada, subjects.undone)).toHaveLength(mails);
-      const events = await app.ctx.db.read.run("SELECT id FROM events WHERE type = 'session_disowned'", []);
-      expect(events).toHaveLength(mails);
-    }
-  });
-
   test('a notice that waits when its cause is undone is never sent, neither alone nor in a digest', async () => {
     const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=2/3600' } });
     await app.login(ada);
@@ -189,39 +161,6 @@ onBothDatabases('"this was not me"', (open) => {
     const told = await app.ctx.db.read.run("SELECT id FROM feed_events WHERE type = 'session-revoked'", []);
     expect(told).toHaveLength(202);
     expect(await isLive(app, { ...own, access_token: key.key })).toBe(true);
-  });
-
-  test('nothing that races with a link survives it', async () => {
-    const own = await app.login(ada);
-    for (let round = 0; round < 6; round++) {
-      const thief = await signInElsewhere(app);
-      const { access_token: token } = thief;
-      const authenticator = newAuthenticator(app);
-      const { body: options } = await app.ask('POST', '/passkey/register/challenge', { token });
-      const codes = await startDevice(app);
-      const link = await linkIn(app, ada, subjects.newBrowser);
-      const key = { name: 'theirs', scope: '*', expires_in: day };
-      const email = `thief${round}@new.example`;
-      const [, , , made, ran] = await Promise.all([
-        app.ask('POST', '/passkey/register', { token, json: authenticator.create(options) }),
-        decideDevice(app, 'approve', codes, thief),
-        app.ask('POST', '/me/email', { token, json: { email } }),
-        app.ask('POST', '/keys', { token, json: key }),
-        exchange(app, token, { scope: 'profile' }),
-        use(app, link),
-        pollDevice(app, codes),
-      ]);
-      for (const access_token of [token, made.body.key, ran.body.access_token])
-        if (access_token !== undefined) expect(await isLive(app, { ...thief, access_token })).toBe(false);
-      const { passkeys } = (await app.ask('GET', '/passkeys', { token: own.access_token })).body;
-      expect(passkeys).toEqual([]);
-      app.pass(10);
-      expect((await pollDevice(app, codes)).body.access_token).toBeUndefined();
-      const { sessions } = (await app.ask('GET', '/sessions', { token: own.access_token })).body;
-      expect(sessions).toHaveLength(1);
-      const [mail] = await mailsTo(app, email, subjects.confirmAddress);
-      if (mail) expect(outcome(await verifyAddress(app, tokenIn(mail)))).toBe('400 invalid_grant');
-    }
   });
 
   test('a sign-in at the new address that races with restoring the former one does not stay signed in', async () => {

@@ -122,25 +122,6 @@ onBothDatabases('profile', (open) => {
     }
   });
 
-  test('of parallel patches with the same If-Match exactly one is applied', async () => {
-    const ada = await person(t);
-    const tag = (await ada.get()).headers.get('ETag')!;
-    const answers = await Promise.all(
-      Array.from({ length: 16 }, (_, n) => ada.patch({ name: `name ${n}` }, { 'If-Match': tag })),
-    );
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(15).fill(412)]);
-    const winner = answers.find((answer) => answer.status === 200)!;
-    expect((await ada.get()).body.name).toBe(winner.body.name);
-  });
-
-  test('of parallel patches to different fields none is lost', async () => {
-    const ada = await person(t);
-    const full = { name: 'N', locale: 'fr', time_zone: 'UTC', avatar_url: 'https://a.example/x' };
-    const patches = Object.entries(full).map(([field, value]) => ada.patch({ [field]: value }));
-    expect((await Promise.all(patches)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect((await ada.get()).body).toMatchObject(full);
-  });
-
   test('GET /me reads session and account in one statement', async () => {
     const ada = await person(t);
     const before = t.statements.length;

@@ -112,13 +112,6 @@ onBothDatabases('email change', (open) => {
     }
   });
 
-  test('parallel uses of one link change the address once and send one notice', async () => {
-    const token = await askForAddress(app, await app.login(ada), next);
-    const answers = await Promise.all(Array.from({ length: 12 }, () => verifyAddress(app, token)));
-    expect(answers.map(outcome).sort()).toEqual(['200', ...Array(11).fill('400 invalid_grant')]);
-    expect(await mailsTo(app, ada, subjects.emailChanged)).toHaveLength(1);
-  });
-
   test('after the change, a sign-in link to the old address creates no account for 7 days', async () => {
     const tokens = await app.login(ada);
     const token = await askForAddress(app, tokens, next);

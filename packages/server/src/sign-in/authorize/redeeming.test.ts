@@ -14,7 +14,6 @@ import { endings } from '../../../../../tests/support/endings.ts';
 import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
 import { shared } from '../../../../../tests/support/shared.ts';
-import { turns } from '../../../../../tests/support/turns.ts';
 import { revokeService } from '../../sessions/ending.ts';
 
 const refused = '400 invalid_grant';
@@ -186,18 +185,6 @@ onBothDatabases('the authorization code grant', (open) => {
     expect((await app.ask('POST', '/refresh', { form })).status).toBe(200);
     expect(await isLive(app, body)).toBe(false);
     expect(await loggedEvents(app, tokens, 'code_replayed')).not.toEqual([]);
-  });
-
-  test('a wrong use that races the right one spends the code or ends the session', async () => {
-    for (let later = 0; later < 48; later++) {
-      const code = await publicCode();
-      const [right, wrong] = await Promise.all([
-        redeem(app, code, asPublic),
-        turns(later).then(() => redeem(app, code, { ...asPublic, code_verifier: 'wrong' })),
-      ]);
-      expect(outcome(wrong)).toBe(refused);
-      if (right.status === 200) expect(await isLive(app, right.body)).toBe(false);
-    }
   });
 
   test('a second use after ten minutes ends nothing', async () => {

@@ -125,19 +125,6 @@ onBothDatabases('device authorization', (open) => {
     }
   });
 
-  test('of concurrent approvals and denials exactly one succeeds', async () => {
-    const [ada, grace] = [await newUser(), await newUser()];
-    for (let round = 0; round < 5; round++) {
-      const codes = await startDevice(app);
-      const decide = (_: unknown, i: number) =>
-        decideDevice(app, i % 2 === 0 ? 'approve' : 'deny', codes, i % 4 < 2 ? ada : grace);
-      const answers = (await Promise.all(Array.from({ length: 32 }, decide))).map(outcome);
-      expect(answers.toSorted()).toEqual(['204', ...Array(31).fill('400 invalid_grant')]);
-      const approved = answers.indexOf('204') % 2 === 0;
-      expect(outcome(await pollDevice(app, codes))).toBe(approved ? '200' : '400 access_denied');
-    }
-  });
-
   test('verify names the session that each device will get from its approver, and the log keeps it after the device signs out', async () => {
     const ada = await newUser();
     const [one, two] = [await startDevice(app), await startDevice(app)];
