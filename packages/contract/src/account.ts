@@ -118,7 +118,6 @@ export type ProfilePatch = z.infer<typeof profilePatch>;
 
 const newAddress = 'ada@new.example';
 
-/** The token of an emailed link to a new address. */
 const linkToken = described(
   token,
   'The token in the emailed link, after `#token=`.',

@@ -125,7 +125,6 @@ export type DeviceConfirmation = z.infer<typeof deviceConfirmation>;
 
 export type PendingDevice = z.infer<typeof pendingDevice>;
 
-/** What a person does about a user code. */
 const aboutUserCode = {
   body: userCodeRequest,
   errors: { invalid_grant: 'The user code is unknown, expired or already decided.', rate_limited: true },

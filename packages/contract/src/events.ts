@@ -3,7 +3,6 @@ import { at, define, ownList } from './endpoint.ts';
 import { examples } from './examples.ts';
 import { described, ipAddress, model, pageOf, shown, shownOrNull, time, userAgent } from './fields.ts';
 
-/** The types of security log events. */
 export const eventTypes = [
   'account_created',
   'login',

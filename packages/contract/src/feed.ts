@@ -4,7 +4,6 @@ import { examples } from './examples.ts';
 import { fieldLimits } from './field-limits.ts';
 import { described, flag, int, model, text, time, wholeNumber } from './fields.ts';
 
-/** The events that the feed reports. */
 export type FeedEventType =
   | 'session-revoked'
   | 'credential-change'

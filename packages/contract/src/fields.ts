@@ -61,7 +61,6 @@ export const notSupported = text(fieldLimits.bodyBytes)
   // No example: no value is accepted.
   .meta({ description: 'Not supported: refused.', examples: [] });
 
-/** A string in a response. */
 export const shown = (description: string, example: string | null) =>
   described(z.string(), description, example);
 
@@ -85,7 +84,6 @@ export const time = z.iso.datetime({ precision: 3 }).meta({
 
 export const userId = shown('The id of the user.', examples.userId);
 
-/** An email address in a response. */
 export const addressShown = shown("The user's email address, as it was first typed.", examples.email);
 
 export const emailVerified = flag(

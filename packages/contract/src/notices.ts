@@ -15,7 +15,6 @@ import {
   userAgent,
 } from './fields.ts';
 
-/** The kinds of security notices. */
 export const noticeKinds = [
   'new_device',
   'new_browser',

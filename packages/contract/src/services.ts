@@ -21,7 +21,6 @@ export const introspectionRequest = z.object({
   token_type_hint: tokenTypeHint,
 });
 
-/** An address of the service. */
 const address = (description: string, path: string) => url(description, `https://login.example${path}`);
 
 /** Runs are at most three deep, so three services can act in turn. The one that acts now is outermost. */
@@ -34,7 +33,6 @@ const actor = model('Actor', 'RFC 8693 section 4.1', {
   act: secondActor.optional().meta(earlier),
 });
 
-/** The organizations in claims about a user. */
 export const userOrganizations = (condition: string) =>
   described(
     z

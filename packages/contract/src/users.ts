@@ -25,7 +25,6 @@ import { organization } from './organizations.ts';
 import { passkey } from './passkeys.ts';
 import { session, sessionId } from './sessions.ts';
 
-/** An account as services with the right `users` see it. */
 export const user = model('User', 'A user, as services see them.', {
   id: userId,
   email: addressShown,

@@ -7,8 +7,8 @@ import {
   tokenExchangeGrantType,
 } from '@latchkey/contract/tokens';
 import manifest from '../package.json' with { type: 'json' };
-import { keepCounting } from './identity/account/census.ts';
 import { accountRoutes } from './identity/account/routes.ts';
+import { keepCounting } from './identity/account/users.ts';
 import { formerAddressTtlSeconds } from './identity/email-change/email-change.ts';
 import {
   emailChangeMail,
@@ -68,7 +68,7 @@ import { passkeyRoutes } from './sign-in/passkeys/routes.ts';
 import { sweepSpentChallenges } from './sign-in/passkeys/store.ts';
 import { touches } from './sign-in/passkeys/touch.ts';
 import { discoveryRoutes } from './trust/discovery/routes.ts';
-import { feedRetentionSeconds, readerTtlMs } from './trust/feed/readers.ts';
+import { feedRetentionSeconds, readerTtlMs } from './trust/feed/polling.ts';
 import { feedRoutes } from './trust/feed/routes.ts';
 import { sweepReaders } from './trust/feed/store.ts';
 import { introspectionRoutes } from './trust/introspection/routes.ts';

@@ -23,12 +23,7 @@ export const systemTimers: Timers = {
 };
 
 /** Runs some work again and again, with a pause before each run, until the signal is aborted. */
-export async function repeat(
-  timers: Timers,
-  pauseMs: number,
-  signal: AbortSignal,
-  work: () => unknown,
-): Promise<void> {
+export async function repeat(timers: Timers, pauseMs: number, signal: AbortSignal, work: () => unknown) {
   for (;;) {
     await timers.sleep(pauseMs, signal);
     if (signal.aborted) return;

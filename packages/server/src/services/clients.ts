@@ -20,7 +20,6 @@ import {
 } from './client-document.ts';
 import { findServiceClient } from './service-keys.ts';
 
-/** The client_id of the command line. */
 export const commandLineId = 'latchkey-cli';
 
 export interface Client {
@@ -156,10 +155,7 @@ function verifierOf(
  * The client of a token request: the service of its key, or the public one that it names; undefined for others.
  * @throws {AuthError} `invalid_client`; `invalid_request` if it names none
  */
-export async function proveClient(
-  ctx: Context,
-  { serviceKey, body: { client_id: id } }: TokenRequest,
-): Promise<string | undefined> {
+export async function proveClient(ctx: Context, { serviceKey, body: { client_id: id } }: TokenRequest) {
   if (serviceKey) return (await authenticateService(ctx, serviceKey)).id;
   if (id === undefined) throw invalidRequest('client_id: is missing');
   const service = await findServiceClient(ctx.db.read, id);
@@ -202,7 +198,6 @@ const maxAssertionSeconds = 300;
 const refusedClient = (description: string): AuthError =>
   new AuthError('invalid_client', description).asBadRequest();
 
-/** A request of a client, as a form or JSON. */
 export type ClientRequest = Pick<TokenRequest, 'serviceKey' | 'body' | 'client'>;
 
 /** A client that described itself, with what verifies its signatures if it signs its requests. */

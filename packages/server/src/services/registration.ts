@@ -90,10 +90,7 @@ function requireRedirects(field: 'redirect' | 'sign-out-redirect', uris: readonl
  * What an OAuth client may be, once all of its parts are known. @throws {AuthError} `invalid_request`
  * @param isDevelopment whether this service itself has a loopback address
  */
-export function requireClient(
-  { redirectUris, isPublic, isTrusted }: Registration,
-  isDevelopment: boolean,
-): void {
+export function requireClient({ redirectUris, isPublic, isTrusted }: Registration, isDevelopment: boolean) {
   if ((isPublic || isTrusted) && redirectUris.length === 0)
     throw invalidRequest(
       `A ${isTrusted ? 'trusted' : 'public'} service needs a redirect URI: add --redirect.`,

@@ -203,12 +203,7 @@ const namesOf = ({ scopes = [], resource }: Declared) => ({
  * from the other parts are withdrawn, and the service can declare them again.
  * @throws {AuthError} `conflict` if one of the names belongs to another service, active or revoked
  */
-async function declareNames(
-  ctx: Context,
-  tx: Executor,
-  serviceId: string,
-  declared: Declared,
-): Promise<void> {
+async function declareNames(ctx: Context, tx: Executor, serviceId: string, declared: Declared) {
   const { resource, scopes } = declared;
   await store.lockDeclarations(tx, { ...namesOf(declared), service_id: serviceId });
   const resources = resource ? [spellingsOf(resource)[0]] : [];

@@ -12,7 +12,6 @@ import { parseDetails, type ReadToken, readToken, withinOf } from './tokens.ts';
 /** A token that would be accepted now. Times are milliseconds since 1970. */
 export interface ActiveToken {
   readonly use: 'access_token' | 'refresh_token' | 'key';
-  /** The id of the session or key. */
   readonly sessionId: string;
   readonly userId: string;
   readonly kind: Caller['kind'];
@@ -115,7 +114,6 @@ export const actorOf = ([sub = '', ...earlier]: readonly string[]): Actor => ({
   ...(earlier.length === 0 ? {} : { act: actorOf(earlier) }),
 });
 
-/** An active run. */
 export type ActiveRun = Pick<ActiveToken, 'userId' | 'scope' | 'actors' | 'within' | 'endsAt'>;
 
 /** Undefined for a session of another kind, and for a run that has ended. */

@@ -14,12 +14,11 @@ import {
 import { notify } from '../security-log/notices/notices.ts';
 import { endService } from '../services/service-keys.ts';
 import { endServiceToken } from '../services/service-tokens.ts';
-import * as runStore from './runs/store.ts';
 import { lockAccountAs } from './sessions.ts';
 import * as store from './store.ts';
 import { isKeyId, readToken } from './tokens.ts';
 
-export const { disownSessions } = store;
+export const { disownSessions, listActive } = store;
 
 /** Whose session is revoked, and the caller's own session or the service, unless a bare token revokes it. */
 export interface Revoker {
@@ -29,12 +28,7 @@ export interface Revoker {
 }
 
 /** Removes a key of the user. @throws {AuthError} `not_found`, also for another user's key and for other sessions */
-export async function revokeKey(
-  ctx: Context,
-  revoker: Revoker,
-  id: string,
-  client: ClientInfo,
-): Promise<void> {
+export async function revokeKey(ctx: Context, revoker: Revoker, id: string, client: ClientInfo) {
   if (!isKeyId(id) || !(await endSession(ctx, revoker, id, client))) throw resourceNotFound();
 }
 
@@ -72,12 +66,8 @@ export async function revokeService(ctx: Context, id: string): Promise<void> {
  * service and the first log (`accounts/locks.ts`). Returns their ids.
  */
 async function lockUsersOfService(ctx: Context, tx: Executor, serviceId: string): Promise<string[]> {
-  const now = ctx.clock();
-  const accounts = [
-    ...(await runStore.listAccountsOfService(tx, { service_id: serviceId, now })),
-    ...(await store.listAccountsOfClient(tx, { client_id: serviceId, now })),
-  ];
-  const userIds = [...new Set(accounts.map(({ user_id }) => user_id))].toSorted();
+  const accounts = await store.listAccountsOfService(tx, { service_id: serviceId, now: ctx.clock() });
+  const userIds = accounts.map(({ user_id }) => user_id);
   await lockAccountRows(tx, { ids: JSON.stringify(userIds) });
   return userIds;
 }
@@ -90,22 +80,14 @@ async function endSessionsOfService(
 ): Promise<void> {
   const now = ctx.clock();
   for (const user_id of userIds.toSorted(byLog)) {
-    const ended = [
-      ...(await store.endSessionsOfClient(tx, { client_id: serviceId, user_id, now })),
-      ...(await runStore.endRunsOfService(tx, { service_id: serviceId, user_id, now })),
-    ];
+    const ended = await store.endSessionsOfService(tx, { service_id: serviceId, user_id, now });
     for (const row of ended)
       await recordEnd(ctx, tx, { userId: user_id }, row, { reason: 'service_revoked' });
   }
 }
 
 /** Ends a session; false if there is none. @throws {AuthError} `invalid_token` if the revoker's has ended */
-export const endSession = (
-  ctx: Context,
-  revoker: Revoker,
-  sessionId: string,
-  client: ClientInfo,
-): Promise<boolean> =>
+export const endSession = (ctx: Context, revoker: Revoker, sessionId: string, client: ClientInfo) =>
   ctx.db.transaction(async (tx) => {
     const { userId, sessionId: by } = revoker;
     await lockAccountOfRevoker(ctx, tx, revoker);
@@ -117,11 +99,7 @@ export const endSession = (
   });
 
 /** @throws {AuthError} `invalid_token` if the session of the revoker has ended */
-export async function lockAccountOfRevoker(
-  ctx: Context,
-  tx: Executor,
-  { userId, sessionId }: Revoker,
-): Promise<void> {
+export async function lockAccountOfRevoker(ctx: Context, tx: Executor, { userId, sessionId }: Revoker) {
   if (sessionId === undefined) await lockAccountRow(tx, { id: userId });
   else await lockAccountAs(ctx, tx, { userId, sessionId });
 }
@@ -152,13 +130,8 @@ export const endStolenSession = (
     await announceEnds(ctx, tx, userId, [ended]);
   });
 
-/** The active sessions, keys and runs of an account, newest first. */
-export const listActive = (ctx: Context, tx: Executor, userId: string) =>
-  store.listActive(tx, { user_id: userId, now: ctx.clock() });
-
 export type EndedSession = Awaited<ReturnType<typeof store.listActive>>[number];
 
-/** What the statements that end sessions return of each. */
 type EndedRow = Awaited<ReturnType<typeof store.endSession>>[number];
 
 /** Who ended a session: `by` is the session that did, if one did. */

@@ -223,11 +223,7 @@ const isCurrent = (session: StoredSession | undefined, { generation, now }: Refr
  * here still holds when the token is spent. A token that yields nothing anyway is left to the next step.
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
-async function checkRepeatedAccess(
-  ctx: Context,
-  request: RefreshRequest,
-  repeated: RepeatedAccess,
-): Promise<void> {
+async function checkRepeatedAccess(ctx: Context, request: RefreshRequest, repeated: RepeatedAccess) {
   if (repeated.scope === undefined && repeated.resource === undefined) return;
   const { sessionId, generation, now } = request;
   const [session] = await store.findSession(ctx.db.read, { id: sessionId });

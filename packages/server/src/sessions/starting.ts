@@ -108,11 +108,7 @@ async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> 
 }
 
 /** The browser's previous session, ended or not, if it belongs to the same user. */
-async function findPreviousSession(
-  ctx: Context,
-  tx: Executor,
-  { userId, replacesCookie }: NewSession,
-): Promise<string | undefined> {
+async function findPreviousSession(ctx: Context, tx: Executor, { userId, replacesCookie }: NewSession) {
   const previous = replacesCookie && readHandle(ctx.keys, 'browserSession', replacesCookie);
   if (!previous) return undefined;
   const id = sessionIdOf(previous.subject);
@@ -162,7 +158,6 @@ function newSession(ctx: Context, session: NewSession) {
   return { started: { id, userId: session.userId, secret, rotation }, row };
 }
 
-/** The security notice about a new session of each kind. */
 const noticeKindOf = { browser: 'new_browser', device: 'new_device', app: 'new_app' } as const;
 
 /** The security notice about a new device or application, or a browser at a new place. */

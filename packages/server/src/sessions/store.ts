@@ -15,7 +15,15 @@ import type { Tables } from '../platform/database/schema.ts';
 import { named, type Slots, statement, textsOf } from '../platform/database/statement.ts';
 import { sweepStatement } from '../platform/database/sweep.ts';
 import { endedColumns } from './runs/store.ts';
-import { enabledEpoch, isActive, isUnrevoked, mayStart, pathEndsAt, statusColumns } from './status.ts';
+import {
+  enabledEpoch,
+  isActive,
+  isRunOpen,
+  isUnrevoked,
+  mayStart,
+  pathEndsAt,
+  statusColumns,
+} from './status.ts';
 
 const bigint = <T extends number | null>(value: Expression<T>) => sql<T>`cast(${value} as bigint)`;
 
@@ -328,15 +336,35 @@ export const findAccountState = statement<{ id: string }>()((db, p) =>
   db.selectFrom('users').select(['disabled_at']).where('id', '=', p.id),
 );
 
-/** The accounts with active sessions of a client, by ascending id. */
-export const listAccountsOfClient = statement<{ client_id: string; now: number }>()((db, p, dialect) =>
+/** The active sessions of a service as an application, and the open runs that it acts in. */
+const isOfService = (
+  e: ExpressionBuilder<Tables, 'sessions'>,
+  p: Slots<{ service_id: string; now: number }>,
+  dialect: Dialect,
+) =>
+  e.or([
+    e.and([e('client_id', '=', p.service_id), isActive(p.now, dialect, { end: 'expires_at' })]),
+    e.and([e('service_id', '=', p.service_id), isRunOpen(p.now)]),
+  ]);
+
+/** The accounts with sessions of a service. */
+export const listAccountsOfService = statement<{ service_id: string; now: number }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
     .select('user_id')
     .distinct()
-    .where('client_id', '=', p.client_id)
-    .where(isActive(p.now, dialect, { end: 'expires_at' }))
-    .orderBy('user_id'),
+    .where((e) => isOfService(e, p, dialect)),
+);
+
+/** Ends the sessions of a service in a locked account, and returns them. */
+export const endSessionsOfService = statement<{ service_id: string; user_id: string; now: number }>()(
+  (db, p, dialect) =>
+    db
+      .updateTable('sessions')
+      .set({ revoked_at: p.now, idle_expires_at: p.now })
+      .where('user_id', '=', p.user_id)
+      .where((e) => isOfService(e, p, dialect))
+      .returning(endedColumns),
 );
 
 /** What the newest active sessions of a client in one account may do. */
@@ -355,18 +383,6 @@ export const listAccessOfClient = statement<{
     // By the index of the account: a client may have the sessions of everybody.
     .orderBy('created_at', 'desc')
     .limit(p.limit),
-);
-
-/** Ends the active sessions of a client in one account; a row for each. */
-export const endSessionsOfClient = statement<{ client_id: string; user_id: string; now: number }>()(
-  (db, p, dialect) =>
-    db
-      .updateTable('sessions')
-      .set({ revoked_at: p.now, idle_expires_at: p.now })
-      .where('client_id', '=', p.client_id)
-      .where('user_id', '=', p.user_id)
-      .where(isActive(p.now, dialect, { end: 'expires_at' }))
-      .returning(endedColumns),
 );
 
 /** How many of the account's newest sign-ins a new one is compared with. */

@@ -144,18 +144,18 @@ async function undoSince(
   client: ClientInfo,
 ): Promise<Undone> {
   const { id: userId } = account;
-  const before = await listActive(ctx, tx, userId);
+  const owner = { user_id: userId, now: ctx.clock() };
+  const before = await listActive(tx, owner);
   const email = await restoreEmail(ctx, tx, account, { sentTo, since });
-  const began = { user_id: userId, since };
-  const passkey_ids = JSON.stringify(passkeyIds);
-  const passkeys = await deletePasskeys(tx, { ...began, passkey_ids });
-  await disownSessions(tx, { ...began, passkey_ids, now: ctx.clock() });
+  const undoing = { since, passkey_ids: JSON.stringify(passkeyIds) };
+  const passkeys = await deletePasskeys(tx, { user_id: userId, ...undoing });
+  await disownSessions(tx, { ...owner, ...undoing });
   if (email !== null) await endAllSessions(tx, userId);
-  const approvals = [...(await denyApproved(ctx, tx, userId)), ...(await spendCodes(ctx, tx, userId))];
+  const approvals = [...(await denyApproved(tx, owner)), ...(await spendCodes(tx, owner))];
   let links = await voidEmailChanges(ctx, tx, userId);
   for (const emailKey of new Set([account.email_key, emailKeyOf(email ?? account.email)]))
     links += await voidMagicLinksTo(ctx, tx, emailKey);
-  const active = new Set((await listActive(ctx, tx, userId)).map(({ id }) => id));
+  const active = new Set((await listActive(tx, owner)).map(({ id }) => id));
   const ended = before.filter(({ id }) => !active.has(id));
   const undone = undoneOf(email, ended, approvals, passkeys, links);
   await recordUndone(ctx, tx, userId, notice, undone, passkeys, client);

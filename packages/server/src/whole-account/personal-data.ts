@@ -32,11 +32,7 @@ export const deleteAccount = async (ctx: Context, email: string): Promise<void> 
   deleteById(ctx, await findAccountByEmail(ctx, email));
 
 /** Locks an account and its addresses, then deletes it; starts over if they changed before the account was locked. */
-async function deleteById(
-  ctx: Context,
-  userId: string,
-  lock?: (tx: Executor) => Promise<Account>,
-): Promise<void> {
+async function deleteById(ctx: Context, userId: string, lock?: (tx: Executor) => Promise<Account>) {
   await untilDone(ctx.db, 'the address of an account kept changing while it was being locked', async (tx) => {
     const account = await lockAccountAndAddresses(tx, userId, lock);
     await erase(ctx, tx, account);

@@ -12,12 +12,7 @@ import { cancelDeviceAuthorization, type HeldPolls, withdrawApproval } from '../
  * Revokes one session of the user, or withdraws an approval by the id of the session that it would start.
  * @throws {AuthError} `not_found`, also for others' sessions and other keys; `invalid_token` if the revoker's session has ended
  */
-export async function revokeSession(
-  ctx: Context,
-  revoker: Revoker,
-  sessionId: string,
-  client: ClientInfo,
-): Promise<void> {
+export async function revokeSession(ctx: Context, revoker: Revoker, sessionId: string, client: ClientInfo) {
   if (isKeyId(sessionId) && sessionId !== revoker.sessionId) throw resourceNotFound();
   // The approval first: if a device redeems it in between, there is a session to end.
   const isRevoked =
@@ -30,12 +25,7 @@ export async function revokeSession(
  * Revokes any token, key, device code or authorization code, and the session that has come of it; ignores other strings.
  * @see RFC 7009 section 2.1
  */
-export async function revokeToken(
-  ctx: Context,
-  heldPolls: HeldPolls,
-  token: string,
-  client: ClientInfo,
-): Promise<void> {
+export async function revokeToken(ctx: Context, heldPolls: HeldPolls, token: string, client: ClientInfo) {
   await endByToken(ctx, token, client);
   const started = await cancelDeviceAuthorization(ctx, heldPolls, token, client);
   if (started !== undefined) await endById(ctx, started, client);

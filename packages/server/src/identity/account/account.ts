@@ -39,11 +39,7 @@ export async function lockAccount(tx: Executor, userId: string) {
  * The account of a proven address, locked, if there is one. Call it before anything is spent.
  * @throws {AuthError} `account_disabled`, `signup_disabled`
  */
-export async function lockAccountToSignIn(
-  ctx: Context,
-  tx: Executor,
-  email: string,
-): Promise<string | undefined> {
+export async function lockAccountToSignIn(ctx: Context, tx: Executor, email: string) {
   const emailKey = emailKeyOf(email);
   const [user] = await store.lockUserByAddress(tx, { email_key: emailKey });
   if (user && user.disabled_at !== null) throw accountDisabled();
@@ -105,12 +101,7 @@ export function requireAllowedDomain(ctx: Context, email: string): void {
 }
 
 /** Whether another account has this address, or can still undo changing it. */
-export async function isEmailTaken(
-  ctx: Context,
-  on: Executor,
-  email: string,
-  userId: string,
-): Promise<boolean> {
+export async function isEmailTaken(ctx: Context, on: Executor, email: string, userId: string) {
   const email_key = emailKeyOf(email);
   const [owner] = await store.findUserByEmail(on, { email_key });
   const reserved = await store.findReservedEmail(on, { email_key, now: ctx.clock() });
@@ -172,7 +163,6 @@ export async function deleteUser(ctx: Context, tx: Executor, userId: string): Pr
 export const findAccount = async (on: Executor, userId: string) =>
   (await store.findUser(on, { id: userId })).at(0);
 
-/** A request to sign in, in cookie mode with `session=cookie`. */
 interface SignInCall extends Record<'sessionCookie' | 'knownBrowserCookie', string | undefined> {
   readonly query: { readonly session?: 'cookie' | undefined };
   readonly client: ClientInfo;

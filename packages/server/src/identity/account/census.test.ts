@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { setDisabled } from './account.ts';
-import { countAccounts } from './census.ts';
+import { countAccounts } from './users.ts';
 
 onBothDatabases('the census', (open) => {
   test('counts all accounts and the sign-ins that are active, page by page', async () => {

@@ -224,7 +224,7 @@ export async function restoreEmail(
       expiresAt: now + noticeTtlSeconds * 1000,
     });
   }
-  await deleteNoticesToOthers(tx, userId, emailKey);
+  await deleteNoticesToOthers(tx, { user_id: userId, email_key: emailKey });
   return email;
 }
 

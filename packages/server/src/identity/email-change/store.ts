@@ -14,7 +14,6 @@ const isPending = (
   p: Slots<{ max_wrong_addresses: number; now: number }>,
 ) => e.and([isUnconfirmed(e), e('expires_at', '>', p.now), e('wrong_addresses', '<', p.max_wrong_addresses)]);
 
-/** Voids the unconfirmed changes of an account. */
 export const voidPendingChanges = statement<{ user_id: string; now: number }>()((db, p) =>
   db
     .updateTable('email_changes')

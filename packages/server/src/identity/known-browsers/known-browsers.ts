@@ -17,14 +17,12 @@ const encryptionPlace = 'cookie';
 /** As long as the text of a cookie can be, and is, so that its length does not reveal how many addresses there are. */
 const cookieCharacters = 800;
 
-/** A sign-in in a browser. */
 interface BrowserSignIn {
   readonly emailKey: string;
   readonly userId: string;
   readonly sessionId: string;
 }
 
-/** The latest sign-in from a browser with an address. */
 interface KnownSignIn extends Omit<BrowserSignIn, 'emailKey'> {
   readonly addressHash: string;
   /** In milliseconds since 1970. */
@@ -71,11 +69,7 @@ export function rememberBrowser(
  * The id of a browser that signed in with this address before; undefined for any other. That sign-in must not have been
  * stolen or disowned, and its account must still have the address. Runs a query only if the cookie names the address.
  */
-export async function recognizeBrowser(
-  ctx: Context,
-  cookie: string | undefined,
-  emailKey: string,
-): Promise<string | undefined> {
+export async function recognizeBrowser(ctx: Context, cookie: string | undefined, emailKey: string) {
   const browser = readCookie(ctx, cookie);
   const addressHash = addressHashOf(emailKey);
   const signIn = browser?.signIns.find((known) => known.addressHash === addressHash);

@@ -361,10 +361,7 @@ async function lockForChange(tx: Executor, slug: string, userId: string) {
 }
 
 /** An organization that has an owner keeps one. @throws {AuthError} `conflict` */
-async function requireOtherOwner(
-  tx: Executor,
-  key: { organization_id: string; user_id: string },
-): Promise<void> {
+async function requireOtherOwner(tx: Executor, key: { organization_id: string; user_id: string }) {
   const [other] = await store.findOtherOwner(tx, key);
   if (other) return;
   throw conflict('The user is the last owner. Make another member an owner first.');

@@ -114,7 +114,6 @@ function readSvg(bytes: Uint8Array): string | undefined {
   return svgStart.test(text) && svgEnd.test(text) ? text : undefined;
 }
 
-/** The size of the view box of the root element. */
 function viewBoxOf(svg: string): Size | undefined {
   const root = /<svg\s[^>]*>/.exec(svg)?.[0] ?? '';
   const viewBox = /\sviewBox\s*=\s*["']([^"']*)["']/.exec(root)?.[1] ?? '';

@@ -13,13 +13,7 @@ const encryptionKey = (key: ServerKey, label: string): Buffer => key.mac(`seal: 
  * Encrypts a secret for the database under the newest key of the ring, with AES-256-GCM. The result is key id (5 bytes),
  * nonce (12), ciphertext and tag (16) in base64url. `place` names the row it is stored in: decryption fails elsewhere.
  */
-export function encrypt(
-  keys: KeyRing,
-  random: Random,
-  label: string,
-  place: string,
-  secret: Uint8Array,
-): string {
+export function encrypt(keys: KeyRing, random: Random, label: string, place: string, secret: Uint8Array) {
   const nonce = random(nonceBytes);
   const encipher = createCipheriv(algorithm, encryptionKey(keys.signing, label), nonce);
   encipher.setAAD(Buffer.from(place));

@@ -21,9 +21,6 @@ interface Source extends Executor {
 /** How many rows are inserted at once. Their values stay below the 32,766 parameters of a SQLite statement. */
 const rowsPerStatement = 200;
 
-/** How long another process may keep the file busy, for example to recover it. */
-const busyDeadlineMs = 5_000;
-
 /**
  * Copies all rows of a database that no service uses into an empty one of either kind, in one transaction, so whatever fails leaves the
  * other as it was. Returns how many rows each table has.
@@ -48,7 +45,7 @@ function withSource<T>(url: string, work: (source: Source) => Promise<T>): Promi
 }
 
 async function fromSqlite<T>(path: string, work: (source: Source) => Promise<T>): Promise<T> {
-  const connection = await whenFree(busyDeadlineMs, () => new Connection(path, { readonly: true }));
+  const connection = await whenFree(() => new Connection(path, { readonly: true }));
   try {
     connection.run('BEGIN');
     return await work({
@@ -138,9 +135,9 @@ export async function backUpSqlite(path: string, file: string): Promise<void> {
   const temporary = `${file}.${randomUUID()}.tmp`;
   await (await open(temporary, 'wx', 0o600)).close();
   try {
-    const source = await whenFree(busyDeadlineMs, () => new Connection(path, { readonly: true }));
+    const source = await whenFree(() => new Connection(path, { readonly: true }));
     try {
-      await whenFree(busyDeadlineMs, () => source.query('VACUUM INTO ?').run(temporary));
+      await whenFree(() => source.query('VACUUM INTO ?').run(temporary));
     } finally {
       source.close();
     }

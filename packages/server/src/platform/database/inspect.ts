@@ -9,9 +9,6 @@ import { executorOn as postgresExecutor } from './postgres.ts';
 import { withConnection, withoutPreparation } from './postgres-primary.ts';
 import { executorOn as sqliteExecutor, sqlitePathOf, whenFree } from './sqlite.ts';
 
-/** How long another process may keep the file busy, for example to recover it. */
-const busyDeadlineMs = 5_000;
-
 const noStore = (): Error =>
   new Error('there is no store yet; run `latchkey-server migrate` or start the service to create it');
 
@@ -24,7 +21,7 @@ export async function withReader<T>(url: string, work: (read: Executor) => Promi
   if (path === undefined)
     return withConnection(url, withoutPreparation, (sql) => work(postgresExecutor(sql, false)));
   if (!existsSync(path)) throw noStore();
-  return whenFree(busyDeadlineMs, async () => {
+  return whenFree(async () => {
     const connection = new Connection(path, { readonly: true });
     try {
       return await work(sqliteExecutor(connection, undefined));

@@ -32,9 +32,9 @@ async function onSqlite<T>(path: string, work: (tx: Executor) => Promise<T>): Pr
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const isNew = !existsSync(path);
   try {
-    const connection = await whenFree(busyDeadlineMs, () => connect(path, { create: true }));
+    const connection = await whenFree(() => connect(path, { create: true }), busyDeadlineMs);
     try {
-      await whenFree(busyDeadlineMs, () => connection.run('BEGIN IMMEDIATE'));
+      await whenFree(() => connection.run('BEGIN IMMEDIATE'), busyDeadlineMs);
       const result = await work(executorOn(connection, undefined));
       connection.run('COMMIT');
       return result;

@@ -74,11 +74,7 @@ function dialectOn(tx: Executor): Dialect {
  * @param last the migration to stop after; all of them by default
  * @throws {Error} when a migration fails, or this program cannot work on the schema of a newer release
  */
-export async function migrate(
-  tx: Executor,
-  all: Migrations = migrations,
-  last?: string | NoMigrations,
-): Promise<void> {
+export async function migrate(tx: Executor, all: Migrations = migrations, last?: string | NoMigrations) {
   const db = new Kysely<unknown>({ dialect: dialectOn(tx) });
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...all }) } });
   const { error } = await (last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(last));

@@ -38,11 +38,7 @@ export const withConnection = async <T>(
   work: (sql: postgres.Sql) => Promise<T>,
 ): Promise<T> => withServer(await findPrimary(url), options, work);
 
-async function withServer<T>(
-  server: string,
-  options: Options,
-  work: (sql: postgres.Sql) => Promise<T>,
-): Promise<T> {
+async function withServer<T>(server: string, options: Options, work: (sql: postgres.Sql) => Promise<T>) {
   const sql = postgres(server, {
     max: 1,
     connect_timeout: connectTimeoutSeconds,

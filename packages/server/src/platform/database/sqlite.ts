@@ -62,8 +62,8 @@ export async function openSqlite(path: string, options: DatabaseOptions): Promis
 async function openConnections(path: string, { asIs, migrations }: DatabaseOptions) {
   if (!asIs) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const open = () => connect(path, { create: false });
-  const writer = await whenFree(startBusyTimeoutMs, asIs ? open : () => openMigrated(path, migrations));
-  const reader = await whenFree(startBusyTimeoutMs, open);
+  const writer = await whenFree(asIs ? open : () => openMigrated(path, migrations), startBusyTimeoutMs);
+  const reader = await whenFree(open, startBusyTimeoutMs);
   reader.run('PRAGMA query_only = ON');
   for (const connection of [writer, reader]) connection.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   return { writer, reader };
@@ -98,7 +98,7 @@ async function openMigrated(path: string, migrations: Migrations | undefined): P
 }
 
 /** Retries `work` while another process keeps the file busy, until the deadline, without blocking the event loop. */
-export async function whenFree<T>(deadlineMs: number, work: () => T | Promise<T>): Promise<T> {
+export async function whenFree<T>(work: () => T | Promise<T>, deadlineMs = busyDeadlineMs): Promise<T> {
   for (const deadline = Date.now() + deadlineMs; ; ) {
     try {
       return await work();
@@ -205,7 +205,7 @@ class GroupCommit {
     try {
       // Still open only if the disk failed even the rollback of the previous batch.
       if (this.#writer.inTransaction) this.#run('ROLLBACK');
-      await whenFree(busyDeadlineMs, () => this.#run('BEGIN IMMEDIATE'));
+      await whenFree(() => this.#run('BEGIN IMMEDIATE'));
       for (const unit of batch) settle.push(await this.#runUnit(unit));
       this.#run('COMMIT');
     } catch (error) {

@@ -91,11 +91,7 @@ export async function sweepOnce({ db, clock, timers }: Sweeping, sweeps: Sweeps,
 }
 
 /** Sweeps until it is aborted, with a pause of a minute before each sweep. Every node does: it skips rows that another node is deleting. */
-export const keepSweeping = (
-  ctx: Sweeping & { readonly log: Logger },
-  sweeps: Sweeps,
-  signal: AbortSignal,
-): Promise<void> =>
+export const keepSweeping = (ctx: Sweeping & { readonly log: Logger }, sweeps: Sweeps, signal: AbortSignal) =>
   repeat(ctx.timers, sweepIntervalMs, signal, async () => {
     const { deleted, failed } = await sweepOnce(ctx, sweeps, signal);
     if (deleted > 0) ctx.log.info({ deleted }, 'swept');

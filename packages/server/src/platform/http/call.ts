@@ -119,7 +119,6 @@ export type CallHandler<E extends Endpoint, Response = E['response']> = (
   call: Call<E>,
 ) => Promise<Response extends z.ZodType ? Reply<z.output<Response>> : Reply<Nothing> | Nothing>;
 
-/** The parts of a call that the pipeline reads and checks. */
 type CheckedCall = Omit<Call<Endpoint>, keyof CallHeaders>;
 
 /**

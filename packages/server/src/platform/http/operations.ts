@@ -27,7 +27,6 @@ export interface Parameter<Schema = z.ZodType> {
   readonly schema: Schema;
 }
 
-/** Schemas by media type. */
 export type Content<Schema = z.ZodType> = Readonly<Record<string, Schema>>;
 
 /** The response with one status. Its body, if any, is described by either `content` or `errors`. */
@@ -107,7 +106,6 @@ const rateLimitHeaders: readonly Header[] = [
 
 const optional = (header: Header): Header => ({ ...header, required: false });
 
-/** The headers that every error with this code has. */
 const headersOfErrors: Partial<Record<ErrorCode, readonly Header[]>> = {
   invalid_token: [challenge],
   insufficient_user_authentication: [challenge],

@@ -115,7 +115,6 @@ export const pageHeaders = (formOrigin?: string): Record<string, string> => ({
   'Cache-Control': 'no-store',
 });
 
-/** The headers that decide the language of a page. */
 const languageHeaders = 'Accept-Language, Cookie';
 
 /** The language of the profile, as the account page stored it in this browser, or else one that the browser accepts. */

@@ -5,7 +5,6 @@ import type { Handler, Routes } from './server.ts';
 interface StaticPath
   extends Pick<Operation, 'id' | 'title' | 'group' | 'path' | 'summary'>,
     Partial<Pick<Operation, 'security' | 'responses'>> {
-  /** The media type. */
   readonly type: string;
   /** Default: a string. */
   readonly schema?: z.ZodType;

@@ -30,7 +30,6 @@ export interface Mail {
 /** By then the transaction has usually committed. If not, the worker finds the mail when it polls next. */
 const wakeAfterMs = 50;
 
-/** The row of a mail in the outbox. */
 export function mailRow(ctx: Context, mail: Mail) {
   const now = ctx.clock();
   const trace = currentTrace();

@@ -32,7 +32,6 @@ interface KeySource {
   readonly keptWithoutSourceMs: number;
   /** How long nothing is asked for after that failed. */
   readonly failureKeptMs: number;
-  /** Keys that are known already. */
   readonly known?: FetchedKeys | undefined;
 }
 

@@ -10,7 +10,6 @@ const maxBatch = 4096;
 /** How long an exiting process waits until its log has been read. */
 const maxFlushMs = 1_000;
 
-/** The levels that the log can begin at. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 

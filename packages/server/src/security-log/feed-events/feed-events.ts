@@ -38,11 +38,7 @@ export const writeFeedEvent = (ctx: Context, tx: Executor, event: FeedEvent): Pr
   writeFeedEvents(ctx, tx, [event]);
 
 /** Writes any number of events like `writeFeedEvent`, with one mark for all of them: each mark is a lock on PostgreSQL. */
-export async function writeFeedEvents(
-  ctx: Context,
-  tx: Executor,
-  events: readonly FeedEvent[],
-): Promise<void> {
+export async function writeFeedEvents(ctx: Context, tx: Executor, events: readonly FeedEvent[]) {
   if (events.length === 0) return;
   // Pipelined: one round trip for all, in this order.
   await Promise.all([

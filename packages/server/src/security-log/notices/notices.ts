@@ -125,11 +125,7 @@ export async function findOwner(on: Executor, userId: string) {
 }
 
 /** Adds a mail to the owner of an account, which `writerForOwner` writes, in each of their languages. */
-export async function mailOwner(
-  ctx: Context,
-  tx: Executor,
-  mail: Mail & { readonly userId: string },
-): Promise<void> {
+export async function mailOwner(ctx: Context, tx: Executor, mail: Mail & { readonly userId: string }) {
   const owner = await findOwner(tx, mail.userId);
   if (owner) await enqueueForOwner(ctx, tx, owner, mail);
 }
@@ -193,6 +189,4 @@ export async function useNotices(
   await store.deleteUnsentNotices(tx, { user_id, except_id: id, since });
 }
 
-/** Deletes the notices of a locked account that went to other addresses than this one: their links stop working. */
-export const deleteNoticesToOthers = (tx: Executor, userId: string, emailKey: string) =>
-  store.deleteNoticesToOthers(tx, { user_id: userId, email_key: emailKey });
+export const { deleteNoticesToOthers } = store;

@@ -161,7 +161,7 @@ export const deleteUnsentNotices = statement<{ user_id: string; except_id: strin
   },
 );
 
-/** Deletes the notices of an account that went to any other address. */
+/** Deletes the notices of a locked account that went to any other address: their links stop working. */
 export const deleteNoticesToOthers = statement<{ user_id: string; email_key: string }>()((db, p) =>
   db.deleteFrom('notices').where('user_id', '=', p.user_id).where('email_key', '<>', p.email_key),
 );

@@ -79,10 +79,7 @@ export const startFederatedRun = (
 const privilegedEvents: readonly string[] = ['pull_request_target', 'workflow_run'];
 
 /** The name of a claim for which a key does not trust a token; undefined if it trusts the token. */
-export function untrustedClaim(
-  { issuer, claims }: KeyTrust,
-  token: Readonly<Record<string, unknown>>,
-): string | undefined {
+export function untrustedClaim({ issuer, claims }: KeyTrust, token: Readonly<Record<string, unknown>>) {
   const different = Object.entries(claims).find(([name, value]) => token[name] !== value);
   if (different) return different[0];
   if (issuer !== githubIssuer || Object.hasOwn(claims, 'event_name')) return undefined;
@@ -118,7 +115,6 @@ export function openIssuers(ctx: Context, resolve?: Resolve) {
   };
 }
 
-/** Verifies the signatures of the tokens of one issuer. */
 const openIssuer = (ctx: Context, url: string, resolve: Resolve | undefined): VerifySignature =>
   openKeySet(ctx.clock, {
     fetch: () => fetchKeySet(ctx, url, resolve),

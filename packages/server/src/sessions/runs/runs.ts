@@ -19,7 +19,6 @@ import * as sessions from '../store.ts';
 import { parseDetails, readToken, runTokensOf, sessionIdOf } from '../tokens.ts';
 import * as store from './store.ts';
 
-/** The requested run. */
 export interface RequestedRun {
   /** The service that makes the run and acts in it. Without one, the holder of the token narrows it for itself. */
   readonly service: CallingService | undefined;
@@ -112,10 +111,7 @@ function narrowedScope({ session, scope: parent }: RunSubject, requested: string
 }
 
 /** @throws {AuthError} `invalid_target` */
-function narrowedResource(
-  { session }: RunSubject,
-  { service, resource: requested }: RequestedRun,
-): string | null {
+function narrowedResource({ session }: RunSubject, { service, resource: requested }: RequestedRun) {
   const parent = session.resource;
   if (requested === undefined || parent === null) return requested ?? parent;
   if (isSameResource(requested, parent)) return parent;

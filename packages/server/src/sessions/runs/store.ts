@@ -111,28 +111,6 @@ export const moveRuns = statement<{ from: string; to: string; now: number }>()((
     .where(isRunOpen(p.now)),
 );
 
-/** The accounts with active runs that a service acts in. */
-export const listAccountsOfService = statement<{ service_id: string; now: number }>()((db, p) =>
-  db
-    .selectFrom('sessions')
-    .select('user_id')
-    .distinct()
-    .where('service_id', '=', p.service_id)
-    .where(isRunOpen(p.now))
-    .orderBy('user_id'),
-);
-
-/** Ends the active runs of an account that a service acts in, and returns them. The account must be locked. */
-export const endRunsOfService = statement<{ service_id: string; user_id: string; now: number }>()((db, p) =>
-  db
-    .updateTable('sessions')
-    .set({ revoked_at: p.now, idle_expires_at: p.now })
-    .where('service_id', '=', p.service_id)
-    .where('user_id', '=', p.user_id)
-    .where(isRunOpen(p.now))
-    .returning(endedColumns),
-);
-
 /** Deletes runs that ended before a moment. Nothing else comes from a run, so none is kept as long as a sign-in. */
 export const sweepRuns = sweepStatement()('sessions', 'id', (e, p) =>
   e.and([e('kind', '=', sql.lit('run')), isIdleSince(p.before)]),

@@ -155,7 +155,6 @@ export const sourceOf = ({ id, name, kind, host }: Client, { redirectUri }: Resp
 /** An authorization request, with the signed-in user who is asked to approve it. */
 interface AskedRequest extends Requester {
   readonly body: AuthorizationParameters;
-  /** The cookie of authorization requests. */
   readonly requestsCookie: string | undefined;
 }
 
@@ -306,9 +305,7 @@ export async function denyRequest(
   return errorResponseTo(target, { code: 'access_denied', message: 'The user denied the request.' });
 }
 
-/** Spends the open codes of a locked account, and returns what they were for. */
-export const spendCodes = (ctx: Context, tx: Executor, userId: string) =>
-  store.spendCodes(tx, { user_id: userId, now: ctx.clock() });
+export const { spendCodes } = store;
 
 /** Spends an unredeemed code; ignores any other string. @see RFC 7009 section 2.1 */
 export async function revokeCode(ctx: Context, text: string): Promise<void> {

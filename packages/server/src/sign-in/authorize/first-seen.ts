@@ -24,33 +24,21 @@ const timeIn = (ctx: Context, stamp: string, identity: string): number | undefin
   readChallenge(ctx.keys, 'authorizationRequest', stamp, identity)?.value;
 
 /** When the request first came, in milliseconds since 1970; undefined if the cookie does not say. */
-export function firstSeen(
-  ctx: Context,
-  cookie: string | undefined,
-  sent: AuthorizationParameters,
-): number | undefined {
+export function firstSeen(ctx: Context, cookie: string | undefined, sent: AuthorizationParameters) {
   const identity = identityOf(sent);
   const times = stampsIn(cookie).map((stamp) => timeIn(ctx, stamp, identity));
   return times.find((time) => time !== undefined);
 }
 
 /** The cookie with the time of this request, which comes for the first time. */
-export function rememberRequest(
-  ctx: Context,
-  cookie: string | undefined,
-  sent: AuthorizationParameters,
-): string {
+export function rememberRequest(ctx: Context, cookie: string | undefined, sent: AuthorizationParameters) {
   const handle = { subject: ctx.random(subjectBytes), value: ctx.clock() };
   const stamp = mintChallenge(ctx.keys, 'authorizationRequest', handle, identityOf(sent));
   return [stamp, ...stampsIn(cookie)].slice(0, maxKept).join(separator);
 }
 
 /** The cookie without a request that was answered: the next one with the same parameters is another. Undefined if it is not in there. */
-export function forgetRequest(
-  ctx: Context,
-  cookie: string | undefined,
-  sent: AuthorizationParameters,
-): string | undefined {
+export function forgetRequest(ctx: Context, cookie: string | undefined, sent: AuthorizationParameters) {
   const identity = identityOf(sent);
   const stamps = stampsIn(cookie);
   const others = stamps.filter((stamp) => timeIn(ctx, stamp, identity) === undefined);

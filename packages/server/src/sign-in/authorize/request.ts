@@ -29,7 +29,6 @@ export interface ResponseTarget {
   readonly issuer: string;
 }
 
-/** A well-formed authorization request. */
 export type AuthorizationRequest = ReturnType<typeof parseRequest>;
 
 /** @throws {AuthError} `invalid_request`, which the page shows, because there is no trusted redirect URI to send it to */

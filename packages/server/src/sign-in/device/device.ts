@@ -15,6 +15,7 @@ import { byClient } from '../../platform/rate-limits/limiter.ts';
 import { expiresIn } from '../../platform/timers.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { sameNetwork } from '../../platform/values/client-address.ts';
+import { shown } from '../../platform/values/shown.ts';
 import { type NewEvent, recordEvent, takeForUser, withoutNulls } from '../../security-log/events/events.ts';
 import { describeScope, holdAccess, resolveAccess, serviceOf } from '../../services/scopes.ts';
 import { lockAccountOfRevoker, type Revoker } from '../../sessions/ending.ts';
@@ -134,16 +135,11 @@ type Pending = NonNullable<Awaited<ReturnType<typeof findPending>>>;
 /** What the approver sees of a pending device, and agrees to. */
 const describe = async (on: Executor, code: string, row: Pending) => ({
   user_code: formatCode(code),
-  client_name: row.client_name,
-  device_name: row.device_name,
-  ip_address: row.ip_address,
-  user_agent: row.user_agent,
+  ...shown(row, ['client_name', 'device_name', 'ip_address', 'user_agent', 'resource', 'session_id']),
   requested_at: new Date(row.created_at).toISOString(),
   scope: row.scope ?? everything,
   scopes: await describeScope(on, row.scope ?? everything),
-  resource: row.resource,
   resource_service: row.resource === null ? null : await serviceOf(on, row.resource),
-  session_id: row.session_id,
 });
 
 const approving = (shown: unknown): Act => ({ act: 'approve a device', shown });
@@ -225,12 +221,7 @@ export async function approveDevice(
 }
 
 /** Denies a pending device. @throws {AuthError} `invalid_grant` if there is none to decide on; `rate_limited` */
-export async function denyDevice(
-  ctx: Context,
-  heldPolls: HeldPolls,
-  typed: string,
-  approver: Requester,
-): Promise<void> {
+export async function denyDevice(ctx: Context, heldPolls: HeldPolls, typed: string, approver: Requester) {
   const { row } = await findByUserCode(ctx, typed, approver, (hashes) =>
     ctx.db.transaction(async (tx) => {
       await lockAccountAs(ctx, tx, approver.caller);
@@ -295,12 +286,7 @@ const cancelApproved = (ctx: Context, id: string, client: ClientInfo): Promise<b
  * Denies an approved device that has not redeemed, by the id of the session that it would start; false without one.
  * @throws {AuthError} `invalid_token` if the session of the revoker has ended
  */
-export const withdrawApproval = (
-  ctx: Context,
-  revoker: Revoker,
-  sessionId: string,
-  client: ClientInfo,
-): Promise<boolean> =>
+export const withdrawApproval = (ctx: Context, revoker: Revoker, sessionId: string, client: ClientInfo) =>
   ctx.db.transaction(async (tx) => {
     const { userId, serviceId } = revoker;
     await lockAccountOfRevoker(ctx, tx, revoker);
@@ -311,6 +297,4 @@ export const withdrawApproval = (
     return true;
   });
 
-/** Denies the device authorizations that a locked account approved and no device has redeemed, and returns them. */
-export const denyApproved = (ctx: Context, tx: Executor, userId: string) =>
-  store.denyApproved(tx, { user_id: userId, now: ctx.clock() });
+export const { denyApproved } = store;

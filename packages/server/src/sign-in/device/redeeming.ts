@@ -6,6 +6,7 @@ import type { Context, TokenRequest, WaitPreference } from '../../platform/conte
 import { readHandle, subjectBytes } from '../../platform/crypto/handle.ts';
 import { idempotencyHash, sha256 } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
+import type { Tables } from '../../platform/database/schema.ts';
 import { AuthError, type ErrorDetail, orThrow } from '../../platform/errors.ts';
 import {
   holdAccess,
@@ -272,18 +273,16 @@ function countLogin<Result extends RedeemedCode | 'lost_race'>(ctx: Context, res
 }
 
 /** The columns of a device authorization that decide a poll. */
-export interface PolledAuthorization {
-  readonly status: 'pending' | 'approved' | 'denied' | 'redeemed' | 'cancelled';
-  readonly expires_at: number;
-  readonly interval_seconds: number;
-  readonly last_poll_at: number;
-  readonly redeemed_at: number | null;
-  readonly idempotency_hash: string | null;
-  /** The approval needs a confirmation code. */
-  readonly confirmation_hash: string | null;
-  /** The hashes of the polls that brought a wrong one, separated by spaces. */
-  readonly confirmation_tried: string | null;
-}
+export type PolledAuthorization = Pick<
+  Tables['device_authorizations'],
+  | 'status'
+  | 'expires_at'
+  | 'interval_seconds'
+  | 'last_poll_at'
+  | 'redeemed_at'
+  | 'idempotency_hash'
+  | `confirmation_${'hash' | 'tried'}`
+>;
 
 /** Identifies the request that redeems an authorization. With another confirmation code it is another request. */
 const requestHash = (

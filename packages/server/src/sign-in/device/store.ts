@@ -5,7 +5,6 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement, textsOf } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 
-/** The columns that polls, approving and redeeming fill. */
 type Polled = 'last_poll_at' | 'redeemed_at' | 'idempotency_hash';
 type Approved =
   | 'status'

@@ -109,7 +109,6 @@ export const acknowledge = statement<{ reader_id: string; ids: string; after: nu
     .onConflict((c) => c.columns(['reader_id', 'seq']).doNothing()),
 );
 
-/** Moves a locked reader on. */
 export const moveReader = statement<{ id: string; position: number; settled_at: number; now: number }>()(
   (db, p) =>
     db

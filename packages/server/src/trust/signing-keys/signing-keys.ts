@@ -146,13 +146,7 @@ async function signerOf(ctx: Context, row: KeyRow): Promise<Signer | undefined> 
 }
 
 /** Creates the key with this sequence number; false when another caller already has. */
-async function addKey(
-  ctx: Context,
-  on: Executor,
-  algorithm: Algorithm,
-  sequence: number,
-  signsFrom: number,
-): Promise<boolean> {
+async function addKey(ctx: Context, on: Executor, algorithm: Algorithm, sequence: number, signsFrom: number) {
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
   const shared = await exportJWK(publicKey);
   const kid = await calculateJwkThumbprint(shared);
