@@ -2,8 +2,12 @@
 
 import { expect } from 'bun:test';
 import type { IssuedToken } from '@latchkey/contract/tokens';
+import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
+import type { Registration } from '../../packages/server/src/services/registration.ts';
 import { outcome } from './account.ts';
-import type { Answer, TestApp } from './app.ts';
+import { type Answer, type AppOptions, sharedNodes, type TestApp } from './app.ts';
+import { declareService } from './services.ts';
+import { shared } from './shared.ts';
 
 const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
@@ -69,6 +73,31 @@ export const refreshRun = (
     form: { grant_type: 'refresh_token', refresh_token, ...more },
     headers: by === undefined ? {} : { Authorization: by },
   });
+
+export const agentsUri = 'https://agents.example/api';
+export const ticketsUri = 'https://tickets.example/api';
+
+/**
+ * Two nodes and services that may delegate, for the tests of a block: the agents reach the tickets, which declare scopes, and the
+ * builds have no resource. `facts` is what introspection tells one of them, by default the tickets.
+ */
+export function runScene(open: (options?: AppOptions) => Promise<TestApp>, dialect: Dialect) {
+  const { app, node } = sharedNodes(open, dialect);
+  const service = (name: string, declared: Partial<Registration> = {}) =>
+    shared(() => declareService(app.ctx, { name, rights: ['delegate'], ...declared }));
+  const scopes = ['tickets:read', 'tickets:write'].map((name) => ({ name, sentence: `Do ${name}` }));
+  const tickets = service('Tickets', { resource: ticketsUri, scopes });
+  return {
+    app,
+    node,
+    tickets,
+    agents: service('Agents', { resource: agentsUri, reach: [ticketsUri] }),
+    builds: service('Builds'),
+    run: (token: string | undefined, wants: Exchange = {}) => startedRun(app, token, wants),
+    facts: (token: string, by = tickets) => introspected(node, token, by.authorization),
+    idFor: (token: string) => idOf(app, token, tickets.authorization),
+  };
+}
 
 /** Copies a session or run, with these columns changed: SQL in which `i` is the number of the copy, from 1. */
 export async function copySession(

@@ -79,6 +79,10 @@ const proof = async (how?: Signing) => ({
 
 const newCode = () => codeFor(t, ada, requestOf(clientId));
 
+/** The outcome of redeeming a code: a new one, unless it is given. */
+const redeemed = async (how?: Signing, code?: string) =>
+  outcome(await redeem(t, code ?? (await newCode()), await proof(how)));
+
 const form = (path: string, fields: Record<string, string>) => t.ask('POST', path, { form: fields });
 
 const refresh = (refresh_token: string, fields: Record<string, string> = {}, path = '/token') =>
@@ -92,39 +96,36 @@ describe.each([
     key = await newSigningKey(alg);
     publish([await newSigningKey(), key], byUri);
     const code = await newCode();
-    const tokens = await redeem(t, code, await proof());
-    expect(outcome(tokens)).toBe('200');
-    const first = await refresh(tokens.body.refresh_token, await proof());
-    expect(outcome(first)).toBe('200');
+    const { body: tokens } = await redeem(t, code, await proof());
+    const { body: first } = await refresh(tokens.refresh_token, await proof());
     // Its id may be in the assertion alone.
     const { client_id: _, ...unnamed } = await proof();
-    const second = await refresh(first.body.refresh_token, unnamed, '/refresh');
-    expect(outcome(second)).toBe('200');
-    expect(outcome(await form('/revoke', { token: second.body.refresh_token, ...(await proof()) }))).toBe(
-      '200',
-    );
-    expect(outcome(await refresh(second.body.refresh_token, await proof()))).toBe('400 invalid_grant');
+    const { body: second } = await refresh(first.refresh_token, unnamed, '/refresh');
+    const revoked = await form('/revoke', { token: second.refresh_token, ...(await proof()) });
+    expect(outcome(revoked)).toBe('200');
+    expect(outcome(await refresh(second.refresh_token, await proof()))).toBe('400 invalid_grant');
+    expect(outcome(await t.ask('GET', '/me', { token: second.access_token }))).toBe('401 invalid_token');
   });
 
   test('changes its keys: an unknown one is asked for at once, and then at most once a minute', async () => {
     publish([key], byUri);
-    expect(outcome(await redeem(t, await newCode(), await proof()))).toBe('200');
+    expect(await redeemed()).toBe('200');
     const path = byUri ? '/jwks' : '/client';
     const before = asked[path]!;
     const old = key;
     key = await newSigningKey();
     publish([key], byUri);
-    expect(outcome(await redeem(t, await newCode(), await proof()))).toBe('200');
+    expect(await redeemed()).toBe('200');
     expect(asked[path]).toBe(before + 1);
     const stranger = await newSigningKey();
     for (const by of [old, stranger, stranger])
-      expect(outcome(await redeem(t, await newCode(), await proof({ key: by })))).toBe('400 invalid_client');
+      expect(await redeemed({ key: by })).toBe('400 invalid_client');
     expect(asked[path]).toBe(before + 1);
     t.pass(60);
     key = await newSigningKey();
     publish([key], byUri);
     ada = await t.login();
-    expect(outcome(await redeem(t, await newCode(), await proof()))).toBe('200');
+    expect(await redeemed()).toBe('200');
     expect(asked[path]).toBe(before + 2);
   });
 });
@@ -151,8 +152,7 @@ test('an Ed25519 key is good under either name, and without a kid any key that f
   const others = [await newSigningKey('EdDSA'), await newSigningKey('ES256')];
   publish([...others, key], false);
   for (const alg of ['EdDSA', 'Ed25519'])
-    for (const kid of [key.kid, undefined])
-      expect(outcome(await redeem(t, await newCode(), await proof({ header: { alg, kid } })))).toBe('200');
+    for (const kid of [key.kid, undefined]) expect(await redeemed({ header: { alg, kid } })).toBe('200');
 });
 
 test('without an assertion nothing is spent, at any endpoint and in any dialect', async () => {
@@ -162,16 +162,16 @@ test('without an assertion nothing is spent, at any endpoint and in any dialect'
   expect(outcome(await redeem(t, code, named))).toBe('400 invalid_client');
   const { body: tokens } = await redeem(t, code, await proof());
   const { refresh_token } = tokens;
-  for (const path of ['/token', '/refresh'])
-    expect(outcome(await refresh(refresh_token, named, path))).toBe('400 invalid_client');
-  expect(outcome(await t.ask('POST', '/refresh', { json: { refresh_token, ...named } }))).toBe(
-    '400 invalid_client',
-  );
-  expect(outcome(await t.ask('POST', '/refresh', { json: { refresh_token } }))).toBe('400 invalid_grant');
-  expect(outcome(await form('/revoke', { token: refresh_token, ...named }))).toBe('400 invalid_client');
-  expect(outcome(await t.ask('POST', '/refresh', { json: { refresh_token, ...(await proof()) } }))).toBe(
-    '200',
-  );
+  const asJson = (more: object) => t.ask('POST', '/refresh', { json: { refresh_token, ...more } });
+  for (const answer of [
+    await refresh(refresh_token, named),
+    await refresh(refresh_token, named, '/refresh'),
+    await asJson(named),
+    await form('/revoke', { token: refresh_token, ...named }),
+  ])
+    expect(outcome(answer)).toBe('400 invalid_client');
+  expect(outcome(await asJson({}))).toBe('400 invalid_grant');
+  expect(outcome(await asJson(await proof()))).toBe('200');
 });
 
 test('a wrong assertion is invalid_client and spends nothing; a good one may be shown again', async () => {
@@ -201,9 +201,8 @@ test('a wrong assertion is invalid_client and spends nothing; a good one may be 
       outcome(await redeem(t, code, { ...(await proof()), client_assertion })),
     ]).toEqual([client_assertion, '400 invalid_client']);
   for (const claims of [{ aud: [baseUrl + tokenPath], exp: now + 300 }, { iat: undefined }])
-    for (let times = 0; times < 2; times++)
-      expect(outcome(await redeem(t, await newCode(), await proof({ claims })))).toBe('200');
-  expect(outcome(await redeem(t, code, await proof()))).toBe('200');
+    for (let times = 0; times < 2; times++) expect(await redeemed({ claims })).toBe('200');
+  expect(await redeemed({}, code)).toBe('200');
 });
 
 test('a published key that is not a key verifies nothing, and breaks no other request', async () => {
@@ -214,7 +213,7 @@ test('a published key that is not a key verifies nothing, and breaks no other re
     t.pass(301);
     ada = await t.login();
     const code = await newCode();
-    expect(outcome(await redeem(t, code, await proof()))).toBe('400 invalid_client');
+    expect(await redeemed({}, code)).toBe('400 invalid_client');
     expect(outcome(await t.ask('GET', '/me', { token: ada.access_token }))).toBe('200');
   }
 });
@@ -250,9 +249,9 @@ test('while the document or the keys cannot be fetched, nothing is spent', async
   const code = await newCode();
   const { '/client': document, '/jwks': jwks } = published;
   delete published['/jwks'];
-  expect(outcome(await redeem(t, code, await proof()))).toBe('503 temporarily_unavailable');
+  expect(await redeemed({}, code)).toBe('503 temporarily_unavailable');
   published['/jwks'] = { keys: [{ ...(await newSigningKey()).publicJwk, d: 'secret' }] };
-  expect(outcome(await redeem(t, code, await proof()))).toBe('503 temporarily_unavailable');
+  expect(await redeemed({}, code)).toBe('503 temporarily_unavailable');
   published['/jwks'] = jwks;
   const { body } = await redeem(t, code, await proof());
   t.pass(301);

@@ -196,14 +196,6 @@ describe('the keys of an issuer', () => {
       expect(await issuers.verify(issuer.url, await token)).toBe('invalid');
     expect(await verify()).toBe('valid');
   });
-
-  test('of a node are its own', async () => {
-    const node = openIssuers(app.ctx);
-    const assertion = await sign();
-    expect(await issuers.verify(issuer.url, assertion)).toBe('valid');
-    expect(await node.verify(issuer.url, assertion)).toBe('valid');
-    expect(asked()).toBe(2);
-  });
 });
 
 test('with a public base URL, neither http nor a private address is asked', async () => {

@@ -1,35 +1,26 @@
 import { describe, expect, test } from 'bun:test';
 import { newAddress, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, sharedNodes } from '../../../../../tests/support/app.ts';
+import { onBothDatabases } from '../../../../../tests/support/app.ts';
 import { endings } from '../../../../../tests/support/endings.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import {
   copySession,
   exchange,
-  idOf,
   introspected,
   refreshRun,
+  runScene,
   startedRun,
 } from '../../../../../tests/support/runs.ts';
 import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { basic, changeService, declareService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
 import { rotateServiceKey } from '../../services/service-keys.ts';
 import { revokeService } from '../ending.ts';
 
-const agentsUri = 'https://agents.example/api';
 const scope = 'profile';
 
 onBothDatabases('the life of a run', (open, dialect) => {
-  const { app, node } = sharedNodes(open, dialect);
-  const agents = shared(() =>
-    declareService(app.ctx, { name: 'Agents', resource: agentsUri, rights: ['delegate'] }),
-  );
-  const builds = shared(() => declareService(app.ctx, { name: 'Builds', rights: ['delegate'] }));
-
-  const run = (token: string | undefined, wants = {}) => startedRun(app, token, wants);
-  const isActive = async (token: string) => (await introspected(node, token, agents.authorization)).active;
-  const idFor = (token: string) => idOf(app, token, agents.authorization);
+  const { app, node, agents, builds, run, facts, idFor } = runScene(open, dialect);
+  const isActive = async (token: string) => (await facts(token)).active;
 
   /** A service with these settings, with a login and a service that may delegate. */
   async function openWith(settings: Record<string, string>) {
@@ -76,7 +67,7 @@ onBothDatabases('the life of a run', (open, dialect) => {
         for (const token of tokens) expect(await isActive(token)).toBe(true);
         await end(app, login, email);
         for (const token of [...tokens, login.access_token])
-          expect(await introspected(node, token, agents.authorization)).toEqual({ active: false });
+          expect(await facts(token)).toEqual({ active: false });
         await requireEnded(runs);
       },
     );
@@ -277,15 +268,6 @@ onBothDatabases('the life of a run', (open, dialect) => {
   });
 
   describe('its limits', () => {
-    test('depth is at most 3', async () => {
-      const login = await app.login(newAddress());
-      const [, , third] = await tree(login.access_token);
-      expect(outcome(await exchange(app, third.access_token))).toBe('409 conflict');
-      expect(outcome(await exchange(app, third.access_token, { by: agents.authorization }))).toBe(
-        '409 conflict',
-      );
-    });
-
     test('at most 1,000 active runs are directly within one parent, however many are made at once', async () => {
       const login = await app.login(newAddress());
       const one = await run(login.access_token, { scope });

@@ -9,33 +9,13 @@ import {
   signInByMail,
   subjects,
 } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
-import { exchange, idOf, introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
+import { agentsUri, exchange, refreshRun, runScene, ticketsUri } from '../../../../../tests/support/runs.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 
-const agentsUri = 'https://agents.example/api';
-const ticketsUri = 'https://tickets.example/api';
-
 onBothDatabases('runs of pages', (open, dialect) => {
-  const { app, node } = sharedNodes(open, dialect);
-  const agents = shared(() =>
-    declareService(app.ctx, {
-      name: 'Agents',
-      resource: agentsUri,
-      rights: ['delegate'],
-      reach: [ticketsUri],
-    }),
-  );
-  const tickets = shared(() =>
-    declareService(app.ctx, { name: 'Tickets', resource: ticketsUri, rights: ['delegate'] }),
-  );
-
-  const run = (token: string | undefined, wants = {}) => startedRun(app, token, wants);
-  const facts = (token: string, service = agents) => introspected(node, token, service.authorization);
-  const idFor = (token: string) => idOf(app, token, agents.authorization);
-
+  const { app, node, agents, tickets, run, idFor, facts: factsFor } = runScene(open, dialect);
+  const facts = (token: string, service = agents) => factsFor(token, service);
   const browserLogin = (email: string, cookie?: string) => cookieByMail(app, email, cookie);
 
   describe('the session cookie', () => {
@@ -118,16 +98,15 @@ onBothDatabases('runs of pages', (open, dialect) => {
       expect(answers.map(outcome).toSorted()).toEqual(['200', ...Array(5).fill('400 invalid_request')]);
     });
 
-    test('makes room for the one that takes its place, at any depth', async () => {
+    test('makes room for the one that takes its place, at any depth, of which there are three', async () => {
       const login = await app.login(newAddress());
       const first = await run(login.access_token, { by: tickets.authorization, scope });
       const second = await run(first.access_token, { by: tickets.authorization });
       const handed = await run(second.access_token, { resource: agentsUri });
       const taken = await run(handed.access_token, { by: agents.authorization });
       expect((await facts(taken.access_token)).within).toHaveLength(3);
-      expect(outcome(await exchange(app, taken.access_token, { by: agents.authorization }))).toBe(
-        '409 conflict',
-      );
+      for (const wants of [{}, { by: agents.authorization }])
+        expect(outcome(await exchange(app, taken.access_token, wants))).toBe('409 conflict');
     });
 
     test('does not give its place if a service made it or it is not bound', async () => {

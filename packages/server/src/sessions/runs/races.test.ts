@@ -1,49 +1,28 @@
-import { beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { newAddress, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
 import fc from '../../../../../tests/support/fc.ts';
 import {
+  agentsUri,
   copySession,
   exchange,
-  idOf,
   introspected,
   refreshRun,
-  startedRun,
+  runScene,
+  ticketsUri,
 } from '../../../../../tests/support/runs.ts';
-import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
 import { turns } from '../../../../../tests/support/turns.ts';
 import { revokeService } from '../ending.ts';
 
-const ticketsUri = 'https://tickets.example/api';
-
 onBothDatabases('runs, whatever else happens', (open, dialect) => {
-  const { app, node } = sharedNodes(open, dialect);
-  let agents: TestService;
-  let tickets: TestService;
-
-  beforeAll(async () => {
-    const resource = 'https://agents.example/api';
-    agents = await declareService(app.ctx, {
-      name: 'Agents',
-      resource,
-      rights: ['delegate'],
-      reach: [ticketsUri],
-    });
-    tickets = await declareService(app.ctx, {
-      name: 'Tickets',
-      resource: ticketsUri,
-      rights: ['delegate'],
-      scopes: [{ name: 'tickets:read', sentence: 'Read tickets' }],
-    });
-  });
-
-  const facts = (token: string) => introspected(node, token, tickets.authorization);
+  const { app, node, agents, tickets, run, facts, idFor } = runScene(open, dialect);
 
   /** Makes runs at every depth in the moment in which something ends, and returns the tokens that were given out. */
   async function makeWhile(login: Tokens, by: string, end: () => Promise<unknown>): Promise<string[]> {
     const wants = { by, scope: 'profile' };
-    const first = await startedRun(app, login.access_token, wants);
-    const second = await startedRun(app, first.access_token, { by });
+    const first = await run(login.access_token, wants);
+    const second = await run(first.access_token, { by });
     const parents = [login.access_token, first.access_token, second.access_token];
     const made: string[] = [];
     const making = Array.from({ length: 12 }, async (_, n) => {
@@ -76,8 +55,8 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
 
   test('thousands of runs end with their login in one write', async () => {
     const login = await app.login(newAddress());
-    const { access_token } = await startedRun(app, login.access_token, { scope: 'profile' });
-    const id = await idOf(app, access_token, tickets.authorization);
+    const { access_token } = await run(login.access_token, { scope: 'profile' });
+    const id = await idFor(access_token);
     await copySession(app, id, 10_000);
     const before = app.statements.length;
     await app.ask('DELETE', '/logout?scope=session', { token: login.access_token });
@@ -94,7 +73,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
     const below = async (parents: readonly string[], each: number) => {
       const made: string[] = [];
       for (const parent of parents) {
-        const started = Array.from({ length: each }, () => startedRun(app, parent, { scope: 'profile' }));
+        const started = Array.from({ length: each }, () => run(parent, { scope: 'profile' }));
         made.push(...(await Promise.all(started)).map(({ access_token }) => access_token));
       }
       return made;
@@ -127,19 +106,6 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
     }
   });
 
-  test('a login without runs costs as many statements as ever', async () => {
-    const login = await app.login(newAddress());
-    const { access_token } = await startedRun(app, login.access_token, { scope: 'organizations' });
-    const costOf = async (token: string) => {
-      await app.ask('GET', '/organizations', { token });
-      const before = app.statements.length;
-      await app.ask('GET', '/organizations', { token });
-      return app.statements.length - before;
-    };
-    expect(await costOf(login.access_token)).toBe(2);
-    expect(await costOf(access_token)).toBe(2);
-  });
-
   test('no chain of exchanges ever allows more than its beginning, or lasts longer', async () => {
     const names = ['profile', 'email', 'organizations', 'tickets:read'];
     const details = [{ type: 'a' }, { type: 'b', of: [1] }, { type: 'b', of: [2] }];
@@ -147,7 +113,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
       {
         by: fc.constantFrom(undefined, 'agents', 'tickets'),
         scope: fc.subarray([...names, '*'], { minLength: 1 }),
-        resource: fc.constantFrom(ticketsUri, 'https://agents.example/api'),
+        resource: fc.constantFrom(ticketsUri, agentsUri),
         authorization_details: fc.subarray(details),
         expires_in: fc.constantFrom('60', '900', '3600'),
         refresh: fc.boolean(),
@@ -193,7 +159,7 @@ onBothDatabases('runs, whatever else happens', (open, dialect) => {
               expect(outer.authorization_details).toContainEqual(detail);
           }
           if (outer.aud !== undefined && inner.aud !== outer.aud)
-            expect([by, outer.aud, inner.aud]).toEqual(['agents', 'https://agents.example/api', ticketsUri]);
+            expect([by, outer.aud, inner.aud]).toEqual(['agents', agentsUri, ticketsUri]);
           if (by === undefined) {
             expect(inner.exp).toBeLessThanOrEqual(outer.exp);
             expect(inner.act).toEqual(outer.act);

@@ -4,59 +4,29 @@ import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.t
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import {
   accessTokenType,
+  agentsUri,
   exchange,
-  idOf,
-  introspected,
   refreshRun,
-  startedRun,
+  runScene,
+  ticketsUri,
 } from '../../../../../tests/support/runs.ts';
-import { declareService, type TestService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { declareService } from '../../../../../tests/support/services.ts';
 
-const [agentsUri, ticketsUri, filesUri] = ['agents', 'tickets', 'files'].map(
-  (name) => `https://${name}.example/api`,
-) as [string, string, string];
+const filesUri = 'https://files.example/api';
 
-onBothDatabases('token exchange', (open) => {
-  const app = shared(open);
+onBothDatabases('token exchange', (open, dialect) => {
+  const { app, agents, tickets, builds, run, facts, idFor } = runScene(open, dialect);
   let login: Tokens;
-  /** May delegate, and reach the tickets. */
-  let agents: TestService;
-  let tickets: TestService;
-  /** May delegate, and has no resource. */
-  let builds: TestService;
-
+  beforeAll(() => declareService(app.ctx, { name: 'Files', resource: filesUri }));
   beforeEach(async () => {
     login = await app.login(newAddress());
   });
-  beforeAll(async () => {
-    const scopesOf = (...names: string[]) => names.map((name) => ({ name, sentence: `Do ${name}` }));
-    agents = await declareService(app.ctx, {
-      name: 'Agents',
-      resource: agentsUri,
-      scopes: scopesOf('agents:run'),
-      rights: ['delegate'],
-      reach: [ticketsUri],
-    });
-    tickets = await declareService(app.ctx, {
-      resource: ticketsUri,
-      scopes: scopesOf('tickets:read', 'tickets:write'),
-      rights: ['delegate'],
-    });
-    builds = await declareService(app.ctx, { name: 'Builds', rights: ['delegate'] });
-    await declareService(app.ctx, { name: 'Files', resource: filesUri });
-  });
 
-  const run = (token: string, wants = {}) => startedRun(app, token, wants);
   const refusal = async (token: string | undefined, wants = {}) => outcome(await exchange(app, token, wants));
   /** Expects each of these exchanges to be refused so. */
   const requireRefused = async (token: string, refused: string, all: readonly object[]) => {
     for (const wants of all) expect([wants, await refusal(token, wants)]).toEqual([wants, refused]);
   };
-  const facts = (token: string, service: TestService = tickets) =>
-    introspected(app, token, service.authorization);
-  const idFor = (token: string) => idOf(app, token, tickets.authorization);
-
   describe('without a service', () => {
     test('a program narrows its own token, and gets no refresh token', async () => {
       const answer = await exchange(app, login.access_token, { scope: 'profile', act: { sub: agents.id } });
@@ -206,7 +176,7 @@ onBothDatabases('token exchange', (open) => {
     test('of all services only the one it is for exchanges a bound token, for its resource or its reach', async () => {
       const { access_token: bound } = await run(login.access_token, {
         by: builds.authorization,
-        scope: 'tickets:read agents:run',
+        scope: 'tickets:read profile',
         resource: agentsUri,
       });
       const others = [tickets, builds].map(({ authorization: by }) => ({ by }));

@@ -1,125 +1,80 @@
-// A standard OAuth client, configured by nothing but the issuer, against the real process.
+// The two standard clients of JavaScript, configured by nothing but the issuer.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
-import { loginByMail, request } from '../../../../../tests/support/http.ts';
-import { startPostgres } from '../../../../../tests/support/postgres.ts';
-import { runOperator, startService, type TestService } from '../../../../../tests/support/service.ts';
+import * as openid from 'openid-client';
+import { openApp } from '../../../../../tests/support/app.ts';
+import { declareService, type TestService } from '../../../../../tests/support/services.ts';
+import { shared } from '../../../../../tests/support/shared.ts';
 
-const insecure = { [oauth.allowInsecureRequests]: true };
-const client: oauth.Client = { client_id: 'a-standard-client' };
-const noSecret = oauth.None();
+const resource = 'https://tickets.example/api';
 
-for (const dialect of ['sqlite', 'postgres'] as const) {
-  describe(`a standard OAuth client (${dialect})`, () => {
-    let service: TestService;
-    let server: oauth.AuthorizationServer;
+describe('a standard client', () => {
+  const app = shared(() => openApp('sqlite', { settings: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
+  const fetch: openid.CustomFetch = (url, { method, headers, body }) =>
+    app.fetch(url, { method, headers, body: body === undefined || body === null ? null : String(body) });
+  let config: openid.Configuration;
+  let tickets: TestService;
+  let approver: string;
+  beforeAll(async () => {
+    const scopes = [{ name: 'tickets:read', sentence: 'Read your tickets' }];
+    tickets = await declareService(app.ctx, { scopes, resource });
+    config = await openid.discovery(
+      new URL(app.ctx.config.baseUrl),
+      'a-standard-client',
+      undefined,
+      openid.None(),
+      { algorithm: 'oauth2', execute: [openid.allowInsecureRequests], [openid.customFetch]: fetch },
+    );
+    approver = (await app.login()).access_token;
+  });
 
-    beforeAll(async () => {
-      const databaseUrl = dialect === 'postgres' ? await (await startPostgres()).createDatabase() : undefined;
-      service = await startService({
-        env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' },
-        ...(databaseUrl === undefined ? {} : { databaseUrl }),
-      });
-      const issuer = new URL(service.url);
-      const answer = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure });
-      server = await oauth.processDiscoveryResponse(issuer, answer);
-    });
-    afterAll(() => service.stop());
+  async function signIn(parameters: Record<string, string>) {
+    const started = await openid.initiateDeviceAuthorization(config, parameters);
+    const body = { user_code: started.user_code };
+    await app.api.call('approveDevice', { accessToken: approver, body });
+    return openid.pollDeviceAuthorizationGrant(config, started);
+  }
 
-    const poll = async (device_code: string) =>
-      oauth.processDeviceCodeResponse(
-        server,
-        client,
-        await oauth.deviceCodeGrantRequest(server, client, noSecret, device_code, insecure),
-      );
-
-    async function signIn() {
-      const started = await oauth.deviceAuthorizationRequest(
-        server,
-        client,
-        noSecret,
-        { scope: 'openid profile' },
-        insecure,
-      );
-      const { device_code, user_code } = await oauth.processDeviceAuthorizationResponse(
-        server,
-        client,
-        started,
-      );
-      const pending = await poll(device_code).catch((error: oauth.ResponseBodyError) => error);
-      expect(pending).toMatchObject({ error: 'authorization_pending', status: 400 });
-      const { access_token: token } = await loginByMail(service.url, 'ada@example.com');
-      const approved = await request(service.url, 'POST', '/device/approve', { json: { user_code }, token });
-      expect(approved.status).toBe(204);
-      const tokens = await poll(device_code);
-      expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 14_400 });
-      return tokens;
-    }
-
-    async function serviceClient(): Promise<{ client: oauth.Client; secret: string }> {
-      const { stdout, code } = await runOperator(service.env, 'services', 'create', 'projects');
-      expect(code).toBe(0);
-      const [, id, secret] = /^(svc_[\w-]+):(lk_sk_[\w-]+)$/.exec(stdout.trimEnd().split('\n').at(-1)!)!;
-      return { client: { client_id: id! }, secret: secret! };
-    }
-
-    const introspect = async (
-      { client, secret }: Awaited<ReturnType<typeof serviceClient>>,
-      token: string,
-      requestJwtResponse: boolean,
-    ) => {
-      const answer = await oauth.introspectionRequest(
-        server,
-        client,
-        oauth.ClientSecretBasic(secret),
-        token,
-        {
-          requestJwtResponse,
-          ...insecure,
-        },
-      );
-      const found = await oauth.processIntrospectionResponse(server, client, answer);
-      if (requestJwtResponse) await oauth.validateApplicationLevelSignature(server, answer, insecure);
-      return found;
+  /** As the service of the tickets learns it, from JSON or a verified JWT. */
+  async function introspected(token: string, requestJwtResponse: boolean) {
+    const server = config.serverMetadata();
+    const client = {
+      client_id: tickets.id,
+      [oauth.clockSkew]: Math.round((app.ctx.clock() - Date.now()) / 1000),
     };
+    const options = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: fetch, requestJwtResponse };
+    const auth = oauth.ClientSecretBasic(tickets.secret);
+    const answer = await oauth.introspectionRequest(server, client, auth, token, options);
+    const found = await oauth.processIntrospectionResponse(server, client, answer);
+    if (requestJwtResponse) await oauth.validateApplicationLevelSignature(server, answer, options);
+    return found;
+  }
 
-    test('signs in, refreshes and revokes, and introspection shows each step at once', async () => {
-      const tokens = await signIn();
-      const projects = await serviceClient();
-      for (const signed of [false, true]) {
-        const found = await introspect(projects, tokens.access_token, signed);
-        expect(found).toMatchObject({ active: true, iss: service.url, token_type: 'Bearer' });
-      }
+  test('gets the scope and resource it asked for, refreshes and revokes, and introspection shows each step at once', async () => {
+    const asked = { scope: 'openid tickets:read', resource };
+    const tokens = await signIn(asked);
+    expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 14_400, scope: asked.scope });
+    const found = { active: true, token_type: 'Bearer', scope: asked.scope, aud: resource };
+    for (const signed of [false, true])
+      expect(await introspected(tokens.access_token, signed)).toMatchObject(found);
+    const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token!, asked);
+    expect(refreshed.scope).toBe(asked.scope);
+    await openid.tokenRevocation(config, refreshed.refresh_token!);
+    for (const signed of [false, true])
+      expect(await introspected(refreshed.access_token, signed)).toEqual({ active: false });
+  });
 
-      const refreshed = await oauth.processRefreshTokenResponse(
-        server,
-        client,
-        await oauth.refreshTokenGrantRequest(server, client, noSecret, tokens.refresh_token!, insecure),
-      );
-      const me = await oauth.protectedResourceRequest(
-        refreshed.access_token,
-        'GET',
-        new URL('/api/v1/auth/me', service.url),
-        undefined,
-        undefined,
-        insecure,
-      );
-      const profile = await me.json();
-      expect(profile).toMatchObject({ name: 'ada' });
-      // The client did not ask for the scope email.
-      expect(profile).not.toHaveProperty('email');
-
-      const revoked = await oauth.revocationRequest(
-        server,
-        client,
-        noSecret,
-        refreshed.refresh_token!,
-        insecure,
-      );
-      await oauth.processRevocationResponse(revoked);
-      for (const signed of [false, true])
-        expect(await introspect(projects, refreshed.access_token, signed)).toEqual({ active: false });
+  test('with the scope openid profile reads the profile without the email address', async () => {
+    const { access_token } = await signIn({ scope: 'openid profile' });
+    const url = new URL('/api/v1/auth/me', app.ctx.config.baseUrl);
+    const profile = await (await openid.fetchProtectedResource(config, access_token, url, 'GET')).json();
+    expect(profile).toMatchObject({ name: 'ada' });
+    expect(profile).not.toHaveProperty('email');
+    const sessions = new URL('/api/v1/auth/sessions', url);
+    const refused = openid.fetchProtectedResource(config, access_token, sessions, 'GET');
+    await expect(refused).rejects.toMatchObject({
+      cause: [{ parameters: { error: 'insufficient_scope', scope: '*' } }],
     });
   });
-}
+});

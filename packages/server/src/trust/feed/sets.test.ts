@@ -4,9 +4,10 @@ import { expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { addPasskey, newAuthenticator } from '../../../../../tests/support/account.ts';
 import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { type FeedService, feedService, type ReceivedEvent } from '../../../../../tests/support/feed.ts';
+import { type FeedService, feedService } from '../../../../../tests/support/feed.ts';
 import { createdKey } from '../../../../../tests/support/keys.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
+import { introspected } from '../../../../../tests/support/runs.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { removeMember } from '../../identity/organizations/organizations.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
@@ -18,15 +19,14 @@ const risc = 'https://schemas.openid.net/secevent/risc/event-type/';
 
 const now = { returnImmediately: true };
 const seconds = expect.any(Number);
-const formOf = ({ uri, payload, subject }: ReceivedEvent) => ({ uri, payload, subject });
-
 /** The one event that an operation causes. */
 async function eventOf(service: FeedService, operate: () => Promise<unknown>) {
   await service.read();
   await operate();
   const events = await service.read();
   expect(events).toHaveLength(1);
-  return formOf(events[0]!);
+  const { uri, payload, subject } = events[0]!;
+  return { uri, payload, subject };
 }
 
 onBothDatabases('the form of events', (open, dialect) => {
@@ -41,13 +41,10 @@ onBothDatabases('the form of events', (open, dialect) => {
     return { t, service, tokens, accessToken, id, iss, user };
   };
 
-  test('the end of one session names it as introspection does; the end of all names none', async () => {
-    const { t, service, tokens, user, accessToken } = await start();
+  test('the end of one session names it as introspection does, that of all names none, in a token as RFC 8417 says', async () => {
+    const { t, service, tokens, iss, user, accessToken } = await start();
     const device = await t.deviceLogin(tokens);
-    const { body: found } = await t.ask('POST', '/introspect', {
-      form: { token: device.access_token },
-      headers: { Authorization: service.authorization },
-    });
+    const found = await introspected(t, device.access_token, service.authorization);
     const one = await eventOf(service, () =>
       t.api.call('revokeSession', { accessToken, params: { id: found.sid } }),
     );
@@ -56,8 +53,20 @@ onBothDatabases('the form of events', (open, dialect) => {
       payload: { event_timestamp: seconds },
       subject: { format: 'complex', user, session: { format: 'opaque', id: found.sid } },
     });
-    const all = await eventOf(service, () => t.api.call('revoke', { accessToken }));
-    expect(all.subject).toEqual({ format: 'complex', user });
+    await t.api.call('revoke', { accessToken });
+    const { body } = await service.ask(now);
+    const [[jti, set]] = Object.entries(body.sets) as [[string, string]];
+    const { keys } = (await t.ask('GET', '.well-known/jwks.json')).body;
+    expect(decodeProtectedHeader(set)).toEqual({ alg: 'ES256', typ: 'secevent+jwt', kid: keys[0].kid });
+    // Nothing that a JWT library would take for an access token, such as sub or exp. @see RFC 8417 section 4.6
+    expect(decodeJwt(set)).toEqual({
+      iss,
+      aud: service.id,
+      jti,
+      iat: Math.floor(t.ctx.clock() / 1000),
+      sub_id: { format: 'complex', user },
+      events: { [`${caep}session-revoked`]: { event_timestamp: seconds } },
+    });
   });
 
   test('an event verifies with the published keys for as long as events are kept, whatever rotates meanwhile', async () => {
@@ -79,52 +88,24 @@ onBothDatabases('the form of events', (open, dialect) => {
   // The others are about the form of an event.
   if (dialect === 'postgres') return;
 
-  test('a token has the type, the claims and one event of RFC 8417, for this service', async () => {
-    const { t, service, iss, user, accessToken } = await start();
-    const before = Math.floor(t.ctx.clock() / 1000);
-    await t.api.call('revoke', { accessToken });
-    const { body } = await service.ask(now);
-    const [[jti, set]] = Object.entries(body.sets) as [[string, string]];
-    const keys = (await t.ask('GET', '.well-known/jwks.json')).body as JSONWebKeySet;
-    expect(decodeProtectedHeader(set)).toEqual({
-      alg: 'ES256',
-      typ: 'secevent+jwt',
-      kid: keys.keys[0]!.kid!,
-    });
-    expect(decodeJwt(set)).toEqual({
-      iss,
-      aud: service.id,
-      jti,
-      iat: seconds,
-      sub_id: { format: 'complex', user },
-      events: { [`${caep}session-revoked`]: { event_timestamp: seconds } },
-    });
-    expect(decodeJwt(set).iat).toBe(before);
-    // Nothing that a JWT library would take for an access token. @see RFC 8417 section 4.6
-    expect(decodeJwt(set)).not.toHaveProperty('sub');
-    expect(decodeJwt(set)).not.toHaveProperty('exp');
-  });
-
   test('credential-change is about the user for passkeys, and about the key for keys', async () => {
     const { t, service, tokens, user, accessToken } = await start();
-    const uri = `${caep}credential-change`;
-    const added = await eventOf(service, () => addPasskey(t, tokens, newAuthenticator(t)));
-    const payload = { credential_type: 'fido2-platform', change_type: 'create', event_timestamp: seconds };
-    expect(added).toEqual({ uri, payload, subject: user });
-
+    const changed = (credential_type: string, change_type: string, subject: object) => ({
+      uri: `${caep}credential-change`,
+      payload: { credential_type, change_type, event_timestamp: seconds },
+      subject,
+    });
+    expect(await eventOf(service, () => addPasskey(t, tokens, newAuthenticator(t)))).toEqual(
+      changed('fido2-platform', 'create', user),
+    );
     let id = '';
     const created = await eventOf(service, async () => {
       ({ id } = await createdKey(t, tokens));
     });
     const subject = { format: 'complex', user, session: { format: 'opaque', id } };
-    expect(created).toEqual({
-      uri,
-      payload: { credential_type: 'key', change_type: 'create', event_timestamp: seconds },
-      subject,
-    });
+    expect(created).toEqual(changed('key', 'create', subject));
     const removed = await eventOf(service, () => t.api.call('removeKey', { accessToken, params: { id } }));
-    expect(removed.payload['change_type']).toBe('delete');
-    expect(removed.subject).toEqual(subject);
+    expect(removed).toEqual(changed('key', 'delete', subject));
   });
 
   test('accounts are disabled, enabled and purged, and profiles changed, in the name of the user', async () => {
