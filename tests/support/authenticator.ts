@@ -105,66 +105,34 @@ export function coseKey(algorithm: Algorithm, publicKey: KeyObject): Buffer {
   const jwk = publicKey.export({ format: 'jwk' });
   const bytes = (text: string | undefined): Buffer => Buffer.from(text ?? '', 'base64url');
   const alg = coseAlgorithm[algorithm];
-  const entries: [number, Cbor][] =
-    algorithm === 'ES256'
-      ? [
-          [1, 2],
-          [3, alg],
-          [-1, 1],
-          [-2, bytes(jwk.x)],
-          [-3, bytes(jwk.y)],
-        ]
-      : algorithm === 'EdDSA'
-        ? [
-            [1, 1],
-            [3, alg],
-            [-1, 6],
-            [-2, bytes(jwk.x)],
-          ]
-        : [
-            [1, 3],
-            [3, alg],
-            [-1, bytes(jwk.n)],
-            [-2, bytes(jwk.e)],
-          ];
-  return cbor(new Map(entries));
+  const keys: Record<Algorithm, readonly (readonly [number, Cbor])[]> = {
+    ES256: [
+      [1, 2],
+      [3, alg],
+      [-1, 1],
+      [-2, bytes(jwk.x)],
+      [-3, bytes(jwk.y)],
+    ],
+    EdDSA: [
+      [1, 1],
+      [3, alg],
+      [-1, 6],
+      [-2, bytes(jwk.x)],
+    ],
+    RS256: [
+      [1, 3],
+      [3, alg],
+      [-1, bytes(jwk.n)],
+      [-2, bytes(jwk.e)],
+    ],
+  };
+  return cbor(new Map(keys[algorithm]));
 }
 
 const signWith = (algorithm: Algorithm, key: KeyObject, data: Uint8Array): Buffer =>
   sign(algorithm === 'EdDSA' ? null : 'sha256', data, key);
 
 const unknownProduct = '00000000-0000-0000-0000-000000000000';
-
-/** @see WebAuthn Level 3 section 5.1.8 */
-export interface Attestation {
-  readonly id: string;
-  readonly rawId: string;
-  readonly type: 'public-key';
-  readonly authenticatorAttachment: 'platform';
-  readonly clientExtensionResults: Readonly<Record<string, unknown>>;
-  readonly response: {
-    readonly clientDataJSON: string;
-    readonly attestationObject: string;
-    readonly authenticatorData: string;
-    readonly transports: string[];
-    readonly publicKeyAlgorithm: number;
-  };
-}
-
-/** @see WebAuthn Level 3 section 5.1.8 */
-export interface Assertion {
-  readonly id: string;
-  readonly rawId: string;
-  readonly type: 'public-key';
-  readonly authenticatorAttachment: 'platform';
-  readonly clientExtensionResults: Record<string, never>;
-  readonly response: {
-    readonly clientDataJSON: string;
-    readonly authenticatorData: string;
-    readonly signature: string;
-    readonly userHandle?: string;
-  };
-}
 
 export interface AuthenticatorOptions {
   readonly origin: string;
@@ -176,16 +144,11 @@ export interface AuthenticatorOptions {
   readonly counts?: boolean;
 }
 
-export interface Authenticator {
-  readonly credentials: Credential[];
-  /** The result of `navigator.credentials.create` as JSON. */
-  create(options: CreationOptions, forgery?: RegistrationForgery): Attestation;
-  /** The result of `navigator.credentials.get` as JSON, for the newest credential unless one is given. */
-  get(options: RequestOptions, forgery?: AssertionForgery, credential?: Credential): Assertion;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
+export type Assertion = ReturnType<Authenticator['get']>;
 
 /** A new authenticator without credentials, attached to a browser that shows a page of `origin`. */
-export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+export function createAuthenticator(options: AuthenticatorOptions) {
   const algorithm = options.algorithm ?? 'ES256';
   const baseFlags = options.flags ?? flag.up | flag.uv;
   const credentials: Credential[] = [];
@@ -220,7 +183,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     ]);
   };
 
-  const create: Authenticator['create'] = (creation, forgery = {}) => {
+  /** The result of `navigator.credentials.create` as JSON. @see WebAuthn Level 3 section 5.1.8 */
+  const create = (creation: CreationOptions, forgery: RegistrationForgery = {}) => {
     const { publicKey, privateKey } = generate(algorithm);
     const id = randomBytes(32);
     const idLength = Buffer.alloc(2);
@@ -266,8 +230,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return {
       id: forgery.id ?? credential.id,
       rawId: forgery.rawId ?? forgery.id ?? credential.id,
-      type: 'public-key',
-      authenticatorAttachment: 'platform',
+      type: 'public-key' as const,
+      authenticatorAttachment: 'platform' as const,
       clientExtensionResults: { credProps: { rk: true } },
       response: {
         clientDataJSON: base64url(clientData),
@@ -279,7 +243,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     };
   };
 
-  const get: Authenticator['get'] = (request, forgery = {}, credential = credentials.at(-1)) => {
+  /** The result of `navigator.credentials.get` as JSON, for the newest credential unless one is given. */
+  const get = (request: RequestOptions, forgery: AssertionForgery = {}, credential = credentials.at(-1)) => {
     if (!credential) throw new Error('the authenticator holds no credential');
     if (options.counts) credential.counter += 1;
     const clientData = clientDataOf('webauthn.get', request.challenge, forgery);
@@ -292,8 +257,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return {
       id: forgery.id ?? credential.id,
       rawId: forgery.rawId ?? forgery.id ?? credential.id,
-      type: 'public-key',
-      authenticatorAttachment: 'platform',
+      type: 'public-key' as const,
+      authenticatorAttachment: 'platform' as const,
       clientExtensionResults: {},
       response: {
         clientDataJSON: base64url(clientData),

@@ -19,6 +19,7 @@ import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/su
 import { decideDevice, startDevice } from '../../../../tests/support/devices.ts';
 import { createdKey } from '../../../../tests/support/keys.ts';
 import { copySession, startedRun } from '../../../../tests/support/runs.ts';
+import { loggedEvents } from '../../../../tests/support/security-log.ts';
 import { fresh } from '../../../../tests/support/shared.ts';
 import { readToken } from '../sessions/tokens.ts';
 
@@ -64,7 +65,7 @@ onBothDatabases('"this was not me"', (open) => {
       email: null,
       sessions_ended: 2,
       devices_ended: 26,
-      device_names: [...Array(25).fill('waits')],
+      device_names: Array(25).fill('waits'),
       passkeys_removed: ['blue key. Open https://evil.example'],
       keys_removed: ['build'],
       runs_ended: 1,
@@ -84,9 +85,8 @@ onBothDatabases('"this was not me"', (open) => {
       expect(mail?.text).toContain(`${line}\n`);
     expect(mail?.text).toContain('Passkey removed: "blue key');
     expect(mail?.text).not.toContain('https://evil');
-    const { events } = (await app.ask('GET', '/events', { token: own.access_token })).body;
-    const { detail } = events.find(({ type }: { type: string }) => type === 'session_disowned');
-    expect(detail).toEqual({
+    const [event] = await loggedEvents(app, own, 'session_disowned');
+    expect(event!.detail).toEqual({
       notice: 'new_browser',
       ...{ sessions: '2', devices: '26', passkeys: '1', keys: '1', runs: '1', links: '3' },
       device_names: JSON.stringify(body.device_names),

@@ -1,14 +1,300 @@
-// The organizations of a user on both databases: pages, order and visibility.
+// Organizations and their members as services manage them and as users see them, on both databases.
 
 import { expect, test } from 'bun:test';
-import type { Organization } from '@latchkey/contract/organizations';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import type { Member, Organization } from '@latchkey/contract/organizations';
+import type { ServiceRight } from '@latchkey/contract/scopes';
+import { outcome } from '../../../../../tests/support/account.ts';
+import { type Answer, type Ask, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
 import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
 import { pagesOf } from '../../../../../tests/support/pages.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { fresh } from '../../../../../tests/support/shared.ts';
 import { findAccountByEmail } from '../account/account.ts';
 
-onBothDatabases('organizations', (open) => {
+type AskAs = (method: string, path: string, ask?: Ask) => Promise<Answer>;
+
+/** Sends requests with a new service key that has these rights. */
+async function asService(t: TestApp, ...rights: ServiceRight[]): Promise<AskAs> {
+  const Authorization = await t.serviceAuthorization(...rights);
+  return (method, path, ask) => t.ask(method, path, { ...ask, headers: { ...ask?.headers, Authorization } });
+}
+
+const idOf = async (t: TestApp, email: string): Promise<string> => {
+  await t.login(email);
+  return findAccountByEmail(t.ctx, email);
+};
+
+/** Expects that nothing is found, read or changed there. */
+async function expectMissing(ask: AskAs, path: string): Promise<void> {
+  const isMember = /members\/./.test(path);
+  for (const method of [
+    ...(path.includes('members') ? ['GET'] : ['DELETE']),
+    ...(isMember ? ['PUT', 'DELETE'] : []),
+  ]) {
+    const answer = await ask(
+      method,
+      `/organizations/${path}`,
+      method === 'PUT' ? { json: { role: 'member' } } : {},
+    );
+    expect([method, path, outcome(answer)]).toEqual([method, path, '404 not_found']);
+  }
+}
+
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+onBothDatabases('organizations for services', (open) => {
+  const t = fresh(open);
+
+  test('PUT creates an organization, renames it, and changes nothing when repeated', async () => {
+    const ask = await asService(t, 'organizations');
+    const put = (name: unknown, headers = {}) =>
+      ask('PUT', '/organizations/acme', { json: { name }, headers });
+    const made = await put('Acme');
+    expect(made.status).toBe(201);
+    expect(made.body).toEqual({
+      id: expect.stringMatching(/^org_[\w-]{22}$/),
+      slug: 'acme',
+      name: 'Acme',
+      created_at: time,
+    });
+    t.pass(60);
+    for (const name of ['Acme', 'Acme Inc.', 'Acme Inc.']) {
+      const answer = await put(name);
+      expect([answer.status, answer.body]).toEqual([200, { ...made.body, name }]);
+    }
+  });
+
+  test('with If-None-Match: * PUT only creates, with If-Match: * it only renames', async () => {
+    const ask = await asService(t, 'organizations');
+    const put = async (slug: string, headers: Record<string, string>) =>
+      outcome(await ask('PUT', `/organizations/${slug}`, { json: { name: 'A' }, headers }));
+    const failed = '412 precondition_failed';
+    expect(await put('acme', { 'If-Match': '*' })).toBe(failed);
+    expect(await put('acme', { 'If-Match': '*', 'If-None-Match': '*' })).toBe(failed);
+    expect(await put('acme', { 'If-None-Match': '*' })).toBe('201');
+    expect(await put('acme', { 'If-None-Match': '*' })).toBe(failed);
+    expect(await put('acme', { 'If-Match': '*', 'If-None-Match': '*' })).toBe(failed);
+    expect(await put('acme', { 'If-Match': ' * ' })).toBe('200');
+    // Organizations have no entity tags, so none ever matches.
+    expect(await put('acme', { 'If-Match': '"a"' })).toBe(failed);
+    expect(await put('none', { 'If-Match': '"a"' })).toBe(failed);
+    expect(await put('acme', { 'If-None-Match': '"a"' })).toBe('200');
+    expect(await put('other', { 'If-None-Match': '"a", "b"' })).toBe('201');
+    // What would fail anyway fails as such. @see RFC 9110 section 13.2.1
+    expect(await put('Acme', { 'If-Match': '*' })).toBe('400 invalid_request');
+  });
+
+  test('of many requests that create the same organization at once, exactly one gets 201', async () => {
+    const ask = await asService(t, 'organizations');
+    for (let round = 0; round < 5; round++) {
+      const put = (n: number, headers = {}) =>
+        ask('PUT', `/organizations/acme-${round}`, { json: { name: `Acme ${n}` }, headers });
+      const answers = await Promise.all(Array.from({ length: 6 }, (_, n) => put(n)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 201]);
+      expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+    }
+  });
+
+  test('a slug has up to 39 lower-case letters and digits, with single hyphens between them', async () => {
+    const ask = await asService(t, 'organizations');
+    const json = { name: 'A' };
+    for (const slug of ['a', '0', 'a-b', 'a'.repeat(39), Array(20).fill('a').join('-')]) {
+      expect((await ask('PUT', `/organizations/${slug}`, { json })).status).toBe(201);
+      expect((await ask('GET', `/organizations/${slug}/members`)).status).toBe(200);
+      expect((await ask('DELETE', `/organizations/${slug}`)).status).toBe(204);
+    }
+    const before = t.statements.length;
+    const bad = [
+      'A',
+      '-a',
+      'a-',
+      'a--b',
+      'a_b',
+      'a.b',
+      '%C3%A4',
+      '%00',
+      'a%2Fb',
+      'a'.repeat(40),
+      'a'.repeat(81),
+    ];
+    for (const slug of bad) {
+      const made = await ask('PUT', `/organizations/${slug}`, { json });
+      expect([slug, outcome(made)]).toEqual([slug, '400 invalid_request']);
+      expect(made.body.error_description).toStartWith('slug: ');
+      for (const path of ['', '/members', `/members/usr_${'x'.repeat(22)}`])
+        await expectMissing(ask, `${slug}${path}`);
+    }
+    expect(t.statements.slice(before).filter((text) => text.startsWith('insert'))).toEqual([]);
+  });
+
+  test('a personal organization can be read, but not renamed, deleted or joined', async () => {
+    const ask = await asService(t, 'organizations');
+    const [ada, bob] = [await idOf(t, 'ada@example.com'), await idOf(t, 'bob@example.com')];
+    const { access_token: accessToken } = await t.login('ada@example.com');
+    const [{ slug }] = (await t.api.call('listOrganizations', { accessToken })).organizations as [
+      Organization,
+    ];
+    const path = `/organizations/${slug}`;
+    const members = [{ user_id: ada, name: 'ada', role: 'owner', joined_at: time }];
+    const list = async () => (await ask('GET', `${path}/members`)).body;
+    expect(await list()).toEqual({ members, next_cursor: null });
+    const json = { role: 'member' };
+    const refused = [await ask('DELETE', path)];
+    for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }] as Record<string, string>[])
+      refused.push(await ask('PUT', path, { json: { name: 'Mine' }, headers }));
+    for (const userId of [ada, bob])
+      for (const method of ['PUT', 'DELETE'])
+        refused.push(await ask(method, `${path}/members/${userId}`, method === 'PUT' ? { json } : {}));
+    expect(new Set(refused.map(outcome))).toEqual(new Set(['409 conflict']));
+    expect(await list()).toEqual({ members, next_cursor: null });
+  });
+
+  test('each change of a membership is one event in the log of the member, and a repetition is none', async () => {
+    const ask = await asService(t, 'organizations');
+    const tokens = await t.login('ada@example.com');
+    const ada = await findAccountByEmail(t.ctx, 'ada@example.com');
+    const { body: organization } = await ask('PUT', '/organizations/acme', { json: { name: 'Acme' } });
+    const path = `/organizations/acme/members/${ada}`;
+    expect(outcome(await ask('GET', path))).toBe('404 not_found');
+    expect(outcome(await ask('DELETE', path))).toBe('404 not_found');
+    let joined_at = time;
+    for (const role of ['member', 'member', 'admin', 'owner', 'owner']) {
+      const { status, body } = await ask('PUT', path, { json: { role } });
+      expect([status, body]).toEqual([200, { user_id: ada, name: 'ada', role, joined_at }]);
+      expect((await ask('GET', path)).body).toEqual(body);
+      joined_at = body.joined_at;
+      t.pass(60);
+    }
+    expect((await ask('PUT', path, { json: { role: 'king' } })).body.error_description).toStartWith('role: ');
+    await addMember(t.ctx, 'acme', await idOf(t, 'bob@example.com'), 'owner');
+    expect((await ask('DELETE', path)).status).toBe(204);
+    expect(outcome(await ask('DELETE', path))).toBe('404 not_found');
+    const about = {
+      organization_id: organization.id,
+      organization: 'acme',
+      name: 'Acme',
+      by: 'service',
+      service_id: expect.stringMatching(/^svc_/),
+    };
+    const events = await loggedEvents(t, tokens, 'membership_changed');
+    expect(events.map(({ detail }) => detail)).toEqual([
+      { ...about, former_role: 'owner' },
+      { ...about, former_role: 'admin', role: 'owner' },
+      { ...about, former_role: 'member', role: 'admin' },
+      { ...about, role: 'member' },
+    ]);
+    // The place would be that of the service.
+    for (const event of events)
+      expect(event).toMatchObject({ session_id: null, ip_address: null, user_agent: null });
+  });
+
+  test('an organization begins without an owner; once it has one, the last owner stays', async () => {
+    const ask = await asService(t, 'organizations');
+    const tokens = await t.login('ada@example.com');
+    const [ada, bob] = [await idOf(t, 'ada@example.com'), await idOf(t, 'bob@example.com')];
+    const events = async () => (await loggedEvents(t, tokens, 'membership_changed')).length;
+    await createOrganization(t.ctx, 'acme', 'Acme');
+    const path = (userId: string) => `/organizations/acme/members/${userId}`;
+    const put = async (userId: string, role: string) =>
+      outcome(await ask('PUT', path(userId), { json: { role } }));
+    const remove = async (userId: string) => outcome(await ask('DELETE', path(userId)));
+    for (const role of ['member', 'admin', 'member']) expect(await put(ada, role)).toBe('200');
+    expect(await remove(ada)).toBe('204');
+    expect(await put(ada, 'owner')).toBe('200');
+    expect(await put(bob, 'admin')).toBe('200');
+    const before = await events();
+    for (const role of ['admin', 'member']) expect(await put(ada, role)).toBe('409 conflict');
+    expect(await remove(ada)).toBe('409 conflict');
+    expect(await put(ada, 'owner')).toBe('200');
+    expect(await events()).toBe(before);
+    const { access_token: token } = tokens;
+    expect(outcome(await t.ask('DELETE', '/me', { token }))).toBe('409 conflict');
+    expect(await put(bob, 'owner')).toBe('200');
+    expect(await put(ada, 'member')).toBe('200');
+    expect(await remove(bob)).toBe('409 conflict');
+    expect((await t.ask('DELETE', '/me', { token })).status).toBe(204);
+  });
+
+  test('of two owners who are demoted, removed or deleted at the same moment, one stays', async () => {
+    const other = await open({ beside: t });
+    const headers = { Authorization: await t.serviceAuthorization('organizations') };
+    interface Owner {
+      readonly id: string;
+      readonly token: string;
+    }
+    type Leave = (node: TestApp, slug: string, owner: Owner) => Promise<Answer>;
+    const demote: Leave = (node, slug, { id }) =>
+      node.ask('PUT', `/organizations/${slug}/members/${id}`, { headers, json: { role: 'member' } });
+    const remove: Leave = (node, slug, { id }) =>
+      node.ask('DELETE', `/organizations/${slug}/members/${id}`, { headers });
+    const erase: Leave = (node, _, { token }) => node.ask('DELETE', '/me', { token });
+    const pairs = [
+      [demote, demote],
+      [remove, remove],
+      [demote, remove],
+      [demote, erase],
+      [remove, erase],
+      [erase, erase],
+    ] as const;
+    for (const [n, [one, another]] of Array(4).fill(pairs).flat().entries()) {
+      const slug = `team-${n}`;
+      await createOrganization(t.ctx, slug, 'Team');
+      const owners: Owner[] = [];
+      for (const email of [`ada-${n}@example.com`, `bob-${n}@example.com`]) {
+        const { access_token: token } = await t.login(email);
+        const { id } = await t.api.call('getProfile', { accessToken: token });
+        await addMember(t.ctx, slug, id, 'owner');
+        owners.push({ id, token });
+      }
+      const answers = await Promise.all([one(t, slug, owners[0]!), another(other, slug, owners[1]!)]);
+      const [first, second] = answers.map(({ status }) => status).toSorted();
+      expect([first! < 300, second]).toEqual([true, 409]);
+      const { body } = await t.ask('GET', `/organizations/${slug}/members`, { headers });
+      expect(body.members.filter(({ role }: { role: string }) => role === 'owner')).toHaveLength(1);
+    }
+  });
+
+  test('an unknown account or organization is 404, and a disabled user can be a member', async () => {
+    const ask = await asService(t, 'organizations');
+    const ada = await idOf(t, 'ada@example.com');
+    await createOrganization(t.ctx, 'acme', 'Acme');
+    const paths = [`acme/members/usr_${'x'.repeat(22)}`, `nowhere/members/${ada}`, 'acme/members/ada'];
+    for (const path of [...paths, 'nowhere/members', 'nowhere']) await expectMissing(ask, path);
+    await t.ctx.db.single.run(`UPDATE users SET disabled_at = 1 WHERE id = '${ada}'`, []);
+    const joined = await ask('PUT', `/organizations/acme/members/${ada}`, { json: { role: 'member' } });
+    expect(outcome(joined)).toBe('200');
+  });
+
+  test('members are listed once each, oldest membership first, whatever the page limit', async () => {
+    await createOrganization(t.ctx, 'acme', 'Acme');
+    await createOrganization(t.ctx, 'other', 'Other');
+    const ids: string[] = [];
+    for (let n = 0; n < 12; n++) {
+      const id = await idOf(t, `user-${n}@example.com`);
+      ids.push(id);
+      if (n % 3 === 0) t.pass(1);
+    }
+    const frozen = t.ctx.clock();
+    for (const [n, id] of ids.entries()) {
+      // Several joined in the same millisecond.
+      const ctx = { ...t.ctx, clock: () => frozen + Math.floor(n / 4) };
+      await addMember(ctx, 'acme', id, 'member');
+      await addMember(ctx, 'other', id, 'member');
+    }
+    const headers = { Authorization: await t.serviceAuthorization('organizations') };
+    const pages = (limit: number) =>
+      pagesOf<Member>(t, '/organizations/acme/members', 'members', limit, { headers });
+    const [whole = [], ...none] = await pages(100);
+    expect(none).toEqual([]);
+    expect(whole.map(({ user_id }) => user_id).toSorted()).toEqual(ids.toSorted());
+    expect(whole.map(({ joined_at }) => joined_at)).toEqual(
+      whole.map(({ joined_at }) => joined_at).toSorted(),
+    );
+    for (const limit of [1, 5, 12]) expect((await pages(limit)).flat()).toEqual(whole);
+  });
+});
+
+onBothDatabases('organizations of a user', (open) => {
   const t = fresh(open);
   const list = (token: string, query = '') => t.ask('GET', `/organizations${query}`, { token });
 
@@ -38,7 +324,7 @@ onBothDatabases('organizations', (open) => {
       name: 'Organization <b>0',
       role: 'admin',
       personal: false,
-      joined_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      joined_at: time,
     });
     expect(whole.map(({ joined_at }) => joined_at)).toEqual(whole.map(({ joined_at }) => joined_at).sort());
     for (const [limit, sizes] of [

@@ -21,6 +21,7 @@ import {
   postSignIn,
   requestOptions,
 } from '../../../../../tests/support/ceremonies.ts';
+import { loggedEvents } from '../../../../../tests/support/security-log.ts';
 import { fresh } from '../../../../../tests/support/shared.ts';
 
 const algorithms: readonly Algorithm[] = ['ES256', 'EdDSA', 'RS256'];
@@ -34,12 +35,6 @@ const register = async (app: TestApp, tokens: Tokens, authenticator: Authenticat
 
 const listed = async (app: TestApp, tokens: Tokens) =>
   (await app.ask('GET', '/passkeys', { token: tokens.access_token })).body.passkeys;
-
-const eventsOf = (app: TestApp, type: string) =>
-  app.ctx.db.read.run<{ detail: string; session_id: string | null }>(
-    `SELECT detail, session_id FROM events WHERE type = '${type}' ORDER BY created_at`,
-    [],
-  );
 
 onBothDatabases('passkeys', (open) => {
   const app = fresh(open);
@@ -193,11 +188,10 @@ onBothDatabases('passkeys', (open) => {
     expect((await remove(tokens, ids[0]!)).status).toBe(204);
     expect((await remove(tokens, ids[0]!)).status).toBe(404);
     expect(await listed(app, tokens)).toHaveLength(2);
-    expect(await eventsOf(app, 'passkey_added')).toHaveLength(3);
-    expect((await eventsOf(app, 'passkey_renamed')).map(({ detail }) => JSON.parse(detail))).toEqual([
-      { passkey_id: ids[0], name: 'laptop' },
-    ]);
-    expect(await eventsOf(app, 'passkey_removed')).toHaveLength(1);
+    const log = (await loggedEvents(app, tokens)).filter(({ type }) => type.startsWith('passkey_'));
+    const types = ['passkey_removed', 'passkey_renamed', ...Array(3).fill('passkey_added')];
+    expect(log.map(({ type }) => type)).toEqual(types);
+    expect(log[1]!.detail).toEqual({ passkey_id: ids[0], name: 'laptop' });
   });
 
   test('in cookie mode the body has no credential, and the previous session of the browser ends', async () => {
@@ -318,9 +312,9 @@ onBothDatabases('passkeys', (open) => {
       Array.from({ length: 32 }, (_, index) => postSignIn(nodes[index % nodes.length]!, json)),
     );
     expect(answers.map(outcome).toSorted()).toEqual(['200', ...Array(31).fill('400 invalid_grant')]);
-    const logins = await eventsOf(app, 'login');
-    expect(logins.filter(({ detail }) => JSON.parse(detail).method === 'passkey')).toHaveLength(1);
-    expect(await eventsOf(app, 'passkey_clone_suspected')).toHaveLength(0);
+    const logins = await loggedEvents(app, tokens, 'login');
+    expect(logins.filter(({ detail }) => detail.method === 'passkey')).toHaveLength(1);
+    expect(await loggedEvents(app, tokens, 'passkey_clone_suspected')).toEqual([]);
     expect((await passkeyLogin(nodes[1]!, authenticator)).status).toBe(200);
     for (const node of nodes) await node.close();
   });
