@@ -45,27 +45,31 @@ const getBySocket = (socketPath: string, path: string): Promise<number | undefin
       .end();
   });
 
-test('with --listen it prints a URL for each name, and hands out no token', async () => {
-  const names = ['--forward', forward, '--forward', `b=${tickets.url}/ tickets:read tickets:read`];
-  authorizations.length = 0;
-  const agent = await startAgent(home, '--listen', '127.0.0.1:0', ...names);
-  const [base, secret] = agent.address.split('#');
-  expect(agent.forwards).toEqual({
-    LATCHKEY_FORWARD_MY_TICKETS: `${base}/${secret}/my-tickets`,
-    LATCHKEY_FORWARD_B: `${base}/${secret}/b`,
-  });
-  for (const url of Object.values(agent.forwards))
-    expect(await (await fetch(`${url}/list`)).text()).toBe('GET /list');
-  expect(authorizations.splice(0)).toEqual([
-    expect.stringMatching(/^Bearer lk_at_/),
-    expect.stringMatching(/^Bearer lk_at_/),
-  ]);
-  const sandbox = newHome({ LATCHKEY_AGENT: agent.address });
-  for (const args of [[], ['--scope', 'tickets:read'], ['--scope', 'profile']]) {
-    const { code, stdout, stderr } = await latchkey(sandbox, 'token', ...args);
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('hands out no tokens')]);
+test('with --listen it prints a URL for each name, and hands out no token; a policy may hold both', async () => {
+  const policy = join(home.path, 'policy.json');
+  const names = [forward, `b=${tickets.url}/ tickets:read tickets:read`];
+  writeFileSync(policy, JSON.stringify({ forward: names, listen: '127.0.0.1:0' }));
+  const options = ['--listen', '127.0.0.1:0', ...names.flatMap((name) => ['--forward', name])];
+  for (const args of [options, ['--policy', policy]]) {
+    authorizations.length = 0;
+    const agent = await startAgent(home, ...args);
+    const [base, secret] = agent.address.split('#');
+    for (const name of ['my-tickets', 'b'])
+      expect(await (await fetch(`${base}/${secret}/${name}/list`)).text()).toBe('GET /list');
+    const bearer = expect.stringMatching(/^Bearer lk_at_/);
+    expect(authorizations).toEqual([bearer, bearer]);
+    if (args === options)
+      expect(agent.forwards).toEqual({
+        LATCHKEY_FORWARD_MY_TICKETS: `${base}/${secret}/my-tickets`,
+        LATCHKEY_FORWARD_B: `${base}/${secret}/b`,
+      });
+    const sandbox = newHome({ LATCHKEY_AGENT: agent.address });
+    for (const scope of [[], ['--scope', 'tickets:read'], ['--scope', 'profile']]) {
+      const { code, stdout, stderr } = await latchkey(sandbox, 'token', ...scope);
+      expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('hands out no tokens')]);
+    }
+    await agent.stop();
   }
-  await agent.stop();
 });
 
 test('on its socket no secret is needed, and with --scope it hands out tokens, too', async () => {
@@ -84,14 +88,6 @@ test('agent run opens a port for it and sets the variable', async () => {
   const args = ['agent', 'run', '--forward', forward, '--', 'sh', '-c', show];
   const { code, stdout } = await latchkeyProcess(home, ...args);
   expect([code, stdout]).toEqual([7, expect.stringMatching(/^\/\S+\nGET \/list$/)]);
-});
-
-test('a policy may hold it', async () => {
-  const policy = join(home.path, 'policy.json');
-  writeFileSync(policy, JSON.stringify({ forward: [forward], listen: '127.0.0.1:0' }));
-  const agent = await startAgent(home, '--policy', policy);
-  expect(agent.address).toMatch(/^http:/);
-  await agent.stop();
 });
 
 test('--ask asks once for each name, and a yes to it hands out no token', async () => {

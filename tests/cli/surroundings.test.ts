@@ -4,7 +4,6 @@ import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  latchkey,
   latchkeyProcess,
   listener,
   makeHostile,
@@ -21,27 +20,6 @@ const service = shared(() =>
   startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),
 );
 
-test('a hostile server cannot fill the terminal', async () => {
-  const long = 'x'.repeat(1_000_000);
-  const me = { id: 'usr_1', name: long, email: long, created_at: long };
-  const sessions = [
-    { ...me, kind: 'device', method: long, client_name: null, device_name: null, last_used_at: long },
-  ];
-  const refusal = { error: 'invalid_request', error_description: long, request_id: long };
-  const headers = { 'X-Request-Id': 'x' };
-  const hostile = listener(({ url }) => {
-    if (url.endsWith('/me')) return Response.json(me, { headers });
-    if (url.includes('/sessions')) return Response.json({ sessions, next_cursor: null }, { headers });
-    return Response.json(refusal, { status: 400, headers });
-  });
-  const home = newHome({ LATCHKEY_SERVER: hostile.url });
-  await storeLogin(home, service.url, 'long@example.com', hostile.url);
-  for (const command of ['whoami', 'profile', 'sessions', 'status', 'organizations']) {
-    const { stdout, stderr } = await latchkey(home, command);
-    expect([command, stdout.length + stderr.length < 50_000]).toEqual([command, true]);
-  }
-});
-
 test('neither .env nor any code in the current directory has any effect', async () => {
   const home = newHome();
   const counting = listener(() => new Response());
@@ -56,18 +34,15 @@ test('neither .env nor any code in the current directory has any effect', async 
 test.skipIf(process.getuid?.() !== 0)(
   'without a home directory everything works that needs no login stored',
   async () => {
-    const { env } = newHome({ LATCHKEY_SERVER: service.url });
-    const { HOME: _, ...homeless } = env;
+    const { HOME: _, ...homeless } = newHome({ LATCHKEY_SERVER: service.url }).env;
     const stranger = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups', program];
-    const home = { path: '/', credentialsFile: '', env: homeless };
     const run = (extra: Record<string, string>, ...args: string[]) =>
-      runIn({ ...home, env: { ...homeless, ...extra } }, [...stranger, ...args]);
+      runIn({ path: '/', env: { ...homeless, ...extra } }, [...stranger, ...args]);
+    const { access_token: LATCHKEY_TOKEN } = await loginByMail(service.url, 'homeless@example.com');
     expect((await run({}, '--version')).code).toBe(0);
     expect((await run({}, 'help', 'login')).code).toBe(0);
-    const { access_token } = await loginByMail(service.url, 'homeless@example.com');
-    const whoami = await run({ LATCHKEY_TOKEN: access_token }, 'whoami');
-    expect([whoami.code, whoami.stdout]).toEqual([0, expect.stringContaining('homeless@example.com')]);
-    expect((await run({ LATCHKEY_TOKEN: access_token }, 'doctor')).code).toBe(0);
+    expect((await run({ LATCHKEY_TOKEN }, 'whoami')).stdout).toContain('homeless@example.com');
+    expect((await run({ LATCHKEY_TOKEN }, 'doctor')).code).toBe(0);
     const job = { LATCHKEY_SERVER: '', LATCHKEY_ID_TOKEN: 'not.a.token' };
     // Whatever listens at the default address, or nothing: it is asked.
     expect((await run(job, 'token', '--federated', 'key_1')).stderr).not.toContain('no home directory');

@@ -27,6 +27,18 @@ export async function setScene(): Promise<Scene> {
     OTHER_API: () => Response.json({ message: 'Not Found' }, { status: 404 }),
     REDIRECTING: () => Response.redirect('https://login.example/welcome', 302),
     OVERLOADED: () => new Response(html, { status: 503, headers: { 'Retry-After': '7' } }),
+    /** Says everything at great length. */
+    LENGTHY: ({ url }: Request) => {
+      const text = 'x'.repeat(100_000);
+      const headers = { 'X-Request-Id': 'x' };
+      const me = { id: 'usr_1', name: text, email: text, created_at: text };
+      const session = { ...me, kind: 'device', method: text, last_used_at: text };
+      if (url.endsWith('/me')) return Response.json(me, { headers });
+      if (url.includes('/sessions'))
+        return Response.json({ sessions: [session], next_cursor: null }, { headers });
+      const refusal = { error: 'invalid_request', error_description: text, request_id: text };
+      return Response.json(refusal, { status: 400, headers });
+    },
     /** Says about everything that it is a Latchkey server. */
     ANYTHING: () => Response.json({}, { headers: { 'X-Request-Id': 'r' } }),
     /** Moves the cursor, colours the terminal and reverses a line; its code is the name of a property of every object. */
