@@ -1,9 +1,9 @@
 // Held polls over real connections: clients that go away, a service that stops, and many at once.
 
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import postgres from 'postgres';
+import { openExistingDatabase } from '../../packages/server/src/platform/database/database.ts';
+import { createLogger } from '../../packages/server/src/platform/telemetry/log.ts';
 import { loginByMail, request } from '../support/http.ts';
 import { isLong } from '../support/long.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -14,25 +14,33 @@ const many = isLong ? 5_000 : 500;
 
 interface HeldPoll {
   readonly socket: Socket;
-  /** The response, once its first part is here. */
+  /** The response, once its first part is here; `''` if the connection ends without one. */
   readonly answer: Promise<string>;
+  /** What is still to be sent. */
+  readonly rest: string;
 }
 
-/** Sends a poll over a connection of its own. Resolves when it is sent. */
-function hold(service: TestService, device_code: string, seconds = 25): Promise<HeldPoll> {
+/** Sends a poll over a connection of its own, or its head and so much of its body. Resolves when it is sent. */
+function hold(service: TestService, device_code: string, length?: number): Promise<HeldPoll> {
   const body = JSON.stringify({ device_code });
   const head = [
     'POST /api/v1/auth/token HTTP/1.1',
     'Host: localhost',
     'Content-Type: application/json',
-    `Prefer: wait=${seconds}`,
+    'Prefer: wait=25',
     `Content-Length: ${body.length}`,
   ].join('\r\n');
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
     socket.on('error', reject);
-    const answer = new Promise<string>((received) => socket.once('data', (data) => received(String(data))));
-    socket.on('connect', () => socket.write(`${head}\r\n\r\n${body}`, () => resolve({ socket, answer })));
+    const answer = new Promise<string>((received) => {
+      socket.once('data', (data) => received(String(data)));
+      socket.once('close', () => received(''));
+    });
+    const [sent, rest] = [body.slice(0, length), length === undefined ? '' : body.slice(length)];
+    socket.on('connect', () =>
+      socket.write(`${head}\r\n\r\n${sent}`, () => resolve({ socket, answer, rest })),
+    );
   });
 }
 
@@ -54,21 +62,12 @@ const poll = ({ url }: TestService, { device_code }: Started) =>
 /** Waits until so many polls are held. The row of a device says when its poll will be answered, from before it waits until it ends. */
 async function untilHeld({ env }: TestService, count: number): Promise<void> {
   const url = env['DATABASE_URL']!;
-  const held = (now: string) =>
-    `SELECT count(*) AS n FROM device_authorizations WHERE status = 'pending' AND last_poll_at > ${now} * 1000`;
-  const isReached = ([row]: readonly { n: number | string }[]) => Number(row?.n) === count;
-  const what = `${count} held polls`;
-  if (url.startsWith('sqlite:')) {
-    const database = new Database(url.slice('sqlite:'.length), { readonly: true });
-    const query = database.query<{ n: number }, []>(held("unixepoch('subsec')"));
-    await until(() => isReached(query.all()), what);
-    database.close();
-    return;
-  }
-  const sql = postgres(url, { max: 1 });
-  const statement = held('extract(epoch FROM clock_timestamp())');
-  await until(async () => isReached(await sql.unsafe<{ n: string }[]>(statement)), what);
-  await sql.end();
+  const isSqlite = url.startsWith('sqlite:');
+  const db = await openExistingDatabase(url, { log: createLogger('silent') });
+  const now = isSqlite ? "unixepoch('subsec')" : 'extract(epoch FROM clock_timestamp())';
+  const held = `SELECT id FROM device_authorizations WHERE status = 'pending' AND last_poll_at > ${now} * 1000`;
+  await until(async () => (await db.read.run(held, [])).length === count, `${count} held polls`);
+  await db.close();
 }
 
 let nodes: TestService[];
@@ -135,4 +134,18 @@ test(`${many} held polls are all answered when the service stops`, async () => {
   const expected = /^HTTP\/1\.1 400 .*\r\npreference-applied: wait=25\r\n.*"error":"authorization_pending"/is;
   expect(answers.filter((answer) => !expected.test(answer)).slice(0, 3)).toEqual([]);
   for (const { socket } of held) socket.destroy();
+});
+
+test('a request that is still arriving when the service stops is answered before it ends', async () => {
+  const service = await startService();
+  const { socket, answer, rest } = await hold(service, (await start(service)).device_code, 5);
+  // Whatever the service reads after this, it has read the beginning of the other one before.
+  await start(service);
+  const stopped = service.stop();
+  const isDraining = () => service.logs().some((line) => line.includes('"msg":"draining"'));
+  await until(isDraining, 'the service to stop');
+  socket.write(rest);
+  expect(await answer).toMatch(/^HTTP\/1\.1 (400|503) /);
+  expect(await stopped).toBe(0);
+  socket.destroy();
 });

@@ -9,7 +9,6 @@ import { publint } from 'publint';
 import cli from '../../packages/cli/package.json' with { type: 'json' };
 import { buildPackages } from '../../tools/release/packages.ts';
 import { newPage } from '../support/browser.ts';
-import { spawn } from '../support/cleanup.ts';
 import { decide, expireAccessToken, newHome, runIn, userCodeIn } from '../support/cli.ts';
 import { followInstalling } from '../support/guides.ts';
 import { nodes } from '../support/node.ts';
@@ -223,23 +222,13 @@ describe('the package of the service', () => {
     );
   });
 
-  test('serves the pages and signs in by email and passkey', async () => {
+  test('serves the pages, signs in by email and passkey, and names the command line as it is installed', async () => {
     const packed = await startService({ program: [program], env: { PATH: withBun() } });
     expect((await fetch(`${packed.url}/login`)).status).toBe(200);
     const passkey = await addPasskeyAt(packed.url, 'packed@example.com');
     expect(await loginByPasskey(packed.url, passkey)).toHaveProperty('access_token');
     expect(await packed.stop()).toBe(0);
-  });
-
-  test('names the command line as it is installed, and nothing of the npm registry', async () => {
-    const cwd = temporaryDirectory();
-    const env = { PATH: withBun(), PORT: '0' };
-    const child = spawn([program, 'serve'], { cwd, env, stdout: 'ignore', stderr: 'pipe' });
-    let banner = '';
-    for await (const chunk of child.stderr) {
-      banner += new TextDecoder().decode(chunk);
-      if (/API:.*\n/.test(banner)) child.kill();
-    }
+    const banner = packed.stderr();
     expect(banner).toMatch(/Terminal: latchkey login --server http:\/\/localhost:\d+\n/);
     expect(banner).not.toContain('npx');
   });

@@ -15,21 +15,12 @@ import { random } from './seed.ts';
  */
 export type Disturbance = 'cut' | 'hang' | 'slow' | 'reorder' | 'lose responses' | 'half close';
 
-export interface FaultProxy {
-  readonly port: number;
-  /** Undefined ends the disturbance. */
-  disturb(how: Disturbance | undefined): void;
-  /** How many connections were opened so far. */
-  connections(): number;
-  /** Sends new connections to another port; those that are open stay where they are. */
-  redirect(port: number): void;
-  close(): void;
-}
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
 
 const slowMs = 150;
 const reorderMs = 300;
 
-export async function startFaultProxy(port: number): Promise<FaultProxy> {
+export async function startFaultProxy(port: number) {
   let targetPort = port;
   let disturbance: Disturbance | undefined;
   let ended = Promise.withResolvers<void>();
@@ -62,11 +53,14 @@ export async function startFaultProxy(port: number): Promise<FaultProxy> {
   closeAtTestEnd(async () => close());
   return {
     port: ownPort,
-    redirect: (to) => {
+    /** Sends new connections to another port; those that are open stay where they are. */
+    redirect: (to: number): void => {
       targetPort = to;
     },
+    /** How many connections were opened so far. */
     connections: () => connections,
-    disturb: (how) => {
+    /** Undefined ends the disturbance. */
+    disturb: (how: Disturbance | undefined): void => {
       disturbance = how;
       ended.resolve();
       ended = Promise.withResolvers<void>();

@@ -20,40 +20,16 @@ import { mountDisk, type SmallDisk } from './disk.ts';
 import { isRunning } from './process-tree.ts';
 import { reservePort } from './reserved-port.ts';
 
-/** A directory for servers that have the same administrator, `postgres`, and the same password. */
-export interface PostgresServers {
-  readonly password: string;
-  /** Gives a server a small disk for its data directory; undefined if this process may not mount one. */
-  mountDisk(name: string, size: string): SmallDisk | undefined;
-  /** Creates the data directory of a server. */
-  initialize(name: string): Promise<void>;
-  /** Copies the data directory of a server that does not run. */
-  copy(from: string, to: string): void;
-  /** Writes a file into the data directory of a server. */
-  write(name: string, file: string, text: string): void;
-  /** Starts a server with these settings on a free port of 127.0.0.1, which it returns. */
-  start(name: string, settings: readonly string[]): Promise<number>;
-  /** Starts a server whose processes were all killed again, with the same settings and port. */
-  startAgain(name: string): Promise<void>;
-  /** Runs `pg_ctl` on a server and waits for its result. */
-  control(name: string, ...args: string[]): Promise<void>;
-  /** Whether a server has not ended by itself. */
-  isRunning(name: string): boolean;
-  /** The process that started all others of a server. */
-  pidOf(name: string): number;
-  /** The address of a database of the server on this port. */
-  url(port: number, database: string): string;
-}
-
 interface Owner {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-const startAttempts = 5;
-
-/** @param programs the directory of other programs than those from npm, readable for everybody */
-export async function createPostgresServers(programs?: string): Promise<PostgresServers> {
+/**
+ * A directory for servers that have the same administrator, `postgres`, and the same password.
+ * @param programs the directory of other programs than those from npm, readable for everybody
+ */
+export async function createPostgresServers(programs?: string) {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-postgres-'));
   removeAtExit(directory);
   // PostgreSQL refuses to run as root. The user `nobody` exists on every machine.
@@ -81,37 +57,38 @@ export async function createPostgresServers(programs?: string): Promise<Postgres
   const dataOf = (name: string) => join(directory, name);
   const logOf = (name: string) => join(directory, `${name}.log`);
   const pidFileOf = (name: string) => join(dataOf(name), 'postmaster.pid');
+  /** The process that started all others of a server. */
   const pidOf = (name: string) => Number(readFileSync(pidFileOf(name), 'utf8').split('\n')[0]);
+  /** Runs `pg_ctl` on a server and waits for its result. */
   const control = (name: string, ...args: string[]) =>
     run([
       ...[join(binaries, 'pg_ctl'), `--pgdata=${dataOf(name)}`, '--wait', '--timeout=30'],
       ...[`--log=${logOf(name)}`, ...args],
     ]);
   const optionsOf = new Map<string, string>();
-  const start = async (name: string, settings: readonly string[], attempt = 1): Promise<number> => {
+  /** Starts a server with these settings on a free port of 127.0.0.1, which it returns. */
+  const start = async (name: string, settings: readonly string[]): Promise<number> => {
     const port = reservePort();
     const address = ['listen_addresses=127.0.0.1', `port=${port}`, "unix_socket_directories=''"];
     const options = [...address, ...settings].map((setting) => `-c ${setting}`).join(' ');
-    try {
-      await control(name, `--options=${options}`, 'start');
-      optionsOf.set(name, options);
-      return port;
-    } catch (error) {
-      // Another process may have taken the port meanwhile.
-      if (attempt < startAttempts) return start(name, settings, attempt + 1);
+    optionsOf.set(name, options);
+    await control(name, `--options=${options}`, 'start').catch((error) => {
       throw new Error(`${error}\n${readFileSync(logOf(name), 'utf8')}`);
-    }
+    });
+    return port;
   };
 
   return {
     password,
-    mountDisk: (name, size) => {
+    /** Gives a server a small disk for its data directory; undefined if this process may not mount one. */
+    mountDisk: (name: string, size: string): SmallDisk | undefined => {
       mkdirSync(dataOf(name));
       const disk = mountDisk(dataOf(name), size);
       own(dataOf(name));
       return disk;
     },
-    initialize: async (name) => {
+    /** Creates the data directory of a server. */
+    initialize: async (name: string): Promise<void> => {
       endByFileAtExit(pidFileOf(name));
       await run([
         join(binaries, 'initdb'),
@@ -119,26 +96,32 @@ export async function createPostgresServers(programs?: string): Promise<Postgres
         ...['--auth=password', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'],
       ]);
     },
-    copy: (from, to) => {
+    /** Copies the data directory of a server that does not run. */
+    copy: (from: string, to: string): void => {
       endByFileAtExit(pidFileOf(to));
       const { success, stderr } = spawnSync(['cp', '-a', dataOf(from), dataOf(to)]);
       if (!success) throw new Error(`the data directory was not copied: ${stderr}`);
     },
-    write: (name, file, text) => {
+    /** Writes a file into the data directory of a server. */
+    write: (name: string, file: string, text: string): void => {
       const path = join(dataOf(name), file);
       writeFileSync(path, text, { mode: 0o600 });
       own(path);
     },
-    start: (name, settings) => start(name, settings),
-    startAgain: async (name) => {
+    start,
+    /** Starts a server whose processes were all killed again, with the same settings and port. */
+    startAgain: async (name: string): Promise<void> => {
       // It names a process that may still be in the table although it has ended.
       rmSync(pidFileOf(name), { force: true });
       await control(name, `--options=${optionsOf.get(name)}`, 'start');
     },
     control,
-    isRunning: (name) => existsSync(pidFileOf(name)) && isRunning(pidOf(name)),
+    /** Whether a server has not ended by itself. */
+    isRunning: (name: string): boolean => existsSync(pidFileOf(name)) && isRunning(pidOf(name)),
     pidOf,
-    url: (port, database) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`,
+    /** The address of a database of the server on this port. */
+    url: (port: number, database: string): string =>
+      `postgres://postgres:${password}@127.0.0.1:${port}/${database}`,
   };
 }
 

@@ -4,17 +4,7 @@
 import postgres from 'postgres';
 import { createPostgresServers } from './postgres-servers.ts';
 
-export interface TestPostgres {
-  /** The address of a database on this server. */
-  url(database: string): string;
-  /** Creates an empty database, or a copy of a database that nobody is connected to, and returns its address. */
-  createDatabase(copyOf?: string): Promise<string>;
-  /**
-   * Closes every connection and restarts the server at the same address; `immediate` simulates a crash.
-   * An external server is not restarted: only its connections to the test databases are closed.
-   */
-  restart(mode?: 'fast' | 'immediate'): Promise<void>;
-}
+export type TestPostgres = ReturnType<typeof databases>;
 
 const databasePrefix = 'latchkey_test_';
 const dataDirectory = 'data';
@@ -33,13 +23,7 @@ export function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
 async function useServer(adminUrl: string): Promise<TestPostgres> {
   const admin = connect(adminUrl);
   await dropLeftovers(admin);
-  return {
-    ...databases(adminUrl, admin),
-    restart: async () => {
-      await admin`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE starts_with(datname, ${`${databasePrefix}${process.pid}_`})`;
-    },
-  };
+  return databases(adminUrl, admin);
 }
 
 async function startCluster(durable: boolean): Promise<TestPostgres> {
@@ -49,27 +33,22 @@ async function startCluster(durable: boolean): Promise<TestPostgres> {
   const settings = ['max_connections=200', 'autovacuum=off', 'jit=off', `fsync=${durable ? 'on' : 'off'}`];
   const port = await servers.start(dataDirectory, settings);
   const adminUrl = servers.url(port, 'postgres');
-  return {
-    // Copying the files of a database costs half of what logging its pages does.
-    ...databases(adminUrl, connect(adminUrl), 'STRATEGY FILE_COPY'),
-    restart: (mode = 'fast') => servers.control(dataDirectory, `--mode=${mode}`, 'restart'),
-  };
+  // Copying the files of a database costs half of what logging its pages does.
+  return databases(adminUrl, connect(adminUrl), 'STRATEGY FILE_COPY');
 }
 
-function databases(
-  adminUrl: string,
-  admin: postgres.Sql,
-  strategy = '',
-): Pick<TestPostgres, 'url' | 'createDatabase'> {
+function databases(adminUrl: string, admin: postgres.Sql, strategy = '') {
   let created = 0;
-  const url = (database: string) => {
+  /** The address of a database on this server. */
+  const url = (database: string): string => {
     const address = new URL(adminUrl);
     address.pathname = `/${database}`;
     return address.href;
   };
   return {
     url,
-    createDatabase: async (copyOf) => {
+    /** Creates an empty database, or a copy of a database that nobody is connected to, and returns its address. */
+    createDatabase: async (copyOf?: string): Promise<string> => {
       const name = `${databasePrefix}${process.pid}_${crypto.randomUUID().slice(0, 8)}_${created++}`;
       const template = copyOf === undefined ? 'template0' : new URL(copyOf).pathname.slice(1);
       await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template} ${strategy}`);

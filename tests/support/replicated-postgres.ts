@@ -1,31 +1,13 @@
 // A primary and its standby, which applies every transaction before the primary acknowledges it.
 
 import postgres from 'postgres';
-import type { SmallDisk } from './disk.ts';
 import { createPostgresServers } from './postgres-servers.ts';
 import { childrenOf, isRunning } from './process-tree.ts';
 import { until } from './until.ts';
 
 export type Role = 'primary' | 'standby';
 
-export interface ReplicatedPostgres {
-  /** The address of an empty database on both servers, with those that started in these roles in this order. */
-  url(...order: Role[]): string;
-  portOf(role: Role): number;
-  /** That of the primary, if it has one of its own. */
-  readonly disk: SmallDisk | undefined;
-  /** Whether the server that started as the primary still is. */
-  hasPrimary(): boolean;
-  /** Starts the primary again if it has ended by itself. */
-  startIfEnded(): Promise<void>;
-  /** Kills all processes of the primary with SIGKILL. */
-  killPrimary(): void;
-  /** Kills the server that accepts writes in the same way, and starts it again at its address. */
-  crash(): Promise<void>;
-  /** Makes the standby a primary. Resolves when it accepts writes. */
-  promoteStandby(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type ReplicatedPostgres = Awaited<ReturnType<typeof startReplicatedPostgres>>;
 
 const database = 'latchkey';
 
@@ -36,11 +18,7 @@ const common = ['max_connections=200', 'fsync=off', 'dynamic_shared_memory_type=
 const smallLog = ['wal_keep_size=32MB', 'max_wal_size=64MB', 'min_wal_size=32MB'];
 
 /** Starts two servers of its own, which no other test uses. The primary may have a small disk, such as `256m`. */
-export async function startReplicatedPostgres({
-  diskSize,
-}: {
-  readonly diskSize?: string;
-} = {}): Promise<ReplicatedPostgres> {
+export async function startReplicatedPostgres({ diskSize }: { readonly diskSize?: string } = {}) {
   const servers = await createPostgresServers();
   const disk = diskSize === undefined ? undefined : servers.mountDisk('primary', diskSize);
   await servers.initialize('primary');
@@ -65,35 +43,38 @@ export async function startReplicatedPostgres({
     for (const one of [pid, ...childrenOf(pid)]) process.kill(one, 'SIGKILL');
   };
   return {
-    url: (...order) => {
+    /** The address of an empty database on both servers, with those that started in these roles in this order. */
+    url: (...order: Role[]): string => {
       const hosts = order.map((role) => `127.0.0.1:${ports[role]}`).join(',');
       return `postgres://postgres:${servers.password}@${hosts}/${database}`;
     },
-    portOf: (role) => ports[role],
+    portOf: (role: Role): number => ports[role],
+    /** That of the primary, if it has one of its own. */
     disk,
+    /** Whether the server that started as the primary still is. */
     hasPrimary: () => hasPrimary,
-    startIfEnded: async () => {
+    /** Starts the primary again if it has ended by itself. */
+    startIfEnded: async (): Promise<void> => {
       if (!servers.isRunning('primary')) await servers.startAgain('primary');
     },
-    killPrimary: () => {
+    /** Kills all processes of the primary with SIGKILL. */
+    killPrimary: (): void => {
       hasPrimary = false;
       kill('primary');
     },
-    crash: async () => {
+    /** Kills the server that accepts writes in the same way, and starts it again at its address. */
+    crash: async (): Promise<void> => {
       const name = hasPrimary ? 'primary' : 'standby';
       const pid = servers.pidOf(name);
       kill(name);
       await until(() => !isRunning(pid), 'the end of the process');
       await servers.startAgain(name);
     },
-    promoteStandby: () => servers.control('standby', 'promote'),
-    stop: async () => {
-      const stop = ['--mode=immediate', 'stop'];
-      await Promise.all(
-        (hasPrimary ? (['primary', 'standby'] as const) : ['standby']).map((name) =>
-          servers.control(name, ...stop),
-        ),
-      );
+    /** Makes the standby a primary. Resolves when it accepts writes. */
+    promoteStandby: (): Promise<void> => servers.control('standby', 'promote'),
+    stop: async (): Promise<void> => {
+      const left: Role[] = hasPrimary ? ['primary', 'standby'] : ['standby'];
+      await Promise.all(left.map((name) => servers.control(name, '--mode=immediate', 'stop')));
     },
   };
 }

@@ -68,18 +68,12 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     ...(databaseUrl.startsWith('sqlite:') ? {} : { LATCHKEY_KEYS: testKeys }),
     ...options.env,
   };
-  // A temporary working directory, so that a developer's .env file is not read.
-  const child = spawn([...(options.program ?? serverProgram), 'serve'], {
-    cwd: directory,
-    env: cleanEnvironment(env),
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const stdout = collect(child.stdout);
-  const stderr = collect(child.stderr);
-
-  const output = () => `${stdout.text()}${stderr.text()}`;
+  const { child, stdout, stderr, done } = launch(
+    env,
+    [...(options.program ?? serverProgram), 'serve'],
+    directory,
+  );
+  const output = () => `${stdout()}${stderr()}`;
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   /** Waits for the process, and kills it if that takes too long. */
   const untilIt = (holds: () => boolean, what: string): Promise<void> =>
@@ -93,15 +87,11 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     return child.exited;
   };
 
-  const readyLine = () =>
-    stdout
-      .text()
-      .split('\n')
-      .find((line) => line.includes('"msg":"Latchkey is ready"'));
+  const readyLine = () => linesIn(stdout()).find((line) => line.includes('"msg":"Latchkey is ready"'));
   await untilIt(() => readyLine() !== undefined || hasExited(), 'to start');
   const ready = readyLine();
   if (ready === undefined) {
-    await Promise.all([stdout.done, stderr.done]);
+    await done;
     throw new Error(`the service ended with ${child.exitCode}\n${output()}`);
   }
   const PORT = String((JSON.parse(ready) as { port: number }).port);
@@ -111,11 +101,11 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     pid: child.pid,
     directory,
     env: { ...env, PORT },
-    logs: () => stdout.text().split('\n').filter(Boolean),
-    stderr: stderr.text,
+    logs: () => linesIn(stdout()),
+    stderr,
     stop: async () => {
       const code = await end('SIGTERM');
-      await Promise.all([stdout.done, stderr.done]);
+      await done;
       return code;
     },
     kill: async () => {
@@ -197,10 +187,14 @@ export async function registerService(
 }
 
 /** Runs one `latchkey-server` command as a process: for those that lock a store for as long as they live, or start together. */
-export const runOperatorProcess = (
+export async function runOperatorProcess(
   env: Readonly<Record<string, string>>,
   ...args: string[]
-): Promise<OperatorResult> => resultOf(spawnIn(env, [...serverProgram, ...args]));
+): Promise<OperatorResult> {
+  const { child, stdout, stderr, done } = launch(env, [...serverProgram, ...args]);
+  await done;
+  return { code: await child.exited, stdout: stdout(), stderr: stderr() };
+}
 
 /** Runs one `latchkey-server` command whose standard output goes where a shell redirects it, such as `>&-`. */
 export async function runOperatorInto(
@@ -209,49 +203,45 @@ export async function runOperatorInto(
   ...args: string[]
 ): Promise<Omit<OperatorResult, 'stdout'>> {
   const command = ['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...serverProgram, ...args];
-  const { code, stderr } = await resultOf(spawnIn(env, command));
-  return { code, stderr };
+  const { child, stderr, done } = launch(env, command);
+  await done;
+  return { code: await child.exited, stderr: stderr() };
 }
 
-const spawnIn = (env: Readonly<Record<string, string>>, command: readonly string[]) =>
-  spawn([...command], {
-    cwd: temporaryDirectory(),
-    env: cleanEnvironment(env),
+export type RunningOperator = ReturnType<typeof startOperator>;
+
+/** Starts one `latchkey-server` command that runs until it is ended, with no other environment than these settings. */
+export function startOperator(env: Readonly<Record<string, string>>, ...args: string[]) {
+  const { child, stdout, stderr } = launch(env, [...serverProgram, ...args]);
+  return {
+    /** The complete lines of its standard output so far. */
+    lines: () => stdout().split('\n').slice(0, -1),
+    stderr,
+    kill: (signal: 'SIGTERM' | 'SIGINT') => child.kill(signal),
+    exited: child.exited,
+  };
+}
+
+/** Starts a process. Its default working directory is an empty one, so that a developer's .env file is not read. */
+function launch(
+  env: Readonly<Record<string, string>>,
+  command: readonly string[],
+  cwd = temporaryDirectory(),
+) {
+  const child = spawn([...command], {
+    cwd,
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
   });
-
-async function resultOf(child: ReturnType<typeof spawnIn>): Promise<OperatorResult> {
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, stdout, stderr };
-}
-
-/** One `latchkey-server` command that runs until it is ended. */
-export interface RunningOperator {
-  readonly pid: number;
-  /** The complete lines of its standard output so far. */
-  lines(): string[];
-  stderr(): string;
-  kill(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void;
-  readonly exited: Promise<number>;
-}
-
-/** Starts one `latchkey-server` command with no other environment than these settings. */
-export function startOperator(env: Readonly<Record<string, string>>, ...args: string[]): RunningOperator {
-  const child = spawnIn(env, [...serverProgram, ...args]);
-  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
-  return {
-    pid: child.pid,
-    lines: () => stdout.text().split('\n').slice(0, -1),
-    stderr: stderr.text,
-    kill: (signal) => child.kill(signal),
-    exited: child.exited,
+  const text = { stdout: '', stderr: '' };
+  const collect = async (name: keyof typeof text) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child[name]) text[name] += decoder.decode(chunk, { stream: true });
   };
+  const done = Promise.all([collect('stdout'), collect('stderr')]);
+  return { child, stdout: () => text.stdout, stderr: () => text.stderr, done };
 }
 
 /** An empty directory that is removed after the tests. */
@@ -259,17 +249,4 @@ export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-service-'));
   removeAtExit(directory);
   return directory;
-}
-
-function cleanEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
-  return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env };
-}
-
-function collect(stream: ReadableStream<Uint8Array>): { text(): string; done: Promise<void> } {
-  let text = '';
-  const decoder = new TextDecoder();
-  const read = async () => {
-    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
-  };
-  return { text: () => text, done: read() };
 }
