@@ -7,14 +7,14 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { lockAccountRow } from '../../packages/server/src/accounts/locks.ts';
 import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { readToken } from '../../packages/server/src/sessions/tokens.ts';
-import { byEndpoint, type Operation, type Writing } from '../support/account-operations.ts';
+import { byEndpoint, type Operation } from '../support/account-operations.ts';
 import { prepareAccount, prepareDatabase } from '../support/account-scene.ts';
 import { onBothDatabases, sharedNodes } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
 /** Whether the requests to an endpoint are those of signed-in users. */
 const isOfUsers = (id: string): boolean => {
-  const { access }: Endpoint = endpoints[id as Writing];
+  const { access }: Endpoint = endpoints[id as keyof typeof byEndpoint];
   return access !== 'anyone' && access !== 'service';
 };
 const changes = Object.entries(byEndpoint).filter(

@@ -1,6 +1,6 @@
 // Runs pairs of operations that write to one account in parallel, from two nodes on one PostgreSQL database: no deadlock,
 // no 5xx and no long wait, and the responses and all rows of the account are those of one operation after the other, in
-// one of the two orders (`npm test` runs one pair in thirty, `test:long` one in four, and both those that are likely to race).
+// one of the two orders (`npm test` runs one pair in sixty, `test:long` one in twelve, and both those that are likely to race).
 // Every transaction locks the security log of the account last, so each race holds that lock until both operations have
 // taken their earlier locks.
 
@@ -44,7 +44,7 @@ const notable: readonly string[] = [
 ];
 
 /** Which of all pairs are raced: some of them, and those of one endpoint. */
-const pairStep = isLong ? 4 : 30;
+const pairStep = isLong ? 12 : 60;
 function isRaced(first: number, second: number): boolean {
   const [[name, operation], [otherName, other]] = [operations[first]!, operations[second]!];
   return (

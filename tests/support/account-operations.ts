@@ -2,9 +2,13 @@
 // `tests/invariants/` and `trust/feed/causes.test.ts` run all of them: alone, in pairs, and while their session ends.
 
 import { generateKeyPairSync } from 'node:crypto';
-import type { endpoints } from '@latchkey/contract/endpoints';
+import { endpoints } from '@latchkey/contract/endpoints';
 import { sweepsOf, templates } from '../../packages/server/src/app.ts';
-import { revokeAllSessions, setDisabled } from '../../packages/server/src/identity/account/account.ts';
+import {
+  changeDisabled,
+  revokeAllSessions,
+  setDisabled,
+} from '../../packages/server/src/identity/account/account.ts';
 import { type ImportedUser, importUser } from '../../packages/server/src/operator/import.ts';
 import type { Context } from '../../packages/server/src/platform/context.ts';
 import { mailboxTransport } from '../../packages/server/src/platform/mail/transport.ts';
@@ -53,75 +57,93 @@ const event = (type: string, detail = '%'): string =>
 const notice = (kind: string): string => `SELECT 1 FROM notices WHERE user_id = $1 AND kind = '${kind}'`;
 const accountGone = 'SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM users WHERE id = $1)';
 
-const asOwner =
-  (method: string, path: string, json?: (scene: AccountScene, side: Side) => unknown): Operation['run'] =>
-  (node, scene, side) =>
-    node.ask(method, path, { token: scene.tokens.access_token, ...(json && { json: json(scene, side) }) });
-
-const post =
-  (path: string, ask: (scene: AccountScene, side: Side) => Ask): Operation['run'] =>
-  (node, scene, side) =>
-    node.ask('POST', path, ask(scene, side));
-
-const asService =
-  (method: string, pathOf: (scene: AccountScene) => string, json?: object): Operation['run'] =>
-  (node, scene) =>
-    node.ask(method, `/organizations/${pathOf(scene)}`, {
-      headers: { Authorization: scene.service },
-      ...(json && { json }),
-    });
-
-const asOperator =
-  (method: string, pathOf: (scene: AccountScene) => string): Operation['run'] =>
-  (node, scene) =>
-    node.ask(method, `/users/${scene.userId}/${pathOf(scene)}`, {
-      headers: { Authorization: scene.service },
-    });
-
 type Endpoints = typeof endpoints;
-export type Writing = {
+type Writing = {
   [Id in keyof Endpoints]: Endpoints[Id] extends { method: 'get' } ? never : Id;
 }[keyof Endpoints];
+
+/** The path of an endpoint below /api/v1/auth, about what the scene has. */
+function pathOf(id: Writing, scene: AccountScene): string {
+  const { path } = endpoints[id];
+  const ids: Record<string, string> = {
+    slug: scene.organization,
+    user_id: scene.userId,
+    session_id: scene.device.id,
+    id: path.includes('passkeys') ? scene.passkeyId : path.includes('keys') ? scene.key.id : scene.device.id,
+  };
+  return path.slice('/api/v1/auth'.length).replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '');
+}
+
+type More = Partial<Operation> & { readonly query?: string };
+
+/** A request to an endpoint, which succeeds. `more` is what else is to be said of it, or what is different. */
+function request(
+  id: Writing,
+  leaves: string,
+  ask: (scene: AccountScene, side: Side) => Ask,
+  { query = '', ...more }: More = {},
+): Operation {
+  const { method, status } = endpoints[id];
+  return {
+    run: (node, scene, side) => node.ask(method.toUpperCase(), pathOf(id, scene) + query, ask(scene, side)),
+    status,
+    leaves,
+    ...more,
+  };
+}
+
+type Body = (scene: AccountScene, side: Side) => unknown;
+
+const asOwner = (id: Writing, leaves: string, json?: Body, more?: More): Operation =>
+  request(
+    id,
+    leaves,
+    (scene, side) => ({ token: scene.tokens.access_token, ...(json && { json: json(scene, side) }) }),
+    more,
+  );
+
+const asService = (id: Writing, leaves: string, json?: object, more?: More): Operation =>
+  request(
+    id,
+    leaves,
+    ({ service }) => ({ headers: { Authorization: service }, ...(json && { json }) }),
+    more,
+  );
+
+const withTheAccount: More = { ends: 'with the account' };
+const everything: More = { ends: 'everything' };
+
+const spentCode =
+  'SELECT 1 FROM authorization_codes WHERE user_id = $1 AND spent_at IS NOT NULL AND redeemed = 0';
 
 /** What each endpoint but those of GET does to an account; `reads` and `stranger` for those that write to no existing account. */
 export const byEndpoint: Record<Writing, Operation | 'reads' | 'stranger'> = {
   postUserinfo: 'reads',
   issueIdToken: 'reads',
-  confirmSignOut: {
-    run: asOwner('POST', '/end_session/confirm', () => ({})),
-    status: 200,
-    leaves: event('session_revoked', '%logout%'),
-  },
+  confirmSignOut: asOwner('confirmSignOut', event('session_revoked', '%logout%'), () => ({})),
   verifyAuthorization: 'reads',
   denyAuthorization: 'reads',
-  approveAuthorization: {
-    run: asOwner('POST', '/authorize/approve', ({ application }) =>
-      requestOf(application.id, { nonce: 'another' }),
-    ),
-    ends: 'with the account',
-    status: 200,
-    leaves: "SELECT 1 FROM authorization_codes WHERE user_id = $1 AND nonce = 'another'",
-  },
+  approveAuthorization: asOwner(
+    'approveAuthorization',
+    "SELECT 1 FROM authorization_codes WHERE user_id = $1 AND nonce = 'another'",
+    ({ application }) => requestOf(application.id, { nonce: 'another' }),
+    withTheAccount,
+  ),
   startDeviceAuthorization: 'stranger',
-  issueToken: {
-    run: post('/token', ({ approvedCode: device_code }) => ({ json: { device_code } })),
-    ends: 'with the account',
-    status: 200,
-    leaves:
-      "SELECT 1 FROM device_authorizations WHERE user_id = $1 AND status = 'redeemed' AND client_name = 'approved'",
-  },
+  issueToken: request(
+    'issueToken',
+    "SELECT 1 FROM device_authorizations WHERE user_id = $1 AND status = 'redeemed' AND client_name = 'approved'",
+    ({ approvedCode: device_code }) => ({ json: { device_code } }),
+    withTheAccount,
+  ),
   verifyDevice: 'reads',
-  approveDevice: {
-    run: asOwner('POST', '/device/approve', ({ pendingCode: user_code }) => ({ user_code })),
-    ends: 'with the account',
-    status: 204,
-    leaves: event('device_approved', '%pending%'),
-  },
-  denyDevice: {
-    run: asOwner('POST', '/device/deny', ({ pendingCode: user_code }) => ({ user_code })),
-    status: 204,
-    leaves: event('device_denied'),
-  },
+  approveDevice: asOwner(
+    'approveDevice',
+    event('device_approved', '%pending%'),
+    ({ pendingCode: user_code }) => ({ user_code }),
+    { ...withTheAccount, status: 204 },
+  ),
+  denyDevice: asOwner('denyDevice', event('device_denied'), ({ pendingCode: user_code }) => ({ user_code })),
   startPasskeyRegistration: 'reads',
   registerPasskey: {
     run: async (node, { tokens }) => {
@@ -141,127 +163,77 @@ export const byEndpoint: Record<Writing, Operation | 'reads' | 'stranger'> = {
     status: 200,
     leaves: event('login', '%passkey%'),
   },
-  renamePasskey: {
-    run: (node, scene, side) =>
-      asOwner('PATCH', `/passkeys/${scene.passkeyId}`, () => ({ name: 'renamed' }))(node, scene, side),
-    status: 200,
+  renamePasskey: asOwner(
+    'renamePasskey',
     // Merged into the event of the rename that the scene starts with.
-    leaves: `${event('passkey_renamed', '%renamed%')} AND NOT EXISTS (${event('passkey_renamed', '%first name%')})`,
-  },
-  removePasskey: {
-    run: (node, scene, side) => asOwner('DELETE', `/passkeys/${scene.passkeyId}`)(node, scene, side),
-    status: 204,
-    leaves: event('passkey_removed'),
-  },
-  requestMagicLink: {
-    run: post('/magic_link', ({ email, browser }) => ({ ...browser, json: { email } })),
-    status: 202,
-    leaves: `SELECT 1 FROM users u WHERE id = $1 AND
+    `${event('passkey_renamed', '%renamed%')} AND NOT EXISTS (${event('passkey_renamed', '%first name%')})`,
+    () => ({ name: 'renamed' }),
+  ),
+  removePasskey: asOwner('removePasskey', event('passkey_removed')),
+  requestMagicLink: request(
+    'requestMagicLink',
+    `SELECT 1 FROM users u WHERE id = $1 AND
       (SELECT count(*) FROM magic_links m WHERE m.email_key = u.email_key AND spent_at IS NULL) = 3`,
-  },
+    ({ email, browser }) => ({ ...browser, json: { email } }),
+  ),
   previewMagicLink: 'reads',
-  verifyMagicLink: {
-    run: post('/magic_link/verify', ({ links }, side) => ({ json: { token: links[side].token } })),
-    status: 200,
-    leaves: `${event('login')} LIMIT 1 OFFSET 5`,
-  },
-  refresh: {
-    run: post('/refresh', ({ device }) => ({ json: { refresh_token: device.tokens.refresh_token } })),
-    ends: 'with the account',
-    status: 200,
-    leaves: 'SELECT 1 FROM sessions WHERE user_id = $1 AND generation = 4',
-  },
-  revoke: {
-    run: asOwner('POST', '/revoke'),
-    ends: 'everything',
-    status: 204,
-    leaves: event('all_sessions_revoked'),
-  },
-  logout: {
-    run: asOwner('DELETE', '/logout?scope=session'),
-    status: 204,
-    leaves: event('session_revoked'),
-  },
-  updateProfile: {
-    run: asOwner('PATCH', '/me', () => ({ name: 'Somebody else' })),
-    status: 200,
-    // Merged into the event of the change that the scene starts with.
-    leaves: event('profile_changed', '%locale name%'),
-  },
-  deleteAccount: { run: asOwner('DELETE', '/me'), ends: 'everything', status: 204, leaves: accountGone },
-  requestEmailChange: {
-    run: asOwner('POST', '/me/email', ({ email }, side) => ({ email: `another-${side}-${email}` })),
-    ends: 'with the account',
-    status: 202,
-    leaves: "SELECT 1 FROM email_changes WHERE user_id = $1 AND new_email LIKE 'another-%'",
-  },
+  verifyMagicLink: request('verifyMagicLink', `${event('login')} LIMIT 1 OFFSET 5`, ({ links }, side) => ({
+    json: { token: links[side].token },
+  })),
+  refresh: request(
+    'refresh',
+    'SELECT 1 FROM sessions WHERE user_id = $1 AND generation = 4',
+    ({ device }) => ({ json: { refresh_token: device.tokens.refresh_token } }),
+    withTheAccount,
+  ),
+  revoke: asOwner('revoke', event('all_sessions_revoked'), undefined, everything),
+  logout: asOwner('logout', event('session_revoked'), undefined, { query: '?scope=session' }),
+  // Merged into the event of the change that the scene starts with.
+  updateProfile: asOwner('updateProfile', event('profile_changed', '%locale name%'), () => ({
+    name: 'Somebody else',
+  })),
+  deleteAccount: asOwner('deleteAccount', accountGone, undefined, everything),
+  requestEmailChange: asOwner(
+    'requestEmailChange',
+    "SELECT 1 FROM email_changes WHERE user_id = $1 AND new_email LIKE 'another-%'",
+    ({ email }, side) => ({ email: `another-${side}-${email}` }),
+    withTheAccount,
+  ),
   previewEmailChange: 'reads',
-  verifyEmailChange: {
-    run: asOwner('POST', '/me/email/verify', ({ changeToken: token }) => ({ token })),
-    status: 200,
-    leaves: event('email_changed'),
-  },
+  verifyEmailChange: asOwner('verifyEmailChange', event('email_changed'), ({ changeToken: token }) => ({
+    token,
+  })),
   previewNotice: 'reads',
-  disownNotice: {
-    run: post('/notices/disown', ({ noticeToken: token }) => ({ json: { token } })),
-    status: 200,
-    leaves: 'SELECT 1 FROM notices WHERE user_id = $1 AND disowned_at IS NOT NULL',
-  },
+  disownNotice: request(
+    'disownNotice',
+    'SELECT 1 FROM notices WHERE user_id = $1 AND disowned_at IS NOT NULL',
+    ({ noticeToken: token }) => ({ json: { token } }),
+  ),
   putOrganization: 'stranger',
-  deleteOrganization: {
-    isCompound: true,
-    run: asService('DELETE', ({ organization }) => organization),
-    status: 204,
-    leaves: event('membership_changed', '%organization_deleted%'),
-  },
-  putMember: {
-    run: asService('PUT', ({ organization, userId }) => `${organization}/members/${userId}`, {
-      role: 'admin',
-    }),
-    status: 200,
-    leaves: event('membership_changed', '%"role":"admin"%'),
-  },
-  removeMember: {
-    run: asService('DELETE', ({ organization, userId }) => `${organization}/members/${userId}`),
-    status: 204,
-    leaves: event('membership_changed', '%former_role%'),
-  },
+  deleteOrganization: asService(
+    'deleteOrganization',
+    event('membership_changed', '%organization_deleted%'),
+    undefined,
+    { isCompound: true },
+  ),
+  putMember: asService('putMember', event('membership_changed', '%"role":"admin"%'), { role: 'admin' }),
+  removeMember: asService('removeMember', event('membership_changed', '%former_role%')),
   lookupUser: 'reads',
   reportOnAddress: 'reads',
-  disableUser: {
-    run: asOperator('POST', () => 'disable'),
-    status: 204,
-    leaves: event('account_disabled', '%svc_%'),
-  },
+  disableUser: asService('disableUser', event('account_disabled', '%svc_%')),
   // The account is not disabled, so this changes nothing.
   enableUser: 'reads',
-  revokeUserSessions: {
-    run: asOperator('DELETE', () => 'sessions'),
-    status: 204,
-    leaves: event('all_sessions_revoked', '%svc_%'),
-  },
-  revokeUserSession: {
-    run: asOperator('DELETE', ({ device }) => `sessions/${device.id}`),
-    status: 204,
-    leaves: event('session_revoked'),
-  },
-  revokeSession: {
-    run: (node, scene, side) => asOwner('DELETE', `/sessions/${scene.device.id}`)(node, scene, side),
-    status: 204,
-    leaves: event('session_revoked'),
-  },
+  revokeUserSessions: asService('revokeUserSessions', event('all_sessions_revoked', '%svc_%')),
+  revokeUserSession: asService('revokeUserSession', event('session_revoked')),
+  revokeSession: asOwner('revokeSession', event('session_revoked')),
   challengeKey: 'reads',
-  createKey: {
-    run: asOwner('POST', '/keys', () => ({ name: 'another', scope: '*', expires_in: 3600 })),
-    ends: 'with the account',
-    status: 201,
-    leaves: event('key_created', '%another%'),
-  },
-  removeKey: {
-    run: (node, scene, side) => asOwner('DELETE', `/keys/${scene.key.id}`)(node, scene, side),
-    status: 204,
-    leaves: event('key_removed'),
-  },
+  createKey: asOwner(
+    'createKey',
+    event('key_created', '%another%'),
+    () => ({ name: 'another', scope: '*', expires_in: 3_600 }),
+    withTheAccount,
+  ),
+  removeKey: asOwner('removeKey', event('key_removed')),
   introspect: 'reads',
   readFeed: 'stranger',
 };
@@ -297,41 +269,37 @@ export const redeemAs = (
   changed: Record<string, string> = {},
 ) => redeem(node, code, changed, { headers: { Authorization: application.authorization } });
 
+/** Gives a token back, as OAuth clients do. */
+const byToken = (leaves: string, tokenOf: (scene: AccountScene) => string): Operation =>
+  request('revoke', leaves, (scene) => ({ form: { token: tokenOf(scene) } }), { status: 200 });
+
 /** Variants of the endpoints, operator commands and background work. */
 const others: Record<string, Operation> = {
-  'verifyMagicLink by code': {
-    run: post('/magic_link/verify', ({ links }, side) => {
-      const { request, code } = links[side];
-      return { json: { request, code } };
+  'verifyMagicLink by code': request('verifyMagicLink', event('login', '%email_code%'), ({ links }, side) => {
+    const { request, code } = links[side];
+    return { json: { request, code } };
+  }),
+  'verifyMagicLink by a wrong code': request(
+    'verifyMagicLink',
+    'SELECT 1 FROM magic_links m JOIN users u USING (email_key) WHERE u.id = $1 AND m.code_tries = 1',
+    ({ links }, side) => ({ json: { request: links[side].request, code: links[1 - side]!.code } }),
+    { status: 400 },
+  ),
+  'verifyMagicLink in a browser that is known': request(
+    'verifyMagicLink',
+    event('session_revoked', '%replaced%'),
+    ({ links, browser }, side) => ({ ...browser, json: { token: links[side].token } }),
+    { query: '?session=cookie' },
+  ),
+  'updateProfile unless it has changed': request(
+    'updateProfile',
+    event('profile_changed', '%time_zone%'),
+    ({ tokens, profileTag }) => ({
+      token: tokens.access_token,
+      json: { time_zone: 'UTC' },
+      headers: { 'If-Match': profileTag },
     }),
-    status: 200,
-    leaves: event('login', '%email_code%'),
-  },
-  'verifyMagicLink by a wrong code': {
-    run: post('/magic_link/verify', ({ links }, side) => ({
-      json: { request: links[side].request, code: links[1 - side]!.code },
-    })),
-    status: 400,
-    leaves: 'SELECT 1 FROM magic_links m JOIN users u USING (email_key) WHERE u.id = $1 AND m.code_tries = 1',
-  },
-  'verifyMagicLink in a browser that is known': {
-    run: post('/magic_link/verify?session=cookie', ({ links, browser }, side) => ({
-      ...browser,
-      json: { token: links[side].token },
-    })),
-    status: 200,
-    leaves: event('session_revoked', '%replaced%'),
-  },
-  'updateProfile unless it has changed': {
-    run: (node, { tokens, profileTag }) =>
-      node.ask('PATCH', '/me', {
-        token: tokens.access_token,
-        json: { time_zone: 'UTC' },
-        headers: { 'If-Match': profileTag },
-      }),
-    status: 200,
-    leaves: event('profile_changed', '%time_zone%'),
-  },
+  ),
   'redemption of a code': {
     run: (node, scene) => redeemAs(node, scene, scene.authorizationCode),
     ends: 'with the account',
@@ -346,103 +314,84 @@ const others: Record<string, Operation> = {
   'redemption of a code with a wrong verifier': {
     run: (node, scene) => redeemAs(node, scene, scene.authorizationCode, { code_verifier: 'wrong' }),
     status: 400,
-    leaves: 'SELECT 1 FROM authorization_codes WHERE user_id = $1 AND spent_at IS NOT NULL AND redeemed = 0',
+    leaves: spentCode,
   },
-  'revocation of a code': {
-    run: post('/revoke', ({ authorizationCode: token }) => ({ form: { token } })),
-    status: 200,
-    leaves: 'SELECT 1 FROM authorization_codes WHERE user_id = $1 AND spent_at IS NOT NULL AND redeemed = 0',
-  },
+  'revocation of a code': byToken(spentCode, ({ authorizationCode }) => authorizationCode),
   'services revoke': {
     isCompound: true,
     run: (node, { application }) => operator(() => revokeService(node.ctx, application.id)),
     status: 200,
     leaves: event('session_revoked', '%service_revoked%'),
   },
-  'exchange by a service': {
-    run: post('/token', ({ tokens, application }) => ({
+  'exchange by a service': request(
+    'issueToken',
+    event('run_started'),
+    ({ tokens, application }) => ({
       form: { ...exchangeForm, subject_token: tokens.access_token, subject_token_type: accessTokenType },
       headers: { Authorization: application.authorization },
-    })),
-    ends: 'with the account',
-    status: 200,
-    leaves: event('run_started'),
-  },
-  'exchange by a page': {
-    run: post('/token', ({ browser }) => ({
-      ...browser,
-      form: exchangeForm,
-    })),
-    ends: 'with the account',
-    status: 200,
-    leaves: event('run_started'),
-  },
-  'refresh with a stolen token': {
-    run: post('/refresh', ({ device }) => ({ json: { refresh_token: device.stolen } })),
-    status: 400,
-    leaves: notice('theft_stopped'),
-  },
-  'refresh repeated': {
-    run: post('/refresh', ({ device }) => ({ json: { refresh_token: device.spent }, headers: retryKey })),
-    ends: 'with the account',
-    status: 200,
-    leaves: event('refresh_retry'),
-  },
-  'refresh repeated from elsewhere': {
-    run: post('/refresh', ({ device }) => ({
+    }),
+    withTheAccount,
+  ),
+  'exchange by a page': request(
+    'issueToken',
+    event('run_started'),
+    ({ browser }) => ({ ...browser, form: exchangeForm }),
+    withTheAccount,
+  ),
+  'refresh with a stolen token': request(
+    'refresh',
+    notice('theft_stopped'),
+    ({ device }) => ({ json: { refresh_token: device.stolen } }),
+    { status: 400 },
+  ),
+  'refresh repeated': request(
+    'refresh',
+    event('refresh_retry'),
+    ({ device }) => ({ json: { refresh_token: device.spent }, headers: retryKey }),
+    withTheAccount,
+  ),
+  'refresh repeated from elsewhere': request(
+    'refresh',
+    notice('refresh_repeated_elsewhere'),
+    ({ device }) => ({
       json: { refresh_token: device.spent },
       headers: retryKey,
       peer: '198.51.100.7',
-    })),
-    status: 200,
-    leaves: notice('refresh_repeated_elsewhere'),
-  },
-  'refresh that lost a race': {
-    run: post('/refresh', ({ device }) => ({ json: { refresh_token: device.spent } })),
-    status: 400,
-    leaves: event('refresh_race'),
-  },
-  'revoke by token': {
-    run: post('/revoke', ({ device }) => ({ form: { token: device.tokens.refresh_token } })),
-    status: 200,
-    leaves: event('session_revoked', '%token%'),
-  },
-  'cancellation of an approved device code': {
-    run: post('/revoke', ({ approvedCode }) => ({ form: { token: approvedCode } })),
-    status: 200,
-    leaves: event('session_revoked', '%cancelled%'),
-  },
-  'revoke by key': {
-    run: post('/revoke', ({ key }) => ({ form: { token: key.key } })),
-    status: 200,
-    leaves: event('key_removed', '%token%'),
-  },
-  logout: {
-    run: asOwner('DELETE', '/logout'),
-    ends: 'everything',
-    status: 204,
-    leaves: event('all_sessions_revoked'),
-  },
-  'verifyEmailChange with the current address': {
-    run: post('/me/email/verify', ({ changeToken: token, email: current_email }) => ({
-      json: { token, current_email },
-    })),
-    status: 200,
-    leaves: event('email_changed'),
-  },
-  'verifyEmailChange with a wrong address': {
-    run: post('/me/email/verify', ({ changeToken: token }) => ({
-      json: { token, current_email: 'wrong@example.com' },
-    })),
-    status: 400,
-    leaves: 'SELECT 1 FROM email_changes WHERE user_id = $1 AND wrong_addresses = 1',
-  },
-  'disownNotice with the approver': {
-    run: post('/notices/disown', ({ noticeToken: token }) => ({ json: { token, approver: true } })),
-    ends: 'everything',
-    status: 200,
-    leaves: "SELECT 1 FROM sessions WHERE user_id = $1 AND kind = 'browser' AND distrusted_as = 'disowned'",
-  },
+    }),
+  ),
+  'refresh that lost a race': request(
+    'refresh',
+    event('refresh_race'),
+    ({ device }) => ({ json: { refresh_token: device.spent } }),
+    { status: 400 },
+  ),
+  'revoke by token': byToken(
+    event('session_revoked', '%token%'),
+    ({ device }) => device.tokens.refresh_token,
+  ),
+  'cancellation of an approved device code': byToken(
+    event('session_revoked', '%cancelled%'),
+    ({ approvedCode }) => approvedCode,
+  ),
+  'revoke by key': byToken(event('key_removed', '%token%'), ({ key }) => key.key),
+  logout: asOwner('logout', event('all_sessions_revoked'), undefined, everything),
+  'verifyEmailChange with the current address': request(
+    'verifyEmailChange',
+    event('email_changed'),
+    ({ changeToken: token, email: current_email }) => ({ json: { token, current_email } }),
+  ),
+  'verifyEmailChange with a wrong address': request(
+    'verifyEmailChange',
+    'SELECT 1 FROM email_changes WHERE user_id = $1 AND wrong_addresses = 1',
+    ({ changeToken: token }) => ({ json: { token, current_email: 'wrong@example.com' } }),
+    { status: 400 },
+  ),
+  'disownNotice with the approver': request(
+    'disownNotice',
+    "SELECT 1 FROM sessions WHERE user_id = $1 AND kind = 'browser' AND distrusted_as = 'disowned'",
+    ({ noticeToken: token }) => ({ json: { token, approver: true } }),
+    everything,
+  ),
   'withdrawal of an approval': {
     run: async (node, { userId, tokens }) => {
       const [login] = await rowsOf(
@@ -459,7 +408,7 @@ const others: Record<string, Operation> = {
   },
   'use of a session': {
     // The request does not await this write.
-    run: asOwner('GET', '/me'),
+    run: (node, { tokens }) => node.ask('GET', '/me', { token: tokens.access_token }),
     status: 200,
     leaves: `SELECT 1 FROM sessions WHERE user_id = $1 AND kind = 'browser' AND last_used_at > 0`,
   },
@@ -476,7 +425,7 @@ const others: Record<string, Operation> = {
     leaves: event('limit_reached'),
   },
   disable: {
-    run: (node, { email }) => operator(() => setDisabled(node.ctx, email, true)),
+    run: (node, { userId }) => operator(() => changeDisabled(node.ctx, userId, true, 'operator')),
     ends: 'everything',
     status: 200,
     leaves: event('account_disabled'),
