@@ -46,7 +46,15 @@ async function signedInPage(email = newAddress()): Promise<Page> {
   return page;
 }
 
-test('the command line gets its code in a form, and the address bar never shows it', async () => {
+/** Signs in on the sign-in page. @param seen how many emails came before */
+async function signInByMail(page: Page, email: string, seen: number): Promise<void> {
+  await page.getByLabel('Email address').fill(email);
+  await button(page, 'Email me a link').click();
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, seen)));
+  await button(page, 'Sign in').click();
+}
+
+test('the command line gets its code in a form, and the address bar never shows it; coming back, it cannot be approved again', async () => {
   const page = await signedInPage();
   const addresses: string[] = [];
   page.on('framenavigated', (frame) => addresses.push(frame.url()));
@@ -56,14 +64,22 @@ test('the command line gets its code in a form, and the address bar never shows 
   expect(await page.locator('#device-name').innerText()).toContain('den');
   const response = program.next();
   await approve(page);
-  const { method, search, origin, fields } = await response;
-  expect([method, search, origin]).toEqual(['POST', '', 'null']);
-  expect(fields).toEqual({ code: expect.stringMatching(/^lk_ac_/), state: 'a state', iss: service.url });
+  expect(await response).toMatchObject({
+    method: 'POST',
+    search: '',
+    origin: 'null',
+    fields: { code: expect.stringMatching(/^lk_ac_/), state: 'a state', iss: service.url },
+  });
   await headed(page, 'You can close this tab');
   expect(addresses.join()).not.toContain('lk_ac_');
   await page.goBack();
   await headed(page, 'Approved');
   expect(program.received).toHaveLength(1);
+
+  await open(page, ofCommandLine({ state: 'another' }));
+  const denial = program.next();
+  await button(page, 'Deny').click();
+  expect((await denial).fields).toMatchObject({ error: 'access_denied', state: 'another' });
 });
 
 test('a program that listens on the loopback address of IPv6 gets its code in a form', async () => {
@@ -88,23 +104,13 @@ test('a request that the service could not look at can be tried again on the pag
   await headed(page, 'Let Grafana use your Latchkey account?');
 });
 
-test('a denied request tells the program', async () => {
-  const page = await signedInPage();
-  await open(page, ofCommandLine());
-  const response = program.next();
-  await button(page, 'Deny').click();
-  expect((await response).fields).toMatchObject({ error: 'access_denied', state: 'a state' });
-});
-
 test('the request survives signing in, and the address that the program suggests is filled in', async () => {
   const email = newAddress();
   const page = await newPage(phone);
   await open(page, of(application, { login_hint: email, state: 'ä/?&='.repeat(300) }));
   await page.getByText('A program is waiting for you to sign in').waitFor();
   expect(await page.getByLabel('Email address').inputValue()).toBe(email);
-  await button(page, 'Email me a link').click();
-  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email)));
-  await button(page, 'Sign in').click();
+  await signInByMail(page, email, 0);
   await headed(page, 'Let Grafana use your Latchkey account?');
   await page.getByText(`Signed in as ${email}`).waitFor();
   expect(await page.locator('#redirect-host').innerText()).toBe('A program on this computer');
@@ -116,8 +122,9 @@ test('the request survives signing in, and the address that the program suggests
   expect(query.get('code')).toMatch(/^lk_ac_/);
 });
 
-test('a trusted application gets its code without a question, unless it wants the account to be chosen', async () => {
-  const page = await signedInPage();
+test('a trusted application gets its code without a question, unless it wants the account to be chosen; prompt=login shows the sign-in, however recent the last one is, and then continues', async () => {
+  const email = newAddress();
+  const page = await signedInPage(email);
   const changes = changesBy(page.context());
   const response = program.next();
   await open(page, of(trusted));
@@ -128,19 +135,12 @@ test('a trusted application gets its code without a question, unless it wants th
   await headed(page, 'Let Dashboard use your Latchkey account?');
   await page.getByRole('link', { name: 'Use a different account' }).waitFor();
   expect(program.received).toHaveLength(1);
-});
 
-test('prompt=login shows the sign-in, however recent the last one is, and then continues', async () => {
-  const email = newAddress();
-  const page = await signedInPage(email);
   await open(page, of(trusted, { prompt: 'login' }));
   await page.waitForURL(/\/login\?next=.*prompt=login$/);
-  await page.getByLabel('Email address').fill(email);
-  await button(page, 'Email me a link').click();
-  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, 2)));
-  const response = program.next();
-  await button(page, 'Sign in').click();
-  expect((await response).search).toContain('code=lk_ac_');
+  const next = program.next();
+  await signInByMail(page, email, 2);
+  expect((await next).search).toContain('code=lk_ac_');
 });
 
 test('an error goes to a service by itself, and to the command line and an external client at a click', async () => {
@@ -166,17 +166,10 @@ test('an error goes to a service by itself, and to the command line and an exter
 
 test('that another person is signed in than the one whom the client expects, the client learns at a click only', async () => {
   const page = await signedInPage();
+  const redirect = `${program.redirectUri}?error=login_required`;
+  const json = { error: 'login_required', error_description: '.', request_id: 'r', redirect };
   await page.route('**/authorize/verify', (route) =>
-    route.fulfill({
-      status: 400,
-      headers: { 'X-Request-Id': 'r' },
-      json: {
-        error: 'login_required',
-        error_description: '.',
-        request_id: 'r',
-        redirect: `${program.redirectUri}?error=login_required`,
-      },
-    }),
+    route.fulfill({ status: 400, headers: { 'X-Request-Id': 'r' }, json }),
   );
   await open(page, of(application));
   await headed(page, "This request can't be approved");
@@ -190,8 +183,7 @@ test('an external client is named by its host, and its own name stands in quotes
   const page = await signedInPage();
   await open(page, of(program.clientId));
   await headed(page, `Let ${program.host} use your Latchkey account?`);
-  expect(await page.locator('#client-name').innerText()).toBe('Notebook');
-  expect(await page.locator('#client-name q').count()).toBe(1);
+  expect(await page.locator('#client-name q').innerText()).toBe('Notebook');
   await page.getByText('Text in quotes is self-reported').waitFor();
 });
 
@@ -203,11 +195,8 @@ test('the account page names the session of a registered application as the admi
   await approve(page);
   const code = new URLSearchParams((await response).search).get('code') ?? '';
   const sent = { code, code_verifier: verifier, client_id: id, redirect_uri: program.redirectUri };
-  const { status } = await fetch(`${service.url}/api/v1/auth/token`, {
-    method: 'POST',
-    body: new URLSearchParams({ grant_type: 'authorization_code', ...sent }),
-  });
-  expect(status).toBe(200);
+  const body = new URLSearchParams({ grant_type: 'authorization_code', ...sent });
+  expect((await fetch(`${service.url}/api/v1/auth/token`, { method: 'POST', body })).status).toBe(200);
   await page.waitForURL(`${program.redirectUri}?**`);
   await page.goto(`${service.url}/account`);
   const item = page.locator('#sessions > li', { hasText: 'Whiteboard' });

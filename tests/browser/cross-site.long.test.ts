@@ -2,66 +2,74 @@
 // page is on another site (`127.0.0.1`), another origin of the same site (another port of `localhost`) or a sibling
 // domain (`a.localhost`).
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'bun:test';
 import { newPage } from '../support/browser.ts';
-import { request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
-import { signIn } from '../support/people.ts';
+import { headed, pollDevice, signIn, startDevice } from '../support/people.ts';
+import { shared } from '../support/shared.ts';
 
 const victim = 'victim@example.com';
-let attacker: ReturnType<typeof Bun.serve>;
-let page: Page;
-
-beforeAll(async () => {
-  const html = '<!doctype html><title>attack</title><body></body>';
-  attacker = Bun.serve({
+const attacker = shared(async () =>
+  Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
-    fetch: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
-  });
-});
-
-afterAll(async () => {
-  await attacker.stop(true);
-});
-
-beforeEach(async () => {
-  page = await newPage();
-  await signIn(page, service.url, victim);
-});
-
-const isStillSignedIn = async () => {
-  await page.goto(`${service.url}/account`);
-  await page.locator('#profile-email').getByText(victim).waitFor();
-};
+    fetch: () =>
+      new Response('<!doctype html><title>attack</title>', { headers: { 'Content-Type': 'text/html' } }),
+  }),
+);
 
 const api = (path: string) => `${service.url}/api/v1/auth${path}`;
+const posts = [
+  ...['/revoke', '/me/email', '/device/approve', '/authorize/approve', '/end_session/confirm'],
+  '/passkey/register/challenge',
+];
 
 /** Requests that change something with only a cookie, and two that read. */
 const calls: [method: string, path: string][] = [
   ['GET', '/me'],
   ['GET', '/sessions'],
-  ['POST', '/revoke'],
   ['DELETE', '/logout'],
   ['DELETE', '/me'],
   ['PATCH', '/me'],
-  ['POST', '/me/email'],
-  ['POST', '/device/approve'],
-  ['POST', '/authorize/approve'],
-  ['POST', '/end_session/confirm'],
-  ['POST', '/passkey/register/challenge'],
+  ...posts.map((path): [string, string] => ['POST', path]),
 ];
+
+const paths = ['login', 'account', 'device', 'authorize', 'sign-out', 'magic-link', 'not-me', 'verify-email'];
 
 describe.each([
   ['another site', '127.0.0.1'],
   ['another port', 'localhost'],
   ['a sibling domain', 'a.localhost'],
 ])('a page on %s', (_, host) => {
-  const openAttack = () => page.goto(`http://${host}:${attacker.port}/`);
+  /** The page of the attacker in the browser of the victim. */
+  async function openAttack() {
+    const page = await newPage();
+    await signIn(page, service.url, victim);
+    const attack = () => page.goto(`http://${host}:${attacker.port}/`);
+    await attack();
+    const isStillSignedIn = async () => {
+      await page.goto(`${service.url}/account`);
+      await page.locator('#profile-email').getByText(victim).waitFor();
+    };
+    /** Submits a form with one field, as any page can. */
+    const submit = (path: string, type = '', field: readonly [name: string, value: string] = ['', '']) =>
+      page.evaluate(
+        ([url, enctype, [name, value]]) => {
+          const form = document.createElement('form');
+          Object.assign(form, { method: 'post', action: url, enctype });
+          const input = document.createElement('input');
+          Object.assign(input, { name, value });
+          form.append(input);
+          document.body.append(form);
+          form.submit();
+        },
+        [api(path), type, field] as const,
+      );
+    return { page, attack, submit, isStillSignedIn };
+  }
 
   test('can neither read nor change anything with fetch', async () => {
-    await openAttack();
+    const { page, isStillSignedIn } = await openAttack();
     for (const [method, path] of calls) {
       for (const mode of ['cors', 'no-cors'] as const) {
         const read = await page.evaluate(
@@ -83,46 +91,27 @@ describe.each([
     await isStillSignedIn();
   });
 
-  test('can neither sign a user out nor approve a device with a form of any encoding', async () => {
-    const device = await request(service.url, 'POST', '/device');
-    for (const [, path] of calls.filter(([method]) => method === 'POST')) {
-      for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data']) {
-        await openAttack();
+  test('can neither sign a user out nor approve a device with a form of any encoding, and can only lead people to the page on which they sign out', async () => {
+    const { page, attack, submit, isStillSignedIn } = await openAttack();
+    const device = await startDevice(service.url);
+    for (const path of posts) {
+      for (const [type, field] of [
+        ['application/x-www-form-urlencoded', ['user_code', device.user_code]],
+        ['text/plain', [`{"user_code":"${device.user_code}","x":"`, '"}']],
+        ['multipart/form-data', ['user_code', device.user_code]],
+      ] as const) {
+        await attack();
         const answer = page.waitForResponse(api(path));
         const arrival = page.waitForURL(api(path));
-        await page.evaluate(
-          ([url, type, code]) => {
-            const form = document.createElement('form');
-            Object.assign(form, { method: 'post', action: url, enctype: type });
-            const field = document.createElement('input');
-            const name = type === 'text/plain' ? `{"user_code":"${code}","x":"` : 'user_code';
-            Object.assign(field, { name, value: type === 'text/plain' ? '"}' : code });
-            form.append(field);
-            document.body.append(form);
-            form.submit();
-          },
-          [api(path), type, device.body.user_code] as const,
-        );
+        await submit(path, type, field);
         expect((await answer).status()).toBeGreaterThanOrEqual(400);
         await arrival;
       }
     }
-    const poll = await request(service.url, 'POST', '/token', {
-      json: { device_code: device.body.device_code },
-    });
-    expect(poll.body.error).toBe('authorization_pending');
-    await isStillSignedIn();
-  });
-
-  test('can only lead people to the page on which they sign out', async () => {
+    expect(await pollDevice(service.url, device)).toBe('authorization_pending');
     for (const path of ['/end_session', '/end_session?client_id=svc_unknown']) {
-      await openAttack();
-      await page.evaluate((url) => {
-        const form = document.createElement('form');
-        Object.assign(form, { method: 'post', action: url });
-        document.body.append(form);
-        form.submit();
-      }, api(path));
+      await attack();
+      await submit(path);
       await page.waitForURL(/\/sign-out/);
       await page.getByRole('button', { name: 'Sign out' }).waitFor();
       await isStillSignedIn();
@@ -130,19 +119,8 @@ describe.each([
   });
 
   test('cannot embed any page in a frame or access a window it opens', async () => {
-    await openAttack();
-    for (const path of [
-      '/login',
-      '/account',
-      '/device',
-      '/authorize',
-      '/sign-out',
-      '/magic-link',
-      '/not-me',
-      '/verify-email',
-      '/docs',
-      '/nowhere',
-    ]) {
+    const { page } = await openAttack();
+    for (const path of [...paths, 'docs', 'nowhere']) {
       const refused = await page.evaluate(
         (url) =>
           new Promise<boolean>((resolve) => {
@@ -157,11 +135,10 @@ describe.each([
             };
             document.body.append(frame);
           }),
-        service.url + path,
+        `${service.url}/${path}`,
       );
-      expect([path, refused]).toEqual([path, true]);
       const shown = page.frames().filter((frame) => frame.url().startsWith(service.url));
-      expect([path, shown.length]).toEqual([path, 0]);
+      expect([path, refused, shown.length]).toEqual([path, true, 0]);
     }
     const opened = page.waitForEvent('popup');
     await page.evaluate(
@@ -169,7 +146,7 @@ describe.each([
       `${service.url}/account`,
     );
     const popup = await opened;
-    await popup.locator('#profile-email').waitFor();
+    await headed(popup, 'Your account');
     expect(await page.evaluate(() => (window as unknown as { opened: Window }).opened.closed)).toBe(true);
     expect(await popup.evaluate(() => window.opener)).toBeNull();
   });

@@ -54,26 +54,40 @@ afterAll(async () => {
   await stop();
 });
 
-/** Signs somebody in on the page of the guide, with the code from the email. */
-async function signIn(page: Page, email = newAddress()): Promise<void> {
+/** Asks for the code of an email on the page of the guide. */
+async function requestCode(page: Page, email: string): Promise<string> {
   await page.goto(sameSite);
   await page.getByLabel('Email address').fill(email);
   await pressed(page, 'Email me a code');
-  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email)));
+  return codeIn(await mailTo(service.url, email));
+}
+
+async function enterCode(page: Page, code: string): Promise<void> {
+  await page.getByLabel('Code from the email').fill(code);
   await pressed(page, 'Sign in');
-  await page.locator('#email').getByText(email).waitFor();
+}
+
+const shows = (page: Page, email: string) => page.locator('#email').getByText(email).waitFor();
+
+async function signIn(page: Page, email = newAddress()): Promise<void> {
+  await enterCode(page, await requestCode(page, email));
+  await shows(page, email);
 }
 
 describe('a dashboard on another origin of the same site', () => {
-  test('signs in with a cookie that no script can read, calls its own server, and signs out', async () => {
+  test('says what Latchkey says about a wrong code, signs in with a cookie that no script can read, calls its own server, and signs out; whoever signs in on the pages of Latchkey is signed in here, too', async () => {
     const page = await newPage();
     const email = newAddress();
-    await signIn(page, email);
+    const code = await requestCode(page, email);
+    await enterCode(page, '0000-0000');
+    await page.getByRole('alert').getByText(/\w/).waitFor();
+    expect(await page.locator('#email').textContent()).toBe('');
+    await enterCode(page, code);
+    await shows(page, email);
     await page.locator('#projects').getByText('"user":"usr_').waitFor();
     expect(await page.evaluate(() => globalThis.document.cookie)).toBe('');
-
     await page.reload();
-    await page.locator('#email').getByText(email).waitFor();
+    await shows(page, email);
     await page.goto(`${service.url}/account`);
     await page.locator('#profile-email').getByText(email).waitFor();
 
@@ -82,13 +96,9 @@ describe('a dashboard on another origin of the same site', () => {
     await button(page, 'Email me a code').waitFor();
     await page.goto(`${service.url}/account`);
     await page.waitForURL(/\/login/);
-  });
-
-  test('finds a person signed in who has signed in on the pages of Latchkey', async () => {
-    const page = await newPage();
     await signInOnOwnPages(page, service.url, 'grace@example.com');
     await page.goto(sameSite);
-    await page.locator('#email').getByText('grace@example.com').waitFor();
+    await shows(page, 'grace@example.com');
   });
 
   test('adds a passkey after a recent sign-in, and signs in with it', async () => {
@@ -113,19 +123,7 @@ describe('a dashboard on another origin of the same site', () => {
 
     await pressed(page, 'Sign out');
     await pressed(page, 'Sign in with a passkey');
-    await page.locator('#email').getByText(email).waitFor();
-  });
-
-  test('shows what Latchkey says about a wrong code', async () => {
-    const page = await newPage();
-    await page.goto(sameSite);
-    await page.getByLabel('Email address').fill('bob@example.com');
-    await pressed(page, 'Email me a code');
-    await mailTo(service.url, 'bob@example.com');
-    await page.getByLabel('Code from the email').fill('0000-0000');
-    await pressed(page, 'Sign in');
-    await page.getByRole('alert').getByText(/\w/).waitFor();
-    expect(await page.locator('#email').textContent()).toBe('');
+    await shows(page, email);
   });
 
   test('is the program of the guide', async () => {

@@ -30,7 +30,6 @@ const focusOf: Record<string, string> = {
   login: 'textbox "Email address"',
   'login-wrong-address': 'textbox "Email address"',
   'login-mail-sent': 'textbox "Code from the email"',
-  'login-reloaded': 'textbox "Code from the email"',
   'login-asked-in-another-tab': 'textbox "Email address"',
   'login-signed-in': 'heading "You\'re signed in"',
   'login-signed-out-everywhere': 'textbox "Email address"',
@@ -48,7 +47,6 @@ const focusOf: Record<string, string> = {
   'verify-email-expired': 'textbox "Current email address"',
   'verify-email-done': 'heading "Email changed"',
   'verify-email-kept': 'heading "Nothing was changed"',
-  'not-me-kept': 'heading "Nothing was changed"',
   'not-me-done': 'heading "Thanks for letting us know"',
   'not-me-approver-ended': 'heading "Thanks for letting us know"',
 };

@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf } from '../authorize.ts';
-import { alter, giveSession, headed, pressed } from '../people.ts';
+import { alter, giveSession, headed } from '../people.ts';
 import { authorizePath, type TestProgram } from '../program.ts';
 import type { PageStates } from './page-state.ts';
 
@@ -52,23 +52,12 @@ export const authorizeStates = (url: string, program: TestProgram): PageStates =
       await page.goto(`${url}/api/v1/auth/end_session`);
       await headed(page, "You're signed out");
     },
-    'sign-out-refused': async (page) => {
-      await page.goto(`${url}/api/v1/auth/end_session?id_token_hint=x`);
-      await headed(page, "This request can't be answered");
-    },
     'authorize-approved': async (page) => {
       await openSignedIn(page, commandLineRequest({ redirect_uri }));
       await page.locator('#approve[aria-disabled=false]').click();
       await headed(page, 'You can close this tab');
       await page.goBack();
       await headed(page, 'Approved');
-    },
-    'authorize-denied': async (page) => {
-      await openSignedIn(page, commandLineRequest({ redirect_uri }));
-      await pressed(page, 'Deny');
-      await headed(page, 'You can close this tab');
-      await page.goBack();
-      await headed(page, 'Denied');
     },
   };
 };

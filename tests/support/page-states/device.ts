@@ -26,6 +26,12 @@ export const deviceStates = (url: string): PageStates => {
     return device;
   };
   const plain = { client_name: 'latchkey', device_name: 'workshop' };
+  const openWaiting = async (page: Page) => {
+    const device = await openPending(page, plain);
+    await pressed(page, 'Approve');
+    await page.getByText('Waiting for your device').waitFor();
+    return device;
+  };
   return {
     'device-empty': async (page) => {
       await giveSession(page, url, 'device@example.com');
@@ -60,11 +66,7 @@ export const deviceStates = (url: string): PageStates => {
       await openPending(page, plain);
       await page.getByText('Do thing 19').waitFor();
     },
-    'device-waiting': async (page) => {
-      await openPending(page, plain);
-      await pressed(page, 'Approve');
-      await page.getByText('Waiting for your device').waitFor();
-    },
+    'device-waiting': openWaiting,
     'device-confirmation': async (page) => {
       await alter(page, 'device/approve', { confirmation_code: '047159' });
       await openPending(page, plain);
@@ -72,32 +74,19 @@ export const deviceStates = (url: string): PageStates => {
       await page.getByText('Never tell it to anyone').waitFor();
     },
     'device-taken-back': async (page) => {
-      await openPending(page, plain);
-      await pressed(page, 'Approve');
-      await page.getByRole('button', { name: 'Withdraw approval' }).click();
+      await openWaiting(page);
+      await pressed(page, 'Withdraw approval');
       await headed(page, 'Approval withdrawn');
     },
     'device-done': async (page) => {
-      const device = await openPending(page, plain);
-      await pressed(page, 'Approve');
-      await page.getByText('Waiting for your device').waitFor();
-      await pollDevice(url, device);
+      await pollDevice(url, await openWaiting(page));
       await page.getByText('Your device is signed in. You can close this window').waitFor();
     },
     'device-not-picked-up': async (page) => {
       await page.clock.install();
-      await openPending(page, plain);
-      await pressed(page, 'Approve');
-      await page.getByText('Waiting for your device').waitFor();
+      await openWaiting(page);
       await page.clock.fastForward('11:00');
       await page.getByText("Your device didn't finish signing in before the code expired").waitFor();
-    },
-    'device-signed-out': async (page) => {
-      await openPending(page, plain);
-      await pressed(page, 'Approve');
-      await page.getByText('Waiting for your device').waitFor();
-      await page.context().clearCookies();
-      await page.getByText("This page can't tell whether your device signed in").waitFor();
     },
     'device-denied': async (page) => {
       await openPending(page, plain);
