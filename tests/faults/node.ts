@@ -2,12 +2,12 @@
 
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Api, createApi } from '@latchkey/client/api';
 import { spawnSync } from 'bun';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { apiOf } from './world.ts';
 
 interface NodeOptions {
   readonly name: string;
@@ -27,6 +27,23 @@ function limit(pid: number, option: string): void {
   const { success, stderr } = spawnSync(['prlimit', `--pid=${pid}`, option]);
   if (!success) throw new Error(String(stderr));
 }
+
+const requestTimeoutMs = 6_000;
+
+/**
+ * The SDK against a node, from this address. Every request has a connection of its own: over one that was kept, the
+ * runtime may send a request a second time without saying so.
+ */
+export const apiOf = ({ url: server }: Pick<FaultNode, 'url'>, address: string): Api =>
+  createApi({
+    server,
+    timeoutMs: requestTimeoutMs,
+    fetch: (url, init) => {
+      const headers = new Headers(init.headers);
+      headers.set('X-Forwarded-For', address);
+      return fetch(url, { ...init, headers, keepalive: false });
+    },
+  });
 
 export class FaultNode {
   readonly name: string;

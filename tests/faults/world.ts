@@ -1,8 +1,8 @@
 // The requests of clients to random nodes, each from an address of its own choice.
 
-import { type Api, createApi } from '@latchkey/client/api';
+import type { Api } from '@latchkey/client/api';
 import type { Random } from '../support/random.ts';
-import type { FaultNode } from './node.ts';
+import { apiOf } from './node.ts';
 import type { LiveToken, Recorder, Seen } from './recorder.ts';
 import type { Site } from './site.ts';
 
@@ -24,25 +24,8 @@ export interface Asked<T> extends Seen<T> {
   readonly budgetEpoch: number | undefined;
 }
 
-const requestTimeoutMs = 6_000;
-
 /** An address in a network of its own. */
 export const anyAddress = ({ below }: Random): string => `10.${below(256)}.${below(256)}.1`;
-
-/**
- * The SDK against a node, from this address. Every request has a connection of its own: over one that was kept, the
- * runtime may send a request a second time without saying so.
- */
-export const apiOf = ({ url: server }: Pick<FaultNode, 'url'>, address: string): Api =>
-  createApi({
-    server,
-    timeoutMs: requestTimeoutMs,
-    fetch: (url, init) => {
-      const headers = new Headers(init.headers);
-      headers.set('X-Forwarded-For', address);
-      return fetch(url, { ...init, headers, keepalive: false });
-    },
-  });
 
 /** Sends a request to a random node. */
 export async function ask<T>(

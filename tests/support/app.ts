@@ -24,7 +24,7 @@ import { createMetrics } from '../../packages/server/src/platform/telemetry/metr
 import { systemTimers } from '../../packages/server/src/platform/timers.ts';
 import { rateLimitNames, readConfig } from '../../packages/server/src/settings.ts';
 import { signInFailureReasons } from '../../packages/server/src/sign-in/failures/failures.ts';
-import { answerOf, requestFor } from './ask.ts';
+import { type Answer, type Ask, answerOf, requestFor } from './ask.ts';
 import { type Borrower, borrowPostgres } from './borrowed-postgres.ts';
 import { closeAtTestEnd } from './cleanup.ts';
 import { type Document, deviations, requireNone } from './conformance.ts';
@@ -35,28 +35,7 @@ import { shared } from './shared.ts';
 import { until } from './until.ts';
 import { VirtualTime } from './virtual-time.ts';
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** The JSON body; undefined if there is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary responses
-  readonly body: any;
-}
-
-export interface Ask {
-  /** Sent as JSON. */
-  readonly json?: unknown;
-  /** Sent as a form. */
-  readonly form?: Record<string, string> | string;
-  /** Sent unchanged. */
-  readonly raw?: BodyInit;
-  readonly token?: string;
-  readonly cookie?: string;
-  readonly headers?: Record<string, string>;
-  /** The peer address reported by the socket. */
-  readonly peer?: string;
-}
+export type { Answer, Ask };
 
 export interface Mail {
   readonly to: string;

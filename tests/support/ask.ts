@@ -1,6 +1,27 @@
 // Raw requests and their answers, to a service in this process or in another one.
 
-import type { Answer, Ask } from './app.ts';
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The JSON body; undefined if there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary responses
+  readonly body: any;
+}
+
+export interface Ask {
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as a form. */
+  readonly form?: Record<string, string> | string;
+  /** Sent unchanged. */
+  readonly raw?: BodyInit;
+  readonly token?: string;
+  readonly cookie?: string;
+  readonly headers?: Record<string, string>;
+  /** The peer address reported by the socket. */
+  readonly peer?: string;
+}
 
 const formType = 'application/x-www-form-urlencoded';
 

@@ -3,7 +3,6 @@
 import type { Context } from '../../packages/server/src/platform/context.ts';
 import { emptyRegistration, type Registration } from '../../packages/server/src/services/registration.ts';
 import { createService, setService } from '../../packages/server/src/services/service-keys.ts';
-import type { TestApp } from './app.ts';
 import { until } from './until.ts';
 
 export interface TestService {
@@ -35,7 +34,7 @@ export const changeService = (ctx: Context, id: string, changes: Partial<Registr
   setService(ctx, id, changes);
 
 /** Resolves once the first use of a service key is recorded, which nothing waits for: it is one more statement. */
-export const untilServiceUsed = ({ ctx: { db } }: TestApp, id: string): Promise<void> =>
+export const untilServiceUsed = ({ ctx: { db } }: { readonly ctx: Context }, id: string): Promise<void> =>
   until(async () => {
     const used = `SELECT id FROM service_keys WHERE id = '${id}' AND last_used_at IS NOT NULL`;
     return (await db.read.run(used, [])).length > 0;
