@@ -85,19 +85,6 @@ describe('form requests to the OAuth endpoints', () => {
     expect(answer.body.error_description).toContain(field);
   });
 
-  test('a form with a repeated parameter spends no token and revokes no session', async () => {
-    const tokens = await app.login(newAddress());
-    const { refresh_token } = tokens;
-    const twice = `refresh_token=${refresh_token}`;
-    for (const [path, form] of [
-      ['/token', `grant_type=refresh_token&${twice}&${twice}`],
-      ['/revoke', `token=${refresh_token}&token=x`],
-    ] as const)
-      expect(outcome(await send(path, form))).toBe('400 invalid_request');
-    expect(await isLive(app, tokens)).toBe(true);
-    expect(outcome(await send('/refresh', { grant_type, refresh_token }))).toBe('200');
-  });
-
   test('/revoke answers 200 to any other string and revokes nothing; without one a bearer token ends all of its user, as with JSON', async () => {
     const own = await app.login(newAddress());
     const cut = own.refresh_token.slice(0, -1);

@@ -172,16 +172,6 @@ onBothDatabases('a poll that prefers to wait', (open, dialect) => {
     );
   });
 
-  test('races with plain polls after the approval for one set of tokens', async () => {
-    const codes = await startDevice(app);
-    const waiting = held(codes);
-    await isHeld();
-    await decide('approve', codes);
-    const polls = await Promise.all(Array.from({ length: 20 }, () => pollDevice(other, codes)));
-    const answers = [...polls, await waiting].map(outcome).toSorted();
-    expect(answers).toEqual(['200', ...Array(20).fill('400 invalid_grant')]);
-  });
-
   test('runs no statement while it waits', async () => {
     const codes = await startDevice(app);
     const polls = [held(codes), held(await startDevice(app))];
