@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import type { Language } from '@latchkey/contract/languages';
 import { pngLogo } from '../../../../../tests/support/logos.ts';
 import type { Product } from '../config/product.ts';
 import { composeMessage, quotedClaim, timesFor } from './compose.ts';
@@ -47,15 +46,6 @@ test.each([
   },
 );
 
-test('long paragraphs are wrapped, other than in Japanese, which has few spaces', () => {
-  const inLanguage = (language: Language, paragraph: string) =>
-    composeMessage({ product: latchkey, language }, 'A', [paragraph]).text;
-  const english = inLanguage('en', 'a word and '.repeat(20).trim());
-  expect(Math.max(...english.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76);
-  const japanese = 'Latchkey へのログインに使用します。'.repeat(8);
-  expect(inLanguage('ja', japanese)).toBe(`${japanese}\n`);
-});
-
 test('text and HTML have the same content, and the HTML escapes it', () => {
   const { subject, text, html } = composeMessage(inEnglish(latchkey), 'A & B', [
     'one <b>two</b>',
@@ -72,17 +62,20 @@ test('text and HTML have the same content, and the HTML escapes it', () => {
 
 const minute = Date.parse('2026-01-02T03:04:59.999Z');
 
-test('times are shown to the minute, in English and UTC unless the profile says otherwise', () => {
+test.each([
+  [null, null, '2 Jan 2026, 03:04 UTC'],
+  ['en', null, '2 Jan 2026, 03:04 UTC'],
+  [null, 'Asia/Kolkata', '2 Jan 2026, 08:34 UTC+5:30'],
+  ['de', null, '02.01.2026, 03:04 UTC'],
+  ['en-US', 'America/New_York', 'Jan 1, 2026, 10:04 PM UTC-5'],
+  ['he', 'Asia/Jerusalem', '\u20682 בינו׳ 2026, 5:04 UTC+2\u2069'],
+  ['nonsense', 'Atlantis/Port', '2 Jan 2026, 03:04 UTC'],
+])('to a reader with the locale %p in %p, a time is shown to the minute', (locale, time_zone, written) => {
+  expect(timesFor({ locale, time_zone })(minute)).toBe(written);
+});
+
+test('without a reader, times are in English and UTC', () => {
   expect(timesFor(undefined)(minute)).toBe('2 Jan 2026, 03:04 UTC');
-  const written = (locale: string | null, time_zone: string | null) =>
-    timesFor({ locale, time_zone })(minute);
-  expect(written(null, null)).toBe('2 Jan 2026, 03:04 UTC');
-  expect(written('en', null)).toBe('2 Jan 2026, 03:04 UTC');
-  expect(written(null, 'Asia/Kolkata')).toBe('2 Jan 2026, 08:34 UTC+5:30');
-  expect(written('de', null)).toBe('02.01.2026, 03:04 UTC');
-  expect(written('en-US', 'America/New_York')).toBe('Jan 1, 2026, 10:04 PM UTC-5');
-  expect(written('he', 'Asia/Jerusalem')).toBe('\u20682 בינו׳ 2026, 5:04 UTC+2\u2069');
-  expect(written('nonsense', 'Atlantis/Port')).toBe('2 Jan 2026, 03:04 UTC');
 });
 
 test('the links of the product follow their words, so that they never have a line of their own', () => {
@@ -125,7 +118,7 @@ test('the HTML follows the dark mode of the mail program', () => {
   );
 });
 
-test('only paragraphs of the plain text are wrapped, at 76 columns', () => {
+test('only paragraphs of the plain text are wrapped, at 76 columns, and none in Japanese, which has few spaces', () => {
   const long = 'word '.repeat(40).trim();
   const link = `https://a.example/${'x'.repeat(100)}`;
   const { text } = composeMessage(inEnglish(latchkey), 'A', [long, { link, words: 'Go' }, 'y'.repeat(100)]);
@@ -133,4 +126,6 @@ test('only paragraphs of the plain text are wrapped, at 76 columns', () => {
   expect(paragraph.split('\n').every((line) => line.length <= 76 && line === line.trim())).toBe(true);
   expect(paragraph.replaceAll('\n', ' ')).toBe(long);
   expect(rest).toEqual([link, `${'y'.repeat(100)}\n`]);
+  const japanese = 'Latchkey へのログインに使用します。'.repeat(8);
+  expect(composeMessage({ product: latchkey, language: 'ja' }, 'A', [japanese]).text).toBe(`${japanese}\n`);
 });
