@@ -1,58 +1,52 @@
 // Clients that describe themselves and sign their requests to the token endpoint.
 
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { outcome } from '../../../../tests/support/account.ts';
 import { type Ask, openApp, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
 import { codeFor, redeem, redirectUri, requestOf } from '../../../../tests/support/authorize.ts';
 import { newSigningKey } from '../../../../tests/support/issuer.ts';
 import { declareService } from '../../../../tests/support/services.ts';
+import { fresh } from '../../../../tests/support/shared.ts';
 
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const tokenPath = '/api/v1/auth/token';
 
 type SigningKey = Awaited<ReturnType<typeof newSigningKey>>;
 
-let t: TestApp;
-let ada: Tokens;
-let server: ReturnType<typeof Bun.serve>;
 /** What the host of the client answers, by path, and how often it was asked. */
 let published: Record<string, unknown>;
 let asked: Record<string, number>;
+const host = fresh(async () => {
+  [published, asked] = [{}, {}];
+  const fetch = ({ url }: Request) => {
+    const { pathname } = new URL(url);
+    asked[pathname] = (asked[pathname] ?? 0) + 1;
+    const json = published[pathname];
+    return json === undefined ? new Response(null, { status: 503 }) : Response.json(json);
+  };
+  return Bun.serve({ hostname: '127.0.0.1', port: 0, fetch });
+});
+const t = fresh(() => openApp('sqlite', { settings: { LATCHKEY_CLIENT_HOSTS: `127.0.0.1:${host.port}` } }));
+let ada: Tokens;
 let key: SigningKey;
 let clientId: string;
+beforeEach(async () => {
+  ada = await t.login();
+  key = await newSigningKey();
+  clientId = `http://127.0.0.1:${host.port}/client`;
+});
 
-const publish = (keys: readonly SigningKey[], byUri: boolean, changed: object = {}) => {
+const publish = (keys: readonly SigningKey[], byUri: boolean) => {
   const jwks = { keys: keys.map(({ publicJwk }) => publicJwk) };
   published['/client'] = {
     client_id: clientId,
     redirect_uris: [redirectUri],
     token_endpoint_auth_method: 'private_key_jwt',
-    ...(byUri ? { jwks_uri: `${new URL(clientId).origin}/jwks` } : { jwks }),
-    ...changed,
+    ...(byUri ? { jwks_uri: `http://127.0.0.1:${host.port}/jwks` } : { jwks }),
   };
   if (byUri) published['/jwks'] = jwks;
 };
-
-beforeEach(async () => {
-  [published, asked] = [{}, {}];
-  server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: ({ url }) => {
-      const { pathname } = new URL(url);
-      asked[pathname] = (asked[pathname] ?? 0) + 1;
-      const json = published[pathname];
-      return json === undefined ? new Response(null, { status: 503 }) : Response.json(json);
-    },
-  });
-  clientId = `http://127.0.0.1:${server.port}/client`;
-  t = await openApp('sqlite', { settings: { LATCHKEY_CLIENT_HOSTS: `127.0.0.1:${server.port}` } });
-  ada = await t.login();
-  key = await newSigningKey();
-});
-
-afterEach(() => server.stop(true));
 
 interface Signing {
   readonly claims?: Readonly<Record<string, unknown>>;

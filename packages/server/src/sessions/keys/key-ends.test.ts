@@ -16,10 +16,12 @@ const subject = 'An API key of your Latchkey account is about to expire';
 onBothDatabases('the end of a key', (open, dialect) => {
   const app = fresh(open);
 
-  const announcements = async (app: TestApp) => {
-    await announceKeyEnds(app.ctx);
-    return (await app.mails()).filter((mail) => mail.subject === subject);
+  const announcements = async (of: TestApp = app) => {
+    await announceKeyEnds(of.ctx);
+    return (await of.mails()).filter((mail) => mail.subject === subject);
   };
+  const announcedNames = async (of?: TestApp) =>
+    (await announcements(of)).map(({ text }) => /^API key: "(.*)"$/m.exec(text)?.[1]);
 
   test('is announced once, 7 days before, by name and without a link, however many nodes run', async () => {
     const node = dialect === 'postgres' ? await open({ beside: app }) : app;
@@ -27,16 +29,16 @@ onBothDatabases('the end of a key', (open, dialect) => {
     const key = await createdKey(app, owner, { name: 'Nightly', expires_in: 30 * day });
     const atMark = Date.parse(key.expires_at) - 7 * day * 1000;
     app.pass((atMark - app.ctx.clock()) / 1000 - 60);
-    expect(await announcements(app)).toEqual([]);
+    expect(await announcements()).toEqual([]);
     app.pass(60);
     await Promise.all([app, node, app, node].map(({ ctx }) => announceKeyEnds(ctx)));
-    const [mail, ...more] = await announcements(app);
+    const [mail, ...more] = await announcements();
     expect(more).toEqual([]);
     expect(mail?.to).toBe(ada);
     expect(mail?.text).toContain('API key: "Nightly"\nExpires: 20 Dec 2026, 12:34 UTC');
     expect(`${mail?.text}${mail?.html}`).not.toMatch(/href|http/);
     app.pass(3 * day);
-    expect(await announcements(app)).toHaveLength(1);
+    expect(await announcements()).toHaveLength(1);
   });
 
   test('is announced late rather than never, but not after it, nor that of a key of 14 days', async () => {
@@ -45,10 +47,9 @@ onBothDatabases('the end of a key', (open, dialect) => {
     await createdKey(app, owner, { name: 'ended', expires_in: 19 * day - 1 });
     await createdKey(app, owner, { name: 'short', expires_in: 14 * day });
     app.pass(8 * day);
-    expect(await announcements(app)).toEqual([]);
+    expect(await announcements()).toEqual([]);
     app.pass(11 * day);
-    const mails = await announcements(app);
-    expect(mails.map(({ text }) => /^API key: "(.*)"$/m.exec(text)?.[1])).toEqual(['late']);
+    expect(await announcedNames()).toEqual(['late']);
   });
 
   test('is not announced of a key that was removed, even just before the mail, or of a disabled or deleted account', async () => {
@@ -67,7 +68,7 @@ onBothDatabases('the end of a key', (open, dialect) => {
     const waiting = "SELECT id FROM outbox WHERE template = 'key_ends'";
     expect(await app.ctx.db.read.run(waiting, [])).toHaveLength(1);
     await app.ask('POST', '/revoke?scope=session', { token: removedLater.key });
-    expect(await announcements(app)).toEqual([]);
+    expect(await announcements()).toEqual([]);
   });
 
   test('is announced by every node within an hour of its time, in the languages of the account', async () => {
@@ -102,8 +103,6 @@ onBothDatabases('the end of a key', (open, dialect) => {
         [],
       );
     });
-    const app = await openApp(dialect, { databaseUrl });
-    const mails = await announcements(app);
-    expect(mails.map(({ text }) => /^API key: "(.*)"$/m.exec(text)?.[1])).toEqual(['old']);
+    expect(await announcedNames(await openApp(dialect, { databaseUrl }))).toEqual(['old']);
   });
 });
