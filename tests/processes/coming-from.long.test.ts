@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Home } from '../support/cli.ts';
 import { codeBlocks, openTerminal, readerOf, runWell, type Terminal } from '../support/guides.ts';
 import { loginByMail, request } from '../support/http.ts';
-import { startService } from '../support/service.ts';
+import { operatorOn, startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_SIGNUP: 'closed' } }));
@@ -34,14 +34,9 @@ async function account(email: string) {
   };
 }
 
-/** The addresses that contain a text, by `users list`. */
-async function listed(search: string): Promise<string[]> {
-  const lines = (await run('npx latchkey-server users list --json'))
-    .split('\n')
-    .filter((line) => line.startsWith('{'));
-  const emails = lines.map((line) => (JSON.parse(line) as { id: string; email: string }).email);
-  return emails.filter((email) => email.includes(search)).sort();
-}
+/** The addresses that contain a text. */
+const listed = async (search: string): Promise<string[]> =>
+  (await operatorOn(service.env).listed('users', 'list', '--search', search)).map(({ email }) => email);
 
 test('people of Better Auth come along with their organizations, and only those with a confirmed address', async () => {
   using db = new Database(join(home.path, 'better-auth.db'));
@@ -55,26 +50,14 @@ test('people of Better Auth come along with their organizations, and only those 
         role text NOT NULL, createdAt date NOT NULL);
       INSERT INTO organization VALUES ('o1', 'Acme "Inc." $HOME', 'acme', NULL, '2026-01-01', NULL),
         ('o2', 'Bolt', 'bolt', NULL, '2026-01-01', NULL);
+      INSERT INTO user (id, name, email, emailVerified, createdAt, updatedAt, banned) VALUES
+        ('ada', 'Ada Lovelace', 'ada@better.example', 1, '', '', NULL),
+        ('bob', '', 'bob@better.example', 1, '', '', 0),
+        ('eve', 'Eve', 'eve@better.example', 0, '', '', NULL),
+        ('mallory', 'Mallory', 'mallory@better.example', 1, '', '', 1);
+      INSERT INTO member VALUES ('1', 'o1', 'ada', 'admin,owner', ''), ('2', 'o2', 'ada', 'billing', ''),
+        ('3', 'o1', 'bob', 'admin', ''), ('4', 'o1', 'eve', 'owner', '');
     `);
-  const insert = db.prepare(
-    `INSERT INTO user (id, name, email, emailVerified, createdAt, updatedAt, banned) VALUES (?, ?, ?, ?, '', '', ?)`,
-  );
-  for (const [id, name, verified, banned] of [
-    ['ada', 'Ada Lovelace', 1, null],
-    ['bob', '', 1, 0],
-    ['eve', 'Eve', 0, null],
-    ['mallory', 'Mallory', 1, 1],
-  ] as const)
-    insert.run(id, name, `${id}@better.example`, verified, banned);
-  for (const [user, organization, role] of [
-    ['ada', 'o1', 'admin,owner'],
-    ['ada', 'o2', 'billing'],
-    ['bob', 'o1', 'admin'],
-    ['eve', 'o1', 'owner'],
-  ])
-    db.run(
-      `INSERT INTO member VALUES ('${user}${organization}', '${organization}', '${user}', '${role}', '')`,
-    );
 
   const [organizations, people, ...more] = await codeBlocks('docs/coming-from-better-auth.md', 'sh');
   expect(more).toEqual([]);
