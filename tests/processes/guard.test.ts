@@ -5,16 +5,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { examples, startExample } from '../support/example.ts';
+import { codeBlocks, exampleText } from '../support/guides.ts';
 import { apiAt, deviceTokens, loginByMail } from '../support/http.ts';
 import { findNode } from '../support/node.ts';
-import { registerService, runOperator, startService } from '../support/service.ts';
+import { operatorOn, registerService, startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
 
 const root = join(import.meta.dir, '../..');
 /** Inside the checkout, so that the packages resolve. */
 const directory = join(root, 'artifacts', `guard-${process.pid}`);
-const guide = await Bun.file(join(root, 'docs/siblings.md')).text();
-const [firstBlock = ''] = codeBlocks(guide);
+const [firstBlock = '', ...otherBlocks] = await codeBlocks('docs/siblings.md', 'ts');
 const maxGuideLines = 20;
 
 const owner = 'ada@example.com';
@@ -48,12 +48,13 @@ beforeAll(async () => {
     ...['--scope', 'projects:write=Change and delete your projects'],
   );
   await loginByMail(service.url, owner);
+  const { done } = operatorOn(service.env);
   for (const [slug, role] of [
     ['acme', 'owner'],
     ['bolt', 'member'],
   ] as const) {
-    await operator('organizations', 'create', '--slug', slug, '--name', slug);
-    await operator('organizations', 'add-member', '--slug', slug, '--email', owner, '--role', role);
+    await done('organizations', 'create', '--slug', slug, '--name', slug);
+    await done('organizations', 'add-member', '--slug', slug, '--email', owner, '--role', role);
   }
 });
 
@@ -62,29 +63,14 @@ afterAll(async () => {
   latchkey.stop(true);
 });
 
-async function operator(...args: string[]) {
-  const result = await runOperator(service.env, ...args);
-  if (result.code !== 0) throw new Error(result.stderr);
-  return result;
-}
-
-/** All blocks in TypeScript. */
-function codeBlocks(text: string): string[] {
-  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
-}
-
-test(`the guide begins with a whole service of at most ${maxGuideLines} lines, which is the example for Express`, async () => {
-  expect(firstBlock).toBe(await Bun.file(join(examples, 'express.ts')).text());
-  expect(firstBlock.split('\n').filter((line) => line !== '').length).toBeLessThanOrEqual(maxGuideLines);
-});
-
-test('every other program text in the guide is a part of an example', async () => {
-  const programs = await Promise.all(
-    ['hono', 'fastify', 'node', 'web'].map((name) => Bun.file(join(examples, `${name}.ts`)).text()),
-  );
-  const others = codeBlocks(guide).slice(1);
-  expect(others.length).toBeGreaterThan(0);
-  for (const block of others) expect(programs.filter((program) => program.includes(block))).toHaveLength(1);
+test(`the guide begins with a whole service of at most ${maxGuideLines} lines, and every other text in it is a part of an example`, async () => {
+  expect(firstBlock).toBe(await exampleText('express.ts'));
+  expect(firstBlock.split('\n').filter(Boolean).length).toBeLessThanOrEqual(maxGuideLines);
+  const names = ['hono', 'fastify', 'node', 'web'];
+  const programs = await Promise.all(names.map((name) => exampleText(`${name}.ts`)));
+  expect(otherBlocks.length).toBeGreaterThan(0);
+  for (const block of otherBlocks)
+    expect(programs.filter((program) => program.includes(block))).toHaveLength(1);
 });
 
 /** The access token of a recent sign-in, which may do everything. */
@@ -99,12 +85,8 @@ const organizations = ['personal', 'acme', 'bolt'].map((slug) => ({
 
 /** A key that is restricted to a deployment. */
 async function restrictedKey(): Promise<string> {
-  const body = {
-    name: 'deployments',
-    scope: 'projects:read',
-    authorization_details: [{ type: 'deployment' }],
-    expires_in: 3600,
-  };
+  const authorization_details = [{ type: 'deployment' }];
+  const body = { name: 'deployments', scope: 'projects:read', authorization_details, expires_in: 3600 };
   const { key = '' } = await apiAt(service.url).call('createKey', { accessToken: await recentToken(), body });
   return key;
 }
@@ -166,21 +148,24 @@ async function expectGuarded(command: readonly string[]): Promise<void> {
       expect(challenge).toStartWith('Bearer realm="latchkey", error="invalid_token"');
     }
 
+    /** Expects a refusal whose challenge ends so. */
+    const expectRefused = (
+      answer: Awaited<ReturnType<typeof ask>>,
+      status: number,
+      error: string,
+      end: string,
+    ) => {
+      expect([answer.status, answer.body.error]).toEqual([status, error]);
+      expect(answer.challenge).toEndWith(end);
+    };
     const narrow = await deviceToken('projects:read organizations');
     expect((await list(narrow)).status).toBe(200);
-    const refused = await remove('acme', narrow);
-    expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope']);
-    expect(refused.challenge).toEndWith('scope="projects:write"');
-
+    expectRefused(await remove('acme', narrow), 403, 'insufficient_scope', 'scope="projects:write"');
     const other = await list(await deviceToken('organizations profile'));
-    expect([other.status, other.body.error]).toEqual([403, 'insufficient_scope']);
-    expect(other.challenge).toEndWith('scope="projects:read"');
-
+    expectRefused(other, 403, 'insufficient_scope', 'scope="projects:read"');
     const device = await deviceToken();
     expect((await list(device)).status).toBe(200);
-    const stepUp = await remove('acme', device);
-    expect([stepUp.status, stepUp.body.error]).toEqual([401, 'insufficient_user_authentication']);
-    expect(stepUp.challenge).toEndWith('max_age="900"');
+    expectRefused(await remove('acme', device), 401, 'insufficient_user_authentication', 'max_age="900"');
 
     const { status, body } = await list(await restrictedKey());
     expect([status, body.error]).toEqual([403, 'insufficient_scope']);
@@ -188,11 +173,11 @@ async function expectGuarded(command: readonly string[]): Promise<void> {
 
     isUnavailable = true;
     const unasked = await list(await recentToken());
-    expect([unasked.status, unasked.retryAfter, unasked.body.error]).toEqual([
-      503,
-      '7',
-      'temporarily_unavailable',
-    ]);
+    expect(unasked).toMatchObject({
+      status: 503,
+      retryAfter: '7',
+      body: { error: 'temporarily_unavailable' },
+    });
   } finally {
     isUnavailable = false;
     await stop();
