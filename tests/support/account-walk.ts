@@ -1,13 +1,15 @@
 // What people and programs do with an account, on any of the nodes, with its model beside it.
 
 import { expect } from 'bun:test';
-import { mintHandle, readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
+import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { emailKeyOf } from '../../packages/server/src/platform/values/email-key.ts';
 import { sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
 import { outcome, sameOrigin, sessionCookieIn } from './account.ts';
 import { day, type Login, Model, type Notice, type Open, type Passkey } from './account-model.ts';
+import { linkFor, tokenOf } from './account-scene.ts';
 import type { Answer, TestApp, Tokens } from './app.ts';
 import { codeFor, redeem, requestOf } from './authorize.ts';
+import { startDevice } from './devices.ts';
 import type { TestService } from './services.ts';
 
 const placeOf = (place: number) => ({
@@ -95,17 +97,16 @@ export class Walk {
   /** Adds new notices to the list. */
   async readNotices(): Promise<Notice[]> {
     const known = new Set(this.model.notices.map(({ id }) => id));
-    const rows = await this.run<
-      Record<'id' | 'session_id' | 'kind' | 'email', string> & { expires_at: number }
-    >(`SELECT * FROM notices WHERE user_id = '${this.userId}' ORDER BY ordinal`);
+    const rows = await this.run<Record<'id' | 'session_id' | 'kind' | 'email' | 'expires_at', string>>(
+      `SELECT * FROM notices WHERE user_id = '${this.userId}' ORDER BY ordinal`,
+    );
     const added = rows
       .filter(({ id }) => !known.has(id))
       .map((row): Notice => {
-        const subject = Buffer.from(row.id, 'base64url');
-        const token = mintHandle(this.app.ctx.keys, 'notice', { subject, value: Number(row.expires_at) });
+        const { id, kind, email: to } = row;
         const login = this.model.logins.find(({ id }) => id === row.session_id)!;
-        const state = { isSent: false, isVoid: false };
-        return { at: this.model.next(), id: row.id, token, kind: row.kind, login, to: row.email, ...state };
+        const token = tokenOf(this.app, 'notice', row);
+        return { at: this.model.next(), id, token, kind, login, to, isSent: false, isVoid: false };
       });
     this.model.notices.push(...added);
     return added;
@@ -117,20 +118,16 @@ export class Walk {
     expect(kinds).toEqual(isExpected ? [kind] : []);
   }
 
-  async openSignIn(): Promise<Open> {
-    const { address: to } = this.model;
-    const { body } = await this.app.ask('POST', '/magic_link', { json: { email: to } });
-    const { keys } = this.app.ctx;
-    const { subject, value } = readHandle(keys, 'magicLinkRequest', body.request)!;
-    const open: Open = {
-      kind: 'sign_in',
-      name: '',
-      secret: mintHandle(keys, 'magicLink', { subject, value }),
-      to,
-      endsAt: this.now + day * 1000,
-    };
+  /** Adds something open to the list. */
+  begun(open: Open): Open {
     this.model.open.push(open);
     return open;
+  }
+
+  async openSignIn(): Promise<Open> {
+    const { address: to } = this.model;
+    const { token: secret } = await linkFor(this.app, to);
+    return this.begun({ kind: 'sign_in', name: '', secret, to, endsAt: this.now + day * 1000 });
   }
 
   async signIn(place: number, replaced?: Login): Promise<void> {
@@ -184,20 +181,15 @@ export class Walk {
 
   async approveDevice(by: Login): Promise<Open> {
     const name = this.newName();
-    const { body } = await this.app.ask('POST', '/device', { json: { device_name: name } });
-    const approved = await this.ask(by, 'POST', '/device/approve', { user_code: body.user_code });
-    expect(outcome(approved)).toBe('204');
-    const open: Open = { kind: 'device', name, secret: body.device_code, by, endsAt: this.now + day * 1000 };
-    this.model.open.push(open);
-    return open;
+    const { device_code: secret, user_code } = await startDevice(this.app, { device_name: name });
+    expect(outcome(await this.ask(by, 'POST', '/device/approve', { user_code }))).toBe('204');
+    return this.begun({ kind: 'device', name, secret, by, endsAt: this.now + day * 1000 });
   }
 
   async approveApp(by: Login): Promise<Open | undefined> {
     if (!('token' in by.credential)) return undefined;
     const secret = await codeFor(this.app, tokensOf(by.credential.token), requestOf(this.service.id));
-    const open: Open = { kind: 'app', name: 'a service', secret, by, endsAt: this.now + 60_000 };
-    this.model.open.push(open);
-    return open;
+    return this.begun({ kind: 'app', name: 'a service', secret, by, endsAt: this.now + 60_000 });
   }
 
   async fetch(open: Open): Promise<void> {
@@ -206,14 +198,10 @@ export class Walk {
       kind === 'device'
         ? await this.app.ask('POST', '/token', { json: { device_code: secret } })
         : await redeem(this.app, secret, {}, { headers: { Authorization: this.service.authorization } });
-    const isGood = kind === 'device' || this.model.isLive(approver!, this.now);
-    if (this.now >= open.endsAt || !isGood) {
-      expect(answer.status).toBe(400);
-      this.model.open = this.model.open.filter((one) => one !== open);
-      return;
-    }
-    expect(outcome(answer)).toBe('200');
     this.model.open = this.model.open.filter((one) => one !== open);
+    const isGood = kind === 'device' || this.model.isLive(approver!, this.now);
+    if (this.now >= open.endsAt || !isGood) return expect(answer.status).toBe(400);
+    expect(outcome(answer)).toBe('200');
     const { name } = open;
     const more = { approver, name, refreshToken: kind === 'device' ? answer.body.refresh_token : undefined };
     await this.begin(kind as 'device' | 'app', { token: answer.body.access_token }, more);
@@ -221,15 +209,12 @@ export class Walk {
 
   async openChange(by: Login, email: string): Promise<Open> {
     expect(outcome(await this.ask(by, 'POST', '/me/email', { email }))).toBe('202');
-    const [row] = await this.run<{ id: string; expires_at: number }>(
+    const [row] = await this.run<{ id: string; expires_at: string }>(
       `SELECT id, expires_at FROM email_changes WHERE user_id = '${this.userId}' AND voided_at IS NULL AND changed_at IS NULL`,
     );
-    const subject = Buffer.from(row!.id, 'base64url');
-    const secret = mintHandle(this.app.ctx.keys, 'emailChange', { subject, value: Number(row!.expires_at) });
+    const secret = tokenOf(this.app, 'emailChange', row!);
     this.model.open = this.model.open.filter(({ kind }) => kind !== 'change');
-    const open: Open = { kind: 'change', name: '', secret, by, to: email, endsAt: Number(row!.expires_at) };
-    this.model.open.push(open);
-    return open;
+    return this.begun({ kind: 'change', name: '', secret, by, to: email, endsAt: Number(row!.expires_at) });
   }
 
   async changeAddress(by: Login, email: string): Promise<void> {

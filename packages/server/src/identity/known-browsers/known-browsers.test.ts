@@ -17,6 +17,7 @@ import {
   openApp,
   type TestApp,
 } from '../../../../../tests/support/app.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { generateKey } from '../../platform/crypto/primitives.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
@@ -89,8 +90,9 @@ const sessionOf = (app: TestApp) =>
   app.ctx.db.read.run<{ id: string }>('SELECT id FROM sessions ORDER BY created_at DESC', []);
 
 onBothDatabases('a known browser', (open) => {
+  const app = fresh(() => open({ settings }));
+
   test('a known browser gets 5 mails in 15 minutes after strangers have used up the 20 per hour of its address', async () => {
-    const app = await open({ settings });
     const cookie = await signIn(app);
     await exhaust(app);
     expect(await statuses(app, quota, { cookie })).toEqual(accepted(quota));
@@ -105,7 +107,6 @@ onBothDatabases('a known browser', (open) => {
   });
 
   test('each known browser has its own rate limit, which a new sign-in does not reset, and counts against none of the three others', async () => {
-    const app = await open({ settings });
     const [first, second] = [await signIn(app), await signIn(app)];
     expect(await statuses(app, quota - 1, { cookie: first })).toEqual(accepted(quota - 1));
     const again = await signIn(app, ada, { cookie: first });
@@ -154,7 +155,6 @@ onBothDatabases('a known browser', (open) => {
   }
 
   test('a browser is not known once the owner disowns its session, or its account is deleted', async () => {
-    const app = await open({ settings });
     const mine = await signIn(app);
     const headers = { ...sameOrigin, 'User-Agent': 'Another/1.0' };
     const stranger = await signIn(app, ada, { peer: freshAddress(), headers });
@@ -169,7 +169,6 @@ onBothDatabases('a known browser', (open) => {
   });
 
   test('a known browser gets the same responses as any other, for known and unknown addresses', async () => {
-    const app = await open({ settings });
     const cookie = await signIn(app);
     await app.login('bob@example.com');
     app.pass(3601);
@@ -193,7 +192,6 @@ onBothDatabases('a known browser', (open) => {
   });
 
   test('a sign-in of a web page sets the known-browser cookie, by link, code or passkey; a sign-in for tokens does not', async () => {
-    const app = await open({ settings });
     const { request } = (await magicLink(app, ada)).body;
     const { code } = (await app.mails())[0]!;
     const page = { headers: sameOrigin };
@@ -217,7 +215,6 @@ onBothDatabases('a known browser', (open) => {
   });
 
   test('a + suffix in the local part does not evade the rate limits', async () => {
-    const app = await open({ settings });
     const peer = freshAddress();
     const spellings = ['', '+a', '+b+c', '+', '+d'].map((suffix) => `ADA${suffix}@example.com`);
     for (const email of spellings) expect((await magicLink(app, email, { peer })).status).toBe(202);

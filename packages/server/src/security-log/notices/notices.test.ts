@@ -22,6 +22,7 @@ import {
   type TestApp,
 } from '../../../../../tests/support/app.ts';
 import { decideDevice, pollDevice, startDevice } from '../../../../../tests/support/devices.ts';
+import { fresh } from '../../../../../tests/support/shared.ts';
 import { startSmtp } from '../../../../../tests/support/smtp.ts';
 import { until } from '../../../../../tests/support/until.ts';
 import { templates } from '../../app.ts';
@@ -204,6 +205,9 @@ const linksIn = (mail: Mail | undefined) =>
   [...(mail?.text ?? '').matchAll(/^http\S+\/not-me#token=(lk_nm_\S+)$/gm)].map(([, token]) => token!);
 
 onBothDatabases('the limit for notices', (open) => {
+  /** With a limit of one in a minute; other tests open their own. */
+  const app = fresh(() => open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/60' } }));
+
   test('10 notices of a kind are sent at once, the rest of the hour in one digest at its end, and other mails as ever', async () => {
     const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'on' } });
     const owner = await ownerOf(app);
@@ -268,7 +272,6 @@ onBothDatabases('the limit for notices', (open) => {
   });
 
   test('each link of a digest undoes everything since its own session', async () => {
-    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/60' } });
     const tokens = await app.login(ada);
     const devices = [];
     for (let n = 0; n < 4; n++) devices.push(await app.deviceLogin(tokens));
@@ -284,7 +287,6 @@ onBothDatabases('the limit for notices', (open) => {
   });
 
   test('a cause that is rolled back leaves no notice, no digest and no count', async () => {
-    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/60' } });
     const owner = await ownerOf(app);
     const failing = app.ctx.db.transaction(async (tx) => {
       await lockAccount(tx, owner.userId);
@@ -304,7 +306,6 @@ onBothDatabases('the limit for notices', (open) => {
   });
 
   test('a notice after its digest was sent is not lost, even if the clock of its node is behind', async () => {
-    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/60' } });
     const owner = await ownerOf(app);
     await notifyOf(app, owner, 2);
     const [window] = await app.ctx.db.read.run<{ id: string }>('SELECT id FROM notice_windows', []);
@@ -314,7 +315,6 @@ onBothDatabases('the limit for notices', (open) => {
   });
 
   test('a waiting digest is deleted with its account, and ended windows are swept', async () => {
-    const app = await open({ settings: { LATCHKEY_RATE_LIMITS: 'off, notices=1/60' } });
     const [owner, bob] = [await ownerOf(app), await ownerOf(app, 'bob@example.com')];
     await notifyOf(app, owner, 3);
     await notifyOf(app, bob, 1);

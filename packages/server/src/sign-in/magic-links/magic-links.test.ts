@@ -27,6 +27,8 @@ const rows = async (t: TestApp, table: string): Promise<number> =>
   (await t.ctx.db.read.run(`SELECT id FROM ${table}`, [])).length;
 
 onBothDatabases('magic links', (open) => {
+  const t = fresh(open);
+
   test('known, unknown, disabled and disallowed addresses get the same answer after the same statements', async () => {
     const t = await open({ settings: { LATCHKEY_SIGNUP: 'example.com' } });
     await t.login('known@example.com');
@@ -51,7 +53,6 @@ onBothDatabases('magic links', (open) => {
   });
 
   test('addresses that differ in ASCII letter case share an account, which keeps the first spelling; signing in spends their other links', async () => {
-    const t = await open();
     const other = await linkTokenFor(t, 'bob@example.com');
     const first = await profileOf(t, await t.login('Ada@Example.com'));
     const lower = await linkTokenFor(t, ada);
@@ -64,7 +65,6 @@ onBothDatabases('magic links', (open) => {
   });
 
   test('addresses with lookalike letters, or that differ outside ASCII, are different accounts', async () => {
-    const t = await open();
     const addresses = [
       'mike@example.com',
       'mi\u212Ae@example.com', // KELVIN SIGN
@@ -84,7 +84,6 @@ onBothDatabases('magic links', (open) => {
   });
 
   test('a preview tells how long a link still works, spends nothing, and refuses a link that is used or has expired', async () => {
-    const t = await open();
     const [used, expiring] = [await linkTokenFor(t, ada), await linkTokenFor(t, 'late@example.com')];
     const preview = async (token: string) =>
       (await t.ask('POST', '/magic_link/preview', { json: { token } })).body;
@@ -100,7 +99,6 @@ onBothDatabases('magic links', (open) => {
   });
 
   test('a wrong address beside the token, and GET and HEAD requests, spend no link; the correct address signs in in any letter case', async () => {
-    const t = await open();
     const token = await linkTokenFor(t, ada);
     for (const email of ['eve@example.com', 'ada@example.co', '\u0430da@example.com', 'x'])
       expect(await verify(t, { token, email })).toBe(refused);
@@ -130,7 +128,6 @@ onBothDatabases('magic links', (open) => {
   });
 
   test('the first sign-in creates the account with a personal organization that it owns', async () => {
-    const t = await open();
     for (let n = 0; n < 3; n++) {
       const { access_token } = await t.login();
       const { body } = await t.ask('GET', '/organizations', { token: access_token });
