@@ -1,4 +1,7 @@
-/** The groups of the reference, in order, and tags of the document. Runs have none: the token endpoint makes them. */
+/**
+ * The groups of the API reference, in their order: each has a part of the page and, if it has endpoints, a tag of the API
+ * document. Runs are made by the token endpoint, so they have none.
+ */
 export const endpointGroups = {
   device: {
     title: 'Device sign-in',

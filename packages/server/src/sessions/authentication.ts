@@ -45,7 +45,12 @@ export function authenticate(
   return lookUpCaller(ctx, type, kind, handle);
 }
 
-async function lookUpCaller(ctx: Context, type: Caller['credential'], kind: HandleKind, handle: ReadHandle) {
+async function lookUpCaller(
+  ctx: Context,
+  type: Caller['credential'],
+  kind: HandleKind,
+  handle: ReadHandle,
+): Promise<Caller> {
   const isCookie = type === 'cookie';
   const now = ctx.clock();
   if (!isCookie && handle.value <= now) throw invalidCredential('expired');

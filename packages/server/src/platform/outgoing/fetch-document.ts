@@ -54,7 +54,10 @@ export class FetchError extends Error {}
 const resolveName: Resolve = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** Fetches JSON within limits, from the public address that was checked, without redirects. @throws {FetchError} */
+/**
+ * Fetches JSON: no redirects, limited time and size, public addresses only. It asks the address that was checked.
+ * @throws {FetchError}
+ */
 export async function fetchDocument(url: URL, request: DocumentRequest): Promise<FetchedDocument> {
   const deadline = AbortSignal.timeout(request.timeoutMs);
   const timedOut = new Promise<never>((_, reject) => {
@@ -67,7 +70,11 @@ export async function fetchDocument(url: URL, request: DocumentRequest): Promise
   }
 }
 
-async function fetchWithin(url: URL, request: DocumentRequest, signal: AbortSignal) {
+async function fetchWithin(
+  url: URL,
+  request: DocumentRequest,
+  signal: AbortSignal,
+): Promise<FetchedDocument> {
   const address = await addressOf(url, request);
   const response = await get(url, address, signal);
   try {

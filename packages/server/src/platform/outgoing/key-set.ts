@@ -112,7 +112,10 @@ const withoutBrokenKeys = ({ keys }: JSONWebKeySet): JSONWebKeySet => ({
 });
 
 /** Verifies the signature of a JWT in compact form with one of these keys: the one it names, or any that fits. */
-async function verifySignature(keys: JSONWebKeySet, assertion: string) {
+async function verifySignature(
+  keys: JSONWebKeySet,
+  assertion: string,
+): Promise<'valid' | 'invalid' | 'unknown_key'> {
   try {
     await compactVerify(assertion, createLocalJWKSet(keys), { algorithms: assertionAlgorithms });
     return 'valid';

@@ -108,18 +108,19 @@ export function openIssuers(ctx: Context, resolve?: Resolve) {
   return {
     /** `valid` if a key of the issuer signed the token; `unavailable` if no keys of the issuer are known. */
     verify: (url: string, assertion: string) => {
-      const verify =
-        issuers.get(url) ??
-        openKeySet(ctx.clock, {
-          fetch: () => fetchKeySet(ctx, url, resolve),
-          keptWithoutSourceMs: keptWithoutIssuerMs,
-          failureKeptMs: askAgainMs,
-        });
+      const verify = issuers.get(url) ?? openIssuer(ctx, url, resolve);
       issuers.set(url, verify);
       return verify(assertion);
     },
   };
 }
+
+const openIssuer = (ctx: Context, url: string, resolve: Resolve | undefined): VerifySignature =>
+  openKeySet(ctx.clock, {
+    fetch: () => fetchKeySet(ctx, url, resolve),
+    keptWithoutSourceMs: keptWithoutIssuerMs,
+    failureKeptMs: askAgainMs,
+  });
 
 const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() });
 

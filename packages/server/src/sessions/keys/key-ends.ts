@@ -16,7 +16,10 @@ const leadMs = 7 * 86_400_000;
 const pauseMs = 5 * 60_000;
 const batchSize = 100;
 
-/** Announces each long-lived key that ends within 7 days, once among all nodes; late if none was running. */
+/**
+ * Announces each long-lived key that ends within 7 days, once, whichever nodes do this at the same time. A key whose time came while no
+ * node ran is announced late.
+ */
 export async function announceKeyEnds(ctx: Context, signal?: AbortSignal): Promise<void> {
   for (let announced = batchSize; announced > 0; ) {
     announced = 0;

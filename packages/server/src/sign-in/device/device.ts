@@ -170,6 +170,12 @@ function confirmationOf(
   return can_confirm === 1 ? 'required' : 'impossible';
 }
 
+const confirmationImpossible = () =>
+  new AuthError(
+    'access_denied',
+    'This device is in another network, and its program cannot ask for a code. Approve it from the network of the device.',
+  );
+
 /**
  * Approves a pending device for the signed-in user, unless it was decided before. Returns the code to show, if the device has to
  * confirm the approval.
@@ -194,11 +200,7 @@ export async function approveDevice(
       if (!pending) return undefined;
       await holdAccess(tx, pending);
       const confirmation = confirmationOf(ctx, pending, approver);
-      if (confirmation === 'impossible')
-        throw new AuthError(
-          'access_denied',
-          'This device is in another network, and its program cannot ask for a code. Approve it from the network of the device.',
-        );
+      if (confirmation === 'impossible') throw confirmationImpossible();
       const confirmation_code = confirmation === 'required' ? newConfirmationCode() : undefined;
       const [approved] = await store.approve(tx, {
         id: pending.id,
