@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { signInByMail } from '../../../../../tests/support/account.ts';
 import { openApp } from '../../../../../tests/support/app.ts';
 import { readConfig } from '../../settings.ts';
 import { addressKey, clientAddress, maxRemembered, networkKey, sameNetwork } from './client-address.ts';
@@ -81,13 +82,8 @@ test.each([
 
 test('a session is listed with the client address reported by the trusted proxies', async () => {
   const t = await openApp('sqlite', { settings: { LATCHKEY_TRUSTED_PROXIES: '10.0.0.0/8' } });
-  await t.ask('POST', '/magic_link', { json: { email: 'ada@example.com' } });
-  const [mail] = await t.mails();
-  const { body } = await t.ask('POST', '/magic_link/verify', {
-    json: { token: mail!.token },
-    peer: '10.0.0.1',
-    headers: { 'X-Forwarded-For': '6.6.6.6, 203.0.113.5, 10.2.2.2' },
-  });
+  const headers = { 'X-Forwarded-For': '6.6.6.6, 203.0.113.5, 10.2.2.2' };
+  const { body } = await signInByMail(t, 'ada@example.com', { peer: '10.0.0.1', headers });
   const { body: list } = await t.ask('GET', '/sessions', { token: body.access_token });
   expect(list.sessions[0].ip_address).toBe('203.0.113.5');
 });
