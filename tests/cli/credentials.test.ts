@@ -56,36 +56,33 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-const canMount =
-  Bun.which('bwrap') !== null &&
-  Bun.spawnSync(['bwrap', '--ro-bind', '/', '/', '--dev-bind', '/dev', '/dev', 'true']).success;
+/** A command with other mounts than this process has. */
+const mounting = (...mounts: string[]) => [
+  'bwrap',
+  ...'--bind / / --dev-bind /dev /dev'.split(' '),
+  ...mounts,
+];
+const canMount = Bun.which('bwrap') !== null && Bun.spawnSync(mounting('true')).success;
 
 test.skipIf(!canMount)(
   'a home that is read-only and a file that is mounted by itself say what helps',
   async () => {
     const home = newHome({ LATCHKEY_SERVER: service.url });
     await storeLogin(home, service.url, 'mounted@example.com');
-    const mounted = (...mounts: string[]) => [
-      'bwrap',
-      '--bind',
-      '/',
-      '/',
-      '--dev-bind',
-      '/dev',
-      '/dev',
-      ...mounts,
-    ];
-    const readOnly = mounted('--ro-bind', home.path, home.path);
+    const readOnly = mounting('--ro-bind', home.path, home.path);
     const elsewhere = join(temporaryDirectory(), 'credentials.json');
     await Bun.write(elsewhere, Bun.file(home.credentialsFile));
-    const single = mounted('--bind', elsewhere, home.credentialsFile);
     for (const [mount, reason, remedy] of [
       [
         readOnly,
         'the file system is read-only.',
         'Set XDG_CONFIG_HOME to a directory that can be written, or use LATCHKEY_TOKEN.',
       ],
-      [single, 'it is in use, or mounted as a single file.', 'Mount its directory in the place of the file'],
+      [
+        mounting('--bind', elsewhere, home.credentialsFile),
+        'it is in use, or mounted as a single file.',
+        'Mount its directory in the place of the file',
+      ],
     ] as const) {
       const { code, stderr } = await runIn(home, [...mount, program, 'login']);
       expect([code, stderr]).toEqual([4, expect.stringContaining(`${reason}\n${remedy}`)]);

@@ -4,6 +4,7 @@ import { type Api, createApi } from '@latchkey/client/api';
 import {
   type CredentialStore,
   credentialStore,
+  type Storage,
   type StoredSession,
   tokenMembers,
 } from '@latchkey/client/credentials';
@@ -43,14 +44,6 @@ export async function storedSession(store: CredentialStore): Promise<StoredSessi
   return login;
 }
 
-/** A credential store in memory that contains a login with these tokens. */
-async function storeWith(test: TestApp, tokens: Tokens): Promise<CredentialStore> {
-  const server = test.ctx.config.baseUrl;
-  const store = credentialStore(memoryStorage(), server);
-  await store.put(loginOf(server, tokens, test.ctx.clock()));
-  return store;
-}
-
 /** Forwards requests, records them, and interferes as a test demands. */
 export interface Wire {
   readonly fetch: Fetch;
@@ -85,9 +78,11 @@ export function lossy(fetch: Fetch): Wire {
 }
 
 /** A stored device login, with a browser login of the same person, on a service in this process. */
-export async function loggedIn(service: TestApp) {
+export async function loggedIn(service: TestApp, storage: Storage = memoryStorage()) {
   const browser = await service.login();
-  const store = await storeWith(service, await service.deviceLogin(browser));
+  const server = service.ctx.config.baseUrl;
+  const store = credentialStore(storage, server);
+  await store.put(loginOf(server, await service.deviceLogin(browser), service.ctx.clock()));
   // Two access tokens of one session that expire in the same millisecond are identical.
   service.pass(1);
   const wire = lossy(fetchOf(service));

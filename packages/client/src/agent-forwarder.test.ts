@@ -252,6 +252,12 @@ test('501 for CONNECT, also where nobody reads it', async () => {
   );
 });
 
+/** Sends a request just as it is written; returns the whole response. */
+const sendRaw = (method: string, headers = '', body = ''): Promise<string> =>
+  scene.sendBytes(
+    `${method} ${scene.base.pathname}/tickets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n${body}`,
+  );
+
 test.each([
   'Content-Length: 4\r\nTransfer-Encoding: chunked',
   'Content-Length: 4\r\nContent-Length: 5',
@@ -260,9 +266,7 @@ test.each([
   'X-A: 1\rX-B: 2',
   'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
 ])('what two programs could read differently is not forwarded: %j', async (headers) => {
-  const { pathname } = scene.base;
-  const start = `POST ${pathname}/tickets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`;
-  expect(await scene.sendBytes(`${start}${headers}\r\n\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 (400|501) /);
+  expect(await sendRaw('POST', `${headers}\r\n`, '0\r\n\r\n')).toMatch(/^HTTP\/1\.1 (400|501) /);
   expect(scene.received).toEqual([]);
 });
 
@@ -271,25 +275,19 @@ test('a request without a body stays one, and a response without a date, too', a
     response.sendDate = false;
     return scene.record(request, response);
   };
-  const { pathname } = scene.base;
-  const answer = await scene.sendBytes(
-    `POST ${pathname}/tickets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
-  );
+  const answer = await sendRaw('POST');
   expect(answer).toStartWith('HTTP/1.1 200 OK\r\n');
   expect(answer).not.toContain('Date:');
   expect(valuesOf(scene.received[0]!.headers, 'Content-Length')).toEqual(['0']);
   expect(valuesOf(scene.received[0]!.headers, 'Transfer-Encoding')).toEqual([]);
-  await scene.sendBytes(`GET ${pathname}/tickets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  await sendRaw('GET');
   expect(valuesOf(scene.received[1]!.headers, 'Content-Length')).toEqual([]);
 });
 
 test('trailers do not become headers, and a repeated length is sent once', async () => {
-  const { pathname } = scene.base;
-  const start = `POST ${pathname}/tickets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`;
-  await scene.sendBytes(
-    `${start}Transfer-Encoding: chunked\r\nTrailer: Authorization\r\n\r\n1\r\nx\r\n0\r\nAuthorization: Basic x\r\n\r\n`,
-  );
-  await scene.sendBytes(`${start}Content-Length: 1\r\nContent-Length: 1\r\n\r\nx`);
+  const trailed = 'Transfer-Encoding: chunked\r\nTrailer: Authorization\r\n';
+  await sendRaw('POST', trailed, '1\r\nx\r\n0\r\nAuthorization: Basic x\r\n\r\n');
+  await sendRaw('POST', 'Content-Length: 1\r\nContent-Length: 1\r\n', 'x');
   expect(valuesOf(scene.received[0]!.headers, 'Authorization')).toHaveLength(1);
   expect(valuesOf(scene.received[0]!.headers, 'Trailer')).toEqual([]);
   for (const { headers } of scene.received.slice(1))

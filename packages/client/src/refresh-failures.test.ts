@@ -2,15 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { onBothDatabases, openApp, type TestApp } from '../../../tests/support/app.ts';
-import {
-  apiOf,
-  clockOf,
-  codeOf,
-  fetchOf,
-  loginOf,
-  lossy,
-  storedSession,
-} from '../../../tests/support/client.ts';
+import { apiOf, clockOf, codeOf, loggedIn, loginOf, storedSession } from '../../../tests/support/client.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 import { openSession } from './session.ts';
@@ -19,14 +11,10 @@ import { memoryStorage } from './storage/memory-storage.ts';
 const fourHours = 14_400;
 
 /** A stored login whose access token has expired. */
-async function expired(service: TestApp, storage: Storage = memoryStorage()) {
-  const store = credentialStore(storage, service.ctx.config.baseUrl);
-  const tokens = await service.deviceLogin(await service.login());
-  await store.put(loginOf(store.server, tokens, service.ctx.clock()));
+async function expired(service: TestApp, storage?: Storage) {
+  const login = await loggedIn(service, storage);
   service.pass(fourHours);
-  const wire = lossy(fetchOf(service));
-  const session = openSession({ api: apiOf(service, wire.fetch), store, clock: clockOf(service) });
-  return { store, wire, session };
+  return login;
 }
 
 const tokensWith = (unusual: object) =>
