@@ -39,11 +39,13 @@ onBothDatabases('a browser session', (open) => {
     expect(outcome(await me(pair!))).toBe('200');
   });
 
-  test('the code from a mail starts a browser session as its link does', async () => {
+  test('the code from a mail starts a browser session as its link does, by a method of its own', async () => {
     const { request, code } = await mailTo(app, newAddress());
     const answer = await signInWith({ request, code });
     expect(Object.keys(answer.body)).toEqual(['user']);
-    expect(outcome(await me(sessionCookieIn(answer)))).toBe('200');
+    const ask = { cookie: sessionCookieIn(answer), headers: sameOrigin };
+    const { sessions } = (await app.ask('GET', '/sessions', ask)).body;
+    expect(sessions).toMatchObject([{ kind: 'browser', method: 'email_code', current: true }]);
   });
 
   test('a page of another origin neither starts, uses nor ends a browser session', async () => {

@@ -61,14 +61,6 @@ onBothDatabases('the list of sessions', (open) => {
     expect((await list(own)).sessions.map(({ current }) => current)).toEqual([false, true]);
   });
 
-  test('a sign-in by the code from a mail has its own method', async () => {
-    const email = newAddress();
-    const { request } = (await app.ask('POST', '/magic_link', { json: { email } })).body;
-    const code = (await app.mails()).find(({ to }) => to === email)?.code;
-    const tokens = (await app.ask('POST', '/magic_link/verify', { json: { request, code } })).body;
-    expect((await list(tokens)).sessions[0]!.method).toBe('email_code');
-  });
-
   test('refreshes and requests update last_used_at', async () => {
     const { access_token, refresh_token } = await app.login(newAddress());
     const usedAt = async (access_token: string) => {

@@ -259,13 +259,16 @@ onBothDatabases('keys', (open, dialect) => {
       'its own id as a session': ({ id, key: token }) => ['DELETE', `/sessions/${id}`, { token }],
     };
     test.each(Object.entries(byItself))(
-      'ends itself and nothing else by %s, however narrow it is',
+      'ends itself with its runs, and nothing else, by %s, however narrow it is',
       async (_, end) => {
         const owner = await signIn();
         const other = await created(owner);
         const key = await created(owner, { scope: 'tickets:read', resource: tickets });
+        const run = await startedRun(app, key.key);
+        expect((await facts(run.access_token)).active).toBe(true);
         expect(outcome(await node.ask(...end(key)))).toMatch(/^20[04]$/);
         expect(await use(key.key)).toBe('401 invalid_token');
+        expect(await facts(run.access_token)).toEqual({ active: false });
         for (const token of [other.key, owner.access_token]) expect(await use(token)).toBe('200');
         expect((await list(owner)).keys).toMatchObject([{ id: other.id }]);
         const reason = expect.stringMatching(/^(logout|token)$/);

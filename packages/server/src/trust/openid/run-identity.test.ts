@@ -42,7 +42,7 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
     });
   };
 
-  test('say whom a run acts for, under a published key', async () => {
+  test('say whom a run acts for, and which service acts in it, under a published key', async () => {
     const owner = await app.login(newAddress());
     const { id: userId } = (await app.ask('GET', '/me', { token: owner.access_token })).body;
     const run = await newRun({ scope: 'profile identity' }, owner);
@@ -63,13 +63,10 @@ onBothDatabases('identity tokens of runs', (open, dialect) => {
     expect(expires_in).toBeWithin(890, 901);
     expect([sid, within]).toEqual([expect.any(String), [expect.any(String)]]);
     expect((await verified((await identity(run.access_token)).id_token)).payload.jti).not.toBe(payload.jti!);
-  });
-
-  test('name the services that act in the run', async () => {
-    const run = await newRun({ by: service.authorization });
-    const { payload } = await verified((await identity(run.access_token)).id_token);
-    const sub = expect.stringMatching(new RegExp(`^run:usr_[\\w-]+:${service.id}$`));
-    expect(payload).toMatchObject({ sub, act: { sub: service.id } });
+    // With the service that acts in the run.
+    const acted = await newRun({ by: service.authorization }, owner);
+    const { payload: byService } = await verified((await identity(acted.access_token)).id_token);
+    expect(byService).toMatchObject({ sub: `run:${userId}:${service.id}`, act: { sub: service.id } });
   });
 
   test('end with the run at the latest', async () => {
