@@ -131,10 +131,9 @@ onBothDatabases('profile', (open) => {
 });
 
 describe('requests about a profile', () => {
-  const open = () => openApp('sqlite');
+  const t = fresh(() => openApp('sqlite'));
 
   test('an invalid value gets a 400 that names its field, and nothing changes', async () => {
-    const t = await open();
     const ada = await person(t);
     const before = await ada.get();
     for (const [field, value] of entriesOf(invalid)) {
@@ -146,7 +145,6 @@ describe('requests about a profile', () => {
   });
 
   test('a read-only member gets a 400 that names it, whatever its value, and nothing changes', async () => {
-    const t = await open();
     const ada = await person(t);
     const { body: before } = await ada.get();
     for (const field of readOnly) {
@@ -160,7 +158,6 @@ describe('requests about a profile', () => {
   });
 
   test('If-Match accepts the current tag of the own profile, a list that contains it, and *; anything else gets a 412 and changes nothing', async () => {
-    const t = await open();
     const ada = await person(t);
     const tagOf = async () => (await ada.get()).headers.get('ETag')!;
     const stale = await tagOf();
@@ -191,7 +188,6 @@ describe('requests about a profile', () => {
   });
 
   test('If-None-Match with the current tag gets a 304 without a body until the profile changes', async () => {
-    const t = await open();
     const ada = await person(t);
     const read = async (tag: string, method = 'GET') => {
       const answer = await t.ask(method, '/me', { token: ada.token, headers: { 'If-None-Match': tag } });

@@ -163,10 +163,9 @@ const signInForgeries: Record<string, [AssertionForgery, string]> = {
 };
 
 describe('attacks on passkeys', () => {
-  const open = () => openApp('sqlite');
+  const app = fresh(() => openApp('sqlite'));
 
   test('a registration with a forged field is refused and spends its challenge', async () => {
-    const app = await open();
     const tokens = await app.login();
     const authenticator = authenticatorFor(app);
     for (const [field, [forgery, detail]] of Object.entries(registrationForgeries)) {
@@ -182,7 +181,6 @@ describe('attacks on passkeys', () => {
 
   for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const satisfies Algorithm[]) {
     test(`a sign-in with a forged field is refused and spends its challenge: ${algorithm}`, async () => {
-      const app = await open();
       const tokens = await app.login();
       const authenticator = await withPasskey(app, tokens, { algorithm });
       for (const [field, [forgery, expected]] of Object.entries(signInForgeries)) {
@@ -197,7 +195,6 @@ describe('attacks on passkeys', () => {
     });
 
     test(`a self attestation is verified: ${algorithm}`, async () => {
-      const app = await open();
       const tokens = await app.login();
       const authenticator = authenticatorFor(app, { algorithm });
       const register = async (attestation: RegistrationForgery['attestation'] & string) => {
@@ -212,7 +209,6 @@ describe('attacks on passkeys', () => {
   }
 
   test("a signature by another credential's key never signs anyone in, no matter who owns that credential", async () => {
-    const app = await open();
     const ada = await app.login();
     const eve = await app.login('eve@example.com');
     const authenticator = authenticatorFor(app);
@@ -235,7 +231,6 @@ describe('attacks on passkeys', () => {
   });
 
   test('a challenge works once, for its own ceremony, in its own session, until it expires', async () => {
-    const app = await open();
     const ada = await app.login();
     const adaOnAnotherDevice = await app.login();
     const eve = await app.login('eve@example.com');
@@ -278,7 +273,6 @@ describe('attacks on passkeys', () => {
   });
 
   test('client data that no browser writes is refused, and spends its challenge', async () => {
-    const app = await open();
     const tokens = await app.login();
     const authenticator = await withPasskey(app, tokens);
     const { challenge } = await requestOptions(app);
