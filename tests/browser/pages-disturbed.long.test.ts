@@ -22,13 +22,7 @@ import {
 } from '../support/people.ts';
 
 const unreachable = (page: Page) => page.getByRole('alert').getByText("Couldn't reach Latchkey").first();
-const passkeys = (page: Page) => page.locator('#passkeys > li');
 const sessions = (page: Page) => page.locator('#sessions > li');
-
-async function onlyThisOne(page: Page): Promise<void> {
-  await sessions(page).getByText('This session').waitFor();
-  expect(await sessions(page).count()).toBe(1);
-}
 
 interface Action {
   readonly name: string;
@@ -39,8 +33,6 @@ interface Action {
   readonly call: string;
   /** Waits until the page confirms it. */
   done(page: Page): Promise<void>;
-  /** Checks the result after a reload, unless the action left the page. */
-  lasts?(page: Page): Promise<void>;
 }
 
 const atLogin = (page: Page) => page.waitForURL(/\/login/);
@@ -55,7 +47,6 @@ const actions: Action[] = [
     button: 'Save',
     call: 'PATCH /me',
     done: (page) => page.getByText('Profile saved.').waitFor(),
-    lasts: (page) => page.locator('#profile-name').getByText('Typed once').waitFor(),
   },
   {
     name: 'changing the email',
@@ -73,7 +64,6 @@ const actions: Action[] = [
     button: 'Add a passkey',
     call: 'POST /passkey/register',
     done: (page) => page.getByText('Passkey added').waitFor(),
-    lasts: (page) => passkeys(page).nth(1).waitFor(),
   },
   {
     name: 'renaming a passkey',
@@ -84,7 +74,6 @@ const actions: Action[] = [
     button: 'Save',
     call: 'PATCH /passkeys/',
     done: (page) => page.getByText('Passkey renamed to New key.').waitFor(),
-    lasts: (page) => passkeys(page).getByText('New key').waitFor(),
   },
   {
     name: 'removing a passkey',
@@ -93,7 +82,6 @@ const actions: Action[] = [
     button: 'Remove passkey',
     call: 'DELETE /passkeys/',
     done: (page) => page.getByText('Passkey removed: Old key.').waitFor(),
-    lasts: (page) => page.getByText('No passkeys yet.').waitFor(),
   },
   {
     name: 'ending one session',
@@ -101,7 +89,6 @@ const actions: Action[] = [
     button: 'End session',
     call: 'DELETE /sessions/',
     done: (page) => page.getByText('Session ended.').waitFor(),
-    lasts: onlyThisOne,
   },
   {
     name: 'ending all other sessions',
@@ -109,7 +96,6 @@ const actions: Action[] = [
     button: 'End other sessions',
     call: 'DELETE /sessions/',
     done: (page) => page.getByText('All other sessions ended').waitFor(),
-    lasts: onlyThisOne,
   },
   {
     name: 'signing out here',
@@ -168,8 +154,9 @@ const clickTwice = (page: Page, name: string): Promise<void> =>
       found.click();
     });
 
-describe.each(actions.map((action) => [action.name, action] as const))('%s', (_, action) => {
-  test('recovers from a lost connection, runs once for two clicks, and persists', async () => {
+test.each(actions.map((action) => [action.name, action] as const))(
+  '%s recovers from a lost connection, and runs once for two clicks',
+  async (_, action) => {
     const { page } = await openAccount();
     await action.begin(page);
     const changes = changesBy(page.context());
@@ -180,13 +167,8 @@ describe.each(actions.map((action) => [action.name, action] as const))('%s', (_,
     await clickTwice(page, action.button);
     await action.done(page);
     expect(changes.filter((one) => one.startsWith(action.call))).toHaveLength(1);
-    if (action.lasts) {
-      await page.reload();
-      await titled(page, 'Your account');
-      await action.lasts(page);
-    }
-  });
-});
+  },
+);
 
 const typedIn = (page: Page) =>
   page.locator('main input').evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));

@@ -178,19 +178,6 @@ test('counts down until the email expires, then says so and sends a new one; sto
   await page.getByText(`We already sent an email to ${email}`).waitFor();
 });
 
-test('offers the inbox of a provider that the address tells, and of no other', async () => {
-  const page = await newPage(phone);
-  await requestEmailAt(page, service.url, `ada.${crypto.randomUUID()}@gmail.com`, '/login');
-  const inbox = page.getByRole('link', { name: 'Open Gmail' });
-  expect(await inbox.getAttribute('href')).toBe('https://mail.google.com/');
-  expect(await inbox.getAttribute('rel')).toBe('noreferrer');
-  await pressed(page, 'Use a different email address');
-  await addressIn(page).fill(newAddress());
-  await pressed(page, 'Email me a link');
-  await titled(page, 'Check your email');
-  expect(await page.getByRole('link', { name: 'Open' }).count()).toBe(0);
-});
-
 test('another tab of the same browser knows that an email was sent, but cannot use its code; when its link signs in, or another user does, the waiting tab says who', async () => {
   const { page, email } = await waitingPage();
   const other = await page.context().newPage();

@@ -2,14 +2,14 @@
 
 import { expect, test } from 'bun:test';
 import type { CDPSession, Page } from 'playwright-core';
-import { commandLineRequest } from '../support/authorize.ts';
 import { newPage } from '../support/browser.ts';
-import { loginByMail, request } from '../support/http.ts';
+import { loginByMail } from '../support/http.ts';
 import { addPasskeyAt, registerPasskey } from '../support/passkeys.ts';
-import { addAuthenticator, giveSession, headed, newAddress, phone, pollDevice } from '../support/people.ts';
-import { authorizePath, startProgram } from '../support/program.ts';
+import { addAuthenticator, giveSession, newAddress, phone } from '../support/people.ts';
+import { startProgram } from '../support/program.ts';
 import { startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
+import { touchActs } from '../support/touch-acts.ts';
 import { until } from '../support/until.ts';
 
 const service = shared(() => startService());
@@ -45,50 +45,7 @@ async function person(options: object = {}, holdsOwn = true): Promise<Person> {
   return { page, token, cdp, authenticatorId };
 }
 
-/** What a touch is for: opened on its page, with the button that asks for it. */
-interface Act {
-  open(page: Page): Promise<void>;
-  readonly button: string;
-  /** The buttons that decide. On the account page a script with a recent sign-in can remove the passkey, too, which tells its owner. */
-  readonly buttons: string;
-  /** Resolves once the page says that it was done. */
-  done(page: Page): Promise<unknown>;
-  /** Whether anything was handed out. */
-  isDone(token: string): Promise<boolean>;
-}
-
-const acts: Record<string, () => Promise<Act>> = {
-  'a device': async () => {
-    const { body } = await request(service.url, 'POST', '/device');
-    return {
-      open: async (page) => void (await page.goto(body.verification_uri_complete)),
-      button: 'Approve with your passkey',
-      buttons: 'main button',
-      done: (page) => headed(page, 'Approved'),
-      isDone: async () => (await pollDevice(service.url, body)) === 'tokens',
-    };
-  },
-  'an application': async () => {
-    const sent = commandLineRequest({ redirect_uri: program.redirectUri });
-    const before = program.received.length;
-    return {
-      open: async (page) => void (await page.goto(`${service.url}${authorizePath(sent)}`)),
-      button: 'Approve with your passkey',
-      buttons: 'main button',
-      done: (page) => headed(page, 'You can close this tab'),
-      isDone: async () => program.received.length > before,
-    };
-  },
-  'a key': async () => ({
-    open: async (page) => {
-      await page.goto(`${service.url}/account?new-key=1&name=build&scope=profile&expires=86400`);
-    },
-    button: 'Create API key with your passkey',
-    buttons: '[aria-labelledby=new-key-heading] button',
-    done: (page) => page.getByLabel('Your new API key').waitFor(),
-    isDone: async (token) => (await request(service.url, 'GET', '/keys', { token })).body.keys.length > 0,
-  }),
-};
+const acts = touchActs(service, program);
 
 const ready = (page: Page, name: string) =>
   page.locator('button:not([aria-disabled=true])', { hasText: name });

@@ -46,7 +46,7 @@ export async function openPageStates(): Promise<ServiceWithStates> {
       ...deviceStates(url),
       ...accountStates(url),
       ...keyStates(url),
-      ...touchStates(url),
+      ...touchStates(url, program),
       ...emailLinkStates(url),
       ...otherStates(url),
       ...authorizeStates(url, program),

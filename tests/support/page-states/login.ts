@@ -33,6 +33,7 @@ export const loginStates = (url: string): PageStates => {
       await requestEmail(page, url, 'ada.lovelace@gmail.com');
       await pressed(page, 'Send a new email');
       await page.getByText('We sent a new email').waitFor();
+      await page.getByRole('link', { name: 'Open Gmail' }).waitFor();
     },
     'login-mail-expired': async (page) => {
       await page.clock.install();

@@ -1,0 +1,56 @@
+// What hands out tokens and takes the touch of a passkey.
+
+import type { Page } from 'playwright-core';
+import { commandLineRequest } from './authorize.ts';
+import { request } from './http.ts';
+import { headed, pollDevice, startDevice } from './people.ts';
+import { authorizePath, type TestProgram } from './program.ts';
+
+/** What a touch is for: opened on its page, with the button that asks for it. */
+interface Act {
+  open(page: Page): Promise<void>;
+  readonly button: string;
+  /** The buttons that decide. On the account page a script with a recent sign-in can remove the passkey, too, which tells its owner. */
+  readonly buttons: string;
+  /** Resolves once the page says that it was done. */
+  done(page: Page): Promise<unknown>;
+  /** Whether anything was handed out. */
+  isDone(token: string): Promise<boolean>;
+}
+
+/** By what is approved, what begins each. */
+export const touchActs = (
+  service: { readonly url: string },
+  program: Pick<TestProgram, 'redirectUri' | 'received'>,
+): Record<string, () => Promise<Act>> => ({
+  'a device': async () => {
+    const device = await startDevice(service.url, { client_name: 'latchkey', device_name: 'workshop' });
+    return {
+      open: async (page) => void (await page.goto(device.verification_uri_complete)),
+      button: 'Approve with your passkey',
+      buttons: 'main button',
+      done: (page) => headed(page, 'Approved'),
+      isDone: async () => (await pollDevice(service.url, device)) === 'tokens',
+    };
+  },
+  'an application': async () => {
+    const sent = commandLineRequest({ redirect_uri: program.redirectUri });
+    const before = program.received.length;
+    return {
+      open: async (page) => void (await page.goto(`${service.url}${authorizePath(sent)}`)),
+      button: 'Approve with your passkey',
+      buttons: 'main button',
+      done: (page) => headed(page, 'You can close this tab'),
+      isDone: async () => program.received.length > before,
+    };
+  },
+  'a key': async () => ({
+    open: async (page) => {
+      await page.goto(`${service.url}/account?new-key=1&name=build&scope=profile&expires=86400`);
+    },
+    button: 'Create API key with your passkey',
+    buttons: '[aria-labelledby=new-key-heading] button',
+    done: (page) => page.getByLabel('Your new API key').waitFor(),
+    isDone: async (token) => (await request(service.url, 'GET', '/keys', { token })).body.keys.length > 0,
+  }),
+});
