@@ -270,7 +270,8 @@ onBothDatabases('a write to an account', (open) => {
         expect((await operation.run(t, scene, 0)).status).toBe(operation.status);
         await until(() => hasWritten(t, operation, scene.userId), `the changes of ${name}`);
       };
-      if (operation.isCompound) await operate();
+      // Its first event cannot be derived from what is there before and after.
+      if (name === 'disable and enable') await operate();
       else await requireEvents(scene, operate);
       if (operation.ends === 'everything') await requireEnded(scene);
     },

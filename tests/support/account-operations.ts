@@ -373,6 +373,12 @@ const others: Record<string, Operation> = {
     event('session_revoked', '%cancelled%'),
     ({ approvedCode }) => approvedCode,
   ),
+  'revoke by the key itself': request(
+    'revoke',
+    event('key_removed', '%logout%'),
+    ({ key }) => ({ token: key.key }),
+    { query: '?scope=session' },
+  ),
   'revoke by key': byToken(event('key_removed', '%token%'), ({ key }) => key.key),
   logout: asOwner('logout', event('all_sessions_revoked'), undefined, everything),
   'verifyEmailChange with the current address': request(
