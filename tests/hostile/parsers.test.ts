@@ -22,7 +22,7 @@ import { ifMatchHolds, ifNoneMatchIncludes } from '../../packages/server/src/pla
 import { duplicateMember } from '../../packages/server/src/platform/values/json.ts';
 import { allowsRedirect, parseRedirectUri } from '../../packages/server/src/platform/values/redirect-uri.ts';
 import { parseScope } from '../../packages/server/src/platform/values/scope.ts';
-import { parseClientUrl, readClientDocument } from '../../packages/server/src/services/client-document.ts';
+import { parseClientUrl, readClientDocument } from '../../packages/server/src/services/clients.ts';
 import fc from '../support/fc.ts';
 
 const runs = { numRuns: 2_000 };

@@ -30,9 +30,8 @@ export function asciiDomainOf(domain: string): string | undefined {
 }
 
 /**
- * Whether an email address may have this domain: IDNA mapping leaves it unchanged, apart from the case of ASCII letters,
- * and it is not an IPv4 address. An international label is accepted as a U-label or as its A-label. Any other spelling
- * would be delivered to a domain that looks different.
+ * Whether an email address may have this domain: IDNA mapping leaves it unchanged, letter case and A-labels aside, and it is no
+ * IPv4 address. Any other spelling would be delivered to a domain that looks different.
  */
 export function isMappedToItself(domain: string): boolean {
   const ascii = asciiDomainOf(domain);

@@ -45,7 +45,7 @@ import { clientCredentialsGrant, scopeRoutes } from './services/routes.ts';
 import { sweepServiceTokens } from './services/store.ts';
 import { authenticate, missingCredential } from './sessions/authentication.ts';
 import { openIssuers } from './sessions/federation/federation.ts';
-import { keepAnnouncingKeyEnds, keyEndsMail, keyEndsTemplate } from './sessions/keys/key-ends.ts';
+import { keepAnnouncingKeyEnds, keyEndsMail, keyEndsTemplate } from './sessions/keys/keys.ts';
 import { federationGrant, refreshGrant, sessionRoutes, tokenExchangeGrant } from './sessions/routes.ts';
 import { sweepRuns } from './sessions/runs/store.ts';
 import { requireBrowserSession, requireRecentSignIn } from './sessions/sessions.ts';

@@ -8,7 +8,7 @@ import {
   platformSettings,
   type SettingText,
 } from './platform/config/settings.ts';
-import type { RateLimitName, Rules } from './platform/rate-limits/rules.ts';
+import type { RateLimitName, Rules } from './platform/rate-limits/limiter.ts';
 import { logLimits, logSettings } from './security-log/settings.ts';
 import { serviceLimits, serviceSettings } from './services/settings.ts';
 import { sessionLimits, sessionSettings } from './sessions/settings.ts';
@@ -38,7 +38,7 @@ declare module './platform/config/config.ts' {
   interface Config extends ConfigOf<typeof declaredSettings> {}
 }
 
-declare module './platform/rate-limits/rules.ts' {
+declare module './platform/rate-limits/limiter.ts' {
   interface RateLimits extends Record<keyof typeof rateLimitRules, true> {}
 }
 

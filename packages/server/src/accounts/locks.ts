@@ -46,9 +46,8 @@ export const lockAccountRows = statement<{ ids: string }>()((db, p, dialect) =>
 );
 
 /**
- * The id of an account, as a subquery that locks the account before the row it is compared with. Saves the round trip of
- * a separate lock when a transaction starts by changing a single row of the account. Conditions on other tables see the
- * state from before the wait.
+ * The id of an account, as a subquery that locks the account first: it saves the round trip of a lock where one row changes.
+ * Conditions on other tables see the state from before the wait.
  */
 export const lockedAccountId = (db: Kysely<Tables>, id: Expression<string | null>, dialect: Dialect) =>
   db

@@ -1,6 +1,6 @@
 import { signupPolicy } from '../platform/config/formats.ts';
 import { setting } from '../platform/config/settings.ts';
-import { nodeLimit, type Rules, sharedLimit } from '../platform/rate-limits/rules.ts';
+import { nodeLimit, type Rules, sharedLimit } from '../platform/rate-limits/limiter.ts';
 
 export const identitySettings = {
   signup: setting(

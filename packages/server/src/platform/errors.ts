@@ -126,10 +126,7 @@ export const invalidSlug = (): AuthError => invalidRequest(`slug: ${organization
 const retryAfterSeconds = 1;
 
 /** The database is unreachable, full or too slow, or the process is draining. Nothing was changed. */
-export const temporarilyUnavailable = (
-  cause?: unknown,
-  detail: UnavailableDetail = 'store_unavailable',
-): AuthError =>
+export const temporarilyUnavailable = (cause?: unknown, detail: UnavailableDetail = 'store_unavailable') =>
   new AuthError('temporarily_unavailable', 'The service is temporarily unavailable. Try again shortly.', {
     cause,
     detail,

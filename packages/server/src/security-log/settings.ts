@@ -1,6 +1,6 @@
 import { seconds } from '../platform/config/formats.ts';
 import { day, maxTtlSeconds, setting } from '../platform/config/settings.ts';
-import { type Rules, sharedLimit } from '../platform/rate-limits/rules.ts';
+import { type Rules, sharedLimit } from '../platform/rate-limits/limiter.ts';
 
 export const logSettings = {
   eventRetentionSeconds: setting(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { readConfig } from '../settings.ts';
-import { keptSeconds, parseClientUrl, readClientDocument } from './client-document.ts';
+import { keptSeconds, parseClientUrl, readClientDocument } from './clients.ts';
 
 describe('the client_id of an external client', () => {
   const hosts = { clientHosts: ['app.example', 'b.example:8443', '[2606:4700::1]'], isLocal: false };

@@ -180,10 +180,8 @@ function isExact(value: unknown): boolean {
 }
 
 /**
- * What a token allows in detail: a JSON array of objects, each with a string `type`, of at most 4 KiB. The types belong to
- * the services that read them, so none is unknown.
- * @throws {AuthError} `invalid_authorization_details`
- * @see RFC 9396 sections 2 and 5
+ * What a token allows in detail: a JSON array of objects with a string `type`, which belongs to the service that reads it.
+ * @throws {AuthError} `invalid_authorization_details` @see RFC 9396 sections 2 and 5
  */
 export function checkAuthorizationDetails(requested: unknown): AuthorizationDetails {
   const isWellFormed =

@@ -109,8 +109,7 @@ async function startFeed(ctx: Context, tx: Executor, id: string): Promise<void> 
 const noSuchService = (id: string) => new AuthError('not_found', `There is no active service ${id}.`);
 
 /**
- * Adds a second secret, which works beside the first until `retireServiceKey`, or the first one of a service that was
- * registered as public. `show` is called before the commit, with the only copy of it.
+ * Adds a second secret until `retireServiceKey`, or a first one. `show` gets the only copy of it before the commit.
  * @throws {AuthError} `not_found`; `conflict` if the service has two already
  */
 export async function rotateServiceKey(

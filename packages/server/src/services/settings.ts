@@ -1,6 +1,6 @@
 import { clientHosts } from '../platform/config/formats.ts';
 import { setting } from '../platform/config/settings.ts';
-import { type Rules, sharedLimit } from '../platform/rate-limits/rules.ts';
+import { type Rules, sharedLimit } from '../platform/rate-limits/limiter.ts';
 
 export const serviceSettings = {
   clientHosts: setting(

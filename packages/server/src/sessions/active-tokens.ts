@@ -39,10 +39,8 @@ export interface ActiveServiceToken extends ServiceToken {
 }
 
 /**
- * The session and lifetime of an access token, refresh token or key that would be accepted now, or the token of a service
- * that acts for itself; undefined for any other string.
- * Does not spend the token. A malformed token costs no query. A token that is bound to a resource is only active for the
- * service with that resource.
+ * The session and lifetime of a token that would be accepted now, or a service's own; undefined for any other string, and if
+ * it is bound to another resource. Does not spend the token. A malformed one costs no query.
  */
 export async function findActiveToken(
   ctx: Context,

@@ -88,9 +88,8 @@ const writeIntervalMs = (ctx: Context, { kind }: LastUse): number =>
   kind === 'key' ? maxWriteIntervalMs : Math.min(maxWriteIntervalMs, ctx.config.refreshIdleTtlSeconds * 100);
 
 /**
- * Records that a session is in use, at most once per interval; returns whether it was due. With `extendsIdleTimeout` the
- * idle timeout starts again. Only the first use of a key is awaited, because the response makes it certain. Losing another
- * one does no harm, and waiting would delay the response.
+ * Records a use, at most once per interval; returns whether it was due. With `extendsIdleTimeout` that starts again. Only the
+ * first use of a key is awaited, since responses show it: losing another does no harm, and waiting would delay the response.
  */
 export async function recordUse(
   ctx: Context,

@@ -61,10 +61,7 @@ export async function revokeService(ctx: Context, id: string): Promise<void> {
   );
 }
 
-/**
- * Locks the accounts with active sessions of a service as an application, and with active runs that it acts in: all of them before the
- * service and the first log (`accounts/locks.ts`). Returns their ids.
- */
+/** Locks the accounts with sessions of a service, before it and the first log (`accounts/locks.ts`). Returns their ids. */
 async function lockUsersOfService(ctx: Context, tx: Executor, serviceId: string): Promise<string[]> {
   const accounts = await store.listAccountsOfService(tx, { service_id: serviceId, now: ctx.clock() });
   const userIds = accounts.map(({ user_id }) => user_id);

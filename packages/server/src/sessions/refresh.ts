@@ -28,10 +28,9 @@ interface PresentedToken {
 }
 
 /**
- * Classifies the reuse of a refresh token. A retry presents the token spent last in the same request, as its idempotency key
- * tells or, for a form without one, its sender. A race
- * presents the token spent last within the leeway, or any token in a request that arrived (`now`) before the last
- * rotation. With `leewaySeconds` 0 there are no races: every spent token but a retry counts as stolen.
+ * Classifies the reuse of a refresh token. A retry repeats the request that spent the last one, by its idempotency key or, for
+ * a form without one, its sender. A race presents the token spent last within the leeway, or any token in a request that
+ * arrived (`now`) before the last rotation. With `leewaySeconds` 0 every spent token but a retry counts as stolen.
  * @see RFC 9700 section 4.14.2
  */
 export function classifyReuse(
@@ -100,8 +99,8 @@ type RefreshResult = { tokens: TokenSet; detail: 'rotated' | 'retry' };
 const refused = invalidGrant('The refresh token is unknown, expired, revoked or already used.');
 
 /**
- * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same successor
- * again, and so does a form without one from the same sender within the leeway. A stolen refresh token revokes only its own session. The refresh token of a run needs the key of its service.
+ * Spends a refresh token for its one successor, which a repeated request gets again. A stolen one revokes only its own session.
+ * That of a run needs the key of its service.
  * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`; for a run
  * also `invalid_client`, `unauthorized_client`
  */
@@ -219,9 +218,8 @@ const isCurrent = (session: StoredSession | undefined, { generation, now }: Refr
   session?.kind === 'run' && session.generation === generation && sessionStatus(session, now) === 'active';
 
 /**
- * Refuses a scope or resource that is not the session's own, before anything is spent. They never change, so what is read
- * here still holds when the token is spent. A token that yields nothing anyway is left to the next step.
- * @throws {AuthError} `invalid_scope`, `invalid_target`
+ * Refuses a scope or resource that is not the session's own, which never change, before anything is spent. A token that yields
+ * nothing is left to the next step. @throws {AuthError} `invalid_scope`, `invalid_target`
  */
 async function checkRepeatedAccess(ctx: Context, request: RefreshRequest, repeated: RepeatedAccess) {
   if (repeated.scope === undefined && repeated.resource === undefined) return;

@@ -55,9 +55,8 @@ async function readService(ctx: Context, { serviceKey }: GrantCall): Promise<Cal
 }
 
 /**
- * The subject token, or the credential of the page or program that sends the request. An invalid one is an error of the
- * request, whatever is wrong with it.
- * @throws {AuthError} `invalid_request`, `origin_not_allowed`, `precondition_failed`
+ * The subject token, or the credential of who sends the request.
+ * @throws {AuthError} `invalid_request` for an invalid one, `origin_not_allowed`, `precondition_failed`
  * @see RFC 8693 section 2.2.2
  */
 async function readSubject(ctx: Context, call: GrantCall): Promise<RunSubject> {

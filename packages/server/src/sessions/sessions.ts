@@ -64,10 +64,7 @@ export const hasSessions = async (ctx: Context, userId: string): Promise<boolean
   (await store.findUnrevokedSession(ctx.db.read, { user_id: userId })).length > 0;
 
 /** For the operator: how many active sessions and keys got their newest token, or used their cookie, before `then`. */
-export async function countUnchangedSince(
-  ctx: Context,
-  then: number,
-): Promise<{ readonly sessions: number; readonly keys: number }> {
+export async function countUnchangedSince(ctx: Context, then: number) {
   const rows = await store.countUnchangedSince(ctx.db.read, { now: ctx.clock(), then });
   const count = (isKey: boolean) =>
     rows.filter(({ kind }) => (kind === 'key') === isKey).reduce((sum, row) => sum + Number(row.count), 0);

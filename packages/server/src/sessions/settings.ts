@@ -1,6 +1,6 @@
 import { issuers, seconds } from '../platform/config/formats.ts';
 import { day, maxTtlSeconds, setting } from '../platform/config/settings.ts';
-import { nodeLimit, type Rules, sharedLimit } from '../platform/rate-limits/rules.ts';
+import { nodeLimit, type Rules, sharedLimit } from '../platform/rate-limits/limiter.ts';
 
 export const sessionSettings = {
   accessTokenTtlSeconds: setting(

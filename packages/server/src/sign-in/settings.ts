@@ -1,6 +1,6 @@
 import { oneOf, seconds } from '../platform/config/formats.ts';
 import { day, setting } from '../platform/config/settings.ts';
-import { nodeLimit, type Rules, sharedLimit } from '../platform/rate-limits/rules.ts';
+import { nodeLimit, type Rules, sharedLimit } from '../platform/rate-limits/limiter.ts';
 
 /** Wrong attempts before an emailed code stops working. The magic link in the same email stays valid. */
 export const maxCodeAttempts = 5;

@@ -32,9 +32,8 @@ type Account = Awaited<ReturnType<typeof lockAccountAndAddresses>>;
 type OpenNotice = NonNullable<Awaited<ReturnType<typeof findOpenNotice>>>;
 
 /**
- * "This wasn't me": undoes everything since the session that a security notice is about began, no matter who did it. With `approver`, since the
- * browser session began that approved the device or application, in this call or a later one. Using the link again returns the same
- * response and changes nothing, and so does using one about a session that another link has undone.
+ * "This wasn't me": undoes everything since the session of a notice began, whoever did it, or with `approver` since the browser
+ * session began that approved it. Using the link again, or one about what another link undid, changes nothing.
  * @throws {AuthError} `invalid_grant`; `conflict` if another account now has the address that would be restored
  */
 export async function disownNotice(

@@ -1,6 +1,5 @@
 // What other modules may do with accounts. The profile that `/me` shows is in profile.ts.
 
-import type { Profile } from '@latchkey/contract/account';
 import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Config } from '../../platform/config/config.ts';
 import type { Context } from '../../platform/context.ts';
@@ -65,10 +64,9 @@ export async function signUp(
 }
 
 /**
- * For the operator: the account of an address, locked. Creates it if the address has none, even if sign-up is closed, but not outside
- * of the allowed domains. Nothing about an existing account changes, even if its name is another one.
- * @throws {AuthError} `signup_disabled`; `conflict` for an address that is reserved or was taken meanwhile, and
- * for a WebAuthn user handle that is not, or cannot be, the account's
+ * For the operator: the account of an address, locked and unchanged, or a new one, even if sign-up is closed.
+ * @throws {AuthError} `signup_disabled` outside the allowed domains; `conflict` for an address that is reserved or was taken
+ * meanwhile, and for a WebAuthn user handle that is not, or cannot be, the account's
  */
 export async function importAccount(ctx: Context, tx: Executor, account: NewAccount) {
   const { email, name, userHandle } = account;
@@ -109,12 +107,7 @@ export async function isEmailTaken(ctx: Context, on: Executor, email: string, us
 }
 
 /** Replaces the address of a locked account; undefined if another account has the new one. */
-export async function replaceEmail(
-  ctx: Context,
-  tx: Executor,
-  userId: string,
-  email: string,
-): Promise<Profile | undefined> {
+export async function replaceEmail(ctx: Context, tx: Executor, userId: string, email: string) {
   const [row] = await store.replaceEmail(tx, {
     id: userId,
     email,

@@ -38,9 +38,8 @@ const maxParts = 50;
 let lastSearch: Promise<unknown> = Promise.resolve();
 
 /**
- * One page of the accounts, by address; with `search`, of those whose address or name contains it, in any case. No index finds a part of
- * a text, so a search reads on in the list until the page is full or has examined 100,000 accounts. Then the page is short, or
- * empty, and the next one reads on.
+ * One page of the accounts, by address; with `search`, of those whose address or name contains it, in any case. It reads on, as
+ * no index finds a part of a text, until the page is full or 100,000 accounts were examined: then the page may be short.
  */
 export async function listUsers(
   ctx: Context,

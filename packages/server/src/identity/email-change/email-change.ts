@@ -28,8 +28,7 @@ import * as store from './store.ts';
 const ttlSeconds = 3600;
 
 /**
- * Sends a link to the new address and voids the account's earlier links. Whether another account has the address is checked
- * only when the mail is written, so the response does not reveal it. Returns the rate limit headers for the response.
+ * Sends a link to the new address and voids earlier ones. Only the mail tells if another account has it. Returns headers.
  * @throws {AuthError} `signup_disabled` if the domain of the address is not allowed; `rate_limited`
  */
 export async function requestEmailChange(ctx: Context, by: Requester, email: string) {
@@ -114,11 +113,9 @@ export async function previewEmailChange(ctx: Context, { caller, client }: Reque
 }
 
 /**
- * Spends a link: changes the address and sends a notice to the old one. A typo may have sent the link to a stranger, so it
- * works only with a session of the account or with the account's current address. With either, `conflict` may reveal that
- * another account has the new address.
- * @throws {AuthError} `invalid_grant`, `account_disabled`; `conflict` if another account has the address;
- * `invalid_token` if the session ends meanwhile; `rate_limited`
+ * Spends a link: changes the address and tells the old one. A typo may have sent the link to a stranger, so it needs a session
+ * of the account or its current address, to which `conflict` may reveal that another account has the new one.
+ * @throws {AuthError} `invalid_grant`, `account_disabled`, `conflict`, `rate_limited`; `invalid_token` if the session ends meanwhile
  */
 export async function verifyEmailChange(
   ctx: Context,

@@ -76,8 +76,7 @@ const recordOf = (row: OrganizationRow): OrganizationRecord =>
 
 /**
  * Creates an organization without members, or renames it if it exists: whichever is permitted.
- * @throws {AuthError} `conflict` for a personal organization; `precondition_failed` if what is due is not permitted;
- * `invalid_request` for a new organization with an invalid slug, and for an invalid name
+ * @throws {AuthError} `conflict` for a personal one; `precondition_failed` if it is not permitted; `invalid_request`
  */
 export async function putOrganization(
   ctx: Context,
@@ -138,11 +137,8 @@ export async function findOrganization(ctx: Context, slug: string) {
 }
 
 /**
- * Deletes an organization. Each member's log says so.
- *
- * An organization with at most 100 members goes in one transaction. A larger one loses its members in batches, owners
- * last; if that is interrupted, the organization is still there with the members that are left, and deleting it again
- * continues.
+ * Deletes an organization, and says so in each member's log. One with more than 100 members loses them in batches, owners
+ * last, so that after an interruption deleting it again continues.
  * @throws {AuthError} `not_found`; `conflict` for a personal organization
  */
 export async function deleteOrganization(ctx: Context, slug: string, by: ChangedBy): Promise<void> {
@@ -249,10 +245,7 @@ export async function addMemberships(
   return { added: missing.length, otherRoles };
 }
 
-/**
- * Removes a member from an organization.
- * @throws {AuthError} `not_found`; `conflict` for a personal organization and for the last owner
- */
+/** Removes a member. @throws {AuthError} `not_found`; `conflict` for a personal organization and for the last owner */
 export const removeMember = (ctx: Context, slug: string, userId: string, by: ChangedBy): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     const { organization, key, row } = await lockForChange(tx, slug, userId);
@@ -287,9 +280,8 @@ export const exportMemberships = (on: Executor, userId: string) =>
 const batchSize = 100;
 
 /**
- * Removes the next members, and with the last of them the organization. Accounts are locked before the organization, as
- * in every transaction that locks both. So a user may join until the organization is locked; then the batch starts over.
- * @throws {Raced} when members joined meanwhile
+ * Removes the next members, and with the last the organization, which is locked after the accounts.
+ * @throws {Raced} when members joined until then, so that the batch starts over
  */
 async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy): Promise<'done' | 'more'> {
   const found = await nextMembers(tx, id);

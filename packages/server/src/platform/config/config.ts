@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { postgresServers } from '../database/postgres-primary.ts';
 import { sqlitePathOf } from '../database/sqlite.ts';
-import type { Quota, RateLimitName, RateLimitRules } from '../rate-limits/rules.ts';
+import type { Quota, RateLimitName, RateLimitRules } from '../rate-limits/limiter.ts';
 import { isLoopbackHost } from '../values/loopback.ts';
 import { ConfigError } from './config-error.ts';
 import type { Environment } from './environment.ts';

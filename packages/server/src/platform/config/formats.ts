@@ -3,7 +3,7 @@
 import { asciiDomainOf } from '@latchkey/contract/domains';
 import { escapeInvisible } from '@latchkey/contract/untrusted-text';
 import ipaddr from 'ipaddr.js';
-import type { Quota } from '../rate-limits/rules.ts';
+import type { Quota } from '../rate-limits/limiter.ts';
 import { logLevels } from '../telemetry/log.ts';
 import type { CidrRange } from '../values/client-address.ts';
 import { isLoopbackHost } from '../values/loopback.ts';

@@ -20,10 +20,7 @@ export const readProduct = (config: ConfigOf<typeof platformSettings>) =>
   });
 
 /** The links that are set, in the order in which they are shown, with their words. */
-export const linksOf = (
-  { links }: Product,
-  words: Readonly<Record<keyof Product['links'], string>>,
-): { readonly words: string; readonly url: string }[] =>
+export const linksOf = ({ links }: Product, words: Readonly<Record<keyof Product['links'], string>>) =>
   (['help', 'terms', 'privacy'] as const).flatMap((name) => {
     const url = links[name];
     return url === undefined ? [] : [{ words: words[name], url }];

@@ -22,12 +22,7 @@ export function encrypt(keys: KeyRing, random: Random, label: string, place: str
 }
 
 /** The secret and the key that decrypted it; undefined when that key left the ring or any byte differs. */
-export function decrypt(
-  keys: KeyRing,
-  label: string,
-  place: string,
-  encrypted: string,
-): { secret: Buffer; key: ServerKey } | undefined {
+export function decrypt(keys: KeyRing, label: string, place: string, encrypted: string) {
   const bytes = Buffer.from(encrypted, 'base64url');
   const key = keys.find(bytes.subarray(0, keyIdBytes));
   if (!key || bytes.length < keyIdBytes + nonceBytes + tagBytes) return undefined;

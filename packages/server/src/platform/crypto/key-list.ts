@@ -33,10 +33,7 @@ export function withSigningKey(list: string, id: string): string | undefined {
 }
 
 /** Takes a key out that does not sign; undefined when it signs or is not in the ring. */
-export function withoutKey(
-  list: string,
-  id: string,
-): { readonly list: string; readonly retired: string } | undefined {
+export function withoutKey(list: string, id: string) {
   const [signing, ...others] = keysOf(list);
   const key = others.find((one) => one.id === id);
   return key && { list: listOf([signing!, ...others.filter((one) => one !== key)]), retired: key.text };

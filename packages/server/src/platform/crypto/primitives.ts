@@ -86,10 +86,7 @@ function parseKeys(list: string): ServerKey[] {
   return keys;
 }
 
-/**
- * Parses a comma-separated list of 32-byte keys in base64url, newest first.
- * @throws {Error} whose message gives the position of the key, never the key itself
- */
+/** Parses 32-byte keys in base64url, newest first. @throws {Error} with the position of a wrong key, never the key */
 export function parseKeyRing(list: string): KeyRing {
   const keys = parseKeys(list);
   const [signing] = keys;
@@ -97,10 +94,7 @@ export function parseKeyRing(list: string): KeyRing {
   return { signing, all: keys, find: (id) => keys.find((key) => key.id.equals(id)) };
 }
 
-/**
- * Adds the keys of `LATCHKEY_RETIRED_KEYS`, for the security log only.
- * @throws {Error} whose message gives the position of the key, never the key itself
- */
+/** Adds the retired keys, for the security log only. @throws {Error} with the position of a wrong key, never the key */
 export function withRetiredKeys(ring: KeyRing, list: string): LogKeys {
   const retired = parseKeys(list);
   const unretired = retired.findIndex((key) => ring.find(key.id));

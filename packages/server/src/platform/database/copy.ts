@@ -127,9 +127,8 @@ async function requireEmpty(tx: Executor): Promise<void> {
 }
 
 /**
- * Writes a copy of a SQLite database at one moment, while others read and write it. The copy appears under its name when it is complete
- * and on the disk, readable by its owner only, and is marked as one that `finish-restore` must run on.
- * @throws {Error} of the file system: `EEXIST` if the file exists
+ * Writes a copy of a SQLite database at one moment, in use or not, marked as one that `finish-restore` must run on. The copy
+ * appears when it is complete and on the disk, for its owner only. @throws {Error} of the file system, as `EEXIST`
  */
 export async function backUpSqlite(path: string, file: string): Promise<void> {
   const temporary = `${file}.${randomUUID()}.tmp`;

@@ -35,9 +35,8 @@ export interface Database {
 }
 
 /**
- * Messages between the processes that serve one database, so that work which waits for a change on one node learns of
- * it from another. A message can be lost (a crash, a connection that breaks, a pooler that does not support LISTEN), so
- * a listener also looks at the database from time to time.
+ * Messages between the processes that serve one database: work that waits on one node learns of a change on another. They can
+ * be lost (crashes, connections, poolers without LISTEN), so a listener also looks at the database from time to time.
  */
 export interface Notifications {
   /** Wakes the listeners of a channel on every node. Call it after the commit that they should see. Never fails. */

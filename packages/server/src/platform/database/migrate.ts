@@ -69,8 +69,7 @@ function dialectOn(tx: Executor): Dialect {
 }
 
 /**
- * Brings the schema up to date in a transaction: the caller commits it, and a crash leaves no partial schema. Any number of nodes may
- * start at the same time. The schema of a newer release stays as it is.
+ * Brings the schema up to date in a transaction, which the caller commits. Any number of nodes may start at the same time.
  * @param last the migration to stop after; all of them by default
  * @throws {Error} when a migration fails, or this program cannot work on the schema of a newer release
  */

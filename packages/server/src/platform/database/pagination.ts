@@ -34,11 +34,7 @@ const toCursor = (position: Position): string =>
   Buffer.from(`${position.time}:${position.id}`).toString('base64url');
 
 /** Turns `limit + 1` fetched rows into a page and the cursor of the next page, which is null on the last page. */
-export function paginate<Row>(
-  rows: readonly Row[],
-  limit: number,
-  positionOf: (row: Row) => Position,
-): { entries: Row[]; next_cursor: string | null } {
+export function paginate<Row>(rows: readonly Row[], limit: number, positionOf: (row: Row) => Position) {
   const entries = rows.slice(0, limit);
   const last = entries.at(-1);
   return { entries, next_cursor: rows.length > limit && last ? toCursor(positionOf(last)) : null };

@@ -17,9 +17,8 @@ interface Listening {
 }
 
 /**
- * LISTEN and NOTIFY over one connection, opened with the first listener and reopened whenever it is lost. `send` sends
- * a message to all nodes; this node gets it without that detour, so one that is lost only delays other nodes.
- * @see https://www.postgresql.org/docs/current/sql-notify.html
+ * LISTEN and NOTIFY over one connection, opened with the first listener and again when it is lost. `send` reaches other nodes;
+ * this one needs no detour. @see https://www.postgresql.org/docs/current/sql-notify.html
  */
 export class PostgresNotifications implements Notifications {
   readonly #url: string;

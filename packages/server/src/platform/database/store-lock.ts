@@ -8,11 +8,9 @@ import { listenerName } from './postgres-notifications.ts';
 const held: Connection[] = [];
 
 /**
- * Locks a SQLite database against other processes that would serve it, until this process ends, however it ends; false if another one
- * holds the lock. Commands that work while the service runs do not take it.
- *
- * The lock is that of an empty database beside the file: the system drops it with the process, also between containers that share a
- * volume.
+ * Locks a SQLite database against other processes that would serve it, until this process ends; false if one does already.
+ * The lock is that of an empty database beside the file: the system drops it with the process, also between containers that
+ * share a volume.
  */
 export function lockStore(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

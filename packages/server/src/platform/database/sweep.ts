@@ -61,9 +61,8 @@ interface Sweeping {
 export type Sweeps = Readonly<Record<string, Sweep>>;
 
 /**
- * Deletes rows that are no longer needed, a batch of each table in turn, and rests after each batch so as not to delay requests.
- * A table whose sweep fails is left to the next time. Aborting it ends it after the current batch.
- * Returns how many rows it deleted, and the names of the sweeps that failed.
+ * Deletes rows that are no longer needed, a batch of each table in turn with rests in between, until it is aborted. A table
+ * whose sweep fails is left to the next time. Returns the number of rows and the names of the sweeps that failed.
  */
 export async function sweepOnce({ db, clock, timers }: Sweeping, sweeps: Sweeps, signal?: AbortSignal) {
   const now = clock();

@@ -50,8 +50,7 @@ export function readServiceKey(headers: Headers): SentServiceKey | undefined {
 const userIdPattern = /^usr_[\w-]{22}$/;
 
 /**
- * Requires that the caller is the user in the `Latchkey-User` header, if there is one. An open page shows one user,
- * but its cookie belongs to the last user who signed in with that browser.
+ * Requires that the caller is the user that `Latchkey-User` names: an open page shows one user, its cookie may be another's.
  * @throws {AuthError} `invalid_request` for a malformed id; `precondition_failed` for another user's
  */
 export function requireExpectedUser(headers: Headers, userId: string): void {

@@ -57,12 +57,7 @@ function isOpenToAll(request: Request, path: string): boolean {
 }
 
 /** The CORS headers of a response to a page of this origin: with credentials for allowed origins only. */
-export function corsHeaders(
-  config: Config,
-  request: Request,
-  path: string,
-  origin: string,
-): Record<string, string> {
+export function corsHeaders(config: Config, request: Request, path: string, origin: string) {
   const isAllowed = isAllowedOrigin(config, origin);
   if (!isAllowed && !isOpenToAll(request, path)) return {};
   return {
@@ -73,12 +68,7 @@ export function corsHeaders(
 }
 
 /** The headers that answer a preflight from an origin that may call the path; undefined for any other request. */
-export function preflightHeaders(
-  config: Config,
-  request: Request,
-  path: string,
-  methods: string,
-): Record<string, string> | undefined {
+export function preflightHeaders(config: Config, request: Request, path: string, methods: string) {
   const { headers, method } = request;
   const origin = headers.get('Origin');
   if (method !== 'OPTIONS' || origin === null || !headers.has('Access-Control-Request-Method'))

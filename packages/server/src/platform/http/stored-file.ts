@@ -43,11 +43,7 @@ export function chooseCoding(acceptEncoding: string): Coding {
 }
 
 /** A response with the file in the best coding, or 304 if the client already has it. */
-export function fileResponse(
-  file: StoredFile,
-  requestHeaders: Headers,
-  headers: Record<string, string>,
-): Response {
+export function fileResponse(file: StoredFile, requestHeaders: Headers, headers: Record<string, string>) {
   const coding = chooseCoding(requestHeaders.get('Accept-Encoding') ?? '');
   const tag = `"${file.digest}-${coding}"`;
   const common = {

@@ -56,11 +56,9 @@ const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
 });
 
 /**
- * Sends the mails in the outbox, from the time it is made. Every node runs a worker; a lease makes sure that only one of them sends a
- * mail at a time. A mail that fails is tried again with growing pauses until it expires or the mail server keeps
- * refusing it; then it stays in the outbox as a dead letter.
- *
- * A free slot takes the most urgent mail that is due. Ordinary mails and those that were slow before never take all slots.
+ * Sends the mails in the outbox. Every node runs a worker; a lease makes sure that only one of them sends a mail at a time. One
+ * that fails is tried again with growing pauses, until it expires or is refused too often: a dead letter. A free slot takes the
+ * most urgent mail that is due. Ordinary mails and those that were slow before never take all slots.
  */
 export class MailWorker {
   readonly #ctx: Context;

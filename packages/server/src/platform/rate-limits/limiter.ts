@@ -2,9 +2,7 @@ import { sha256 } from '../crypto/primitives.ts';
 import type { Database } from '../database/executor.ts';
 import { AuthError, temporarilyUnavailable } from '../errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ClientInfo } from '../values/client-address.ts';
-import { addressKey } from '../values/client-address.ts';
-import type { Quota, RateLimitName, RateLimitRules } from './rules.ts';
+import { addressKey, type ClientInfo } from '../values/client-address.ts';
 import * as store from './store.ts';
 
 /** A limit that a request counts against, and what it is counted by, such as an address or an account. */
@@ -35,8 +33,7 @@ export interface Reservation {
 
 export interface RateLimiter {
   /**
-   * Counts a request against all of the limits, or against none of them. Call it before the work: parallel requests, on
-   * any number of nodes, then never exceed the quota.
+   * Counts a request against all of the limits or none. Call it before the work, so that parallel requests never exceed a quota.
    * @throws {AuthError} `rate_limited`; `temporarily_unavailable` when the database of a shared limit is unreachable
    */
   take(...subjects: readonly RateLimitSubject[]): Promise<Reservation>;
@@ -216,3 +213,39 @@ const sharedCounter = (db: Database, limit: RateLimitName, { windowSeconds }: Qu
       ends_before: endsAt + sameWindowMs,
     }),
 });
+
+/** How many requests are allowed in a window. The window starts with the first request. */
+export interface Quota {
+  readonly quota: number;
+  readonly windowSeconds: number;
+}
+
+/** A rate limit with its default. The code that takes a limit decides what counts. */
+export interface Rule extends Quota {
+  /** Count for all nodes together. Other limits protect a single node and are counted in its memory. */
+  readonly shared: boolean;
+  /** What counts, and by which key, in Markdown. */
+  readonly description: string;
+}
+
+const limit =
+  (shared: boolean) =>
+  (quota: number, windowSeconds: number, description: string): Rule => ({
+    quota,
+    windowSeconds,
+    shared,
+    description,
+  });
+
+export const sharedLimit = limit(true);
+export const nodeLimit = limit(false);
+
+export type Rules = Readonly<Record<string, Rule>>;
+
+/** The names of all rate limits. Each layer declares its own, and `settings.ts` above puts them together. */
+// biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
+export interface RateLimits {}
+
+export type RateLimitName = keyof RateLimits;
+
+export type RateLimitRules = Readonly<Record<RateLimitName, Rule>>;

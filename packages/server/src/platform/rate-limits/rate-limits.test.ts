@@ -15,7 +15,7 @@ import { shared } from '../../../../../tests/support/shared.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { randomUserCode } from '../crypto/codes.ts';
 import { systemRandom } from '../crypto/primitives.ts';
-import type { RateLimitName } from './rules.ts';
+import type { RateLimitName } from './limiter.ts';
 
 const settings = { LATCHKEY_RATE_LIMITS: 'on' };
 

@@ -36,9 +36,8 @@ function preferenceFor(ranges: readonly Range[], names: readonly string[]) {
 }
 
 /**
- * Whether an `Accept` header prefers HTML to JSON. At equal quality the more specific range wins; if they are equally
- * specific, JSON does, so that the wildcard most programs send gets JSON.
- * @see RFC 9110 section 12.5.1
+ * Whether an `Accept` header prefers HTML to JSON: by quality, then by the more specific range. The wildcard that most
+ * programs send gets JSON. @see RFC 9110 section 12.5.1
  */
 export function prefersHtml(accept: string | null): boolean {
   const ranges = rangesOf(accept ?? '');

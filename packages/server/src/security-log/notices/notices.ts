@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
 import { sha256 } from '../../platform/crypto/primitives.ts';
 import type { Executor } from '../../platform/database/executor.ts';
-import { type Writer, writerFor } from '../../platform/mail/compose.ts';
+import { writerFor } from '../../platform/mail/compose.ts';
 import { enqueueMail, type Mail } from '../../platform/mail/outbox.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { emailKeyOf } from '../../platform/values/email-key.ts';
@@ -165,11 +165,7 @@ export function referenceOf({ reference: text }: Pick<Mail, 'reference'>) {
 }
 
 /** Writes to the owner of an account, in another language if one is given. */
-export async function writerForOwner(
-  ctx: Context,
-  userId: string,
-  language?: Language | null,
-): Promise<Writer> {
+export async function writerForOwner(ctx: Context, userId: string, language?: Language | null) {
   const owner = await findOwner(ctx.db.read, userId);
   const isOther = owner && language && language !== languageOfOwner(owner);
   return writerFor(ctx.config.product, isOther ? { ...owner, locale: language } : owner);

@@ -23,10 +23,9 @@ import { exchangeToken, findTrustingKey, type RequestedRun, type RunSubject } fr
 const maxLifetimeSeconds = 86_400;
 
 /**
- * The key that trusts the claims of an issuer's token, which is to stand for it. The caller learns nothing about what is wrong with token, key or issuer; the
- * log does. The owner of the key learns which claim did not match, if the issuer signed it.
- * @throws {AuthError} `invalid_grant`
- * @see RFC 7523 section 3
+ * The key that trusts the claims of an issuer's token. Only the log says what is wrong with token, key or issuer, and to the
+ * owner of the key which claim did not match, if the issuer signed it.
+ * @throws {AuthError} `invalid_grant` @see RFC 7523 section 3
  */
 export async function redeemAssertion(
   ctx: Context,

@@ -7,7 +7,7 @@ import { until } from '../../../../../tests/support/until.ts';
 import { startUpkeep } from '../../app.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { inLongTransaction } from '../../platform/database/long-transaction.ts';
-import { announceKeyEnds } from './key-ends.ts';
+import { announceKeyEnds } from './keys.ts';
 
 const ada = 'ada@example.com';
 const day = 86_400;

@@ -4,6 +4,7 @@ import { fieldLimits } from '@latchkey/contract/field-limits';
 import { trustError } from '@latchkey/contract/key-trust';
 import type { Key, KeyTrust, NewKey } from '@latchkey/contract/keys';
 import { type AuthorizationDetails, everything } from '@latchkey/contract/scopes';
+import { lockAccountRow } from '../../accounts/locks.ts';
 import type { Context, Requester } from '../../platform/context.ts';
 import { subjectBytes } from '../../platform/crypto/handle.ts';
 import { sha256 } from '../../platform/crypto/primitives.ts';
@@ -11,11 +12,14 @@ import type { Executor } from '../../platform/database/executor.ts';
 import { type PageRequest, paginate, placeOf } from '../../platform/database/pagination.ts';
 import type { Tables } from '../../platform/database/schema.ts';
 import { conflict, invalidRequest } from '../../platform/errors.ts';
+import { composeMessage } from '../../platform/mail/compose.ts';
+import type { Template } from '../../platform/mail/message.ts';
+import { repeat } from '../../platform/timers.ts';
 import type { ClientInfo } from '../../platform/values/client-address.ts';
 import { shown } from '../../platform/values/shown.ts';
 import { recordEvent, recordOncePerHour, recordOncePerHourIn } from '../../security-log/events/events.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
-import { notify } from '../../security-log/notices/notices.ts';
+import { mailOwner, notify, referenceOf, writerForOwner } from '../../security-log/notices/notices.ts';
 import { checkAuthorizationDetails, holdAccess, resolveAccess } from '../../services/scopes.ts';
 import { type KeyRow, keyDetail, keyEvent } from '../ending.ts';
 import { whyNotStarted } from '../starting.ts';
@@ -172,3 +176,65 @@ export const recordRefusedKey = (
 };
 
 export const parseTrust = (stored: string): KeyTrust => JSON.parse(stored) as KeyTrust;
+
+// Tells the owners of keys that a key is about to expire.
+
+export const keyEndsTemplate = 'key_ends';
+
+/** How long before its end a key is announced. */
+const leadMs = 7 * 86_400_000;
+
+const pauseMs = 5 * 60_000;
+const batchSize = 100;
+
+/** Announces each long-lived key that ends within 7 days, once among all nodes; late if none was running. */
+export async function announceKeyEnds(ctx: Context, signal?: AbortSignal): Promise<void> {
+  for (let announced = batchSize; announced > 0; ) {
+    announced = 0;
+    const now = ctx.clock();
+    const keys = await store.listKeysToAnnounce(ctx.db.read, { now, before: now + leadMs, limit: batchSize });
+    for (const key of keys) {
+      if (signal?.aborted) return;
+      if (await announce(ctx, key)) announced++;
+    }
+  }
+}
+
+/** Returns whether this call announced the key, and no other. */
+const announce = (ctx: Context, { id, user_id: userId }: { id: string; user_id: string }): Promise<boolean> =>
+  ctx.db.transaction(async (tx) => {
+    const [account] = await lockAccountRow(tx, { id: userId });
+    const [marked] = await store.markAnnounced(tx, { id, now: ctx.clock() });
+    if (!account || !marked) return false;
+    const { email: recipient, email_key: recipientKey } = account;
+    const mail = { template: keyEndsTemplate, recipient, recipientKey, userId, reference: id };
+    await mailOwner(ctx, tx, { ...mail, expiresAt: marked.expires_at });
+    return true;
+  });
+
+/** Has no link: the reader needs to do nothing, and a new key needs a recent sign-in. Not sent if the key has ended meanwhile. */
+export const keyEndsMail: Template = async (ctx, mail) => {
+  const { reference: id, language } = referenceOf(mail);
+  const [key] = await store.findActiveKey(ctx.db.read, { id, now: ctx.clock() });
+  if (!key) return undefined;
+  const writer = await writerForOwner(ctx, key.user_id, language);
+  const { fill, when, texts } = writer;
+  const { subject, what, expires, next } = texts.keyEnds;
+  const time = when(key.expires_at);
+  return composeMessage(writer, fill(subject), [
+    fill(what, { time }),
+    {
+      facts: [
+        { label: texts.notice.key, claimed: key.client_name ?? '' },
+        { label: expires, value: time },
+      ],
+    },
+    next,
+  ]);
+};
+
+/** Announces again and again until it is aborted, on every node. */
+export const keepAnnouncingKeyEnds = (ctx: Context, signal: AbortSignal): Promise<void> =>
+  repeat(ctx.timers, pauseMs, signal, () =>
+    announceKeyEnds(ctx, signal).catch(() => ctx.log.warn('the ends of keys were not announced')),
+  );

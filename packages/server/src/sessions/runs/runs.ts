@@ -30,11 +30,9 @@ export interface RequestedRun {
 }
 
 /**
- * Exchanges an access token, key or session cookie for the token of a run, which never allows more than that. With a
- * service, the service acts in the run and can refresh it.
+ * Exchanges a credential for the token of a run, which never allows more and which a service can act in and refresh.
  * @throws {AuthError} `invalid_request`, `invalid_scope`, `invalid_target`, `invalid_authorization_details`, `conflict`,
- * `rate_limited`
- * @see RFC 8693 section 2
+ * `rate_limited` @see RFC 8693 section 2
  */
 export async function exchangeToken(
   ctx: Context,

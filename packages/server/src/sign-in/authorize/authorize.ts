@@ -128,9 +128,8 @@ async function defaultScope(on: Executor, resource: string | null): Promise<stri
 }
 
 /**
- * Judges a request for the page, before anybody has signed in. `unknown` is one without a client and redirect URI of one, which the page
- * reports; of a `known` one `refusal` is the error that the client gets, if there is one.
- * @throws {AuthError} `rate_limited`
+ * Judges a request for the page. `unknown` is one without a client and a redirect URI of it, which the page reports; of a
+ * `known` one `refusal` is the error that the client gets, if there is one. @throws {AuthError} `rate_limited`
  */
 export async function assessRequest(
   ctx: Context,

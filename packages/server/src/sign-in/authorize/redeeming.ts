@@ -34,11 +34,9 @@ interface RedeemedCode {
 const refused = invalidGrant('The code is unknown, expired or used, or not for this request.');
 
 /**
- * Exchanges an authorization code for the first tokens of a session. Of any number of requests, one gets them, and the same request
- * with the same idempotency key gets them again.
+ * Exchanges an authorization code for the first tokens of a session: once, but for the same request with the same key.
  * @throws {AuthError} `invalid_request`, `invalid_client`, `invalid_scope` and `invalid_target`, which spend nothing;
- * `invalid_grant`, which spends the code
- * @see RFC 6749 section 4.1.3
+ * `invalid_grant`, which spends the code @see RFC 6749 section 4.1.3
  */
 export async function redeemCode(
   ctx: Context,
@@ -116,10 +114,7 @@ const repeatedTooLate = 'repeated_too_late';
 export const isLateRepetition = (error: unknown): boolean =>
   error instanceof AuthError && error.detail === repeatedTooLate;
 
-/**
- * The tokens of a spent code again.
- * @throws {AuthError} `invalid_grant` unless the code was spent by this very request, and its session is as it was then
- */
+/** The tokens again. @throws {AuthError} `invalid_grant` unless this request spent the code and its session is as it was */
 async function repeat(ctx: Context, code: PresentedCode, row: CodeRow): Promise<RedeemedCode> {
   if (!isRepetition(code, row, ctx.clock())) throw refused('spent');
   try {

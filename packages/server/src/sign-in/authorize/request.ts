@@ -68,8 +68,6 @@ const newSignInSeconds = 300;
 
 const codeChallengePattern = /^[A-Za-z0-9._~-]{43,128}$/;
 
-const isVisible = (text: string): boolean => visibleText(fieldLimits.clientText).safeParse(text).success;
-
 /** The maximum lengths of the parameters that have no other rule, or that come first. */
 const maxLengths = {
   state: fieldLimits.state,
@@ -127,7 +125,8 @@ function requireCodeChallenge({ code_challenge, code_challenge_method }: Authori
 }
 
 function readDeviceName({ device_name }: AuthorizationParameters): string | null {
-  if (device_name === undefined || isVisible(device_name)) return device_name ?? null;
+  const isVisible = visibleText(fieldLimits.clientText).safeParse(device_name).success;
+  if (device_name === undefined || isVisible) return device_name ?? null;
   throw invalidRequest(`device_name: must be 1-${fieldLimits.clientText} printable characters`);
 }
 

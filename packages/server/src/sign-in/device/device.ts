@@ -86,9 +86,8 @@ export async function startDeviceAuthorization(
 const refused = invalidGrant('The user code is unknown, has expired, or was already approved or denied.');
 
 /**
- * Runs `find` with the hashes that the typed code may be stored under. The rate limits count every code before the lookup, so that
- * parallel guesses cannot exceed them together; a correct code and a failed lookup are refunded.
- * @throws {AuthError} `invalid_grant`, `rate_limited`
+ * Runs `find` with the hashes that the typed code may have. Counted before, so that parallel guesses cannot exceed the limits;
+ * a correct code and a failed lookup are refunded. @throws {AuthError} `invalid_grant`, `rate_limited`
  */
 async function findByUserCode<Row>(
   ctx: Context,
@@ -177,11 +176,9 @@ const confirmationImpossible = () =>
   );
 
 /**
- * Approves a pending device for the signed-in user, unless it was decided before. Returns the code to show, if the device has to
- * confirm the approval.
- * @throws {AuthError} `invalid_grant` when the code is unknown, expired or already decided; `access_denied` when the device would have
- * to confirm and cannot; `invalid_scope` or `invalid_target` when its scope or resource has been withdrawn; `rate_limited`; those of
- * the touch
+ * Approves a pending device, unless it was decided before. Returns the code that the device has to confirm it with, if so.
+ * @throws {AuthError} `invalid_grant` if there is none to decide on; `access_denied` if it would have to confirm and cannot;
+ * `invalid_scope` or `invalid_target` if those were withdrawn; `rate_limited`; those of the touch
  */
 export async function approveDevice(
   ctx: Context,

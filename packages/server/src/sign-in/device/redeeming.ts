@@ -50,11 +50,9 @@ interface Poll {
 type Authorization = Awaited<ReturnType<typeof store.findAuthorization>>[number];
 
 /**
- * Answers one poll with tokens once the user has approved the device. Of any number of concurrent polls, one starts
- * the session. A client that prefers to wait is answered when there is something to say.
+ * Answers one poll with tokens, at once or, if its client prefers to wait, later. Of concurrent polls one starts the session.
  * @throws {AuthError} `authorization_pending`, `slow_down`, `confirmation_required`, `access_denied`, `expired_token`,
- * `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`
- * @see RFC 8628 section 3.5
+ * `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited` @see RFC 8628 section 3.5
  */
 export async function redeemDeviceCode(
   ctx: Context,
@@ -137,10 +135,8 @@ async function awaitDecision(
 }
 
 /**
- * Refuses a poll for another scope or resource than the device started with. It changes nothing, not even the interval. A
- * code that no longer yields tokens gets its own error.
- * @throws {AuthError} `invalid_scope`, `invalid_target`, and those of `readDecision`
- * @see RFC 8707 section 2.2
+ * Refuses a poll for another scope or resource than the device started with. It changes nothing, not even the interval.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`, and those of `readDecision` @see RFC 8707 section 2.2
  */
 async function checkRepeatedAccess(ctx: Context, poll: Poll, repeated: RepeatedAccess): Promise<void> {
   if (repeated.scope === undefined && repeated.resource === undefined) return;

@@ -20,8 +20,7 @@ import {
 const keySetPath = '/.well-known/jwks.json';
 
 /**
- * The metadata from which a standard OAuth client configures itself. The scope for everything is not in it: some clients
- * ask for every scope that is listed. For OpenID clients it is at an address of its own, too.
+ * The metadata of OAuth and OpenID clients, without the scope for everything: some clients ask for every listed one.
  * @see RFC 8414 section 2, OpenID Connect Discovery section 3
  */
 const serverMetadata = (config: Config): ServerMetadata => {

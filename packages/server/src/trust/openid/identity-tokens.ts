@@ -104,9 +104,8 @@ export async function claimsOf(ctx: Context, scope: string, account: CallerAccou
 const runIdentityTtlSeconds = 900;
 
 /**
- * Issues an identity token of the caller's run. Its subject is not a user id, so that it cannot be mistaken for a user who signed in.
- * @throws {AuthError} `insufficient_scope` unless the caller is a run; `invalid_target` for an audience that the operator does not list, or
- * that is a service
+ * Issues an identity token of the caller's run. Its subject is no user id: nobody takes it for a user who signed in.
+ * @throws {AuthError} `insufficient_scope` without a run; `invalid_target` for an unlisted audience or a service
  */
 export async function issueRunIdentity(
   ctx: Context,

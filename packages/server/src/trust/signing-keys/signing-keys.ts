@@ -164,9 +164,8 @@ async function addKey(ctx: Context, on: Executor, algorithm: Algorithm, sequence
 }
 
 /**
- * Creates the next signing key of each algorithm for the operator. They are published now and sign after `leadSeconds`; the
- * previous ones stay published for another week. With `atOnce`, after a leak, they sign as soon as every node publishes them;
- * the caller then waits and calls `deleteReplacedKeys`.
+ * Creates the next signing key of each algorithm, published now, for the operator. They sign after `leadSeconds` or, `atOnce`
+ * after a leak, as soon as every node publishes them; the caller then waits and calls `deleteReplacedKeys`.
  * @returns when they start to sign, in milliseconds since 1970
  * @throws {AuthError} `conflict` when another rotation was faster
  */
