@@ -127,8 +127,16 @@ interface Try extends Pick<Ask, 'json' | 'form'> {
   readonly ends?: true;
 }
 
+/** The rows that name something that does not exist, and send no body. */
+const ofNothing = [
+  ...['removePasskey', 'revokeSession', 'removeKey', 'deleteOrganization', 'getMember', 'removeMember'],
+  ...['getUser', 'listUserSessions', 'listUserEvents', 'listUserEmails', 'disableUser', 'enableUser'],
+  ...['revokeUserSessions', 'revokeUserSession'],
+];
+
 /** What each row sends. A row without an entry sends no body. */
 const tries: Readonly<Record<string, Try>> = {
+  ...Object.fromEntries(ofNothing.map((row) => [row, noSuch])),
   'startDeviceAuthorization form': { form: { client_id: 'cli' } },
   issueToken: { json: { device_code: 'lk_dc_unknown' }, ...noGrant },
   'issueToken form': { form: { grant_type: 'refresh_token', refresh_token: 'lk_rt_x' }, ...noGrant },
@@ -143,7 +151,6 @@ const tries: Readonly<Record<string, Try>> = {
   registerPasskey: noBody,
   loginWithPasskey: noBody,
   renamePasskey: { json: { name: 'mine' }, ...noSuch },
-  removePasskey: noSuch,
   requestMagicLink: { json: { email: 'grace@example.com' } },
   verifyMagicLink: { json: { token: 'lk_ml_unknown' }, ...noGrant },
   previewMagicLink: { json: { token: 'lk_ml_unknown' }, ...noGrant },
@@ -154,7 +161,6 @@ const tries: Readonly<Record<string, Try>> = {
   'revoke own': { json: { scope: 'session' }, ends: true },
   logout: { ends: true },
   'logout own': { query: '?scope=session', ends: true },
-  revokeSession: noSuch,
   'revokeSession own': { ends: true },
   updateProfile: { json: {} },
   deleteAccount: { ends: true },
@@ -165,23 +171,10 @@ const tries: Readonly<Record<string, Try>> = {
   disownNotice: { json: { token: 'lk_nm_unknown' }, ...noGrant },
   challengeKey: { json: { name: 'build', scope: '*', expires_in: 3_600 } },
   createKey: { json: { name: 'build', scope: '*', expires_in: 3_600 } },
-  removeKey: noSuch,
   putOrganization: { json: { name: 'Acme' } },
-  deleteOrganization: noSuch,
-  getMember: noSuch,
   putMember: { json: { role: 'member' }, ...noSuch },
-  removeMember: noSuch,
-  getUser: noSuch,
   lookupUser: { json: { email: 'unknown@example.com' }, ...noSuch },
-  listUsers: {},
-  listUserSessions: noSuch,
-  listUserEvents: noSuch,
   reportOnAddress: { json: { email: 'unknown@example.com' } },
-  listUserEmails: noSuch,
-  disableUser: noSuch,
-  enableUser: noSuch,
-  revokeUserSessions: noSuch,
-  revokeUserSession: noSuch,
   introspect: { json: { token: 'unknown' } },
   'introspect form': { form: { token: 'unknown' } },
   readFeed: { json: { returnImmediately: true } },
