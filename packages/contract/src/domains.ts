@@ -19,10 +19,7 @@ const isPlain = (lower: string): boolean => !/[^\0-\x7f]|(?:^|\.)xn--/.test(lowe
 /** Whether the last label is a number: then it is read as an IPv4 address. @see URL Standard section 3.5 */
 const endsInNumber = (domain: string): boolean => /(?:^|\.)(?:\d+|0x[\da-f]*)$/.test(domain);
 
-/**
- * The domain as it is looked up: ASCII in lower case, with A-labels. Undefined for what is none under IDNA.
- * @see UTS 46 section 4.2
- */
+/** The domain as it is looked up: ASCII in lower case; undefined if IDNA knows it for none. @see UTS 46 section 4.2 */
 export function asciiDomainOf(domain: string): string | undefined {
   if (domain.length > maxDomainLength) return undefined;
   const lower = lowerAscii(domain);

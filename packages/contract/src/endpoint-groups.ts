@@ -1,7 +1,4 @@
-/**
- * The groups of the API reference, in their order: each has a part of the page and, if it has endpoints, a tag of the API
- * document. Runs are made by the token endpoint, so they have none.
- */
+/** The groups of the reference, in order, and tags of the document. Runs have none: the token endpoint makes them. */
 export const endpointGroups = {
   device: {
     title: 'Device sign-in',

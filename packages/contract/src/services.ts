@@ -51,10 +51,7 @@ export const organizationsTruncated = described(
   'The user belongs to more organizations than listed.',
 );
 
-/**
- * What a service learns about an active token. It must accept no refresh tokens (`token_use`).
- * @see RFC 7662 section 2.2, RFC 9470 section 6.2
- */
+/** What a service learns about an active token. @see RFC 7662 section 2.2, RFC 9470 section 6.2 */
 const activeToken = z
   .object({
     active: described(z.literal(true), 'The token is active.'),

@@ -101,10 +101,7 @@ const dayMs = 24 * hourMs;
 /** Longer than the clocks of two nodes may differ: while a row decides on one node, no other node may delete it. */
 const clockDifferenceMs = hourMs;
 
-/**
- * One sweep for each table whose rows expire, with how long they are kept afterwards. Until then requests get a precise
- * error, and operators can look at emails.
- */
+/** A sweep for each table whose rows expire. They stay for a while, for precise errors and for operators. */
 export const sweepsOf = (ctx: Context): Sweeps => ({
   sessions: sweepAfter(
     {

@@ -16,8 +16,8 @@ import type { Tables } from '../platform/database/schema.ts';
 import { statement, textsOf } from '../platform/database/statement.ts';
 
 /**
- * Locks an address until the transaction ends, with the others of its bucket. Use it in a select list and never in a
- * condition, which the database may skip. Several are locked by ascending bucket.
+ * Locks an address until the transaction ends, with the others of its bucket. Several are locked by ascending bucket.
+ * Use it in a select list and never in a condition, which the database may skip.
  */
 export const lockOnAddress = (email_key: Expression<string>, dialect: Dialect) =>
   dialect === 'postgres' ? sql<unknown>`cast(lock_address(${email_key}) as text)` : sql<unknown>`null`;

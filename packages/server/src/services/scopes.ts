@@ -112,10 +112,7 @@ export interface RepeatedAccess {
   readonly resource?: string | undefined;
 }
 
-/**
- * Refuses a scope or resource other than the sign-in's: the client would get other tokens than it expects.
- * @throws {AuthError} `invalid_scope`, `invalid_target`
- */
+/** Refuses another scope or resource than the sign-in's. @throws {AuthError} `invalid_scope`, `invalid_target` */
 export async function requireOwnAccess(
   on: Executor,
   { scope, resource }: RepeatedAccess,

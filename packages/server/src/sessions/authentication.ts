@@ -45,12 +45,7 @@ export function authenticate(
   return lookUpCaller(ctx, type, kind, handle);
 }
 
-async function lookUpCaller(
-  ctx: Context,
-  type: Caller['credential'],
-  kind: HandleKind,
-  handle: ReadHandle,
-): Promise<Caller> {
+async function lookUpCaller(ctx: Context, type: Caller['credential'], kind: HandleKind, handle: ReadHandle) {
   const isCookie = type === 'cookie';
   const now = ctx.clock();
   if (!isCookie && handle.value <= now) throw invalidCredential('expired');

@@ -1,6 +1,6 @@
 import { endpoints } from '@latchkey/contract/endpoints';
 import { accessTokenType, type IssuedToken, type TokenSet } from '@latchkey/contract/tokens';
-import type { CallingService, Context } from '../platform/context.ts';
+import type { Context } from '../platform/context.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import type { Api } from '../platform/http/pipeline.ts';
 import {
@@ -35,7 +35,8 @@ export const refreshGrant = (addIdentityToken: AddIdentityToken): Grant<TokenSet
 /** The token exchange grant. @see RFC 8693 section 2.1 */
 export const tokenExchangeGrant: Grant<IssuedToken> = {
   redeem: async (ctx, call) => {
-    const service = await readService(ctx, call);
+    const service = call.serviceKey && (await authenticateService(ctx, call.serviceKey));
+    if (service) requireDelegation(service);
     const requested = { service, ...readRunRequest(call.body) };
     const subject = await readSubject(ctx, call);
     return {
@@ -45,14 +46,6 @@ export const tokenExchangeGrant: Grant<IssuedToken> = {
     };
   },
 };
-
-/** @throws {AuthError} `invalid_client`, `unauthorized_client` */
-async function readService(ctx: Context, { serviceKey }: GrantCall): Promise<CallingService | undefined> {
-  if (!serviceKey) return undefined;
-  const service = await authenticateService(ctx, serviceKey);
-  requireDelegation(service);
-  return service;
-}
 
 /**
  * The subject token, or the credential of who sends the request.

@@ -112,10 +112,7 @@ export const isActiveSession = (
 export const isUnrevokedSession = (id: Expression<string>): Expression<SqlBool> =>
   sql<SqlBool>`exists (select 1 from sessions where sessions.id = ${id} and ${isUnrevoked()})`;
 
-/**
- * The idle timeout of a run has not passed. Ending a run passes it, too, but the end of something that the run is within does
- * not: for counts and updates of many runs at once.
- */
+/** The idle timeout of a run has not passed, whatever it is within: for counts and updates of many runs. */
 export const isRunOpen = (now: Expression<number>): Expression<SqlBool> =>
   sql<SqlBool>`sessions.idle_expires_at > ${now}`;
 

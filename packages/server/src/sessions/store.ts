@@ -313,10 +313,7 @@ export const touchSession = statement<{
 /** Until when a session is kept: a browser's may be disowned late, with a device of it. The index says the same. */
 const neededUntil = sql<number>`case when kind = 'browser' then expires_at else idle_expires_at end`;
 
-/**
- * Deletes up to `limit` sessions that nothing has needed since `before`. Stolen and disowned browser sessions stay until
- * every known-browser cookie that names them has expired, so that no browser is recognized by one of them.
- */
+/** Deletes sessions that are no longer needed. Distrusted ones of browsers stay while known-browser cookies name them. */
 export const sweepSessions = sweepStatement<{ before: number; distrusted_before: number }>()(
   'sessions',
   'id',

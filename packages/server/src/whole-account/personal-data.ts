@@ -42,10 +42,7 @@ async function deleteById(ctx: Context, userId: string, lock?: (tx: Executor) =>
   ctx.log.info({ user: userId }, 'account deleted');
 }
 
-/**
- * Deletes a locked account through the owners of its tables, and enqueues its last mail. Deleting the user deletes every
- * row that references it; what comes before finds the rows that do not.
- */
+/** Deletes a locked account: first what the deletion of its row would not. Enqueues its last mail. */
 async function erase(ctx: Context, tx: Executor, { id: userId, email, email_key }: Account): Promise<void> {
   await requireOtherOwners(tx, userId);
   const reserved = await listReservedEmails(tx, { user_id: userId, now: ctx.clock() });

@@ -21,10 +21,7 @@ export async function revokeSession(ctx: Context, revoker: Revoker, sessionId: s
   if (!isRevoked) throw resourceNotFound();
 }
 
-/**
- * Revokes any token, key, device code or authorization code, and the session that has come of it; ignores other strings.
- * @see RFC 7009 section 2.1
- */
+/** Revokes a token or code and the session that came of it; ignores other strings. @see RFC 7009 section 2.1 */
 export async function revokeToken(ctx: Context, heldPolls: HeldPolls, token: string, client: ClientInfo) {
   await endByToken(ctx, token, client);
   const started = await cancelDeviceAuthorization(ctx, heldPolls, token, client);

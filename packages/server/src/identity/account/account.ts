@@ -24,10 +24,7 @@ export async function getProfile(on: Executor, userId: string): Promise<TaggedPr
   return tagged(row);
 }
 
-/**
- * Locks an account until the transaction ends. Lock it before any other row of it (`accounts/locks.ts`).
- * @throws {AuthError} `invalid_token` if it is gone
- */
+/** Locks an account before its other rows (`accounts/locks.ts`). @throws {AuthError} `invalid_token` if it is gone */
 export async function lockAccount(tx: Executor, userId: string) {
   const [account] = await lockAccountRow(tx, { id: userId });
   if (!account) throw accountGone();
@@ -75,7 +72,10 @@ export async function importAccount(ctx: Context, tx: Executor, account: NewAcco
   const [owner] =
     userHandle === undefined ? [] : await store.findUserByHandle(tx, { webauthn_user_handle: userHandle });
   if (existing) {
-    if (userHandle !== undefined && owner?.id !== existing.id) throw otherHandle();
+    if (userHandle !== undefined && owner?.id !== existing.id)
+      throw conflict(
+        'user_handle: the account exists with another one, so passkeys for this one cannot sign in to it.',
+      );
     return { id: existing.id, isNew: false, hasOtherName: name !== undefined && name !== existing.name };
   }
   if (owner) throw conflict('user_handle: belongs to another account.');
@@ -86,11 +86,6 @@ export async function importAccount(ctx: Context, tx: Executor, account: NewAcco
   }
   return { id, isNew: true, hasOtherName: false };
 }
-
-const otherHandle = () =>
-  conflict(
-    'user_handle: the account exists with another one, so passkeys for this one cannot sign in to it.',
-  );
 
 /** Refuses a new address outside the domains that sign-up is restricted to. @throws {AuthError} `signup_disabled` */
 export function requireAllowedDomain(ctx: Context, email: string): void {
@@ -118,8 +113,8 @@ export async function replaceEmail(ctx: Context, tx: Executor, userId: string, e
 }
 
 /**
- * Ends every session of an account, and every device authorization that is approved but not redeemed, by starting a new
- * session epoch; false when the account is gone. Call `announceEndOfAll` at the end of the transaction.
+ * Ends all sessions and approvals not redeemed by a new session epoch; false when the account is gone. Call
+ * `announceEndOfAll` at the end of the transaction.
  */
 export async function endAllSessions(tx: Executor, userId: string): Promise<boolean> {
   return (await store.endAllSessions(tx, { id: userId })).length > 0;
@@ -161,10 +156,7 @@ interface SignInCall extends Record<'sessionCookie' | 'knownBrowserCookie', stri
   readonly client: ClientInfo;
 }
 
-/**
- * Signs in and makes the response: tokens, or in cookie mode the profile, because the credential goes into the cookie only.
- * Cookie mode also renews the cookie by which the service recognizes the browser later.
- */
+/** The response to a sign-in: tokens, or in cookie mode the profile, with cookies of the session and the known browser. */
 export async function signInResponse(
   ctx: Context,
   { query, client, sessionCookie, knownBrowserCookie }: SignInCall,

@@ -3,7 +3,7 @@ import type { TimePreferences } from '@latchkey/contract/time-format';
 import type { Context } from '../../platform/context.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 import { composeMessage, type Writer, writerFor } from '../../platform/mail/compose.ts';
-import type { Message, Template } from '../../platform/mail/message.ts';
+import type { Template } from '../../platform/mail/message.ts';
 import { findOwner } from '../../security-log/notices/notices.ts';
 import { findAccountOf, isEmailTaken } from '../account/account.ts';
 import * as store from './store.ts';
@@ -19,8 +19,11 @@ export const emailRestoredTemplate = 'email_restored';
 export const emailChangeMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });
   if (!change) return undefined;
-  if (await isEmailTaken(ctx, ctx.db.read, change.new_email, change.user_id))
-    return takenMessage(inLanguageOf(ctx, await findAccountOf(ctx.db.read, change.new_email)));
+  if (await isEmailTaken(ctx, ctx.db.read, change.new_email, change.user_id)) {
+    const owner = inLanguageOf(ctx, await findAccountOf(ctx.db.read, change.new_email));
+    const { subject, what, unchanged, wasYou } = owner.texts.emailTaken;
+    return composeMessage(owner, subject, [owner.fill(what), unchanged, wasYou]);
+  }
   const subject = Buffer.from(change.id, 'base64url');
   const token = mintHandle(ctx.keys, 'emailChange', { subject, value: change.expires_at });
   const writer = inLanguageOf(ctx, await findOwner(ctx.db.read, change.user_id));
@@ -37,12 +40,6 @@ export const emailChangeMail: Template = async (ctx, mail) => {
 function inLanguageOf({ config }: Context, reader: TimePreferences | undefined): Writer {
   const language = languageOf(reader?.locale) ?? 'en';
   return writerFor(config.product, { locale: language, time_zone: null });
-}
-
-/** For the person who has the address, in their language. */
-function takenMessage(writer: Writer): Message {
-  const { subject, what, unchanged, wasYou } = writer.texts.emailTaken;
-  return composeMessage(writer, subject, [writer.fill(what), unchanged, wasYou]);
 }
 
 /** The mail to an address that an undo removed: in the language it was confirmed in, revealing as little to a stranger. */

@@ -190,10 +190,7 @@ export async function listMembers(ctx: Context, slug: string, page: PageRequest)
   return { members: entries.map((row) => ({ ...memberOf(row), email: row.email })), next_cursor };
 }
 
-/**
- * Adds a user to an organization, or changes a role. Nothing is recorded if the user already has it.
- * @throws {AuthError} `not_found`; `conflict` for a personal organization, and for the role of its last owner
- */
+/** Sets a role, unless the user has it. @throws {AuthError} `not_found`; `conflict` as of `removeMember` */
 export const setMember = (
   ctx: Context,
   slug: string,
@@ -258,10 +255,7 @@ export const removeMember = (ctx: Context, slug: string, userId: string, by: Cha
     await recordMembershipChange(ctx, tx, { userId, organization, from: row.role, to: null }, by);
   });
 
-/**
- * Locks the organizations that the user owns, so that the last two owners cannot both be deleted at once.
- * @throws {AuthError} `conflict` for the only owner of a shared organization
- */
+/** Locks what the user owns, so that no two owners leave at once. @throws {AuthError} `conflict` for an only owner */
 export async function requireOtherOwners(tx: Executor, userId: string): Promise<void> {
   await store.lockOwnedOrganizations(tx, { user_id: userId });
   const owned = await store.listSolelyOwned(tx, { user_id: userId });

@@ -150,10 +150,7 @@ export const listMemberships = statement<{ user_id: string } & PlaceInList>()((d
 /** The maximum number of organizations that introspection lists for a user. */
 export const maxListedOrganizations = 100;
 
-/**
- * A user with the first of their organizations, as JSON `[id, slug, role]`: the personal one first, then the oldest membership.
- * One more than the maximum shows that there are others.
- */
+/** A user with the first organizations, as JSON `[id, slug, role]`, and one more than is shown, if there are others. */
 export const findUserWithOrganizations = lookup((db, p, dialect) => {
   const asJson =
     dialect === 'postgres'

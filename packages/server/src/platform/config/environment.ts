@@ -9,10 +9,7 @@ export const processEnvironment: Environment = process.env;
 
 const defaultEnvFile = '.env';
 
-/**
- * Adds the settings of an env file, by default of `.env` if it exists. Variables that are already set win.
- * @throws {ConfigError} when the file cannot be read
- */
+/** Adds a file, by default `.env` if it exists, to what is set. @throws {ConfigError} when it cannot be read */
 export function readEnvFile(file: string | undefined): void {
   let text: string;
   try {

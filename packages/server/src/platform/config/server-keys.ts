@@ -103,10 +103,7 @@ export function readKeyList(config: Config, env: Environment): string {
 /** The keys that verify only the security log, as text: a secret. Empty without any. */
 export const readRetiredKeyList = (env: Environment): string => env['LATCHKEY_RETIRED_KEYS']?.trim() ?? '';
 
-/**
- * Replaces the key file atomically, even in a crash. The caller holds a lock against other changes.
- * @throws {ConfigError} when it cannot be written
- */
+/** Replaces the key file atomically, under the lock of its caller. @throws {ConfigError} when it cannot be written */
 export function writeKeyFile(config: Config, list: string): void {
   const link = keyFilePath(config);
   try {

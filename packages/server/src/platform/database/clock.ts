@@ -24,10 +24,7 @@ export async function openClock(
   let known = { offsetMs: 0, errorMs: Number.POSITIVE_INFINITY, measuredAt: 0 };
   let nextComparisonAt = 0;
 
-  /**
-   * Measures the offset. The answer was given at some time between the request and its arrival, so a slow one says little: it only
-   * counts if the offset is known no better, or contradicts it.
-   */
+  /** Measures the offset. A slow answer only counts if nothing better is known, or if it contradicts that. */
   const compare = async (): Promise<void> => {
     const sentAt = monotonic();
     nextComparisonAt = sentAt + comparisonIntervalMs;

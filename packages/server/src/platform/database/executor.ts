@@ -11,10 +11,7 @@ export interface Executor {
   /** Statements of one turn of the event loop go out together where they can (see `gathered`). */
   readonly gathers?: boolean;
   run<Row>(text: string, values: readonly Value[]): Promise<Row[]>;
-  /**
-   * Runs a statement without rows, in a transaction: resolves before the database has run it, so that it costs no round trip of its
-   * own. If it fails, the transaction fails.
-   */
+  /** Runs a statement without rows; resolves before its result, which saves a round trip. If it fails, so does the transaction. */
   write?(text: string, values: readonly Value[]): Promise<never[]>;
 }
 
@@ -26,8 +23,8 @@ export interface Database {
   /** Each statement is a transaction of its own, durable when the promise resolves. */
   readonly single: Executor;
   /**
-   * Runs `work` in one transaction, durable when the promise resolves. An error rolls the transaction back. `work` may
-   * run more than once, so it must have no side effects besides its statements.
+   * Runs `work` in one transaction, durable when the promise resolves. An error rolls it back. `work` may run more than once,
+   * so it must have no side effects besides its statements.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   readonly notifications: Notifications;

@@ -12,10 +12,7 @@ import { executorOn as sqliteExecutor, sqlitePathOf, whenFree } from './sqlite.t
 const noStore = (): Error =>
   new Error('there is no store yet; run `latchkey-server migrate` or start the service to create it');
 
-/**
- * Lets `work` read a database without changing it. On SQLite it starts over while another process keeps the file busy.
- * @throws {Error} when the database is unreachable or missing
- */
+/** Lets `work` read a database, again while its file is busy. @throws {Error} when it is unreachable or missing */
 export async function withReader<T>(url: string, work: (read: Executor) => Promise<T>): Promise<T> {
   const path = sqlitePathOf(url);
   if (path === undefined)
@@ -33,45 +30,30 @@ export async function withReader<T>(url: string, work: (read: Executor) => Promi
   });
 }
 
-/** What a database reveals without being changed. */
-export interface Inspection {
-  /** Migrations of this program that were not applied yet. */
-  readonly pending: readonly string[];
-  /** Migrations of a newer release, which this program does not have. */
-  readonly later: readonly string[];
-  /** Of PostgreSQL. */
-  readonly server: Server | undefined;
-}
-
-interface Server {
-  /** How far the database's clock is ahead of this machine's. */
-  readonly clockAheadMs: number;
-  /** How many connections the server has for all but its administrators. */
-  readonly maxConnections: number;
-  /** The name of the database if any role of the server may connect to it. */
-  readonly openToPublic: string | null;
-}
+export type Inspection = Awaited<ReturnType<typeof inspectDatabase>>;
 
 const migrationsTable = {
   sqlite: "SELECT 1 AS found FROM sqlite_master WHERE name = 'kysely_migration'",
   postgres: "SELECT 1 AS found WHERE to_regclass('kysely_migration') IS NOT NULL",
 };
 
-/** @throws {Error} when the database is unreachable, or has no Latchkey schema */
-export const inspectDatabase = (url: string): Promise<Inspection> =>
+/** What a database reveals unchanged. @throws {Error} when it is unreachable, or has no Latchkey schema */
+export const inspectDatabase = (url: string) =>
   withReader(url, async (read) => {
     const [table] = await read.run(migrationsTable[read.dialect], []);
     if (!table) throw noStore();
     const applied = (await read.run<{ name: string }>(appliedMigrations, [])).map(({ name }) => name);
     return {
+      /** Migrations of this program that were not applied yet. */
       pending: migrationNames.filter((name) => !applied.includes(name)),
+      /** Migrations of a newer release, which this program does not have. */
       later: applied.filter((name) => !migrationNames.includes(name)),
       server: read.dialect === 'postgres' ? await inspectServer(read) : undefined,
     };
   });
 
 /** `reserved_connections` exists since PostgreSQL 16. */
-async function inspectServer(read: Executor): Promise<Server> {
+async function inspectServer(read: Executor) {
   const [row] = await read.run<{ now: number; connections: number; open: string | null }>(
     `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
@@ -80,19 +62,23 @@ async function inspectServer(read: Executor): Promise<Server> {
     [],
   );
   const { now, connections, open } = row!;
-  return { clockAheadMs: now - Date.now(), maxConnections: connections, openToPublic: open };
+  return {
+    /** How far the database's clock is ahead of this machine's. */
+    clockAheadMs: now - Date.now(),
+    /** How many connections the server has for all but its administrators. */
+    maxConnections: connections,
+    /** The name of the database if any role of the server may connect to it. */
+    openToPublic: open,
+  };
 }
 
-/** Whether a database is whole and takes writes. */
-export interface Condition {
-  /** Damage that the database finds in its pages, up to a limit. Reads all of a SQLite file. */
-  readonly damage: readonly string[];
-  /** Why it takes no writes. */
-  readonly unwritable: string | undefined;
-}
+export type Condition = Awaited<ReturnType<typeof examineDatabase>>;
 
-/** @throws {Error} when the database is unreachable */
-export const examineDatabase = (url: string): Promise<Condition> =>
+/**
+ * The damage that a database finds in its pages, up to a limit, and why it takes no writes, if so. Reads all of a SQLite file.
+ * @throws {Error} when the database is unreachable
+ */
+export const examineDatabase = (url: string) =>
   withReader(url, async (read) => {
     const path = sqlitePathOf(url);
     if (path !== undefined) return { damage: await findDamage(read), unwritable: whyUnwritable(path) };

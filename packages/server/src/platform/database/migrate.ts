@@ -31,10 +31,7 @@ export const migrationNames = Object.keys(migrations);
 /** The migrations of a database. Only for one that has been migrated. */
 export const appliedMigrations = 'SELECT name FROM kysely_migration';
 
-/**
- * Whether this program can work on a schema with a migration that it does not have. While an upgrade replaces nodes one
- * after the other, those of the release before can start again.
- */
+/** Whether this program can work on a schema with a later migration: during an upgrade, old nodes may start again. */
 export function canWorkWith(later: string, newest = migrationNames.at(-1)!): boolean {
   const [, oldest] = /-from-(\d{4})$/.exec(later) ?? [];
   return oldest !== undefined && oldest <= newest.slice(0, oldest.length);

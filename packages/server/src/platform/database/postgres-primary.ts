@@ -107,10 +107,7 @@ export class PrimaryPool {
     });
   }
 
-  /**
-   * Says that one of these connections was closed while it was in use. All are replaced, because the driver fails the next statement
-   * in its place with the error that the server sent before.
-   */
+  /** Says that one closed in use. All are replaced: the driver fails the next statement with the error sent before. */
   closed(sql: postgres.Sql): void {
     if (sql === this.#sql) this.#replace(this.#server);
   }

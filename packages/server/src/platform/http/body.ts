@@ -59,10 +59,7 @@ export function dialectOf(request: Request): BodyDialect | undefined {
   return type === 'application/x-www-form-urlencoded' ? 'form' : undefined;
 }
 
-/**
- * The members of a body, or undefined if there is none.
- * @throws {AuthError} `payload_too_large`, `unsupported_media_type`, `invalid_request`
- */
+/** The members of a body, if there is one. @throws {AuthError} `unsupported_media_type`, `invalid_request` */
 export function parseBody(request: Request, received: Uint8Array, dialects: readonly BodyDialect[]): unknown {
   if (received.length === 0) return undefined;
   const dialect = dialectOf(request);

@@ -181,10 +181,7 @@ const maxHeaderLength = 1_000;
 const preference = /(?:"(?:[^"\\]|\\.)*"|[^",])+/g;
 const waitPreference = /^\s*wait\s*(?:=\s*("?)(\d*)\1\s*)?(;|$)/i;
 
-/**
- * The seconds of the first `wait` of a `Prefer` header, if it is a positive whole number. All else is ignored.
- * @see RFC 7240 section 2
- */
+/** The seconds of the first `wait` of a `Prefer` header, if positive and whole. @see RFC 7240 section 2 */
 export function waitSecondsOf(prefer: string | null): number | undefined {
   if (prefer === null || prefer.length > maxHeaderLength) return undefined;
   const wait = prefer.match(preference)?.find((text) => /^\s*wait\s*(?:[=;]|$)/i.test(text));

@@ -99,9 +99,6 @@ const forwardingHeaders = [
   'X-Real-IP',
 ];
 
-/**
- * Whether a request was made to this machine by a loopback name: no proxy forwarded it, and its `Host` is a loopback
- * name. The `Host` rules out web pages whose own name resolves to this machine (DNS rebinding).
- */
+/** Whether a request was made on this machine: no proxy forwarded it, and its `Host` is one (DNS rebinding). */
 export const isForThisMachine = ({ url, headers }: Request): boolean =>
   isLoopbackHost(URL.parse(url)?.hostname ?? '') && !forwardingHeaders.some((name) => headers.has(name));

@@ -23,10 +23,7 @@ function originOf(config: Config, headers: Headers): 'own' | 'allowed' | 'foreig
   return headers.get(pageHeader.name) === pageHeader.value ? 'own' : undefined;
 }
 
-/**
- * Requires a page of this or an allowed origin: others can send the cookie, but not what says where a request is from.
- * @throws {AuthError} `origin_not_allowed`
- */
+/** Requires a page of this or an allowed origin: all can send the cookie. @throws {AuthError} `origin_not_allowed` */
 export function requirePage(config: Config, headers: Headers, of: 'own' | 'allowed'): void {
   const origin = originOf(config, headers);
   if (origin === 'own' || origin === of) return;

@@ -165,11 +165,7 @@ function formOf({ query: _, ...endpoint }: Endpoint): Endpoint {
   };
 }
 
-async function identifyService(
-  access: Access,
-  { rights }: Endpoint,
-  { headers }: Request,
-): Promise<CallingService> {
+async function identifyService(access: Access, { rights }: Endpoint, { headers }: Request) {
   const service = await access.authenticateService(readServiceKey(headers));
   if (rights) access.requireRight(service, rights);
   return service;
@@ -219,11 +215,7 @@ const endsOwnSession = (
     ? query['scope'] === 'session' || (body as { scope?: unknown }).scope === 'session'
     : params['id'] === caller.sessionId;
 
-function checkQuery(
-  { config }: Context,
-  { endpoint: { query } }: Dialect,
-  { url, headers }: Request,
-): Record<string, unknown> {
+function checkQuery({ config }: Context, { endpoint: { query } }: Dialect, { url, headers }: Request) {
   if (!query) return {};
   const parameters = readQuery(url);
   // Another site must not be able to sign its visitors in to an account of its choice.

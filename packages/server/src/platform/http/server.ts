@@ -87,10 +87,7 @@ export function createServer(
   return { fetch };
 }
 
-/**
- * Refuses several `Host` headers, joined by the runtime, and user information: a proxy may have read another host.
- * @see RFC 9112 section 3.2
- */
+/** Refuses several hosts or user information: a proxy may have read another host. @see RFC 9112 section 3.2 */
 function requireOneHost(headers: Headers): void {
   if (!/[,@]/.test(headers.get('Host') ?? '')) return;
   throw invalidRequest('The request must have one Host header without user information.');
@@ -139,10 +136,7 @@ const unexpected = new AuthError('server_error', 'Something went wrong on our si
 /** The log gets at most one warning in this time. */
 const forwardingWarningIntervalMs = 60 * 60 * 1000;
 
-/**
- * Counts requests with forwarding headers from an untrusted peer, and warns about them. They are the sign of a proxy
- * that is missing from `LATCHKEY_TRUSTED_PROXIES`, behind which all clients share one address.
- */
+/** Counts and warns of forwarding headers from an unnamed proxy, behind which all clients would share one address. */
 function watchForwardingHeaders(ctx: Context): (connection: ConnectionInfo, headers: Headers) => void {
   let warnedAt = Number.NEGATIVE_INFINITY;
   return (connection, headers) => {
@@ -163,7 +157,7 @@ function watchForwardingHeaders(ctx: Context): (connection: ConnectionInfo, head
 /** The connection that a request came in on. */
 export interface ConnectionInfo {
   /**
-   * The peer address reported by the socket; undefined once the client has disconnected, so it must be read before the first wait.
+   * The peer address reported by the socket; undefined once the client has disconnected, so read it before the first wait.
    * Reading it costs as much as a look-up.
    */
   readonly peer: string | undefined;
@@ -275,8 +269,6 @@ const otherMethods = 'ALL';
 /** Any route can fail, or find the database unreachable. */
 const failureStatuses = ['500', '503'];
 
-const hasParameters = (pattern: string): boolean => /[:*]/.test(pattern);
-
 /**
  * The route table, and the description of each operation for the API document. It uses Hono's router without Hono's
  * contexts, which cost as much as everything else around a handler together.
@@ -310,7 +302,7 @@ export class Routes {
 
   #add(method: string, route: Route): void {
     const { pattern } = route;
-    if (hasParameters(pattern)) {
+    if (/[:*]/.test(pattern)) {
       this.#router.add(method, pattern, route);
       return;
     }
@@ -366,10 +358,7 @@ export class Routes {
   }
 }
 
-function paramsOf(
-  indexes: Readonly<Record<string, number>>,
-  matched: readonly string[],
-): Readonly<Record<string, string>> {
+function paramsOf(indexes: Readonly<Record<string, number>>, matched: readonly string[]) {
   const params: Record<string, string> = {};
   for (const name in indexes) params[name] = tryDecode(matched[indexes[name]!]!, decodeURIComponent);
   return params;

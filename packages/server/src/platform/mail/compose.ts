@@ -74,12 +74,6 @@ const htmlOf = (part: Part, language: Language): string => {
   return `<table style="${styles.facts}">\n${rows.join('\n')}\n</table>`;
 };
 
-/** Whose mail it is, and the language it is in. */
-interface Sender {
-  readonly product: Product;
-  readonly language: Language;
-}
-
 const htmlFooter = (links: ReturnType<typeof linksOf>): string[] => {
   const anchors = links.map(
     ({ words, url }) =>
@@ -93,7 +87,7 @@ const htmlFooter = (links: ReturnType<typeof linksOf>): string[] => {
  * text, and neither must the preheader, which is the first paragraph unless a better one is given.
  */
 export function composeMessage(
-  { product, language }: Sender,
+  { product, language }: Pick<Writer, 'product' | 'language'>,
   subject: string,
   parts: readonly Part[],
   preheader: string = parts.find((part) => typeof part === 'string') ?? '',

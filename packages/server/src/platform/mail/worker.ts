@@ -45,9 +45,6 @@ export const isPermanentRefusal = (error: unknown): boolean => {
 
 type OutboxMail = Tables['outbox'];
 
-const isOrdinary = ({ priority }: OutboxMail): boolean => priority !== store.urgentPriority;
-const wasSlow = ({ slow_attempts }: OutboxMail): boolean => slow_attempts > 0;
-
 /** What log lines say about a mail. They belong to the trace of the request that queued it. */
 const logFieldsOf = ({ id, trace_id, span_id }: OutboxMail) => ({
   mail: id,
@@ -113,10 +110,12 @@ export class MailWorker {
     const sending = [...this.#sending.keys()];
     if (sending.length >= slots) return;
     const now = this.#ctx.clock();
-    const max_slow_attempts = sending.filter(wasSlow).length < slowSlots ? store.anySlowAttempts : 0;
+    const slow = sending.filter(({ slow_attempts }) => slow_attempts > 0);
+    const ordinary = sending.filter(({ priority }) => priority !== store.urgentPriority);
+    const max_slow_attempts = slow.length < slowSlots ? store.anySlowAttempts : 0;
     const claim = { now, lease_until: now + leaseMs, max_slow_attempts };
     const [urgent] = await store.claimMail(this.#ctx.db.single, { ...claim, priority: store.urgentPriority });
-    if (urgent || sending.filter(isOrdinary).length >= ordinarySlots) return urgent;
+    if (urgent || ordinary.length >= ordinarySlots) return urgent;
     return (await store.claimMail(this.#ctx.db.single, { ...claim, priority: store.ordinaryPriority }))[0];
   }
 

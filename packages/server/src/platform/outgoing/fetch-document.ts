@@ -54,10 +54,7 @@ export class FetchError extends Error {}
 const resolveName: Resolve = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-/**
- * Fetches JSON: no redirects, limited time and size, public addresses only. It asks the address that was checked.
- * @throws {FetchError}
- */
+/** Fetches JSON within limits, from the public address that was checked, without redirects. @throws {FetchError} */
 export async function fetchDocument(url: URL, request: DocumentRequest): Promise<FetchedDocument> {
   const deadline = AbortSignal.timeout(request.timeoutMs);
   const timedOut = new Promise<never>((_, reject) => {
@@ -70,11 +67,7 @@ export async function fetchDocument(url: URL, request: DocumentRequest): Promise
   }
 }
 
-async function fetchWithin(
-  url: URL,
-  request: DocumentRequest,
-  signal: AbortSignal,
-): Promise<FetchedDocument> {
+async function fetchWithin(url: URL, request: DocumentRequest, signal: AbortSignal) {
   const address = await addressOf(url, request);
   const response = await get(url, address, signal);
   try {

@@ -49,8 +49,6 @@ export async function refundingOnError<T>(counted: Reservation, work: () => Prom
   }
 }
 
-const hashOf = (subject: string): string => sha256('rate limit', subject).toString('base64url').slice(0, 22);
-
 /** Counts shared limits in PostgreSQL, and all others in memory. On SQLite all limits are counted in memory. */
 export function createRateLimiter({
   rules,
@@ -89,7 +87,7 @@ export function createRateLimiter({
     }: RateLimitSubject): Promise<RateLimitState> => {
       const quota = quotas[limit];
       const counter = counters[limit];
-      const key = hashOf(subject);
+      const key = sha256('rate limit', subject).toString('base64url').slice(0, 22);
       const now = clock();
       const { points, endsAt } = await counter.count(key, now).catch((error: unknown) => {
         failed(limit);
@@ -159,16 +157,9 @@ export const maxKeysInMemory = 10_000;
 /** Windows of one key end further apart than this (the shortest lasts 10 s), so the end identifies the window. */
 const sameWindowMs = 1_000;
 
-/** A window after counting. */
-interface Counted {
-  readonly points: number;
-  /** In milliseconds since 1970. */
-  readonly endsAt: number;
-}
-
 interface Counter {
-  /** Adds one, atomically, whether it is allowed or not. */
-  count(key: string, now: number): Promise<Counted>;
+  /** Adds one, atomically, whether it is allowed or not. The window ends at milliseconds since 1970. */
+  count(key: string, now: number): Promise<{ readonly points: number; readonly endsAt: number }>;
   /** Subtracts one from the window that ends at this time. */
   refund(key: string, endsAt: number): Promise<unknown>;
 }

@@ -21,10 +21,7 @@ export interface GrantCall
   extends TokenRequest,
     Pick<CallHeaders, 'wait' | 'presentedCredential' | 'requireExpectedUser'> {}
 
-/**
- * One way to get tokens at the OAuth token endpoint. It authenticates its client, a service by its key, before it
- * checks the rest of the request.
- */
+/** One way to get tokens at the token endpoint. It authenticates its client before it checks the rest of the request. */
 export interface Grant<Tokens extends TokenSet | IssuedToken = TokenSet | IssuedToken> {
   redeem(ctx: Context, call: GrantCall): Promise<Reply<Tokens>>;
 }
@@ -124,10 +121,7 @@ export function tokenRoutes(
   );
 }
 
-/**
- * Redeems the grant that `grant_type` names. @see RFC 6749 section 4.5
- * @throws {AuthError} `unsupported_grant_type`, `invalid_request`
- */
+/** Redeems a grant. @throws {AuthError} `unsupported_grant_type`, `invalid_request` @see RFC 6749 section 4.5 */
 function redeemForm<Tokens extends TokenSet | IssuedToken>(
   ctx: Context,
   grants: Readonly<Partial<Record<GrantType, Grant<Tokens>>>>,

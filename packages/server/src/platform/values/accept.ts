@@ -7,10 +7,7 @@ interface Range {
 
 const qualityParameter = /^q=(0?(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
-/**
- * What an `Accept…` header names, in its order, with the quality of each; 0 for what is no quality.
- * @see RFC 9110 section 12.4.2
- */
+/** The names in an `Accept…` header with their qualities; 0 for what is no quality. @see RFC 9110 section 12.4.2 */
 export const rangesOf = (accept: string): Range[] =>
   accept.split(',').map((range) => {
     const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());

@@ -1,9 +1,6 @@
 const newline = 0x0a;
 
-/**
- * Splits a stream of bytes into lines, without their ends. A line of more than `maxBytes` is undefined: it is skipped, so
- * no input needs more memory than that.
- */
+/** Splits bytes into lines. A line of more than `maxBytes` is undefined: it is skipped, so that it needs no memory. */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,

@@ -36,10 +36,7 @@ export const isSameScope = (one: string, other: string): boolean => sorted(one) 
 
 const sorted = (scope: string): string => scope.split(' ').sort().join(' ');
 
-/**
- * The spellings of a resource: one without a path may be written with or without its final slash. The first is the canonical one.
- * @see RFC 3986 section 6.2.3
- */
+/** The spellings of a resource, without a path also with a slash. Canonical first. @see RFC 3986 section 6.2.3 */
 export function spellingsOf(resource: string): readonly [string, ...string[]] {
   const [, origin] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]+)\/?$/i.exec(resource) ?? [];
   return origin === undefined ? [resource] : [origin, `${origin}/`];

@@ -68,9 +68,6 @@ export interface FeedExtent {
   readonly completeUntil: number;
 }
 
-/** The clock of SQLite is the clock of its process. */
-type Reading = Pick<Context, 'clock'> & { readonly on: Executor };
-
 /**
  * How far the feed can be read now. `previous` is an earlier result of the same caller, which saves two queries if no event was
  * written since.
@@ -82,7 +79,10 @@ type Reading = Pick<Context, 'clock'> & { readonly on: Executor };
  * its number is higher than the number drawn last. Only locks of connections that write events count: no other role
  * and no other transaction delays the feed, whatever it locks and however long it runs.
  */
-export async function readExtent({ clock, on }: Reading, previous?: FeedExtent): Promise<FeedExtent> {
+export async function readExtent(
+  { clock, on }: Pick<Context, 'clock'> & { readonly on: Executor },
+  previous?: FeedExtent,
+): Promise<FeedExtent> {
   if (on.dialect === 'sqlite') {
     const now = clock();
     const [extent] = await store.findExtent(on, { up_to: Number.MAX_SAFE_INTEGER });

@@ -38,71 +38,58 @@ export interface Notice {
  * for notices of its kind, the notice goes into a digest that is sent when the limit's window ends.
  */
 export async function notify(ctx: Context, tx: Executor, notice: Notice): Promise<void> {
-  const owner = await findOwner(tx, notice.userId);
+  const { kind, userId, client } = notice;
+  const owner = await findOwner(tx, userId);
   if (!owner) return;
   const now = notice.at ?? ctx.clock();
-  const { recipient } = notice;
-  const to =
-    recipient === undefined ? owner : { ...owner, email: recipient, email_key: emailKeyOf(recipient) };
-  await send(ctx, tx, to, now, contentOf(notice, now));
-}
-
-const contentOf = (notice: Notice, now: number): Content => ({
-  user_id: notice.userId,
-  kind: notice.kind,
-  session_id: notice.sessionId,
-  // A key is the program that uses it.
-  client_name: notice.clientName ?? notice.keyName ?? null,
-  device_name: notice.deviceName ?? null,
-  passkey_name: notice.passkeyName ?? null,
-  new_email: notice.newEmail ?? null,
-  ip_address: notice.client.ipAddress,
-  user_agent: notice.client.userAgent,
-  created_at: now,
-});
-
-type Content = Omit<
-  Parameters<typeof store.insertNotice>[1],
-  'id' | 'email' | 'email_key' | 'language' | 'expires_at' | 'digest_id'
->;
-
-type Owner = NonNullable<Awaited<ReturnType<typeof findOwner>>>;
-
-/** Stores a notice and enqueues its mail, or the digest that lists it. */
-async function send(ctx: Context, tx: Executor, owner: Owner, now: number, content: Content): Promise<void> {
-  const windowMs = ctx.config.rateLimitQuotas.notices.windowSeconds * 1000;
+  const recipient = notice.recipient ?? owner.email;
+  const recipientKey = notice.recipient === undefined ? owner.email_key : emailKeyOf(recipient);
+  const { quota, windowSeconds } = ctx.config.rateLimitQuotas.notices;
   const [window] = await store.countNotice(tx, {
-    user_id: content.user_id,
-    kind: content.kind,
+    user_id: userId,
+    kind,
     id: ctx.random(subjectBytes).toString('base64url'),
-    ends_at: now + windowMs,
-    window_ms: windowMs,
+    ends_at: now + windowSeconds * 1000,
+    window_ms: windowSeconds * 1000,
   });
   if (!window) throw new Error('a notice was not counted');
-  const isDigested = window.notices > ctx.config.rateLimitQuotas.notices.quota;
-  const { email: recipient, email_key: recipientKey } = owner;
-  const digestId = isDigested ? digestIdOf(window.id, recipient) : null;
+  const digestId = window.notices > quota ? digestIdOf(window.id, recipient) : null;
   const id = ctx.random(subjectBytes).toString('base64url');
   const expiresAt = now + noticeTtlSeconds * 1000;
-  const reader = { email: recipient, email_key: recipientKey, language: languageOfOwner(owner) };
-  await store.insertNotice(tx, { ...content, ...reader, id, expires_at: expiresAt, digest_id: digestId });
-  if (digestId === null) {
-    const to = { recipient, recipientKey, userId: content.user_id };
-    const mail = { template: noticeTemplate, ...to, reference: id, expiresAt };
-    return enqueueForOwner(ctx, tx, owner, mail);
-  }
+  await store.insertNotice(tx, {
+    id,
+    user_id: userId,
+    kind,
+    session_id: notice.sessionId,
+    // A key is the program that uses it.
+    client_name: notice.clientName ?? notice.keyName ?? null,
+    device_name: notice.deviceName ?? null,
+    passkey_name: notice.passkeyName ?? null,
+    new_email: notice.newEmail ?? null,
+    ip_address: client.ipAddress,
+    user_agent: client.userAgent,
+    created_at: now,
+    email: recipient,
+    email_key: recipientKey,
+    language: languageOfOwner(owner),
+    expires_at: expiresAt,
+    digest_id: digestId,
+  });
+  const to = { recipient, recipientKey, userId };
+  if (digestId === null)
+    return enqueueForOwner(ctx, tx, owner, { template: noticeTemplate, ...to, reference: id, expiresAt });
   ctx.metrics.limitsHit.inc({ limit: 'notices' });
   await enqueueForOwner(ctx, tx, owner, {
     id: digestId,
     template: digestTemplate,
-    recipient,
-    recipientKey,
-    userId: content.user_id,
+    ...to,
     reference: window.id,
     due: window.ends_at,
     expiresAt: window.ends_at + noticeTtlSeconds * 1000,
   });
 }
+
+type Owner = NonNullable<Awaited<ReturnType<typeof findOwner>>>;
 
 /** The outbox id of the only digest that a window sends to an address. */
 export const digestIdOf = (windowId: string, recipient: string): string =>

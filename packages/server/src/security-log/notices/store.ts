@@ -86,8 +86,8 @@ export const countDigest = statement<{ digest_id: string }>()((db, p) =>
 );
 
 /**
- * A notice whose link has not expired, used or not, with the address that it was sent to and the ordinal that its link undoes everything
- * since. Notices of earlier releases have neither.
+ * A notice whose link has not expired, used or not, with its address and the ordinal since which it undoes.
+ * Notices of earlier releases have neither.
  */
 export const findOpenNotice = statement<{ id: string; now: number }>()((db, p) =>
   db
@@ -101,10 +101,7 @@ export const findOpenNotice = statement<{ id: string; now: number }>()((db, p) =
     .where('expires_at', '>', p.now),
 );
 
-/**
- * Stores what a link undid with its notice, and uses with the same outcome every unused link about what began at this ordinal or later, or
- * about a session that was disowned.
- */
+/** Stores what a link undid, also with every unused link about what began since, or about a disowned session. */
 export const useNotices = statement<{
   user_id: string;
   id: string;

@@ -107,19 +107,18 @@ export function openIssuers(ctx: Context, resolve?: Resolve) {
   return {
     /** `valid` if a key of the issuer signed the token; `unavailable` if no keys of the issuer are known. */
     verify: (url: string, assertion: string) => {
-      const verify = issuers.get(url) ?? openIssuer(ctx, url, resolve);
+      const verify =
+        issuers.get(url) ??
+        openKeySet(ctx.clock, {
+          fetch: () => fetchKeySet(ctx, url, resolve),
+          keptWithoutSourceMs: keptWithoutIssuerMs,
+          failureKeptMs: askAgainMs,
+        });
       issuers.set(url, verify);
       return verify(assertion);
     },
   };
 }
-
-const openIssuer = (ctx: Context, url: string, resolve: Resolve | undefined): VerifySignature =>
-  openKeySet(ctx.clock, {
-    fetch: () => fetchKeySet(ctx, url, resolve),
-    keptWithoutSourceMs: keptWithoutIssuerMs,
-    failureKeptMs: askAgainMs,
-  });
 
 const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() });
 

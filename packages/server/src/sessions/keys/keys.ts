@@ -50,10 +50,7 @@ export async function challengeKey(
   return { passkey: await touches.offer(ctx, caller, actOf(body)) };
 }
 
-/**
- * Creates a key, and shows it this once; it has no secret if an issuer's tokens stand for it.
- * @throws {AuthError} those of the touch and of `checkKey`; `conflict` when the account has too many
- */
+/** Creates a key, shown once. @throws {AuthError} those of the touch and of `checkKey`; `conflict` for too many */
 export async function createKey(ctx: Context, touches: Touches, by: Requester, requested: NewKey) {
   const { caller, client } = by;
   const { name, expires_in, trust, passkey } = requested;

@@ -30,10 +30,7 @@ const given = [
 ] as const;
 const givenNumbers = ['idle_expires_at', 'expires_at', 'token_ttl_seconds'] as const;
 
-/**
- * Makes a run within a session or key, in one statement that holds only while its account is enabled and everything on its
- * path is active; returns no row otherwise. The account must be locked.
- */
+/** Makes a run while everything on its path is active and the account is enabled, and locked; else returns no row. */
 export const insertRun = statement<
   Pick<Tables['sessions'], (typeof given)[number] | (typeof givenNumbers)[number]> & {
     within_session_id: string;

@@ -157,10 +157,7 @@ interface AskedRequest extends Requester {
   readonly requestsCookie: string | undefined;
 }
 
-/**
- * Whether the user has approved as much before, to a client that only that one can be: a service with a key of its own, at an address
- * that no other program has. It ends with the sessions that it led to.
- */
+/** Whether the user has approved as much before, to a client that only that one can be, and a session of it lives. */
 const isApproved = async (
   ctx: Context,
   { client, target, request, scope, resource }: CheckedRequest,

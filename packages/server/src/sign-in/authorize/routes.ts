@@ -28,7 +28,7 @@ import {
 } from './authorize.ts';
 import { firstSeen, forgetRequest, rememberRequest } from './first-seen.ts';
 import { isLateRepetition, noticeReplay, redeemCode } from './redeeming.ts';
-import type { ResponseTarget, SentParameters } from './request.ts';
+import type { SentParameters } from './request.ts';
 
 /** The authorization code grant of the OAuth token endpoint. @see RFC 6749 section 4.1.3 */
 export const authorizationCodeGrant = (addIdentityToken: AddIdentityToken): Grant<TokenSet> => ({
@@ -62,9 +62,6 @@ function readParameters(query: URLSearchParams): SentParameters {
   }
   return { values: Object.fromEntries(values), duplicates: [...duplicates] };
 }
-
-const formOriginOf = ({ redirectUri, responseMode }: ResponseTarget): string | undefined =>
-  responseMode === 'form_post' ? new URL(redirectUri).origin : undefined;
 
 /**
  * The page for an authorization request. A request that names no client and redirect URI of one is reported on the page;
@@ -100,7 +97,7 @@ export function authorizePage(routes: Routes, ctx: Context, options: AuthorizeOp
       return pageFor(request, { status: 400, data: { outcome, message: error.message } });
     }
     const { client, target } = assessed;
-    const formOrigin = formOriginOf(target);
+    const formOrigin = target.responseMode === 'form_post' ? new URL(target.redirectUri).origin : undefined;
     const source = sourceOf(client, target);
     if (!('refusal' in assessed)) {
       const page = pageFor(request, { status: 200, formOrigin, data: { outcome: 'valid', ...source } });

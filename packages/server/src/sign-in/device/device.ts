@@ -169,12 +169,6 @@ function confirmationOf(
   return can_confirm === 1 ? 'required' : 'impossible';
 }
 
-const confirmationImpossible = () =>
-  new AuthError(
-    'access_denied',
-    'This device is in another network, and its program cannot ask for a code. Approve it from the network of the device.',
-  );
-
 /**
  * Approves a pending device, unless it was decided before. Returns the code that the device has to confirm it with, if so.
  * @throws {AuthError} `invalid_grant` if there is none to decide on; `access_denied` if it would have to confirm and cannot;
@@ -197,7 +191,11 @@ export async function approveDevice(
       if (!pending) return undefined;
       await holdAccess(tx, pending);
       const confirmation = confirmationOf(ctx, pending, approver);
-      if (confirmation === 'impossible') throw confirmationImpossible();
+      if (confirmation === 'impossible')
+        throw new AuthError(
+          'access_denied',
+          'This device is in another network, and its program cannot ask for a code. Approve it from the network of the device.',
+        );
       const confirmation_code = confirmation === 'required' ? newConfirmationCode() : undefined;
       const [approved] = await store.approve(tx, {
         id: pending.id,

@@ -11,24 +11,15 @@ const lookupIntervalMs = 5_000;
 /** Why a held poll continues. */
 type Wakening = 'decided' | 'elapsed' | 'client_gone' | 'stopping';
 
-/** Notices decisions about one authorization from the moment it is created, so that none falls between a read and a wait. */
-interface Watch {
-  /** Resolves with the reason to continue: a decision since the last call, or the end of the wait. */
-  next(ms: number, clientGone: AbortSignal): Promise<Wakening>;
-  end(): void;
-}
-
 type Wake = () => void;
 
-/** The polls that wait for a decision on this node. While they wait, none of them runs a statement or holds a connection. */
-export interface HeldPolls {
-  watch(authorizationId: string): Watch;
-  /** Tells every node that an authorization was approved or denied, once that is committed. */
-  announce(authorizationId: string): void;
-}
+export type HeldPolls = ReturnType<typeof openHeldPolls>;
 
-/** Starts to listen with the first watch. Until then it costs nothing. */
-export function openHeldPolls(ctx: Context): HeldPolls {
+/**
+ * The polls that wait for a decision on this node. While they wait, none of them runs a statement or holds a connection.
+ * Starts to listen with the first watch. Until then it costs nothing.
+ */
+export function openHeldPolls(ctx: Context) {
   const { notifications, dialect, read } = ctx.db;
   const watched = new Map<string, Set<Wake>>();
   let isListening = false;
@@ -69,13 +60,16 @@ export function openHeldPolls(ctx: Context): HeldPolls {
   };
 
   return {
-    announce: (id) => notifications.publish(decisionsChannel, id),
-    watch: (id) => {
+    /** Tells every node that an authorization was approved or denied, once that is committed. */
+    announce: (id: string) => notifications.publish(decisionsChannel, id),
+    /** Notices decisions from now on, so that none falls between a read and a wait. */
+    watch: (id: string) => {
       let woken = new AbortController();
       const wake = () => woken.abort();
       watched.set(id, (watched.get(id) ?? new Set()).add(wake));
       start();
-      const next: Watch['next'] = async (ms, clientGone) => {
+      /** Resolves with the reason to continue: a decision since the last call, or the end of the wait. */
+      const next = async (ms: number, clientGone: AbortSignal): Promise<Wakening> => {
         if (clientGone.aborted || ctx.stopping.aborted) wake();
         clientGone.addEventListener('abort', wake, { once: true });
         await ctx.timers.sleep(ms, woken.signal);

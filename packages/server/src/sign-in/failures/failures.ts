@@ -32,14 +32,6 @@ export const signInFailureReasons = {
 } as const satisfies Record<string, readonly string[]>;
 type SignInFailureMethod = keyof typeof signInFailureReasons;
 
-/** Records a refused attempt in the log of the account it was for, if there is one, apart from the response. */
-export const recordFailure = (
-  ctx: Context,
-  method: SignInFailureMethod,
-  client: ClientInfo,
-  account: Pick<RefusedAttempt, 'by' | 'findUserId'>,
-): void => recordLater(ctx, { ...account, method, network: networkKey(client.ipAddress), client });
-
 /** Whether a sign-in was refused for what it presented, not by a rate limit or a failure of the service. */
 const isRefusal = (error: unknown): error is AuthError =>
   error instanceof AuthError && error.code !== 'rate_limited' && error.status < 500;
@@ -66,8 +58,6 @@ function reasonOf(method: SignInFailureMethod, { code, detail }: AuthError): str
 // Failed sign-ins are written apart from their responses, and a random moment later: what is written about an account must not show
 // in the time of this response or of the next one.
 
-type FailedSignIn = Parameters<typeof recordFailedSignIn>[2];
-
 /** The random delay is between these. A crash loses what is still unwritten. */
 const minDelayMs = 50;
 const maxDelayMs = 300;
@@ -76,13 +66,11 @@ const maxDelayMs = 300;
 const maxWaiting = 10_000;
 
 /** A refused attempt, before anybody has looked for its account. */
-interface RefusedAttempt extends Omit<FailedSignIn, 'userId' | 'times'> {
+interface RefusedAttempt extends Omit<Parameters<typeof recordFailedSignIn>[2], 'userId' | 'times'> {
   /** What the account is found by. */
   readonly by: string;
   readonly findUserId: () => Promise<string | undefined>;
 }
-
-type FailureQueue = ReturnType<typeof openQueue>;
 
 function openQueue(ctx: Context) {
   const waiting = new Map<string, RefusedAttempt & { times: number }>();
@@ -123,13 +111,18 @@ function openQueue(ctx: Context) {
   return { add, write };
 }
 
-const queues = new WeakMap<Context, FailureQueue>();
+const queues = new WeakMap<Context, ReturnType<typeof openQueue>>();
 
-/** Records a refused attempt to sign in, a moment later, if it was for an account. */
-function recordLater(ctx: Context, attempt: RefusedAttempt): void {
+/** Records a refused attempt in the log of the account it was for, if there is one, apart from the response. */
+export function recordFailure(
+  ctx: Context,
+  method: SignInFailureMethod,
+  client: ClientInfo,
+  account: Pick<RefusedAttempt, 'by' | 'findUserId'>,
+): void {
   const queue = queues.get(ctx) ?? openQueue(ctx);
   queues.set(ctx, queue);
-  queue.add(attempt);
+  queue.add({ ...account, method, network: networkKey(client.ipAddress), client });
 }
 
 /** Writes the failed sign-ins that wait, at once. */

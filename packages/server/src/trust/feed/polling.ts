@@ -131,10 +131,7 @@ function payloadOf(service: CallingService, row: EventRow): Record<string, unkno
 
 export type SignEvent = (service: CallingService, row: EventRow) => Promise<string>;
 
-/**
- * Signs events for a service when they are read, so keys may retire meanwhile. Its readers share the work.
- * @see RFC 8417
- */
+/** Signs events when they are read, so keys may retire meanwhile. A service's readers share the work. @see RFC 8417 */
 export function createEventSigner({ config, clock }: Context, keys: SigningKeys): SignEvent {
   const issuer = config.baseUrl;
   const signed = new Map<string, { readonly at: number; readonly token: Promise<string> }>();
@@ -258,12 +255,7 @@ async function beginNamed(
 }
 
 /** Acknowledges events and returns the new position. Without any, it is recorded once per interval. */
-async function settle(
-  ctx: Context,
-  reader: Reader,
-  acknowledged: readonly string[],
-  extent: FeedExtent,
-): Promise<number> {
+async function settle(ctx: Context, reader: Reader, acknowledged: readonly string[], extent: FeedExtent) {
   const isDue = ctx.clock() - reader.lastRequestAt >= writeIntervalMs;
   if (acknowledged.length === 0 && !isDue) return reader.position;
   const ids = JSON.stringify(acknowledged);

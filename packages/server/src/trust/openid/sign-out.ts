@@ -32,10 +32,7 @@ export async function checkSignOut(
   return { hint, redirect: `${uri}${query}` };
 }
 
-/**
- * Ends the browser's session, and that of the hint's application unless another user is signed in.
- * @throws {AuthError} `invalid_request`
- */
+/** Ends the browser's session, and the hint's unless it is another user's. @throws {AuthError} `invalid_request` */
 export async function confirmSignOut(
   ctx: Context,
   keys: SigningKeys,
