@@ -24,18 +24,13 @@ const idOf = async (t: TestApp, email: string): Promise<string> => {
   return findAccountByEmail(t.ctx, email);
 };
 
-/** Expects that nothing is found, read or changed there. */
+/** Expects that there is nothing to read or change at this path. */
 async function expectMissing(ask: AskAs, path: string): Promise<void> {
-  const isMember = /members\/./.test(path);
-  for (const method of [
-    ...(path.includes('members') ? ['GET'] : ['DELETE']),
-    ...(isMember ? ['PUT', 'DELETE'] : []),
-  ]) {
-    const answer = await ask(
-      method,
-      `/organizations/${path}`,
-      method === 'PUT' ? { json: { role: 'member' } } : {},
-    );
+  const isList = path.endsWith('/members');
+  const methods = path.includes('/members/') ? ['GET', 'PUT', 'DELETE'] : [isList ? 'GET' : 'DELETE'];
+  for (const method of methods) {
+    const sent = method === 'PUT' ? { json: { role: 'member' } } : {};
+    const answer = await ask(method, `/organizations/${path}`, sent);
     expect([method, path, outcome(answer)]).toEqual([method, path, '404 not_found']);
   }
 }
