@@ -268,7 +268,7 @@ async function clocks({ isNoted = true } = {}) {
 }
 
 test.each([true, false])(
-  'the time in a response corrects a clock that has stood still or was set (time stored with the login: %s)',
+  'the time in a response corrects a clock that has stood still or was set (time stored with the login: %j)',
   async (isNoted) => {
     const { time, store, session } = await clocks({ isNoted });
     expect(await session.accessToken()).toBe('lk_at_1');
