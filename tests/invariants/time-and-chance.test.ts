@@ -34,7 +34,7 @@ const allowed: Readonly<Record<string, readonly [reason: string, ...Forbidden[]]
   'tests/support/smtp.ts': ['a slow mail server, and when it took a mail', 'Bun.sleep', 'performance.now'],
   'tests/support/transcript.ts': ['pauses of a transcript, between two programs', 'Bun.sleep'],
   'packages/dashboard/src/device/approval-status.test.ts': ['sets the clock of a page', 'setSystemTime'],
-  'packages/server/src/services/client-assertions.test.ts': [
+  'packages/server/src/trust/discovery/standard-client.test.ts': [
     'gives a library the time of the service',
     'Date.now',
   ],
