@@ -6,6 +6,7 @@ import { newPage } from '../support/browser.ts';
 import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import {
+  alerted,
   confirmByCode,
   confirmed,
   deleteAccount,
@@ -27,7 +28,6 @@ const profileOf = async (token: string) => (await request(service.url, 'GET', '/
 const rows = (page: Page) => page.locator('#events > li');
 const nameOn = (page: Page) => page.getByLabel('Name', { exact: true });
 const saved = (page: Page) => page.getByText('Profile saved.').waitFor();
-const alerts = (page: Page, text: string) => page.getByRole('alert').getByText(text).waitFor();
 
 test('editing the profile shows errors at their field and keeps what was typed', async () => {
   // Chromium calls it Asia/Calcutta.
@@ -46,20 +46,20 @@ test('editing the profile shows errors at their field and keeps what was typed',
   expect(offered.sort()).toEqual(current.map((zone) => zone.replaceAll('_', ' ')).sort());
   await timeZone.fill('Atlantis');
   await pressed(page, 'Save');
-  await alerts(page, 'Choose a time zone from the list');
+  await alerted(page, 'Choose a time zone from the list');
   expect(await timeZone.evaluate((input) => input === document.activeElement)).toBe(true);
   // A browser offers only what matches the text, so the text does not stay.
   await name.focus();
   await timeZone.click();
   await page.keyboard.type('us/eastern');
   await pressed(page, 'Save');
-  await alerts(page, "That name can't be used");
+  await alerted(page, "That name can't be used");
   expect(await name.evaluate((input) => input === document.activeElement)).toBe(true);
   expect(await name.getAttribute('aria-invalid')).toBe('true');
   await page.context().setOffline(true);
   await name.fill('Ada Lovelace');
   await name.press('Enter');
-  await alerts(page, 'Check your connection and try again');
+  await alerted(page, 'Check your connection and try again');
   await page.context().setOffline(false);
   await name.press('Enter');
   await saved(page);
@@ -95,7 +95,7 @@ test('saving a profile neither overwrites what was changed elsewhere without ask
   await nameOn(page).fill('Typed here');
   await patch({ name: 'Stored elsewhere', locale: 'it' });
   await pressed(page, 'Save');
-  await alerts(page, 'changed somewhere else');
+  await alerted(page, 'changed somewhere else');
   await page.getByText('Current value: Stored elsewhere').waitFor();
   expect(await nameOn(page).inputValue()).toBe('Typed here');
   expect(await page.getByLabel('Language').inputValue()).toBe('it');
@@ -110,7 +110,7 @@ test('saving a profile neither overwrites what was changed elsewhere without ask
     { times: 1 },
   );
   await pressed(page, 'Save');
-  await alerts(page, "Couldn't reach Latchkey");
+  await alerted(page, "Couldn't reach Latchkey");
   await pressed(page, 'Save');
   await saved(page);
   expect(await profileOf(token)).toMatchObject({ name: 'Typed here', locale: 'it', ...picture });
@@ -185,7 +185,7 @@ test('a change that needs a recent sign-in is confirmed by an emailed code on th
   await confirmation(page).waitFor();
   // Cancelling keeps what was typed and says that nothing was changed.
   await page.keyboard.press('Escape');
-  await alerts(page, 'Nothing was changed');
+  await alerted(page, 'Nothing was changed');
   expect(await page.getByLabel('New email address').inputValue()).toBe('fresh@example.com');
   await pressed(page, 'Send confirmation link');
   await pressed(page, 'Email me a code');

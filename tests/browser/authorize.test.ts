@@ -4,8 +4,16 @@ import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { commandLineRequest, requestOf, verifier } from '../support/authorize.ts';
 import { newPage } from '../support/browser.ts';
-import { codeIn, mailTo } from '../support/http.ts';
-import { button, changesBy, confirmed, headed, newAddress, phone, signedIn } from '../support/people.ts';
+import {
+  button,
+  changesBy,
+  confirmed,
+  headed,
+  newAddress,
+  phone,
+  signedIn,
+  signInHere,
+} from '../support/people.ts';
 import { authorizePath, startProgram } from '../support/program.ts';
 import { changeStore, registerService, startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
@@ -44,14 +52,6 @@ async function signedInPage(email = newAddress()): Promise<Page> {
   const page = await newPage(phone);
   await signedIn(page, service.url, email);
   return page;
-}
-
-/** Signs in on the sign-in page. @param seen how many emails came before */
-async function signInByMail(page: Page, email: string, seen: number): Promise<void> {
-  await page.getByLabel('Email address').fill(email);
-  await button(page, 'Email me a link').click();
-  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email, seen)));
-  await button(page, 'Sign in').click();
 }
 
 test('the command line gets its code in a form, and the address bar never shows it; coming back, it cannot be approved again', async () => {
@@ -110,7 +110,7 @@ test('the request survives signing in, and the address that the program suggests
   await open(page, of(application, { login_hint: email, state: 'ä/?&='.repeat(300) }));
   await page.getByText('A program is waiting for you to sign in').waitFor();
   expect(await page.getByLabel('Email address').inputValue()).toBe(email);
-  await signInByMail(page, email, 0);
+  await signInHere(page, service.url, email);
   await headed(page, 'Let Grafana use your Latchkey account?');
   await page.getByText(`Signed in as ${email}`).waitFor();
   expect(await page.locator('#redirect-host').innerText()).toBe('A program on this computer');
@@ -139,7 +139,7 @@ test('a trusted application gets its code without a question, unless it wants th
   await open(page, of(trusted, { prompt: 'login' }));
   await page.waitForURL(/\/login\?next=.*prompt=login$/);
   const next = program.next();
-  await signInByMail(page, email, 2);
+  await signInHere(page, service.url, email, 2);
   expect((await next).search).toContain('code=lk_ac_');
 });
 

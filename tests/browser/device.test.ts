@@ -7,6 +7,7 @@ import { newPage } from '../support/browser.ts';
 import { deviceTokens, loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import {
+  alerted,
   alter,
   changesBy,
   giveSession,
@@ -28,7 +29,6 @@ interface Device {
 const startDevice = (names: object = {}): Promise<Device> => startDeviceAt(service.url, names);
 const poll = (device: Device) => pollDevice(service.url, device);
 const says = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor();
-const alerts = (page: Page, text: string) => page.getByRole('alert').getByText(text).waitFor();
 const waiting = 'Waiting for your device';
 const done = 'Your device is signed in. You can close this window';
 
@@ -134,7 +134,7 @@ test('the code of a device counts down, and the page says when it has expired', 
   await page.clock.fastForward('09:00');
   await left.getByText(/^\d+ sec$|^1 min$/).waitFor();
   await page.clock.fastForward('01:01');
-  await alerts(page, 'This code has expired. Start again on your device.');
+  await alerted(page, 'This code has expired. Start again on your device.');
 });
 
 test('an approval that has to be confirmed shows its code once, and says what never to do with it', async () => {
@@ -163,7 +163,7 @@ test('an approval can be withdrawn until the device signs in, and the page still
   const { page, device } = await waitingPage();
   await page.route('**/auth/sessions/*', (route) => route.abort());
   await pressed(page, 'Withdraw approval');
-  await alerts(page, "Couldn't reach Latchkey");
+  await alerted(page, "Couldn't reach Latchkey");
   await page.unrouteAll();
   await pressed(page, 'Withdraw approval');
   for (const look of [() => undefined, () => page.reload()]) {
@@ -215,11 +215,11 @@ test('after a decision in one tab, another tab with the same code says that no d
   await pressed(other, 'Deny');
   await headed(other, 'Denied');
   await pressed(page, 'Approve');
-  await alerts(page, 'No device is waiting with this code');
+  await alerted(page, 'No device is waiting with this code');
   expect(await poll(device)).toBe('access_denied');
   const reopened = await page.context().newPage();
   await reopened.goto(device.verification_uri_complete);
-  await alerts(reopened, 'If you just approved or denied it');
+  await alerted(reopened, 'If you just approved or denied it');
   await reopened.getByRole('link', { name: 'View your sessions' }).waitFor();
 });
 
@@ -230,7 +230,7 @@ test('a decision is not shown to another user who signs in afterwards', async ()
   await signInByCode(other, service.url, newAddress());
   await says(page, "This page can't tell whether your device signed in");
   await page.reload();
-  await alerts(page, 'No device is waiting with this code');
+  await alerted(page, 'No device is waiting with this code');
   expect(page.url()).toBe(url);
 });
 
@@ -267,9 +267,9 @@ test('when the response to an approval is lost, approving again says that the de
   });
   const device = await review(page);
   await pressed(page, 'Approve');
-  await alerts(page, "Couldn't reach Latchkey");
+  await alerted(page, "Couldn't reach Latchkey");
   await page.unrouteAll();
   await pressed(page, 'Approve');
-  await alerts(page, 'it may already be signed in');
+  await alerted(page, 'it may already be signed in');
   expect(await poll(device)).toBe('tokens');
 });

@@ -21,6 +21,7 @@ const sizes: readonly { viewport: ViewportSize; schemes: readonly Scheme[] }[] =
   { viewport: { width: 390, height: 844 }, schemes: isLong ? ['light'] : [] },
 ];
 type Scheme = 'light' | 'dark';
+const smallPhone = { width: 360, height: 740 };
 
 /** One state of each main page. */
 const checkedAlways = ['login', 'device-pending', 'authorize-service', 'account-full'];
@@ -53,26 +54,38 @@ const focusOf: Record<string, string> = {
 
 const shown = Object.entries(states).filter(([name]) => isLong || checkedAlways.includes(name));
 
-test.each(shown)('%s passes axe-core and does not scroll sideways, wide and narrow', async (name, open) => {
-  const page = await newPage();
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => void complaints.push(String(error)));
-  await open(page);
-  expect(await treeComplaints(page)).toEqual([]);
-  const focus = focusOf[name];
-  if (focus !== undefined) expect(await focusIn(page)).toBe(focus);
-  const violationsIn = await axeIn(page);
-  for (const { viewport, schemes } of sizes) {
-    await page.setViewportSize(viewport);
-    const overflow = await page.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
-    expect([viewport.width, overflow]).toEqual([viewport.width, 0]);
-    for (const colorScheme of schemes) {
-      await page.emulateMedia({ colorScheme });
-      const seen = [viewport.width, colorScheme];
-      // The rest of the page is what it was in the light.
-      const rules = colorScheme === 'dark' ? ['color-contrast'] : [];
-      expect([...seen, await violationsIn(...rules)]).toEqual([...seen, []]);
+test.each(shown)(
+  '%s passes axe-core and does not scroll sideways, wide, narrow and with large text',
+  async (name, open) => {
+    const page = await newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => void complaints.push(String(error)));
+    await open(page);
+    expect(await treeComplaints(page)).toEqual([]);
+    const focus = focusOf[name];
+    if (focus !== undefined) expect(await focusIn(page)).toBe(focus);
+    const violationsIn = await axeIn(page);
+    for (const { viewport, schemes } of sizes) {
+      await page.setViewportSize(viewport);
+      const overflow = await page.locator('html').evaluate((root) => root.scrollWidth - root.clientWidth);
+      expect([viewport.width, overflow]).toEqual([viewport.width, 0]);
+      for (const colorScheme of schemes) {
+        await page.emulateMedia({ colorScheme });
+        const seen = [viewport.width, colorScheme];
+        // The rest of the page is what it was in the light.
+        const rules = colorScheme === 'dark' ? ['color-contrast'] : [];
+        expect([...seen, await violationsIn(...rules)]).toEqual([...seen, []]);
+      }
     }
-  }
-  expect(complaints).toEqual([]);
-});
+    // The mailbox is a page for developers.
+    if (isLong && name !== 'dev-mailbox') {
+      await page.setViewportSize(smallPhone);
+      const width = await page.locator('html').evaluate((root) => {
+        root.style.fontSize = '200%';
+        return root.scrollWidth;
+      });
+      expect(['text twice as large', width]).toEqual(['text twice as large', smallPhone.width]);
+    }
+    expect(complaints).toEqual([]);
+  },
+);

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { newPage, untilLoaded } from '../support/browser.ts';
-import { codeIn, denyDevice, deviceTokens, loginByMail, mailTo, request } from '../support/http.ts';
+import { denyDevice, deviceTokens, loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { registerPasskey } from '../support/passkeys.ts';
 import {
@@ -17,6 +17,7 @@ import {
   pressed,
   signedIn,
   signInByCode,
+  signInHere,
   startDevice,
   titled,
 } from '../support/people.ts';
@@ -299,10 +300,7 @@ test('a session that ends before the code lookup or the decision leads to signin
   await button(page, 'Continue').click();
   await page.waitForURL(/\/login\?next=/);
   const email = newAddress();
-  await page.getByLabel('Email address').fill(email);
-  await button(page, 'Email me a link').click();
-  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(service.url, email)));
-  await button(page, 'Sign in').click();
+  await signInHere(page, service.url, email);
   await titled(page, 'Let this device sign in as you?');
   const { access_token } = await loginByMail(service.url, email);
   await request(service.url, 'POST', '/revoke', { token: access_token });

@@ -7,6 +7,7 @@ import { newPage } from '../support/browser.ts';
 import { codeIn, deviceTokens, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import {
+  alerted,
   giveAuthenticator,
   linkTo,
   newAddress,
@@ -45,7 +46,6 @@ async function enter(page: Page, field: string, text: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-const alerts = (page: Page, text: string) => page.getByRole('alert').getByText(text).waitFor();
 const atAccount = (page: Page) => page.waitForURL(`${service.url}/account`);
 
 async function openAccount(): Promise<{ page: Page; email: string; token: string }> {
@@ -80,7 +80,7 @@ test('a keyboard user signs in with the emailed code, and with the link in the s
   const elsewhere = await newPage();
   await elsewhere.goto(link(await mailTo(service.url, email, 2)));
   await enter(elsewhere, 'Email address', newAddress());
-  await alerts(elsewhere, 'This link was not sent to');
+  await alerted(elsewhere, 'This link was not sent to');
   await enter(elsewhere, 'Email address', email);
   await atAccount(elsewhere);
 });
@@ -153,7 +153,7 @@ test('a keyboard user edits the profile and requests an email change', async () 
   await focusGoesTo(page, 'button "Edit profile"');
   await press(page, 'Change email');
   await enter(page, 'New email address', 'nonsense');
-  await alerts(page, "doesn't look like an email address");
+  await alerted(page, "doesn't look like an email address");
   await enter(page, 'New email address', newAddress());
   await page.getByText('We sent a link to').waitFor();
   await focusGoesTo(page, 'button "Change email"');
@@ -210,7 +210,7 @@ test('a signed-in keyboard user continues from the sign-in page or switches acco
   const label = 'Enter your email address to confirm';
   await tabTo(page, label);
   await enter(page, label, newAddress());
-  await alerts(page, "isn't the email address of this account");
+  await alerted(page, "isn't the email address of this account");
   await enter(page, label, email.toUpperCase());
   await page.waitForURL(/\/login$/);
   expect((await request(service.url, 'GET', '/me', { token })).status).toBe(401);

@@ -7,6 +7,7 @@ import { newPage } from '../support/browser.ts';
 import { deviceTokens, loginByMail, request } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import {
+  alerted,
   button,
   changesBy,
   cookiesBlocked,
@@ -109,7 +110,7 @@ test.each(questions.map((question) => [question.path, question] as const))(
     await titled(page, question.heading);
     await page.context().setOffline(true);
     await confirm(page, question);
-    await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
+    await alerted(page, "Couldn't reach Latchkey");
     expect(page.url()).toBe(link);
     await page.context().setOffline(false);
     await page.reload();
@@ -146,7 +147,7 @@ describe('/magic-link', () => {
     const signInButton = button(page, `Sign in as ${email}`);
     await page.context().setOffline(true);
     await signInButton.click();
-    await page.getByRole('alert').getByText("Couldn't reach Latchkey").waitFor();
+    await alerted(page, "Couldn't reach Latchkey");
     expect(page.url()).toBe(link);
     await page.context().setOffline(false);
     // The next page never loads, and the user reloads.
@@ -203,7 +204,7 @@ describe('/magic-link', () => {
     await page.goto(await signInLink(service.url, email));
     await address.fill(email);
     await pressed(page, 'Sign in');
-    await page.getByRole('alert').getByText(cookiesBlocked).waitFor();
+    await alerted(page, cookiesBlocked);
     expect([changes, new URL(page.url()).hash.slice(0, 13)]).toEqual([[], '#token=lk_ml_']);
 
     // Cookies are allowed.
@@ -212,7 +213,7 @@ describe('/magic-link', () => {
     await allowed.getByLabel('Email address').fill(email);
     await page.context().setOffline(true);
     await allowed.getByLabel('Email address').press('Enter');
-    await allowed.getByRole('alert').getByText('Check your connection and try again').waitFor();
+    await alerted(allowed, 'Check your connection and try again');
     expect(await allowed.getByLabel('Email address').inputValue()).toBe(email);
     await page.context().setOffline(false);
     await button(allowed, 'Sign in').dblclick();

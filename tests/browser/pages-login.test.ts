@@ -6,6 +6,7 @@ import { newPage, pauseClock } from '../support/browser.ts';
 import { codeIn, mailTo } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import {
+  alerted,
   button,
   changesBy,
   cookiesBlocked,
@@ -24,7 +25,6 @@ import {
 } from '../support/people.ts';
 
 const codeFor = async (email: string, seen = 0) => codeIn(await mailTo(service.url, email, seen));
-const alerts = (page: Page, text: string) => page.getByRole('alert').getByText(text).waitFor();
 const addressIn = (page: Page) => page.getByLabel('Email address');
 const codeOn = (page: Page) => page.getByLabel('Code from the email');
 const atAccount = (page: Page) => page.waitForURL(`${service.url}/account`);
@@ -63,7 +63,7 @@ test('rejects an overlong address instead of truncating it, keeps what was typed
   const tooLong = `${'a'.repeat(60)}@${`${'b'.repeat(60)}.`.repeat(3)}example.com`;
   await addressIn(page).fill(tooLong);
   await pressed(page, 'Email me a link');
-  await alerts(page, "doesn't look like an email address");
+  await alerted(page, "doesn't look like an email address");
   expect(await addressIn(page).inputValue()).toBe(tooLong);
   changes.length = 0;
 
@@ -71,7 +71,7 @@ test('rejects an overlong address instead of truncating it, keeps what was typed
   await addressIn(page).fill(email);
   await page.context().setOffline(true);
   await pressed(page, 'Email me a link');
-  await alerts(page, "Couldn't reach Latchkey");
+  await alerted(page, "Couldn't reach Latchkey");
   expect(await addressIn(page).inputValue()).toBe(email);
   await page.context().setOffline(false);
   await button(page, 'Email me a link').dblclick();
@@ -79,7 +79,7 @@ test('rejects an overlong address instead of truncating it, keeps what was typed
   await codeOn(page).fill(code);
   await page.context().setOffline(true);
   await pressed(page, 'Sign in');
-  await alerts(page, "Couldn't reach Latchkey");
+  await alerted(page, "Couldn't reach Latchkey");
   expect(await codeOn(page).inputValue()).toBe(code);
   await page.context().setOffline(false);
   await button(page, 'Sign in').dblclick();
@@ -91,7 +91,7 @@ test('says that earlier emails still work when no more can be sent, and marks no
   const { page } = await waitingPage();
   await refuse(page, 'magic_link', [429, 'rate_limited', { 'Retry-After': '600' }]);
   await pressed(page, 'Send a new email');
-  await alerts(page, 'Earlier emails still work. Try again in 10 minutes');
+  await alerted(page, 'Earlier emails still work. Try again in 10 minutes');
   expect(await codeOn(page).getAttribute('aria-invalid')).toBe('false');
 });
 
@@ -124,7 +124,7 @@ test("explains a device's code and other slips in the place of the email's code,
   ] as const) {
     await codeOn(page).fill(typed);
     await pressed(page, 'Sign in');
-    await alerts(page, message);
+    await alerted(page, message);
     expect(await codeOn(page).inputValue()).toBe(typed);
   }
   const paste = (text: string) =>
@@ -285,7 +285,7 @@ test('with cookies disabled, says so before requesting an email or using a passk
     await page.goto(`${service.url}/login`);
     await addressIn(page).fill(newAddress());
     await pressed(page, name);
-    await alerts(page, cookiesBlocked);
+    await alerted(page, cookiesBlocked);
   }
   expect(changes).toEqual([]);
 });

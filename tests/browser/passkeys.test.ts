@@ -7,7 +7,15 @@ import { newPage } from '../support/browser.ts';
 import { loginByMail } from '../support/http.ts';
 import { service } from '../support/page-service.ts';
 import { registerPasskey } from '../support/passkeys.ts';
-import { addAuthenticator, button, newAddress, pressed, refuse, signInByCode } from '../support/people.ts';
+import {
+  addAuthenticator,
+  alerted,
+  button,
+  newAddress,
+  pressed,
+  refuse,
+  signInByCode,
+} from '../support/people.ts';
 import { until } from '../support/until.ts';
 
 const emailButton = 'Email me a link';
@@ -94,7 +102,6 @@ async function signOut(page: Page): Promise<void> {
 }
 
 const items = (page: Page) => page.locator('#passkeys > li');
-const alerts = (page: Page, text: string) => page.getByRole('alert').getByText(text).waitFor();
 const atAccount = (page: Page) => page.waitForURL(`${service.url}/account`);
 const signedInWithPasskey = (page: Page) => page.getByText('Signed in with a passkey').first().waitFor();
 
@@ -231,7 +238,7 @@ test('adding a second passkey on a device explains itself, after a confirmation 
   await refuse(page, 'passkey/register/challenge', [401, 'insufficient_user_authentication'], { times: 1 });
   await pressed(page, 'Add a passkey');
   await pressed(page, 'Use a passkey');
-  await alerts(page, 'already has a passkey for this account');
+  await alerted(page, 'already has a passkey for this account');
   expect(page.url()).toBe(`${service.url}/account`);
   await signedInWithPasskey(page);
   expect(await items(page).count()).toBe(1);
@@ -239,7 +246,7 @@ test('adding a second passkey on a device explains itself, after a confirmation 
   await signOut(page);
   await device.verifies(false);
   await pressed(page, passkeyButton);
-  await alerts(page, 'The passkey request was cancelled');
+  await alerted(page, 'The passkey request was cancelled');
   // Each attempt uses a new challenge.
   await device.verifies(true);
   await pressed(page, passkeyButton);
@@ -264,7 +271,7 @@ test('a browser without passkey support, or a page at an IP address, offers only
   const { page } = await newDevice({ screenLock: false });
   await signInByCode(page, service.url, newAddress());
   await pressed(page, 'Add a passkey');
-  await alerts(page, 'This device has no screen lock');
+  await alerted(page, 'This device has no screen lock');
 });
 
 test('the browser discards a passkey that the service refused to register', async () => {
@@ -273,7 +280,7 @@ test('the browser discards a passkey that the service refused to register', asyn
   const add = async (status: number, error: string, message: string) => {
     await refuse(page, 'passkey/register', [status, error], { times: 1 });
     await pressed(page, 'Add a passkey');
-    await alerts(page, message);
+    await alerted(page, message);
     expect(await credentials()).toEqual([]);
   };
   await add(409, 'conflict', "It's already registered");
@@ -291,14 +298,14 @@ test('at the passkey limit adding one says so, and the browser keeps no orphaned
   for (let n = 0; n < fieldLimits.passkeys; n++) await registerPasskey(service.url, access_token);
   const tooMany = `the limit of ${fieldLimits.passkeys} passkeys`;
   await pressed(page, 'Add a passkey');
-  await alerts(page, tooMany);
+  await alerted(page, tooMany);
   expect(await items(page).count()).toBe(fieldLimits.passkeys);
   expect(await credentials()).toEqual([]);
 
   // Now that the page knows, it does not even ask the browser.
   await page.reload();
   await pressed(page, 'Add a passkey');
-  await alerts(page, tooMany);
+  await alerted(page, tooMany);
   expect(await namesOf(page)).not.toContain('create');
 });
 

@@ -72,6 +72,9 @@ export const button = (page: Page, name: string) => page.getByRole('button', { n
 /** Clicks the button with exactly this name. */
 export const pressed = (page: Page, name: string) => button(page, name).click();
 
+/** Waits for an error. */
+export const alerted = (page: Page, text: string) => page.getByRole('alert').getByText(text).waitFor();
+
 /** Clicks the first button with this name, and then the one of the question that it opens. */
 export async function confirmed(within: Page | Locator, name: string): Promise<void> {
   await within.getByRole('button', { name }).first().click();
@@ -116,12 +119,19 @@ export async function requestEmail(
   await headed(page, 'Check your email');
 }
 
+/** Signs in on the sign-in page that is shown, with the code from the email. @param seen how many emails came before */
+export async function signInHere(page: Page, url: string, email: string, seen = 0): Promise<void> {
+  await page.getByLabel('Email address').fill(email);
+  await pressed(page, 'Email me a link');
+  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(url, email, seen)));
+  await pressed(page, 'Sign in');
+}
+
 /** Signs a browser in by typing the code from the email. Other tabs of the browser notice. */
 export async function signInByCode(page: Page, url: string, email: string): Promise<void> {
   const seen = await mailsSoFar(url, email);
-  await requestEmail(page, url, email);
-  await page.getByLabel('Code from the email').fill(codeIn(await mailTo(url, email, seen)));
-  await pressed(page, 'Sign in');
+  await page.goto(`${url}/login?prompt=login`);
+  await signInHere(page, url, email, seen);
   await page.waitForURL(`${url}/account`);
   await headed(page, 'Passkeys');
 }
