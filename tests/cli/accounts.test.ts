@@ -15,10 +15,10 @@ import {
   runIn,
   storeLogin,
   userCodeIn,
-} from '../support/cli.ts';
-import { refreshesDuring } from '../support/refreshes.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+} from '#support/cli.ts';
+import { refreshesDuring } from '#support/refreshes.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const service = shared(() =>
   startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),

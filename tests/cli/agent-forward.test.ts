@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
-import { startAgent } from '../support/agent.ts';
+import { startAgent } from '#support/agent.ts';
 import {
   type Home,
   latchkey,
@@ -13,10 +13,10 @@ import {
   newHome,
   program,
   storeLogin,
-} from '../support/cli.ts';
-import { runOperator, startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { openTerminal } from '../support/terminal.ts';
+} from '#support/cli.ts';
+import { runOperator, startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { openTerminal } from '#support/terminal.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
 let home: Home;

@@ -15,8 +15,8 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { connectAgent } from '@latchkey/client/agent';
 import { spawnSync } from 'bun';
-import { type RunningAgent, startAgent as startAgentIn } from '../support/agent.ts';
-import { spawn } from '../support/cleanup.ts';
+import { type RunningAgent, startAgent as startAgentIn } from '#support/agent.ts';
+import { spawn } from '#support/cleanup.ts';
 import {
   addCommand,
   type Home,
@@ -28,14 +28,14 @@ import {
   runIn,
   sessionsOf,
   storeLogin,
-} from '../support/cli.ts';
-import { codeOf } from '../support/client.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { runOperator, startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { openTerminal, type Terminal } from '../support/terminal.ts';
-import { until } from '../support/until.ts';
-import { runtimes, startWorker } from '../support/worker.ts';
+} from '#support/cli.ts';
+import { codeOf } from '#support/client.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { runOperator, startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { openTerminal, type Terminal } from '#support/terminal.ts';
+import { until } from '#support/until.ts';
+import { runtimes, startWorker } from '#support/worker.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
 let home: Home;

@@ -2,14 +2,14 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { newPage } from '../support/browser.ts';
-import { addCommand, type Home, latchkey, newHome, program, proxyTo, storeOf } from '../support/cli.ts';
-import { apiAt, loginByMail, request } from '../support/http.ts';
-import { signedIn } from '../support/people.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { openTerminal, type Terminal } from '../support/terminal.ts';
-import { until } from '../support/until.ts';
+import { newPage } from '#support/browser.ts';
+import { addCommand, type Home, latchkey, newHome, program, proxyTo, storeOf } from '#support/cli.ts';
+import { apiAt, loginByMail, request } from '#support/http.ts';
+import { signedIn } from '#support/people.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { openTerminal, type Terminal } from '#support/terminal.ts';
+import { until } from '#support/until.ts';
 
 const service = shared(() =>
   startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),

@@ -1,7 +1,7 @@
 // The completion scripts of the command line in the shells that are there. What bash completes is in transcripts/completion.txt.
 
 import { expect, test } from 'bun:test';
-import { newHome, runIn } from '../support/cli.ts';
+import { newHome, runIn } from '#support/cli.ts';
 
 test.skipIf(!Bun.which('zsh'))('zsh completes commands with the script', async () => {
   const script = `autoload -Uz compinit && compinit -u; source <(latchkey completion zsh)

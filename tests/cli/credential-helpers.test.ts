@@ -3,10 +3,10 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Home, newHome, runIn, storeLogin } from '../support/cli.ts';
-import { apiAt } from '../support/http.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { type Home, newHome, runIn, storeLogin } from '#support/cli.ts';
+import { apiAt } from '#support/http.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
 let home: Home;

@@ -13,10 +13,10 @@ import {
   runIn,
   storeLogin,
   storeOf,
-} from '../support/cli.ts';
-import { hasSecretService, startFakeSecretService, startSecretService } from '../support/secret-service.ts';
-import { startService, temporaryDirectory } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+} from '#support/cli.ts';
+import { hasSecretService, startFakeSecretService, startSecretService } from '#support/secret-service.ts';
+import { startService, temporaryDirectory } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const service = shared(() =>
   startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),

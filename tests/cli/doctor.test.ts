@@ -3,8 +3,8 @@
 import { expect, test } from 'bun:test';
 import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { startPostgres } from '../support/postgres.ts';
-import { runOperator, startService, temporaryDirectory } from '../support/service.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { runOperator, startService, temporaryDirectory } from '#support/service.ts';
 
 test('doctor reports a sound service as ok, an untrusted proxy as a warning and a readable key file as failed', async () => {
   const service = await startService();

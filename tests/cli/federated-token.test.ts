@@ -3,11 +3,11 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { latchkeyProcess, newHome } from '../support/cli.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { githubClaims, startIssuer } from '../support/issuer.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { latchkeyProcess, newHome } from '#support/cli.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { githubClaims, startIssuer } from '#support/issuer.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const issuer = shared(() => startIssuer());
 const service = shared(() =>

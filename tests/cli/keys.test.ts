@@ -1,11 +1,11 @@
 // Keys that the command line asks for, as the account page creates them.
 
 import { expect, test } from 'bun:test';
-import { newPage } from '../support/browser.ts';
-import { latchkey, newHome, runIn, storeLogin } from '../support/cli.ts';
-import { giveSession } from '../support/people.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { newPage } from '#support/browser.ts';
+import { latchkey, newHome, runIn, storeLogin } from '#support/cli.ts';
+import { giveSession } from '#support/people.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_RATE_LIMITS: 'off' } }));
 

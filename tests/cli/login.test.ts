@@ -18,12 +18,12 @@ import {
   storeLogin,
   storeOf,
   userCodeIn,
-} from '../support/cli.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { until } from '../support/until.ts';
-import { withoutRootsPowers } from '../support/worker.ts';
+} from '#support/cli.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { until } from '#support/until.ts';
+import { withoutRootsPowers } from '#support/worker.ts';
 
 const service = shared(() =>
   startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),

@@ -3,9 +3,9 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { addNpx, type Home, loginAs, newHome, runIn } from '../support/cli.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { addNpx, type Home, loginAs, newHome, runIn } from '#support/cli.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const root = join(import.meta.dir, '../..');
 const email = 'readme@example.com';

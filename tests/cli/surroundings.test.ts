@@ -3,18 +3,10 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  latchkeyProcess,
-  listener,
-  makeHostile,
-  newHome,
-  program,
-  runIn,
-  storeLogin,
-} from '../support/cli.ts';
-import { loginByMail } from '../support/http.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { latchkeyProcess, listener, makeHostile, newHome, program, runIn, storeLogin } from '#support/cli.ts';
+import { loginByMail } from '#support/http.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const service = shared(() =>
   startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1', LATCHKEY_RATE_LIMITS: 'off' } }),

@@ -1,7 +1,7 @@
 // `latchkey login` in a real terminal, with a real browser.
 
 import { expect, test } from 'bun:test';
-import { newPage } from '../support/browser.ts';
+import { newPage } from '#support/browser.ts';
 import {
   deviceLogin,
   type Home,
@@ -11,12 +11,12 @@ import {
   program,
   proxyTo,
   storeLogin,
-} from '../support/cli.ts';
-import { mailTo } from '../support/http.ts';
-import { serverProgram } from '../support/server-program.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { openTerminal, type Terminal, terminalColumns } from '../support/terminal.ts';
+} from '#support/cli.ts';
+import { mailTo } from '#support/http.ts';
+import { serverProgram } from '#support/server-program.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { openTerminal, type Terminal, terminalColumns } from '#support/terminal.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));
 

@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Scene, setScene } from '../support/scene.ts';
-import { play } from '../support/transcript.ts';
+import { type Scene, setScene } from '#support/scene.ts';
+import { play } from '#support/transcript.ts';
 
 const folder = join(import.meta.dir, 'transcripts');
 

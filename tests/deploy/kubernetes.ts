@@ -3,7 +3,7 @@
 import { mkdtempSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeAtExit } from '../support/cleanup.ts';
+import { removeAtExit } from '#support/cleanup.ts';
 
 export interface KubernetesObject {
   readonly apiVersion: string;

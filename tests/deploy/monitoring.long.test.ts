@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { startService } from '../support/service.ts';
+import { startService } from '#support/service.ts';
 
 const root = join(import.meta.dir, '../..');
 const read = (path: string): Promise<string> => Bun.file(join(root, path)).text();

@@ -3,11 +3,11 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
-import { spawn } from '../support/cleanup.ts';
-import { linkTokenIn, mailTo } from '../support/http.ts';
-import { reservePort } from '../support/reserved-port.ts';
-import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
-import { until } from '../support/until.ts';
+import { spawn } from '#support/cleanup.ts';
+import { linkTokenIn, mailTo } from '#support/http.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { startService, type TestService, temporaryDirectory } from '#support/service.ts';
+import { until } from '#support/until.ts';
 
 const deploy = join(import.meta.dir, '../../deploy');
 /** Where the client connects from. The proxies connect from 127.0.0.1, the only address that the service trusts. */

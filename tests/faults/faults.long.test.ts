@@ -1,7 +1,7 @@
 // What clients see while one fault after another happens to the service. For longer: npm run test:faults.
 
 import { expect, test } from 'bun:test';
-import { seed } from '../support/seed.ts';
+import { seed } from '#support/seed.ts';
 import { runFaults } from './run-faults.ts';
 
 // At the same time, because both mostly wait.

@@ -1,6 +1,6 @@
 // Emails as a mail server received them: which promised email it is, its link and its code.
 
-import { plainText, type ReceivedMail } from '../support/smtp.ts';
+import { plainText, type ReceivedMail } from '#support/smtp.ts';
 import type { Delivery } from './history.ts';
 
 export interface SignInMail {

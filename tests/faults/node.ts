@@ -4,10 +4,10 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Api, createApi } from '@latchkey/client/api';
 import { spawnSync } from 'bun';
-import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
-import { reservePort } from '../support/reserved-port.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { until } from '../support/until.ts';
+import { type FaultProxy, startFaultProxy } from '#support/fault-proxy.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { startService, type TestService } from '#support/service.ts';
+import { until } from '#support/until.ts';
 
 interface NodeOptions {
   readonly name: string;

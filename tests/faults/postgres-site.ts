@@ -3,15 +3,11 @@
 
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
-import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
-import type { Random } from '../support/random.ts';
-import {
-  type ReplicatedPostgres,
-  type Role,
-  startReplicatedPostgres,
-} from '../support/replicated-postgres.ts';
-import { temporaryDirectory } from '../support/service.ts';
-import { startSmtp } from '../support/smtp.ts';
+import { type FaultProxy, startFaultProxy } from '#support/fault-proxy.ts';
+import type { Random } from '#support/random.ts';
+import { type ReplicatedPostgres, type Role, startReplicatedPostgres } from '#support/replicated-postgres.ts';
+import { temporaryDirectory } from '#support/service.ts';
+import { startSmtp } from '#support/smtp.ts';
 import { FaultNode } from './node.ts';
 import {
   connectionFaults,

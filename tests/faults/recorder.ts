@@ -1,8 +1,8 @@
 // Records what clients see, while it happens, and knows which tokens are worth verifying at the moment.
 
 import { LatchkeyError } from '@latchkey/client/errors';
-import type { Random } from '../support/random.ts';
-import type { ReceivedMail } from '../support/smtp.ts';
+import type { Random } from '#support/random.ts';
+import type { ReceivedMail } from '#support/smtp.ts';
 import type {
   End,
   FaultSpan,

@@ -1,10 +1,10 @@
 // npm run test:faults [-- SECONDS [sqlite|postgres [SEED [FAULT]]]]: lets a crowd use a service while one fault after another happens
 // to it, and checks what they saw. Without a store, on both one after the other. With a fault, such as 'kill -9 of a node', only that.
 
-import { type Random, randomFrom } from '../support/random.ts';
-import { seed as chosenSeed } from '../support/seed.ts';
-import { registerService, runOperator } from '../support/service.ts';
-import { until } from '../support/until.ts';
+import { type Random, randomFrom } from '#support/random.ts';
+import { seed as chosenSeed } from '#support/seed.ts';
+import { registerService, runOperator } from '#support/service.ts';
+import { until } from '#support/until.ts';
 import { excusedMails, lostMails, violationsIn } from './checker.ts';
 import { liveIn, verify } from './crowd.ts';
 import { openPostgresSite } from './postgres-site.ts';

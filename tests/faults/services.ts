@@ -2,8 +2,8 @@
 
 import { operations } from '@latchkey/client/operations';
 import type { FeedAnswer } from '@latchkey/contract/feed';
+import { basic } from '#support/services.ts';
 import { createVerifier, type Verifier } from '../../packages/client/src/verify.ts';
-import { basic } from '../support/services.ts';
 import { ask, type World } from './world.ts';
 
 const maxEvents = 500;

@@ -1,7 +1,7 @@
 // What faults happen to: a service on one store, its nodes, and the mail server; and the faults that happen on every store.
 
-import type { Disturbance, FaultProxy } from '../support/fault-proxy.ts';
-import type { MailTrouble, TestSmtp } from '../support/smtp.ts';
+import type { Disturbance, FaultProxy } from '#support/fault-proxy.ts';
+import type { MailTrouble, TestSmtp } from '#support/smtp.ts';
 import type { FaultNode } from './node.ts';
 
 export interface Fault {

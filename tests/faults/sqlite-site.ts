@@ -2,9 +2,9 @@
 
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { mountDisk } from '../support/disk.ts';
-import { temporaryDirectory } from '../support/service.ts';
-import { startSmtp } from '../support/smtp.ts';
+import { mountDisk } from '#support/disk.ts';
+import { temporaryDirectory } from '#support/service.ts';
+import { startSmtp } from '#support/smtp.ts';
 import { FaultNode } from './node.ts';
 import { mailFaults, nodeFaults, type Site, settingsWith } from './site.ts';
 

@@ -1,7 +1,7 @@
 // The requests of clients to random nodes, each from an address of its own choice.
 
 import type { Api } from '@latchkey/client/api';
-import type { Random } from '../support/random.ts';
+import type { Random } from '#support/random.ts';
 import { apiOf } from './node.ts';
 import type { LiveToken, Recorder, Seen } from './recorder.ts';
 import type { Site } from './site.ts';

@@ -1,9 +1,9 @@
 // Sends hostile requests to a running service and collects every response that breaks a promise.
 
 import { errorStatus } from '@latchkey/contract/errors';
-import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { randomFrom } from '../support/random.ts';
-import { registerService, type TestService } from '../support/service.ts';
+import { linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { randomFrom } from '#support/random.ts';
+import { registerService, type TestService } from '#support/service.ts';
 import { type Exchange, openConnection, type RawResponse } from './connection.ts';
 import {
   applicationUri,

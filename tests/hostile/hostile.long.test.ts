@@ -1,9 +1,9 @@
 // Requests that nobody should send, derived from the endpoint table. The long form: npm run test:hostile.
 
 import { expect, test } from 'bun:test';
-import { processDialects } from '../support/long.ts';
-import { seed } from '../support/seed.ts';
-import { startService } from '../support/service.ts';
+import { processDialects } from '#support/long.ts';
+import { seed } from '#support/seed.ts';
+import { startService } from '#support/service.ts';
 import { attack } from './attack.ts';
 
 const requests = 20_000;

@@ -6,6 +6,7 @@ import { formatCode, normalizeEmailCode, normalizeUserCode } from '@latchkey/con
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { emailAddress } from '@latchkey/contract/fields';
 import { scopeName } from '@latchkey/contract/scopes';
+import fc from '#support/fc.ts';
 import { addressRanges } from '../../packages/server/src/platform/config/formats.ts';
 import {
   type HandleKind,
@@ -23,7 +24,6 @@ import { duplicateMember } from '../../packages/server/src/platform/values/json.
 import { allowsRedirect, parseRedirectUri } from '../../packages/server/src/platform/values/redirect-uri.ts';
 import { parseScope } from '../../packages/server/src/platform/values/scope.ts';
 import { parseClientUrl, readClientDocument } from '../../packages/server/src/services/clients.ts';
-import fc from '../support/fc.ts';
 
 const runs = { numRuns: 2_000 };
 

@@ -6,7 +6,7 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { endSessionPath, signOutParameters } from '@latchkey/contract/openid';
 import { grantTypes } from '@latchkey/contract/tokens';
 import { z } from 'zod';
-import type { Random } from '../support/random.ts';
+import type { Random } from '#support/random.ts';
 import { hostileJson, hostileText, jsonText, marker } from './values.ts';
 
 /** Credentials that the service accepts. Requests that carry one reach the use cases. */

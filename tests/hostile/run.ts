@@ -1,7 +1,7 @@
 // npm run test:hostile [-- REQUESTS [SEED]]: the long form of hostile.long.test.ts, against a service on SQLite of its own.
 
-import { seed as chosenSeed } from '../support/seed.ts';
-import { startService } from '../support/service.ts';
+import { seed as chosenSeed } from '#support/seed.ts';
+import { startService } from '#support/service.ts';
 import { attack } from './attack.ts';
 
 const requests = Number(process.argv[2] ?? 1_000_000);

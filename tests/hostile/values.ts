@@ -1,6 +1,6 @@
 // Values that programs tend to mishandle. Every text contains the marker, so that a log line that quotes input is found.
 
-import type { Random } from '../support/random.ts';
+import type { Random } from '#support/random.ts';
 
 /** Part of every hostile text. No log line may contain it. */
 export const marker = 'hOsTiLe';

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { type ServiceRight, serviceRights } from '@latchkey/contract/scopes';
+import { cookieByMail, outcome, sameOrigin } from '#support/account.ts';
+import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { createdKey } from '#support/keys.ts';
+import { createOrganization } from '#support/organizations.ts';
+import { declareService } from '#support/services.ts';
 import { readHandle } from '../../packages/server/src/platform/crypto/handle.ts';
 import { readToken, sessionIdOf } from '../../packages/server/src/sessions/tokens.ts';
-import { cookieByMail, outcome, sameOrigin } from '../support/account.ts';
-import { type Ask, onBothDatabases, openApp, type TestApp } from '../support/app.ts';
-import { createdKey } from '../support/keys.ts';
-import { createOrganization } from '../support/organizations.ts';
-import { declareService } from '../support/services.ts';
 
 /** One word for each error that refuses a credential. `in` is a call that gets past them all. */
 const refusals: Readonly<Record<string, string>> = {

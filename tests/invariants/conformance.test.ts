@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { openApp, type TestApp } from '../support/app.ts';
-import { Conformance, type Document, type Received, type Sent } from '../support/conformance.ts';
-import { shared } from '../support/shared.ts';
+import { openApp, type TestApp } from '#support/app.ts';
+import { Conformance, type Document, type Received, type Sent } from '#support/conformance.ts';
+import { shared } from '#support/shared.ts';
 
 const app = shared(() => openApp('sqlite'));
 let conformance: Conformance;

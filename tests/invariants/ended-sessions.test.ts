@@ -4,13 +4,13 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
+import { byEndpoint, type Operation } from '#support/account-operations.ts';
+import { prepareAccount, prepareDatabase } from '#support/account-scene.ts';
+import { onBothDatabases, sharedNodes } from '#support/app.ts';
+import { until } from '#support/until.ts';
 import { lockAccountRow } from '../../packages/server/src/accounts/locks.ts';
 import type { Database, Executor } from '../../packages/server/src/platform/database/executor.ts';
 import { readToken } from '../../packages/server/src/sessions/tokens.ts';
-import { byEndpoint, type Operation } from '../support/account-operations.ts';
-import { prepareAccount, prepareDatabase } from '../support/account-scene.ts';
-import { onBothDatabases, sharedNodes } from '../support/app.ts';
-import { until } from '../support/until.ts';
 
 /** Whether the requests to an endpoint are those of signed-in users. */
 const isOfUsers = (id: string): boolean => {

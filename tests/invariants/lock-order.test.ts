@@ -1,10 +1,10 @@
 // The lock-order check of the tests detects violations.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { openApp } from '#support/app.ts';
+import { type LockOrder, withLockOrder } from '#support/lock-order.ts';
+import { shared } from '#support/shared.ts';
 import { byLog, lockLog } from '../../packages/server/src/security-log/events/events.ts';
-import { openApp } from '../support/app.ts';
-import { type LockOrder, withLockOrder } from '../support/lock-order.ts';
-import { shared } from '../support/shared.ts';
 
 const app = shared(() => openApp('postgres'));
 let watched: LockOrder;

@@ -6,28 +6,28 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import postgres from 'postgres';
-import { deleteAccount } from '../../packages/server/src/whole-account/personal-data.ts';
-import { outcome } from '../support/account.ts';
+import { outcome } from '#support/account.ts';
 import {
   digestWindowSeconds,
   type Operation,
   operations,
   type Side,
   sweep,
-} from '../support/account-operations.ts';
+} from '#support/account-operations.ts';
 import {
   type AccountScene,
   linkFor,
   prepareAccount,
   prepareDatabase,
   rowsOf,
-} from '../support/account-scene.ts';
-import { openApp, type TestApp } from '../support/app.ts';
-import { isLong } from '../support/long.ts';
-import { newDatabase } from '../support/new-database.ts';
-import { expectIntact } from '../support/security-log.ts';
-import { turns } from '../support/turns.ts';
-import { until } from '../support/until.ts';
+} from '#support/account-scene.ts';
+import { openApp, type TestApp } from '#support/app.ts';
+import { isLong } from '#support/long.ts';
+import { newDatabase } from '#support/new-database.ts';
+import { expectIntact } from '#support/security-log.ts';
+import { turns } from '#support/turns.ts';
+import { until } from '#support/until.ts';
+import { deleteAccount } from '../../packages/server/src/whole-account/personal-data.ts';
 
 type Pair = readonly [Operation, Operation];
 

@@ -3,6 +3,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
+import { cookieByMail, sameOrigin } from '#support/account.ts';
+import { type Answer, type Ask, openApp, type Tokens } from '#support/app.ts';
+import { createdKey } from '#support/keys.ts';
+import { shared } from '#support/shared.ts';
 import {
   type HandleKind,
   handlePrefix,
@@ -10,10 +14,6 @@ import {
   readHandle,
 } from '../../packages/server/src/platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
-import { cookieByMail, sameOrigin } from '../support/account.ts';
-import { type Answer, type Ask, openApp, type Tokens } from '../support/app.ts';
-import { createdKey } from '../support/keys.ts';
-import { shared } from '../support/shared.ts';
 
 const app = shared(() => openApp('sqlite'));
 let tokens: Tokens;

@@ -3,29 +3,23 @@
 // database before and after, so a cause that is forgotten fails here.
 
 import { beforeAll, expect, test } from 'bun:test';
-import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
-import { revokeService } from '../../packages/server/src/sessions/ending.ts';
-import { askForAddress, disown, subjects, verifyAddress } from '../support/account.ts';
-import {
-  digestWindowSeconds,
-  hasWritten,
-  operations,
-  redeemAs,
-  sweep,
-} from '../support/account-operations.ts';
+import { askForAddress, disown, subjects, verifyAddress } from '#support/account.ts';
+import { digestWindowSeconds, hasWritten, operations, redeemAs, sweep } from '#support/account-operations.ts';
 import {
   type AccountScene,
   prepareAccount,
   prepareDatabase,
   rowsOf,
   tokenOf,
-} from '../support/account-scene.ts';
-import { type Answer, onBothDatabases, type TestApp } from '../support/app.ts';
-import { type FeedService, feedService, type ReceivedEvent } from '../support/feed.ts';
-import { idOf, startedRun } from '../support/runs.ts';
-import { declareService } from '../support/services.ts';
-import { shared } from '../support/shared.ts';
-import { until } from '../support/until.ts';
+} from '#support/account-scene.ts';
+import { type Answer, onBothDatabases, type TestApp } from '#support/app.ts';
+import { type FeedService, feedService, type ReceivedEvent } from '#support/feed.ts';
+import { idOf, startedRun } from '#support/runs.ts';
+import { declareService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
+import { until } from '#support/until.ts';
+import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
+import { revokeService } from '../../packages/server/src/sessions/ending.ts';
 
 type Row = Record<string, string | number | null>;
 

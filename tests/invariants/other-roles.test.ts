@@ -3,11 +3,11 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import postgres from 'postgres';
+import { signInByMail } from '#support/account.ts';
+import { openApp, type TestApp } from '#support/app.ts';
+import { feedService } from '#support/feed.ts';
 import { inspectDatabase } from '../../packages/server/src/platform/database/inspect.ts';
 import { writeFeedEvent } from '../../packages/server/src/security-log/feed-events/feed-events.ts';
-import { signInByMail } from '../support/account.ts';
-import { openApp, type TestApp } from '../support/app.ts';
-import { feedService } from '../support/feed.ts';
 
 const address = 'ada@example.com';
 

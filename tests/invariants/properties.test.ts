@@ -3,11 +3,11 @@
 
 import { beforeAll, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
+import { type Answer, type Ask, onBothDatabases, sharedNodes, type TestApp } from '#support/app.ts';
+import fc from '#support/fc.ts';
+import { isLong } from '#support/long.ts';
 import { setDisabled } from '../../packages/server/src/identity/account/account.ts';
 import { readToken } from '../../packages/server/src/sessions/tokens.ts';
-import { type Answer, type Ask, onBothDatabases, sharedNodes, type TestApp } from '../support/app.ts';
-import fc from '../support/fc.ts';
-import { isLong } from '../support/long.ts';
 
 const runs = isLong ? 300 : 60;
 const maxLength = 60;

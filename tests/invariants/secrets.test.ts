@@ -4,11 +4,11 @@ import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
+import { type Answer, type Ask, onBothDatabases } from '#support/app.ts';
+import { request } from '#support/http.ts';
+import { startService, type TestService } from '#support/service.ts';
+import { until } from '#support/until.ts';
 import type { Dialect } from '../../packages/server/src/platform/database/executor.ts';
-import { type Answer, type Ask, onBothDatabases } from '../support/app.ts';
-import { request } from '../support/http.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { until } from '../support/until.ts';
 
 /** Must not be logged; tokens and codes must not be stored either. */
 interface Secrets {

@@ -1,12 +1,12 @@
 // The operator prints and verifies the security log, on both databases.
 
 import { expect, test } from 'bun:test';
+import { onBothDatabases } from '#support/app.ts';
+import { linesIn, operatorOn } from '#support/service.ts';
+import { fresh } from '#support/shared.ts';
 import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { recordEvent } from '../../packages/server/src/security-log/events/events.ts';
 import { batchSize } from '../../packages/server/src/security-log/events/reading.ts';
-import { onBothDatabases } from '../support/app.ts';
-import { linesIn, operatorOn } from '../support/service.ts';
-import { fresh } from '../support/shared.ts';
 
 onBothDatabases('the security log for the operator', (open) => {
   const t = fresh(open);

@@ -3,12 +3,12 @@
 
 import { beforeAll, expect, test } from 'bun:test';
 import { deviceCodeGrantType, type TokenSet } from '@latchkey/contract/tokens';
-import { outcome } from '../support/account.ts';
-import { type Answer, type Ask, onBothDatabases, type TestApp } from '../support/app.ts';
-import fc from '../support/fc.ts';
-import { isLong } from '../support/long.ts';
-import { declareService } from '../support/services.ts';
-import { shared } from '../support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { type Answer, type Ask, onBothDatabases, type TestApp } from '#support/app.ts';
+import fc from '#support/fc.ts';
+import { isLong } from '#support/long.ts';
+import { declareService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 
 const runs = isLong ? 60 : 20;
 const maxLength = 40;

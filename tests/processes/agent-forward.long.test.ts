@@ -8,15 +8,15 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { spawnSync } from 'bun';
-import { type RunningAgent, startAgentOn } from '../support/agent.ts';
-import { type Home, newHome, program, storeLogin } from '../support/cli.ts';
-import { examples, startExample } from '../support/example.ts';
-import { isInMemory, surroundingsOf } from '../support/memory.ts';
-import { nodes } from '../support/node.ts';
-import { reservePort } from '../support/reserved-port.ts';
-import { registerService, startService, temporaryDirectory } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { startWorker } from '../support/worker.ts';
+import { type RunningAgent, startAgentOn } from '#support/agent.ts';
+import { type Home, newHome, program, storeLogin } from '#support/cli.ts';
+import { examples, startExample } from '#support/example.ts';
+import { isInMemory, surroundingsOf } from '#support/memory.ts';
+import { nodes } from '#support/node.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { registerService, startService, temporaryDirectory } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { startWorker } from '#support/worker.ts';
 
 const main = join(import.meta.dir, '../../packages/cli/src/main.ts');
 const runtimes = [

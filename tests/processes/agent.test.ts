@@ -3,15 +3,15 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { type RunningAgent, startAgent } from '../support/agent.ts';
-import { latchkey, newHome, storeLogin, storeOf } from '../support/cli.ts';
-import { storedSession } from '../support/client.ts';
-import { request } from '../support/http.ts';
-import { isLong } from '../support/long.ts';
-import { isInMemory, surroundingsOf } from '../support/memory.ts';
-import { reservePort } from '../support/reserved-port.ts';
-import { startService, type TestService, temporaryDirectory } from '../support/service.ts';
-import { startWorker } from '../support/worker.ts';
+import { type RunningAgent, startAgent } from '#support/agent.ts';
+import { latchkey, newHome, storeLogin, storeOf } from '#support/cli.ts';
+import { storedSession } from '#support/client.ts';
+import { request } from '#support/http.ts';
+import { isLong } from '#support/long.ts';
+import { isInMemory, surroundingsOf } from '#support/memory.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { startService, type TestService, temporaryDirectory } from '#support/service.ts';
+import { startWorker } from '#support/worker.ts';
 
 const programs = isLong ? 50 : 15;
 const email = 'ada@agent.example';

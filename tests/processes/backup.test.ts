@@ -5,10 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { copyFileSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TokenSet } from '@latchkey/contract/tokens';
-import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
-import { mountDisk } from '../support/disk.ts';
-import { linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { hasPgDump, runPostgresProgram, startDebianPostgres } from '../support/pg-dump.ts';
+import { mountDisk } from '#support/disk.ts';
+import { linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { hasPgDump, runPostgresProgram, startDebianPostgres } from '#support/pg-dump.ts';
 import {
   linesIn,
   operatorOn,
@@ -18,9 +17,10 @@ import {
   startService,
   type TestService,
   temporaryDirectory,
-} from '../support/service.ts';
-import { basic } from '../support/services.ts';
-import { until } from '../support/until.ts';
+} from '#support/service.ts';
+import { basic } from '#support/services.ts';
+import { until } from '#support/until.ts';
+import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
 
 const keys = generateKey();
 const envOf = (DATABASE_URL: string, LATCHKEY_KEYS = keys) => ({ DATABASE_URL, LATCHKEY_KEYS });

@@ -1,6 +1,7 @@
 // The benchmarks must not flatter: unexpected responses and a busy machine invalidate a measurement.
 
 import { describe, expect, test } from 'bun:test';
+import { newDatabase } from '#support/new-database.ts';
 import { fillInBulk } from '../../bench/support/bulk.ts';
 import { type Requests, requireExpected, withTokens } from '../../bench/support/load.ts';
 import { type Finding, verdictOf } from '../../bench/support/report.ts';
@@ -11,7 +12,6 @@ import { type Row, reachesTargets } from '../../bench/table/markdown.ts';
 import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 import { openDatabase } from '../../packages/server/src/platform/database/database.ts';
 import type { Database } from '../../packages/server/src/platform/database/executor.ts';
-import { newDatabase } from '../support/new-database.ts';
 
 describe('a load', () => {
   const load = { requests: withTokens('/me', ['a', 'b']), expected: { status: 200, bytes: 600 } };

@@ -2,13 +2,13 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { newPage } from '../support/browser.ts';
-import type { Findings, SuiteOptions } from '../support/client-suite.ts';
-import { loginByMail } from '../support/http.ts';
-import { findNode } from '../support/node.ts';
-import { startService, temporaryDirectory } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { waitTimeoutMs } from '../support/until.ts';
+import { newPage } from '#support/browser.ts';
+import type { Findings, SuiteOptions } from '#support/client-suite.ts';
+import { loginByMail } from '#support/http.ts';
+import { findNode } from '#support/node.ts';
+import { startService, temporaryDirectory } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { waitTimeoutMs } from '#support/until.ts';
 
 const support = join(import.meta.dir, '../support');
 const serviceKey = 'svc_suite:secret';

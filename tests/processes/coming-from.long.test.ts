@@ -5,11 +5,11 @@ import { Database } from 'bun:sqlite';
 import { beforeEach, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Home } from '../support/cli.ts';
-import { codeBlocks, openTerminal, readerOf, runWell, type Terminal } from '../support/guides.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { operatorOn, startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import type { Home } from '#support/cli.ts';
+import { codeBlocks, openTerminal, readerOf, runWell, type Terminal } from '#support/guides.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { operatorOn, startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_SIGNUP: 'closed' } }));
 let home: Home;

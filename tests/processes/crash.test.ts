@@ -2,11 +2,11 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { spawn } from '../support/cleanup.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { startService, temporaryDirectory } from '../support/service.ts';
-import { startSmtp } from '../support/smtp.ts';
-import { until } from '../support/until.ts';
+import { spawn } from '#support/cleanup.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { startService, temporaryDirectory } from '#support/service.ts';
+import { startSmtp } from '#support/smtp.ts';
+import { until } from '#support/until.ts';
 
 const root = join(import.meta.dir, '../..');
 /** The source of the service, which is killed at a failpoint. */

@@ -2,11 +2,11 @@
 
 import { expect, test } from 'bun:test';
 import postgres from 'postgres';
-import { startFaultProxy } from '../support/fault-proxy.ts';
-import { deviceTokens, loginByMail, request } from '../support/http.ts';
-import { startReplicatedPostgres } from '../support/replicated-postgres.ts';
-import { runOperator, startService } from '../support/service.ts';
-import { until } from '../support/until.ts';
+import { startFaultProxy } from '#support/fault-proxy.ts';
+import { deviceTokens, loginByMail, request } from '#support/http.ts';
+import { startReplicatedPostgres } from '#support/replicated-postgres.ts';
+import { runOperator, startService } from '#support/service.ts';
+import { until } from '#support/until.ts';
 
 const revocations = 16;
 

@@ -1,11 +1,11 @@
 // Processes of a service on Bun and Node that keep answers with the feed, against two nodes on one PostgreSQL database.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { loginByMail, request } from '../support/http.ts';
-import { findNode } from '../support/node.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { registerService, startService, type TestService } from '../support/service.ts';
-import { startWorker, type Worker } from '../support/worker.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { findNode } from '#support/node.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { registerService, startService, type TestService } from '#support/service.ts';
+import { startWorker, type Worker } from '#support/worker.ts';
 
 const program = 'verifier-worker.ts';
 const nodeFlags = ['--no-warnings', '--experimental-strip-types'];

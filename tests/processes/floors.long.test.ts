@@ -1,9 +1,9 @@
 // The floors of the benchmarks are honest only as long as they answer what the service answers.
 
 import { describe, expect, test } from 'bun:test';
+import { shared } from '#support/shared.ts';
 import { kinds } from '../../bench/table/kinds.ts';
 import { openSides, sidesOf } from '../../bench/table/sides.ts';
-import { shared } from '../support/shared.ts';
 
 const sessions = 4000;
 

@@ -4,12 +4,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { examples, startExample } from '../support/example.ts';
-import { codeBlocks, exampleText } from '../support/guides.ts';
-import { apiAt, deviceTokens, loginByMail } from '../support/http.ts';
-import { findNode } from '../support/node.ts';
-import { operatorOn, registerService, startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { examples, startExample } from '#support/example.ts';
+import { codeBlocks, exampleText } from '#support/guides.ts';
+import { apiAt, deviceTokens, loginByMail } from '#support/http.ts';
+import { findNode } from '#support/node.ts';
+import { operatorOn, registerService, startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const root = join(import.meta.dir, '../..');
 /** Inside the checkout, so that the packages resolve. */

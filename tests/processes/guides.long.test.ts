@@ -5,8 +5,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { credentialStore } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
-import { decide, type Home } from '../support/cli.ts';
-import { storedSession } from '../support/client.ts';
+import { decide, type Home } from '#support/cli.ts';
+import { storedSession } from '#support/client.ts';
 import {
   codeBlocks,
   exampleText,
@@ -17,13 +17,13 @@ import {
   runWell,
   startBlock,
   type Terminal,
-} from '../support/guides.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { refreshesDuring } from '../support/refreshes.ts';
-import { reservePort } from '../support/reserved-port.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { fresh } from '../support/shared.ts';
-import { until } from '../support/until.ts';
+} from '#support/guides.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { refreshesDuring } from '#support/refreshes.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { startService, type TestService } from '#support/service.ts';
+import { fresh } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 
 const email = 'ada@example.com';
 const quickStart = await codeBlocks('docs/quick-start.md', 'sh');

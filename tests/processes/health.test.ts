@@ -1,8 +1,8 @@
 // `latchkey-server health`, the health check of container images.
 
 import { expect, test } from 'bun:test';
-import { reservePort } from '../support/reserved-port.ts';
-import { runOperator, startService } from '../support/service.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { runOperator, startService } from '#support/service.ts';
 
 test('health succeeds in silence while the service is ready, also if it listens on every address', async () => {
   const service = await startService({ env: { HOST: '0.0.0.0' } });

@@ -2,13 +2,13 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
+import { loginByMail, request } from '#support/http.ts';
+import { isLong } from '#support/long.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { startService, type TestService } from '#support/service.ts';
+import { until } from '#support/until.ts';
 import { openExistingDatabase } from '../../packages/server/src/platform/database/database.ts';
 import { createLogger } from '../../packages/server/src/platform/telemetry/log.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { isLong } from '../support/long.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { until } from '../support/until.ts';
 
 const many = isLong ? 5_000 : 500;
 

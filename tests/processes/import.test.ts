@@ -4,11 +4,11 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { base64url, coseKey, createAuthenticator, flag } from '../support/authenticator.ts';
-import { apiAt, loginByMail, request } from '../support/http.ts';
-import { loginByPasskey } from '../support/passkeys.ts';
-import { linesIn, operatorOn, startService, temporaryDirectory } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { base64url, coseKey, createAuthenticator, flag } from '#support/authenticator.ts';
+import { apiAt, loginByMail, request } from '#support/http.ts';
+import { loginByPasskey } from '#support/passkeys.ts';
+import { linesIn, operatorOn, startService, temporaryDirectory } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 /** An authenticator with a passkey that another service with the same origin registered, and its line members. */
 function registeredElsewhere(origin: string) {

@@ -2,10 +2,10 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { latchkeyProcess, listener, newHome, runIn, storeLogin } from '../support/cli.ts';
-import { findNode } from '../support/node.ts';
-import { runOperatorProcess, startService } from '../support/service.ts';
-import { runtimes, startWorker } from '../support/worker.ts';
+import { latchkeyProcess, listener, newHome, runIn, storeLogin } from '#support/cli.ts';
+import { findNode } from '#support/node.ts';
+import { runOperatorProcess, startService } from '#support/service.ts';
+import { runtimes, startWorker } from '#support/worker.ts';
 
 const refusal = { error: 'invalid_token', error_description: 'No.', request_id: 'r' };
 

@@ -10,14 +10,14 @@ import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotoc
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
-import { spawn } from '../support/cleanup.ts';
-import { examples, type RunningExample, startExample } from '../support/example.ts';
-import { codeBlocks, exampleText, openTerminal, readerOf } from '../support/guides.ts';
-import { apiAt, loginByMail } from '../support/http.ts';
-import { startProgram, type TestProgram } from '../support/program.ts';
-import { reservePort } from '../support/reserved-port.ts';
-import { registerService, startService, type TestService } from '../support/service.ts';
-import { until } from '../support/until.ts';
+import { spawn } from '#support/cleanup.ts';
+import { examples, type RunningExample, startExample } from '#support/example.ts';
+import { codeBlocks, exampleText, openTerminal, readerOf } from '#support/guides.ts';
+import { apiAt, loginByMail } from '#support/http.ts';
+import { startProgram, type TestProgram } from '#support/program.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { registerService, startService, type TestService } from '#support/service.ts';
+import { until } from '#support/until.ts';
 
 const redirectUri = 'http://127.0.0.1/callback';
 const port = reservePort();

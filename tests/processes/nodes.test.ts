@@ -1,9 +1,9 @@
 // Several service processes on one PostgreSQL database.
 
 import { expect, test } from 'bun:test';
-import { startPostgres } from '../support/postgres.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { until } from '../support/until.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { startService, type TestService } from '#support/service.ts';
+import { until } from '#support/until.ts';
 
 test('processes on PostgreSQL share a port, and when one ends, the other one answers', async () => {
   const databaseUrl = await (await startPostgres()).createDatabase();

@@ -7,10 +7,10 @@ import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { refreshesDuring } from '../support/refreshes.ts';
-import { registerService, startService, type TestService } from '../support/service.ts';
+import { type FaultProxy, startFaultProxy } from '#support/fault-proxy.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { refreshesDuring } from '#support/refreshes.ts';
+import { registerService, startService, type TestService } from '#support/service.ts';
 
 const sharers = 20;
 const rounds = 10;

@@ -3,11 +3,11 @@
 
 import { expect, test } from 'bun:test';
 import { spawn } from 'bun';
-import { startFaultProxy } from '../support/fault-proxy.ts';
-import { loginByMail } from '../support/http.ts';
-import { processDialects } from '../support/long.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { serverProgram } from '../support/server-program.ts';
+import { startFaultProxy } from '#support/fault-proxy.ts';
+import { loginByMail } from '#support/http.ts';
+import { processDialects } from '#support/long.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { serverProgram } from '#support/server-program.ts';
 import {
   linesIn,
   operatorOn,
@@ -15,8 +15,8 @@ import {
   runOperatorInto,
   startOperator,
   startService,
-} from '../support/service.ts';
-import { until } from '../support/until.ts';
+} from '#support/service.ts';
+import { until } from '#support/until.ts';
 
 /** Waits for so many events; returns their types, and the position of the last one. */
 async function printed(follow: RunningOperator, count: number) {

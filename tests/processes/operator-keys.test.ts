@@ -3,12 +3,10 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { keyIdOf } from '../../packages/server/src/platform/crypto/key-list.ts';
-import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
-import { spawn } from '../support/cleanup.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { processDialects } from '../support/long.ts';
-import { newDatabase } from '../support/new-database.ts';
+import { spawn } from '#support/cleanup.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { processDialects } from '#support/long.ts';
+import { newDatabase } from '#support/new-database.ts';
 import {
   linesIn,
   operatorOn,
@@ -16,8 +14,10 @@ import {
   runOperatorProcess,
   startService,
   temporaryDirectory,
-} from '../support/service.ts';
-import { until } from '../support/until.ts';
+} from '#support/service.ts';
+import { until } from '#support/until.ts';
+import { keyIdOf } from '../../packages/server/src/platform/crypto/key-list.ts';
+import { generateKey, parseKeyRing } from '../../packages/server/src/platform/crypto/primitives.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -198,7 +198,7 @@ test('commands that change the key file at the same time lose no key', async () 
 test('whoever reads the key file, also after a kill, finds the old ring or the new one', async () => {
   const { env, ring, files } = await store();
   const rings = [ring(), `${generateKey()},${generateKey()}`];
-  const worker = join(import.meta.dir, '../support/key-file-worker.ts');
+  const worker = join(import.meta.dir, '#support/key-file-worker.ts');
   const seen = new Set<string>();
   for (let kills = 0; kills < 3; kills++) {
     const cwd = temporaryDirectory();

@@ -3,17 +3,11 @@
 
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { request } from '../support/http.ts';
-import { processDialects } from '../support/long.ts';
-import {
-  linesIn,
-  operatorOn,
-  runOperatorInto,
-  startService,
-  temporaryDirectory,
-} from '../support/service.ts';
-import { basic } from '../support/services.ts';
-import { shared } from '../support/shared.ts';
+import { request } from '#support/http.ts';
+import { processDialects } from '#support/long.ts';
+import { linesIn, operatorOn, runOperatorInto, startService, temporaryDirectory } from '#support/service.ts';
+import { basic } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 
 for (const dialect of processDialects) {
   describe(`latchkey-server services (${dialect})`, () => {

@@ -5,20 +5,20 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import postgres from 'postgres';
-import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
-import { server } from '../../tools/release/programs.ts';
-import { plantCode, runIn } from '../support/cli.ts';
-import { loginByMail } from '../support/http.ts';
-import { newDatabase } from '../support/new-database.ts';
-import { databaseWithoutMigrations } from '../support/old-database.ts';
-import { startPostgres } from '../support/postgres.ts';
+import { plantCode, runIn } from '#support/cli.ts';
+import { loginByMail } from '#support/http.ts';
+import { newDatabase } from '#support/new-database.ts';
+import { databaseWithoutMigrations } from '#support/old-database.ts';
+import { startPostgres } from '#support/postgres.ts';
 import {
   operatorOn,
   runOperator,
   runOperatorProcess,
   startService,
   temporaryDirectory,
-} from '../support/service.ts';
+} from '#support/service.ts';
+import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
+import { server } from '../../tools/release/programs.ts';
 
 const program = join(import.meta.dir, '../../packages/server/bin/latchkey-server');
 

@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { loginByMail, request } from '../support/http.ts';
-import { isLong, processDialects } from '../support/long.ts';
-import { addPasskeyAt } from '../support/passkeys.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { isLong, processDialects } from '#support/long.ts';
+import { addPasskeyAt } from '#support/passkeys.ts';
 import {
   linesIn,
   operatorOn,
@@ -13,8 +13,8 @@ import {
   runOperator,
   startService,
   temporaryDirectory,
-} from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+} from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 for (const dialect of processDialects) {
   describe(`the operator (${dialect})`, () => {

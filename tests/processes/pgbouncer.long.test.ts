@@ -1,11 +1,11 @@
 // The service behind PgBouncer in transaction mode, where consecutive transactions of one connection run on different ones.
 
 import { expect, test } from 'bun:test';
-import { loginByMail, request } from '../support/http.ts';
-import { hasPgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { registerService, startService } from '../support/service.ts';
-import { basic } from '../support/services.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { hasPgBouncer, startPgBouncer } from '#support/pgbouncer.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { registerService, startService } from '#support/service.ts';
+import { basic } from '#support/services.ts';
 
 const parallel = 64;
 const rounds = 3;

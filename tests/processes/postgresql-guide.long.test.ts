@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import postgres from 'postgres';
-import type { Home } from '../support/cli.ts';
+import type { Home } from '#support/cli.ts';
 import {
   checkoutHome,
   codeBlocks,
@@ -13,9 +13,9 @@ import {
   runWell,
   startBlock,
   type Terminal,
-} from '../support/guides.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { reservePort } from '../support/reserved-port.ts';
+} from '#support/guides.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { reservePort } from '#support/reserved-port.ts';
 
 const document = 'docs/postgresql.md';
 const [

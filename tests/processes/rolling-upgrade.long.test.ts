@@ -3,14 +3,14 @@
 import { expect, test } from 'bun:test';
 import { type TokenSet, tokenSet } from '@latchkey/contract/tokens';
 import postgres from 'postgres';
+import { type EarlierProgram, findEarlierProgram } from '#support/earlier-program.ts';
+import { apiAt, linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { startRetryingProxy } from '#support/retrying-proxy.ts';
+import { startService, type TestService } from '#support/service.ts';
+import { until } from '#support/until.ts';
 import { canWorkWith, migrationNames } from '../../packages/server/src/platform/database/migrate.ts';
-import { type EarlierProgram, findEarlierProgram } from '../support/earlier-program.ts';
-import { apiAt, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { reservePort } from '../support/reserved-port.ts';
-import { startRetryingProxy } from '../support/retrying-proxy.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { until } from '../support/until.ts';
 
 const clients = 8;
 /** Each node must have answered that many requests before the next one is replaced. */

@@ -6,12 +6,12 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type CredentialStore, credentialStore, tokenMembers } from '@latchkey/client/credentials';
 import { fileStorage } from '@latchkey/client/file-storage';
-import { storedSession } from '../support/client.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { refreshesDuring } from '../support/refreshes.ts';
-import { startService, temporaryDirectory } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { startWorker, type Worker } from '../support/worker.ts';
+import { storedSession } from '#support/client.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { refreshesDuring } from '#support/refreshes.ts';
+import { startService, temporaryDirectory } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { startWorker, type Worker } from '#support/worker.ts';
 
 const sharers = 6;
 

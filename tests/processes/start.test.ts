@@ -3,12 +3,12 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { startFaultProxy } from '#support/fault-proxy.ts';
+import { loginByMail } from '#support/http.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { runOperator, runOperatorProcess, startOperator, startService } from '#support/service.ts';
+import { until } from '#support/until.ts';
 import { generateKey } from '../../packages/server/src/platform/crypto/primitives.ts';
-import { startFaultProxy } from '../support/fault-proxy.ts';
-import { loginByMail } from '../support/http.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { runOperator, runOperatorProcess, startOperator, startService } from '../support/service.ts';
-import { until } from '../support/until.ts';
 
 test('no keys are made beside a store that had others, and none but its own are used with it', async () => {
   const service = await startService();

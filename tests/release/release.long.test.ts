@@ -4,15 +4,15 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { $ } from 'bun';
+import { newHome } from '#support/cli.ts';
+import { followInstalling } from '#support/guides.ts';
+import { temporaryDirectory } from '#support/service.ts';
 import cli from '../../packages/cli/package.json' with { type: 'json' };
 import { buildRelease } from '../../tools/release/build.ts';
 import { programs } from '../../tools/release/programs.ts';
 import { withRelease, withVersion } from '../../tools/release/release.ts';
 import { withKeychain } from '../../tools/release/single-file.ts';
 import { hostTarget } from '../../tools/release/targets.ts';
-import { newHome } from '../support/cli.ts';
-import { followInstalling } from '../support/guides.ts';
-import { temporaryDirectory } from '../support/service.ts';
 
 const { version } = cli;
 const directory = temporaryDirectory();

@@ -3,12 +3,12 @@
 import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import { base64url, decodeProtectedHeader, exportSPKI, importJWK, type JWK, SignJWT } from 'jose';
 import * as openid from 'openid-client';
-import { cookieByMail, sameOrigin } from '../support/account.ts';
-import { onBothDatabases, type Tokens } from '../support/app.ts';
-import { asBrowser } from '../support/authorize.ts';
-import { authorizePath } from '../support/program.ts';
-import { declareService, type TestService } from '../support/services.ts';
-import { shared } from '../support/shared.ts';
+import { cookieByMail, sameOrigin } from '#support/account.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { asBrowser } from '#support/authorize.ts';
+import { authorizePath } from '#support/program.ts';
+import { declareService, type TestService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 
 const urn = 'urn:ietf:params:oauth:';
 /** The members of an error that belongs to no client. */

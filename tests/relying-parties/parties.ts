@@ -3,10 +3,10 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'bun';
-import { spawn } from '../support/cleanup.ts';
-import { reservePort } from '../support/reserved-port.ts';
-import { registerService, type TestService, temporaryDirectory } from '../support/service.ts';
-import { until } from '../support/until.ts';
+import { spawn } from '#support/cleanup.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { registerService, type TestService, temporaryDirectory } from '#support/service.ts';
+import { until } from '#support/until.ts';
 import { newVisitor, type Visit, type Visitor } from './visitor.ts';
 
 interface Kind {

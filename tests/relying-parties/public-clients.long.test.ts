@@ -3,10 +3,10 @@
 
 import { beforeAll, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
-import { loginByMail, request } from '../support/http.ts';
-import { startProgram } from '../support/program.ts';
-import { registerService, startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { startProgram } from '#support/program.ts';
+import { registerService, startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const insecure = { [oauth.allowInsecureRequests]: true };
 const program = shared(async () => startProgram());

@@ -3,15 +3,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { sameOrigin } from '../support/account.ts';
-import { newPage } from '../support/browser.ts';
-import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '../support/guides.ts';
-import { codeIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { button, headed, newAddress, phone, signedIn } from '../support/people.ts';
-import { reservePort } from '../support/reserved-port.ts';
-import { runOperator, startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { until } from '../support/until.ts';
+import { sameOrigin } from '#support/account.ts';
+import { newPage } from '#support/browser.ts';
+import { codeBlocks, exampleText, openTerminal, readerOf, startBlock } from '#support/guides.ts';
+import { codeIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { button, headed, newAddress, phone, signedIn } from '#support/people.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { runOperator, startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 import { kinds, type RelyingParty, startParty } from './parties.ts';
 import { newVisitor, type Visitor } from './visitor.ts';
 

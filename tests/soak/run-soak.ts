@@ -4,10 +4,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
+import { startPostgres } from '#support/postgres.ts';
+import { registerService, startService, type TestService, temporaryDirectory } from '#support/service.ts';
+import { plainText, startSmtp } from '#support/smtp.ts';
 import { cpuSeconds, memoryOf } from '../../bench/support/processes.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { registerService, startService, type TestService, temporaryDirectory } from '../support/service.ts';
-import { plainText, startSmtp } from '../support/smtp.ts';
 import { Load } from './load.ts';
 import { type Sample, sampleHeading, sampleLine, trendLines, trendsOf } from './trends.ts';
 import { type Inbox, readFeedUntil, visitUntil, type World } from './visits.ts';

@@ -3,9 +3,9 @@
 import { operations } from '@latchkey/client/operations';
 import type { FeedAnswer } from '@latchkey/contract/feed';
 import type { IssuedToken, TokenSet } from '@latchkey/contract/tokens';
-import { accessTokenType } from '../support/runs.ts';
-import { basic } from '../support/services.ts';
-import { until } from '../support/until.ts';
+import { accessTokenType } from '#support/runs.ts';
+import { basic } from '#support/services.ts';
+import { until } from '#support/until.ts';
 import type { Load } from './load.ts';
 
 export interface World {

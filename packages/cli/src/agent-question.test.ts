@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { LatchkeyError } from '@latchkey/client/errors';
-import { codeOf } from '../../../tests/support/client.ts';
+import { codeOf } from '#support/client.ts';
 import { askOnce } from './agent-question.ts';
 
 /** Asks in a row, of a person who answers like this. Names in `scope` are in order. */

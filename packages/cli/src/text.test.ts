@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { terminalJson } from '@latchkey/contract/untrusted-text';
-import fc from '../../../tests/support/fc.ts';
+import fc from '#support/fc.ts';
 import { countdown, duration, listing, localTime, table, visible } from './text.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the test asserts that there are none

@@ -2,9 +2,9 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import type { ServerResponse } from 'node:http';
-import { fetchOf, lossy } from '../../../tests/support/client.ts';
-import { openForwarding, type Respond, tokenIn, valuesOf } from '../../../tests/support/forwarding.ts';
-import { until } from '../../../tests/support/until.ts';
+import { fetchOf, lossy } from '#support/client.ts';
+import { openForwarding, type Respond, tokenIn, valuesOf } from '#support/forwarding.ts';
+import { until } from '#support/until.ts';
 import type { AskedAccess } from './agent-server.ts';
 
 let scene: Awaited<ReturnType<typeof openForwarding>>;

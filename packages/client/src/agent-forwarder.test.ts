@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { openForwarding, tokenIn, valuesOf } from '../../../tests/support/forwarding.ts';
-import { until } from '../../../tests/support/until.ts';
+import { openForwarding, tokenIn, valuesOf } from '#support/forwarding.ts';
+import { until } from '#support/until.ts';
 
 let scene: Awaited<ReturnType<typeof openForwarding>>;
 beforeAll(async () => {

@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
-import { codeOf } from '../../../tests/support/client.ts';
-import { runtimes, startWorker } from '../../../tests/support/worker.ts';
+import { codeOf } from '#support/client.ts';
+import { runtimes, startWorker } from '#support/worker.ts';
 import { createApi } from './api.ts';
 import { type BrowserLogin, type BrowserLoginOptions, startBrowserLogin } from './browser-login.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { codeOf } from '../../../tests/support/client.ts';
+import { codeOf } from '#support/client.ts';
 import { systemClock, unlessAborted } from './clock.ts';
 
 test('a sleep ends at once when aborted, and otherwise on time', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
-import { apiOf, clockOf, codeOf, fetchOf, lossy } from '../../../tests/support/client.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { apiOf, clockOf, codeOf, fetchOf, lossy } from '#support/client.ts';
 import type { Clock } from './clock.ts';
 import { startDeviceLogin, type Wait } from './device-login.ts';
 

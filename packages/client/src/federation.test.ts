@@ -1,7 +1,7 @@
 // A job whose CI system does not answer as it should. What a job gets is in tests/cli/federated-token.test.ts.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { codeOf } from '../../../tests/support/client.ts';
+import { codeOf } from '#support/client.ts';
 import { createApi } from './api.ts';
 import { federatedToken } from './federation.ts';
 import type { Fetch } from './transport.ts';

@@ -1,7 +1,7 @@
 // Responses to polls that a real service does not send on demand.
 
 import { expect, test } from 'bun:test';
-import { codeOf } from '../../../tests/support/client.ts';
+import { codeOf } from '#support/client.ts';
 import { createApi } from './api.ts';
 import { startDeviceLogin, type Wait } from './device-login.ts';
 

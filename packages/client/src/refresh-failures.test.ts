@@ -1,8 +1,8 @@
 // Failures that must never remove a stored login: networks, busy servers, other servers, failing stores, aborts.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, openApp, type TestApp } from '../../../tests/support/app.ts';
-import { apiOf, clockOf, codeOf, loggedIn, loginOf, storedSession } from '../../../tests/support/client.ts';
+import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { apiOf, clockOf, codeOf, loggedIn, loginOf, storedSession } from '#support/client.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { LatchkeyError } from './errors.ts';
 import { openSession } from './session.ts';

@@ -2,9 +2,9 @@
 // looks like a theft. Lost responses are requested again within the contract's 600 s.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
-import { apiOf, codeOf, fetchOf, loginOf, lossy, storedSession } from '../../../tests/support/client.ts';
-import fc from '../../../tests/support/fc.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { apiOf, codeOf, fetchOf, loginOf, lossy, storedSession } from '#support/client.ts';
+import fc from '#support/fc.ts';
 import { credentialStore, type Storage } from './credentials.ts';
 import { openSession, type Session } from './session.ts';
 import { memoryStorage } from './storage/memory-storage.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
-import { apiOf, clockOf, codeOf, loggedIn, loginOf, storedSession } from '../../../tests/support/client.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { apiOf, clockOf, codeOf, loggedIn, loginOf, storedSession } from '#support/client.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { createApi } from './api.ts';
 import { credentialStore, expireAccessToken, tokenMembers } from './credentials.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '../../../tests/support/app.ts';
-import { apiOf, clockOf, codeOf } from '../../../tests/support/client.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { apiOf, clockOf, codeOf } from '#support/client.ts';
 import { credentialStore } from './credentials.ts';
 import type { DeviceLogin } from './device-login.ts';
 import { openSession } from './session.ts';

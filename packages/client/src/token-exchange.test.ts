@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { openApp } from '../../../tests/support/app.ts';
-import { codeOf, loggedIn, storedSession } from '../../../tests/support/client.ts';
-import { createdKey } from '../../../tests/support/keys.ts';
+import { openApp } from '#support/app.ts';
+import { codeOf, loggedIn, storedSession } from '#support/client.ts';
+import { createdKey } from '#support/keys.ts';
 import { exchangeToken } from './token-exchange.ts';
 import { openTokenSession } from './token-session.ts';
 

@@ -1,9 +1,9 @@
 // A session for a token that the program was given, as an argument or in LATCHKEY_TOKEN.
 
 import { afterEach, describe, expect, test } from 'bun:test';
-import { openApp, type TestApp } from '../../../tests/support/app.ts';
-import { apiOf, codeOf, fetchOf, lossy } from '../../../tests/support/client.ts';
-import { createdKey } from '../../../tests/support/keys.ts';
+import { openApp, type TestApp } from '#support/app.ts';
+import { apiOf, codeOf, fetchOf, lossy } from '#support/client.ts';
+import { createdKey } from '#support/keys.ts';
 import { createApi } from './api.ts';
 import { sessionFromEnvironment } from './environment.ts';
 import { openTokenSession } from './token-session.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { codeOf } from '../../../tests/support/client.ts';
+import { codeOf } from '#support/client.ts';
 import { createApi } from './api.ts';
 import { userOf } from './user.ts';
 

@@ -1,13 +1,13 @@
 // The verifier that keeps answers until the feed ends them, against the service in this process.
 
 import { describe, expect, spyOn, test } from 'bun:test';
-import { openApp, type TestApp } from '../../../tests/support/app.ts';
-import { closeAtTestEnd } from '../../../tests/support/cleanup.ts';
-import { createdKey } from '../../../tests/support/keys.ts';
-import { addMember, createOrganization } from '../../../tests/support/organizations.ts';
-import { startedRun } from '../../../tests/support/runs.ts';
-import { changeService, declareService } from '../../../tests/support/services.ts';
-import { until } from '../../../tests/support/until.ts';
+import { openApp, type TestApp } from '#support/app.ts';
+import { closeAtTestEnd } from '#support/cleanup.ts';
+import { createdKey } from '#support/keys.ts';
+import { addMember, createOrganization } from '#support/organizations.ts';
+import { startedRun } from '#support/runs.ts';
+import { changeService, declareService } from '#support/services.ts';
+import { until } from '#support/until.ts';
 import { setDisabled } from '../../server/src/identity/account/account.ts';
 import { aborted } from './clock.ts';
 import { createVerifier, type Verifier, type VerifierOptions } from './verify.ts';

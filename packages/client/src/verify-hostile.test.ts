@@ -2,9 +2,9 @@
 // than 2 s and one request.
 
 import { describe, expect, test } from 'bun:test';
-import { closeAtTestEnd } from '../../../tests/support/cleanup.ts';
-import { turns } from '../../../tests/support/turns.ts';
-import { until } from '../../../tests/support/until.ts';
+import { closeAtTestEnd } from '#support/cleanup.ts';
+import { turns } from '#support/turns.ts';
+import { until } from '#support/until.ts';
 import { createVerifier } from './verify.ts';
 
 const token = `lk_at_${'A'.repeat(80)}`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import fc from '../../../tests/support/fc.ts';
+import fc from '#support/fc.ts';
 import {
   codeLength,
   emailCodeAlphabet,

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { domainToASCII, domainToUnicode } from 'node:url';
-import fc from '../../../tests/support/fc.ts';
+import fc from '#support/fc.ts';
 import { asciiDomainOf, isMappedToItself } from './domains.ts';
 
 const lowerAscii = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -1,4 +1,4 @@
-import '../../../tests/support/english-pages.ts';
+import '#support/english-pages.ts';
 import { afterEach, expect, test } from 'bun:test';
 import { dateOnly, dateTime, setTimePreferences } from './format.ts';
 

@@ -15,9 +15,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { removeAtExit } from '../../../../tests/support/cleanup.ts';
-import { document, empty, login, logins } from '../../../../tests/support/stored-document.ts';
-import { runtimes, startWorker, withoutRootsPowers } from '../../../../tests/support/worker.ts';
+import { removeAtExit } from '#support/cleanup.ts';
+import { document, empty, login, logins } from '#support/stored-document.ts';
+import { runtimes, startWorker, withoutRootsPowers } from '#support/worker.ts';
 import { documentLimitBytes } from './document.ts';
 import { fileStorage, staleTemporarySeconds } from './file-storage.ts';
 

@@ -2,14 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeAtExit } from '../../../../tests/support/cleanup.ts';
-import {
-  hasSecretService,
-  startFakeSecretService,
-  startSecretService,
-} from '../../../../tests/support/secret-service.ts';
-import { document, empty } from '../../../../tests/support/stored-document.ts';
-import { runtimes, startWorker } from '../../../../tests/support/worker.ts';
+import { removeAtExit } from '#support/cleanup.ts';
+import { hasSecretService, startFakeSecretService, startSecretService } from '#support/secret-service.ts';
+import { document, empty } from '#support/stored-document.ts';
+import { runtimes, startWorker } from '#support/worker.ts';
 import { type Keyring, keychainStorage } from './keychain-storage.ts';
 import { socketsOf } from './session-bus.ts';
 

@@ -2,8 +2,8 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeAtExit } from '../../../../tests/support/cleanup.ts';
-import { runtimes, startWorker, withoutRootsPowers } from '../../../../tests/support/worker.ts';
+import { removeAtExit } from '#support/cleanup.ts';
+import { runtimes, startWorker, withoutRootsPowers } from '#support/worker.ts';
 import type { LatchkeyError } from '../errors.ts';
 import { withProcessLock } from './process-lock.ts';
 

@@ -1,4 +1,4 @@
-import '../../../../tests/support/english-pages.ts';
+import '#support/english-pages.ts';
 import { expect, test } from 'bun:test';
 import type { ScopeList } from '@latchkey/contract/keys';
 import {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { emptyScopes } from '@latchkey/contract/empty-scopes';
 import { languages } from '@latchkey/contract/languages';
 import { ownScopes } from '@latchkey/contract/scopes';
-import { textProblems } from '../../../../tests/support/texts.ts';
+import { textProblems } from '#support/texts.ts';
 import { allTexts } from './all.ts';
 
 const others = languages.filter((language) => language !== 'en');

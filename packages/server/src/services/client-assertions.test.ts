@@ -2,12 +2,12 @@
 
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { outcome } from '../../../../tests/support/account.ts';
-import { type Ask, openApp, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
-import { codeFor, redeem, redirectUri, requestOf } from '../../../../tests/support/authorize.ts';
-import { newSigningKey } from '../../../../tests/support/issuer.ts';
-import { declareService } from '../../../../tests/support/services.ts';
-import { fresh } from '../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { type Ask, openApp, type TestApp, type Tokens } from '#support/app.ts';
+import { codeFor, redeem, redirectUri, requestOf } from '#support/authorize.ts';
+import { newSigningKey } from '#support/issuer.ts';
+import { declareService } from '#support/services.ts';
+import { fresh } from '#support/shared.ts';
 
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const tokenPath = '/api/v1/auth/token';

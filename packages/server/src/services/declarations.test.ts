@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { outcome } from '../../../../tests/support/account.ts';
-import { onBothDatabases, type Tokens } from '../../../../tests/support/app.ts';
-import { createdKey } from '../../../../tests/support/keys.ts';
-import { introspected } from '../../../../tests/support/runs.ts';
-import { changeService, declareService } from '../../../../tests/support/services.ts';
-import { shared } from '../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { createdKey } from '#support/keys.ts';
+import { introspected } from '#support/runs.ts';
+import { changeService, declareService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 import { revokeService } from '../sessions/ending.ts';
 import { listServices } from './service-keys.ts';
 

@@ -1,14 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { outcome } from '../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
-import {
-  basic,
-  changeService,
-  declareService,
-  type TestService,
-} from '../../../../tests/support/services.ts';
-import { shared } from '../../../../tests/support/shared.ts';
-import { until } from '../../../../tests/support/until.ts';
+import { outcome } from '#support/account.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { basic, changeService, declareService, type TestService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 import { revokeService } from '../sessions/ending.ts';
 import type { Registration } from './registration.ts';
 import { findResource, findScopes } from './scopes.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
-import { outcome } from '../../../../tests/support/account.ts';
-import { onBothDatabases } from '../../../../tests/support/app.ts';
-import { exchange, introspected } from '../../../../tests/support/runs.ts';
-import { declareService } from '../../../../tests/support/services.ts';
-import { shared } from '../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { onBothDatabases } from '#support/app.ts';
+import { exchange, introspected } from '#support/runs.ts';
+import { declareService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 import { revokeService } from '../sessions/ending.ts';
 
 const ticketsUri = 'https://tickets.example/api';

@@ -1,9 +1,9 @@
 // What a refusal of a credential says. Who may call what: tests/invariants/access.test.ts.
 
 import { expect, test } from 'bun:test';
-import { newAddress, outcome } from '../../../../tests/support/account.ts';
-import { openApp } from '../../../../tests/support/app.ts';
-import { shared } from '../../../../tests/support/shared.ts';
+import { newAddress, outcome } from '#support/account.ts';
+import { openApp } from '#support/app.ts';
+import { shared } from '#support/shared.ts';
 
 const app = shared(() => openApp('sqlite', { settings: { LATCHKEY_RECENT_LOGIN_TTL: '60' } }));
 

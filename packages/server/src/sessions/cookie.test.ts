@@ -1,16 +1,10 @@
 // Which pages may send the cookie: platform/http/origin.test.ts.
 
 import { expect, test } from 'bun:test';
-import {
-  cookieByMail,
-  newAddress,
-  outcome,
-  sameOrigin,
-  sessionCookieIn,
-} from '../../../../tests/support/account.ts';
-import { type Ask, onBothDatabases, openApp, type TestApp } from '../../../../tests/support/app.ts';
-import { shared } from '../../../../tests/support/shared.ts';
-import { until } from '../../../../tests/support/until.ts';
+import { cookieByMail, newAddress, outcome, sameOrigin, sessionCookieIn } from '#support/account.ts';
+import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { shared } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 
 const day = 86_400;
 

@@ -9,8 +9,8 @@ import {
   sameOrigin,
   subjects,
   throughPasskey,
-} from '../../../../tests/support/account.ts';
-import { onBothDatabases } from '../../../../tests/support/app.ts';
+} from '#support/account.ts';
+import { onBothDatabases } from '#support/app.ts';
 import { setDisabled } from '../identity/account/account.ts';
 
 onBothDatabases('a disabled account', (open) => {

@@ -1,10 +1,10 @@
 // How long sessions last. tests/invariants/properties.test.ts refreshes and waits in any order.
 
 import { expect, test } from 'bun:test';
-import { outcome } from '../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
-import { codeFor, commandLineRequest, redeem } from '../../../../tests/support/authorize.ts';
-import { countEvents } from '../../../../tests/support/security-log.ts';
+import { outcome } from '#support/account.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { codeFor, commandLineRequest, redeem } from '#support/authorize.ts';
+import { countEvents } from '#support/security-log.ts';
 
 const hour = 3600;
 const day = 24 * hour;

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { sessionList } from '@latchkey/contract/sessions';
-import { newAddress } from '../../../../tests/support/account.ts';
-import { onBothDatabases, type Tokens } from '../../../../tests/support/app.ts';
-import { shared } from '../../../../tests/support/shared.ts';
-import { until } from '../../../../tests/support/until.ts';
+import { newAddress } from '#support/account.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { shared } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 
 onBothDatabases('the list of sessions', (open) => {
   const app = shared(open);

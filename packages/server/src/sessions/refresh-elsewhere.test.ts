@@ -2,10 +2,10 @@
 // credentials.
 
 import { expect, test } from 'bun:test';
-import { disown, isLive, mailsTo, subjects } from '../../../../tests/support/account.ts';
-import { type Ask, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
-import { loggedEvents } from '../../../../tests/support/security-log.ts';
-import { fresh } from '../../../../tests/support/shared.ts';
+import { disown, isLive, mailsTo, subjects } from '#support/account.ts';
+import { type Ask, onBothDatabases, type TestApp } from '#support/app.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { fresh } from '#support/shared.ts';
 
 const ada = 'ada@example.com';
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';

@@ -1,15 +1,9 @@
 // A form refresh without an Idempotency-Key, as OAuth clients send it: repeated within the leeway by the client that sent it.
 
 import { expect, test } from 'bun:test';
-import { isLive, outcome } from '../../../../tests/support/account.ts';
-import {
-  type Answer,
-  type Ask,
-  onBothDatabases,
-  sharedNodes,
-  type TestApp,
-} from '../../../../tests/support/app.ts';
-import { basic, declareService } from '../../../../tests/support/services.ts';
+import { isLive, outcome } from '#support/account.ts';
+import { type Answer, type Ask, onBothDatabases, sharedNodes, type TestApp } from '#support/app.ts';
+import { basic, declareService } from '#support/services.ts';
 
 let people = 0;
 const lastDetail = (app: TestApp) => JSON.parse(app.logs.at(-1)!).detail;

@@ -1,9 +1,9 @@
 // What random sequences of commands (tests/invariants/properties.test.ts) do not ask about a refresh.
 
 import { describe, expect, test } from 'bun:test';
-import { newAddress, outcome } from '../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type TestApp } from '../../../../tests/support/app.ts';
-import { shared } from '../../../../tests/support/shared.ts';
+import { newAddress, outcome } from '#support/account.ts';
+import { type Answer, onBothDatabases, type TestApp } from '#support/app.ts';
+import { shared } from '#support/shared.ts';
 import { classifyReuse, refreshRetryWindowSeconds } from './refresh.ts';
 
 const refresh = (app: TestApp, refresh_token: string, key?: string): Promise<Answer> =>

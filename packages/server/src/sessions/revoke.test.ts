@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { newAddress, outcome } from '../../../../tests/support/account.ts';
-import { type Ask, onBothDatabases, sharedNodes, type Tokens } from '../../../../tests/support/app.ts';
+import { newAddress, outcome } from '#support/account.ts';
+import { type Ask, onBothDatabases, sharedNodes, type Tokens } from '#support/app.ts';
 
 onBothDatabases('revoking sessions', (open, dialect) => {
   const { app, node } = sharedNodes(open, dialect);

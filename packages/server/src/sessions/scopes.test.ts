@@ -1,10 +1,10 @@
 // What random sequences of sign-ins and refreshes (tests/invariants/widening.test.ts) and the table of access do not ask.
 
 import { beforeAll, expect, test } from 'bun:test';
-import { newAddress, outcome } from '../../../../tests/support/account.ts';
-import { openApp, type Tokens } from '../../../../tests/support/app.ts';
-import { declareService } from '../../../../tests/support/services.ts';
-import { shared } from '../../../../tests/support/shared.ts';
+import { newAddress, outcome } from '#support/account.ts';
+import { openApp, type Tokens } from '#support/app.ts';
+import { declareService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 
 const tickets = 'https://tickets.example/api';
 const builds = 'https://builds.example/api';

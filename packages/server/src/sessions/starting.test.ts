@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases } from '../../../../tests/support/app.ts';
-import { copySession } from '../../../../tests/support/runs.ts';
+import { onBothDatabases } from '#support/app.ts';
+import { copySession } from '#support/runs.ts';
 
 const devices = 2_000;
 

@@ -1,7 +1,7 @@
 // Requests that arrive in one turn share statements on PostgreSQL, and nothing else.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type Tokens } from '../../../../tests/support/app.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
 
 const people = 40;
 

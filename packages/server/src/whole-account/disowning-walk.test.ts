@@ -1,16 +1,16 @@
 // Random walks over everything that people and programs do with an account, on two nodes, while the clock also runs backwards.
 
 import { expect, test } from 'bun:test';
-import { addPasskey, newAuthenticator, outcome } from '../../../../tests/support/account.ts';
-import { day, type Login, type Open } from '../../../../tests/support/account-model.ts';
-import { tokensOf, Walk } from '../../../../tests/support/account-walk.ts';
-import { onBothDatabases } from '../../../../tests/support/app.ts';
-import { redirectUri } from '../../../../tests/support/authorize.ts';
-import fc from '../../../../tests/support/fc.ts';
-import { isLong } from '../../../../tests/support/long.ts';
-import { exchange } from '../../../../tests/support/runs.ts';
-import { seed } from '../../../../tests/support/seed.ts';
-import { declareService } from '../../../../tests/support/services.ts';
+import { addPasskey, newAuthenticator, outcome } from '#support/account.ts';
+import { day, type Login, type Open } from '#support/account-model.ts';
+import { tokensOf, Walk } from '#support/account-walk.ts';
+import { onBothDatabases } from '#support/app.ts';
+import { redirectUri } from '#support/authorize.ts';
+import fc from '#support/fc.ts';
+import { isLong } from '#support/long.ts';
+import { exchange } from '#support/runs.ts';
+import { seed } from '#support/seed.ts';
+import { declareService } from '#support/services.ts';
 
 /** Long enough for a walk. */
 const settings = {

@@ -15,13 +15,13 @@ import {
   throughPasskey,
   tokenIn,
   verifyAddress,
-} from '../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
-import { decideDevice, startDevice } from '../../../../tests/support/devices.ts';
-import { createdKey } from '../../../../tests/support/keys.ts';
-import { copySession, startedRun } from '../../../../tests/support/runs.ts';
-import { loggedEvents } from '../../../../tests/support/security-log.ts';
-import { fresh } from '../../../../tests/support/shared.ts';
+} from '#support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { decideDevice, startDevice } from '#support/devices.ts';
+import { createdKey } from '#support/keys.ts';
+import { copySession, startedRun } from '#support/runs.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { fresh } from '#support/shared.ts';
 import { readToken } from '../sessions/tokens.ts';
 
 const ada = 'ada@example.com';

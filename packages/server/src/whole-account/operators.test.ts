@@ -2,12 +2,12 @@
 
 import { expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
-import { addPasskey, isLive, newAuthenticator } from '../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
-import { createdKey } from '../../../../tests/support/keys.ts';
-import { pagesOf } from '../../../../tests/support/pages.ts';
-import { loggedEvents } from '../../../../tests/support/security-log.ts';
-import { fresh } from '../../../../tests/support/shared.ts';
+import { addPasskey, isLive, newAuthenticator } from '#support/account.ts';
+import { type Answer, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { createdKey } from '#support/keys.ts';
+import { pagesOf } from '#support/pages.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { fresh } from '#support/shared.ts';
 
 type Ask = (method: string, path: string, json?: object) => Promise<Answer>;
 

@@ -13,13 +13,13 @@ import {
   subjects,
   tokenIn,
   verifyAddress,
-} from '../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../tests/support/app.ts';
-import { appLogin, redirectUri } from '../../../../tests/support/authorize.ts';
-import { decideDevice, pollDevice, startDevice } from '../../../../tests/support/devices.ts';
-import { addMember, createOrganization } from '../../../../tests/support/organizations.ts';
-import { declareService } from '../../../../tests/support/services.ts';
-import { fresh } from '../../../../tests/support/shared.ts';
+} from '#support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { appLogin, redirectUri } from '#support/authorize.ts';
+import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { addMember, createOrganization } from '#support/organizations.ts';
+import { declareService } from '#support/services.ts';
+import { fresh } from '#support/shared.ts';
 import { findAccountByEmail } from '../identity/account/account.ts';
 import type { Dialect } from '../platform/database/executor.ts';
 import { deleteAccount, exportPersonalData } from './personal-data.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import { onBothDatabases } from '#support/app.ts';
 import { setDisabled } from './account.ts';
 import { countAccounts } from './users.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { askForAddress, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { askForAddress, outcome } from '#support/account.ts';
+import { onBothDatabases } from '#support/app.ts';
+import { shared } from '#support/shared.ts';
 import { listUsers } from './users.ts';
 
 const typed = 'Ada@B\u00fccher.example';

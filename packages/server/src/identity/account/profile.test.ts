@@ -1,9 +1,9 @@
 // The profile: merge patches, fields and conditional requests.
 
 import { describe, expect, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { type Answer, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
 
 interface Person {
   readonly t: TestApp;

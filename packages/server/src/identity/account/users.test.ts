@@ -1,9 +1,9 @@
 // Users as services see them, on both databases.
 
 import { expect, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { onBothDatabases } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { setDisabled } from './account.ts';
 import { listUsers } from './users.ts';

@@ -13,15 +13,9 @@ import {
   signInByMail,
   subjects,
   verifyAddress,
-} from '../../../../../tests/support/account.ts';
-import {
-  type Ask,
-  onBothDatabases,
-  openApp,
-  type TestApp,
-  type Tokens,
-} from '../../../../../tests/support/app.ts';
-import { fresh, shared } from '../../../../../tests/support/shared.ts';
+} from '#support/account.ts';
+import { type Ask, onBothDatabases, openApp, type TestApp, type Tokens } from '#support/app.ts';
+import { fresh, shared } from '#support/shared.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { setDisabled } from '../account/account.ts';
 

@@ -9,15 +9,9 @@ import {
   passkeyLogin,
   sameOrigin,
   subjects,
-} from '../../../../../tests/support/account.ts';
-import {
-  type Answer,
-  type Ask,
-  onBothDatabases,
-  openApp,
-  type TestApp,
-} from '../../../../../tests/support/app.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+} from '#support/account.ts';
+import { type Answer, type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
 import { generateKey } from '../../platform/crypto/primitives.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';

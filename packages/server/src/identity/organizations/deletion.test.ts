@@ -1,10 +1,10 @@
 // Deleting an organization: its members leave, however many there are and whatever else happens, on both databases.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { addMember, createOrganization } from '#support/organizations.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { fresh } from '#support/shared.ts';
 import type { Context } from '../../platform/context.ts';
 import { deleteOrganization } from './organizations.ts';
 

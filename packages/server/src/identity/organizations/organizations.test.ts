@@ -3,12 +3,12 @@
 import { expect, test } from 'bun:test';
 import type { Member, Organization } from '@latchkey/contract/organizations';
 import type { ServiceRight } from '@latchkey/contract/scopes';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { type Answer, type Ask, onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
-import { pagesOf } from '../../../../../tests/support/pages.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { type Answer, type Ask, onBothDatabases, type TestApp } from '#support/app.ts';
+import { addMember, createOrganization } from '#support/organizations.ts';
+import { pagesOf } from '#support/pages.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { fresh } from '#support/shared.ts';
 import { findAccountByEmail } from '../account/account.ts';
 
 type AskAs = (method: string, path: string, ask?: Ask) => Promise<Answer>;

@@ -7,7 +7,7 @@ import {
   runOperator,
   runOperatorProcess,
   temporaryDirectory,
-} from '../../../../../tests/support/service.ts';
+} from '#support/service.ts';
 import { settingsWarnings } from '../../operator/announcement.ts';
 import { allSettings, rateLimitNames, readConfig, unknownSettings } from '../../settings.ts';
 import { generateKey, parseKeyRing } from '../crypto/primitives.ts';

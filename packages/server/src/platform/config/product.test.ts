@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pngLogo } from '../../../../../tests/support/logos.ts';
-import { temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { pngLogo } from '#support/logos.ts';
+import { temporaryDirectory } from '#support/service.ts';
 import { readConfig } from '../../settings.ts';
 import type { Config } from './config.ts';
 import { maxLogoBytes } from './product.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createHash, createHmac } from 'node:crypto';
-import fc from '../../../../../tests/support/fc.ts';
+import fc from '#support/fc.ts';
 import { generateKey, parseKeyRing, sha256 } from './primitives.ts';
 
 const parts = fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 5 });

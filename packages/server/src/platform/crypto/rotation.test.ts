@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { cookieByMail, outcome, sameOrigin } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { cookieByMail, outcome, sameOrigin } from '#support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import { auditLogs } from '../../security-log/events/auditing.ts';
 import { handlePrefix, readHandle } from './handle.ts';
 import { generateKey, type KeyRing, parseKeyRing } from './primitives.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { openApp } from '../../../../../tests/support/app.ts';
-import { VirtualTime } from '../../../../../tests/support/virtual-time.ts';
+import { openApp } from '#support/app.ts';
+import { VirtualTime } from '#support/virtual-time.ts';
 import { openClock } from './clock.ts';
 
 const hourMs = 3_600_000;

@@ -12,16 +12,16 @@ import {
   sameOrigin,
   sessionCookieIn,
   signInByMail,
-} from '../../../../../tests/support/account.ts';
-import { type Answer, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { codeFor, redeem, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
-import { feedService } from '../../../../../tests/support/feed.ts';
-import { createdKey } from '../../../../../tests/support/keys.ts';
-import { databaseUpTo } from '../../../../../tests/support/old-database.ts';
-import { startPostgres } from '../../../../../tests/support/postgres.ts';
-import { introspected, refreshRun, startedRun } from '../../../../../tests/support/runs.ts';
-import { temporaryDirectory } from '../../../../../tests/support/service.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
+} from '#support/account.ts';
+import { type Answer, openApp, type TestApp } from '#support/app.ts';
+import { codeFor, redeem, redirectUri, requestOf } from '#support/authorize.ts';
+import { feedService } from '#support/feed.ts';
+import { createdKey } from '#support/keys.ts';
+import { databaseUpTo } from '#support/old-database.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { introspected, refreshRun, startedRun } from '#support/runs.ts';
+import { temporaryDirectory } from '#support/service.ts';
+import { declareService } from '#support/services.ts';
 import { copyStore } from './copy.ts';
 import type { Dialect } from './executor.ts';
 import { inLongTransaction } from './long-transaction.ts';

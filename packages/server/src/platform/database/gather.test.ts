@@ -1,8 +1,8 @@
 // Look-ups and updates that arrive in one turn, which PostgreSQL runs as one statement.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { until } from '../../../../../tests/support/until.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { until } from '#support/until.ts';
 import { lookup, maxTogether, update } from './gather.ts';
 
 const organization = lookup((db, p) =>

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import { type Kysely, sql } from 'kysely';
 import postgres from 'postgres';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
-import { startPostgres } from '../../../../../tests/support/postgres.ts';
-import { runOperator, runOperatorProcess, temporaryDirectory } from '../../../../../tests/support/service.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
-import { until } from '../../../../../tests/support/until.ts';
+import { onBothDatabases } from '#support/app.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { runOperator, runOperatorProcess, temporaryDirectory } from '#support/service.ts';
+import { fresh } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 import { generateKey } from '../crypto/primitives.ts';
 import { openDatabase } from './database.ts';
 import { canWorkWith, type Migrations, migrationNames, migrations } from './migrate.ts';

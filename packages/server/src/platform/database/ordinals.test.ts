@@ -1,9 +1,9 @@
 // What an earlier release has stored, and what it writes beside this one.
 
 import { expect, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { databaseUpTo } from '../../../../../tests/support/old-database.ts';
+import { outcome } from '#support/account.ts';
+import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { databaseUpTo } from '#support/old-database.ts';
 import { mintHandle } from '../crypto/handle.ts';
 import { inLongTransaction } from './long-transaction.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
-import { VirtualTime } from '../../../../../tests/support/virtual-time.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
+import { VirtualTime } from '#support/virtual-time.ts';
 import { sweepsOf } from '../../app.ts';
 import type { Database } from './executor.ts';
 import { type Sweep, type Sweeps, sweepOnce } from './sweep.ts';

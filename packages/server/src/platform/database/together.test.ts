@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import { onBothDatabases } from '#support/app.ts';
 import { statement, together } from './statement.ts';
 
 const insert = statement<{ id: string; name: string }>()((db, p) =>

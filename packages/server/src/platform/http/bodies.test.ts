@@ -6,19 +6,13 @@ import { endpoints } from '@latchkey/contract/endpoints';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import { serviceRights } from '@latchkey/contract/scopes';
 import { z } from 'zod';
+import { cookieByMail, outcome } from '#support/account.ts';
+import { type Answer, type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { createOrganization } from '#support/organizations.ts';
+import { random } from '#support/seed.ts';
+import { declareService } from '#support/services.ts';
+import { fresh } from '#support/shared.ts';
 import { applicationUri, framedParts } from '../../../../../tests/hostile/requests.ts';
-import { cookieByMail, outcome } from '../../../../../tests/support/account.ts';
-import {
-  type Answer,
-  type Ask,
-  onBothDatabases,
-  openApp,
-  type TestApp,
-} from '../../../../../tests/support/app.ts';
-import { createOrganization } from '../../../../../tests/support/organizations.ts';
-import { random } from '../../../../../tests/support/seed.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
 
 const t = fresh(() => openApp('sqlite'));
 

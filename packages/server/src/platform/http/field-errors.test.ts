@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { z } from 'zod';
-import { openApp } from '../../../../../tests/support/app.ts';
+import { openApp } from '#support/app.ts';
 import { AuthError } from '../errors.ts';
 import { check } from './body.ts';
 

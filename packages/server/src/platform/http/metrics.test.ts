@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { endpoints } from '@latchkey/contract/endpoints';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { openApp } from '../../../../../tests/support/app.ts';
+import { outcome } from '#support/account.ts';
+import { openApp } from '#support/app.ts';
 import { rateLimitNames } from '../../settings.ts';
 import { signInFailureReasons } from '../../sign-in/failures/failures.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type Answer, type Ask, openApp } from '../../../../../tests/support/app.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { type Answer, type Ask, openApp } from '#support/app.ts';
+import { shared } from '#support/shared.ts';
 
 const allowed = 'https://dashboard.example';
 const other = 'https://app.example';

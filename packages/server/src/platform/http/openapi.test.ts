@@ -5,8 +5,8 @@ import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { type Answer, openApp } from '../../../../../tests/support/app.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { type Answer, openApp } from '#support/app.ts';
+import { shared } from '#support/shared.ts';
 import type { Schema } from './openapi.ts';
 
 type Json = Answer['body'];

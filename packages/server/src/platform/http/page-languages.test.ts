@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { languages } from '@latchkey/contract/languages';
-import { openApp } from '../../../../../tests/support/app.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { openApp } from '#support/app.ts';
+import { shared } from '#support/shared.ts';
 
 const paths = ['login', 'magic-link', 'device', 'account', 'verify-email', 'not-me', 'nowhere'];
 const app = shared(() => openApp('sqlite'));

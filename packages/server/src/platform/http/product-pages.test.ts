@@ -3,9 +3,9 @@
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { pngLogo } from '../../../../../tests/support/logos.ts';
-import { temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { openApp, type TestApp } from '#support/app.ts';
+import { pngLogo } from '#support/logos.ts';
+import { temporaryDirectory } from '#support/service.ts';
 import { withProduct } from './pages.ts';
 
 const pages = ['login', 'magic-link', 'device', 'account', 'verify-email', 'not-me', 'nowhere'];

@@ -2,11 +2,11 @@
 
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { loginByMail, request } from '#support/http.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 import { unframed } from '../../../../../tests/hostile/requests.ts';
-import { loginByMail, request } from '../../../../../tests/support/http.ts';
-import { startService } from '../../../../../tests/support/service.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
-import { until } from '../../../../../tests/support/until.ts';
 
 const service = shared(() => startService());
 

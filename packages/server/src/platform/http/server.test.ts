@@ -5,9 +5,9 @@ import type { Endpoint } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
 import { errorStatus } from '@latchkey/contract/errors';
 import { serviceRights } from '@latchkey/contract/scopes';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, openApp } from '../../../../../tests/support/app.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { type Answer, onBothDatabases, openApp } from '#support/app.ts';
+import { shared } from '#support/shared.ts';
 
 const all: readonly Endpoint[] = Object.values(endpoints);
 const origin = 'https://app.example.com';

@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'bun:test';
 import { type Endpoint, userHeader } from '@latchkey/contract/endpoint';
 import { endpoints } from '@latchkey/contract/endpoints';
-import { cookieByMail, outcome, sameOrigin } from '../../../../../tests/support/account.ts';
-import { type Ask, onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { cookieByMail, outcome, sameOrigin } from '#support/account.ts';
+import { type Ask, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
 
 const all: readonly Endpoint[] = Object.values(endpoints);
 const isOfUser = ({ access }: Endpoint) => access !== 'anyone' && access !== 'service';

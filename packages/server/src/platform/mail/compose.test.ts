@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { pngLogo } from '../../../../../tests/support/logos.ts';
+import { pngLogo } from '#support/logos.ts';
 import type { Product } from '../config/product.ts';
 import { composeMessage, quotedClaim, timesFor } from './compose.ts';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { languages } from '@latchkey/contract/languages';
 import { fillText } from '@latchkey/contract/texts';
-import { tokenIn } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { tokenIn } from '#support/account.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
 import { mailTexts } from './texts/texts.ts';
 
 const product = 'Latchkey';

@@ -1,9 +1,9 @@
 // The development mailbox: what it shows, and when it does not exist.
 
 import { expect, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { openApp, type TestApp } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
 
 const t = fresh(() => openApp('sqlite'));
 

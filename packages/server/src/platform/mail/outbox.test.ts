@@ -1,9 +1,9 @@
 // The outbox: its guarantees when several workers run or one dies.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
-import { until } from '../../../../../tests/support/until.ts';
+import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 import { templates } from '../../app.ts';
 import { enqueueMail } from './outbox.ts';
 import { anySlowAttempts, claimMail, listUnsent, markSent, urgentPriority } from './outbox-store.ts';

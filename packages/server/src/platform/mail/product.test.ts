@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { fillText } from '@latchkey/contract/texts';
-import { addPasskey, newAuthenticator, outcome, tokenIn } from '../../../../../tests/support/account.ts';
-import { type Mail, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { addPasskey, newAuthenticator, outcome, tokenIn } from '#support/account.ts';
+import { type Mail, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import { mailTexts } from './texts/texts.ts';
 
 const ada = 'ada@example.com';

@@ -3,11 +3,11 @@
 import { afterEach, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { pngLogo } from '../../../../../tests/support/logos.ts';
-import { runOperator, startService, temporaryDirectory } from '../../../../../tests/support/service.ts';
-import { startSmtp, type TestSmtp } from '../../../../../tests/support/smtp.ts';
-import { until } from '../../../../../tests/support/until.ts';
+import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { pngLogo } from '#support/logos.ts';
+import { runOperator, startService, temporaryDirectory } from '#support/service.ts';
+import { startSmtp, type TestSmtp } from '#support/smtp.ts';
+import { until } from '#support/until.ts';
 import { templates } from '../../app.ts';
 import { accountDeletedTemplate } from '../../whole-account/mail.ts';
 import { enqueueMail } from './outbox.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { openApp } from '../../../../../tests/support/app.ts';
+import { openApp } from '#support/app.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { createRateLimiter, maxKeysInMemory, memoryCounter } from './limiter.ts';
 

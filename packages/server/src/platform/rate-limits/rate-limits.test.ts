@@ -2,16 +2,10 @@
 
 import { beforeEach, expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
-import { outcome } from '../../../../../tests/support/account.ts';
-import {
-  type Answer,
-  type Ask,
-  onBothDatabases,
-  openApp,
-  type Tokens,
-} from '../../../../../tests/support/app.ts';
-import { createAuthenticator } from '../../../../../tests/support/authenticator.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { type Answer, type Ask, onBothDatabases, openApp, type Tokens } from '#support/app.ts';
+import { createAuthenticator } from '#support/authenticator.ts';
+import { shared } from '#support/shared.ts';
 import { rateLimitRules } from '../../settings.ts';
 import { randomUserCode } from '../crypto/codes.ts';
 import { systemRandom } from '../crypto/primitives.ts';

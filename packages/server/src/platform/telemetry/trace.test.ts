@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
+import { onBothDatabases } from '#support/app.ts';
 import { traceIdIn } from './log.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';

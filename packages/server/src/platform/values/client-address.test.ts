@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { signInByMail } from '../../../../../tests/support/account.ts';
-import { openApp } from '../../../../../tests/support/app.ts';
+import { signInByMail } from '#support/account.ts';
+import { openApp } from '#support/app.ts';
 import { readConfig } from '../../settings.ts';
 import { addressKey, clientAddress, maxRemembered, networkKey, sameNetwork } from './client-address.ts';
 

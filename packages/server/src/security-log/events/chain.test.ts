@@ -1,7 +1,7 @@
 // An audit finds every change made to a log without its keys, and nothing in an intact log.
 
 import { expect, test } from 'bun:test';
-import fc from '../../../../../tests/support/fc.ts';
+import fc from '#support/fc.ts';
 import { generateKey, type KeyRing, parseKeyRing } from '../../platform/crypto/primitives.ts';
 import {
   type Audit,

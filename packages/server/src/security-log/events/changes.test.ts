@@ -1,15 +1,10 @@
 // Changes that a session repeats within a minute share one event, in a log that stays intact.
 
 import { expect, test } from 'bun:test';
-import { addPasskey, newAuthenticator } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import {
-  auditAll,
-  countEvents,
-  expectIntact,
-  loggedEvents,
-} from '../../../../../tests/support/security-log.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { addPasskey, newAuthenticator } from '#support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { auditAll, countEvents, expectIntact, loggedEvents } from '#support/security-log.ts';
+import { fresh } from '#support/shared.ts';
 import { recordEvent } from './events.ts';
 
 const run = (t: TestApp, text: string) => t.ctx.db.single.run(text, []);

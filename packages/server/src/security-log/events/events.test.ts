@@ -1,15 +1,15 @@
 // The security log on real databases: complete, without duplicates, ordered, atomic with its causes, and private.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import {
   auditAll,
   countEvents,
   expectIntact,
   type LoggedEvent,
   loggedEvents,
-} from '../../../../../tests/support/security-log.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+} from '#support/security-log.ts';
+import { fresh } from '#support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { maxUserAgentLength } from '../../platform/values/client-address.ts';
 import { auditLogs } from './auditing.ts';

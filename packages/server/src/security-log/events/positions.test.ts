@@ -1,8 +1,8 @@
 // The order of all events: none is passed over, whatever order transactions commit in, and no position is used again.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { recordEvent } from './events.ts';
 import { listEventsAfterPosition } from './reading.ts';

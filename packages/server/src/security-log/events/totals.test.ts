@@ -1,8 +1,8 @@
 // A log that is set back to an earlier state is noticed, although it is intact.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { fresh } from '#support/shared.ts';
 import { generateKey } from '../../platform/crypto/primitives.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';
 import { auditLogs, auditTotals } from './auditing.ts';

@@ -13,18 +13,12 @@ import {
   subjects,
   tokenIn,
   verifyAddress,
-} from '../../../../../tests/support/account.ts';
-import {
-  type Ask,
-  type Mail,
-  onBothDatabases,
-  openApp,
-  type TestApp,
-} from '../../../../../tests/support/app.ts';
-import { decideDevice, pollDevice, startDevice } from '../../../../../tests/support/devices.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
-import { startSmtp } from '../../../../../tests/support/smtp.ts';
-import { until } from '../../../../../tests/support/until.ts';
+} from '#support/account.ts';
+import { type Ask, type Mail, onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { fresh } from '#support/shared.ts';
+import { startSmtp } from '#support/smtp.ts';
+import { until } from '#support/until.ts';
 import { templates } from '../../app.ts';
 import { lockAccount } from '../../identity/account/account.ts';
 import { smtpTransport } from '../../platform/mail/transport.ts';

@@ -4,19 +4,14 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import type { CreatedKey } from '@latchkey/contract/keys';
 import { federationGrantType } from '@latchkey/contract/tokens';
 import { CompactSign } from 'jose';
-import { newAddress, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, sharedNodes, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import {
-  githubClaims,
-  newSigningKey,
-  startIssuer,
-  type TestClaims,
-} from '../../../../../tests/support/issuer.ts';
-import { wantedKey } from '../../../../../tests/support/keys.ts';
-import { startedRun } from '../../../../../tests/support/runs.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { newAddress, outcome } from '#support/account.ts';
+import { onBothDatabases, sharedNodes, type TestApp, type Tokens } from '#support/app.ts';
+import { githubClaims, newSigningKey, startIssuer, type TestClaims } from '#support/issuer.ts';
+import { wantedKey } from '#support/keys.ts';
+import { startedRun } from '#support/runs.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { declareService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 
 const tickets = 'https://tickets.example/api';

@@ -1,11 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import {
-  githubClaims,
-  newSigningKey,
-  startIssuer,
-  type TestIssuer,
-} from '../../../../../tests/support/issuer.ts';
+import { openApp, type TestApp } from '#support/app.ts';
+import { githubClaims, newSigningKey, startIssuer, type TestIssuer } from '#support/issuer.ts';
 import { type Issuers, openIssuers } from './federation.ts';
 
 const day = 86_400;

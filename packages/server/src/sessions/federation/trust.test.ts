@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { githubClaims } from '../../../../../tests/support/issuer.ts';
+import { githubClaims } from '#support/issuer.ts';
 import { untrustedClaim } from './federation.ts';
 
 const github = 'https://token.actions.githubusercontent.com';

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
-import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { createdKey } from '../../../../../tests/support/keys.ts';
-import { databaseUpTo } from '../../../../../tests/support/old-database.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
-import { until } from '../../../../../tests/support/until.ts';
+import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { createdKey } from '#support/keys.ts';
+import { databaseUpTo } from '#support/old-database.ts';
+import { fresh } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 import { startUpkeep } from '../../app.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { inLongTransaction } from '../../platform/database/long-transaction.ts';

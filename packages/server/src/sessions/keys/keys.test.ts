@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { NewKey } from '@latchkey/contract/keys';
-import { newAddress, outcome, subjects } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
-import { createdKey, type SecretKey, wantedKey } from '../../../../../tests/support/keys.ts';
-import { copySession, introspected, startedRun } from '../../../../../tests/support/runs.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { declareService, type TestService } from '../../../../../tests/support/services.ts';
-import { until } from '../../../../../tests/support/until.ts';
+import { newAddress, outcome, subjects } from '#support/account.ts';
+import { onBothDatabases, sharedNodes, type Tokens } from '#support/app.ts';
+import { createdKey, type SecretKey, wantedKey } from '#support/keys.ts';
+import { copySession, introspected, startedRun } from '#support/runs.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { declareService, type TestService } from '#support/services.ts';
+import { until } from '#support/until.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { revokeService } from '../ending.ts';
 

@@ -1,17 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { newAddress, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
-import { endings } from '../../../../../tests/support/endings.ts';
-import {
-  copySession,
-  exchange,
-  introspected,
-  refreshRun,
-  runScene,
-  startedRun,
-} from '../../../../../tests/support/runs.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { basic, changeService, declareService } from '../../../../../tests/support/services.ts';
+import { newAddress, outcome } from '#support/account.ts';
+import { onBothDatabases } from '#support/app.ts';
+import { endings } from '#support/endings.ts';
+import { copySession, exchange, introspected, refreshRun, runScene, startedRun } from '#support/runs.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { basic, changeService, declareService } from '#support/services.ts';
 import { rotateServiceKey } from '../../services/service-keys.ts';
 import { revokeService } from '../ending.ts';
 

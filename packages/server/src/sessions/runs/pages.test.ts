@@ -8,10 +8,10 @@ import {
   sessionCookieIn,
   signInByMail,
   subjects,
-} from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
-import { agentsUri, exchange, refreshRun, runScene, ticketsUri } from '../../../../../tests/support/runs.ts';
-import { turns } from '../../../../../tests/support/turns.ts';
+} from '#support/account.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { agentsUri, exchange, refreshRun, runScene, ticketsUri } from '#support/runs.ts';
+import { turns } from '#support/turns.ts';
 
 onBothDatabases('runs of pages', (open, dialect) => {
   const { app, node, agents, tickets, run, idFor, facts: factsFor } = runScene(open, dialect);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { newAddress, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
-import fc from '../../../../../tests/support/fc.ts';
+import { newAddress, outcome } from '#support/account.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
+import fc from '#support/fc.ts';
 import {
   agentsUri,
   copySession,
@@ -10,9 +10,9 @@ import {
   refreshRun,
   runScene,
   ticketsUri,
-} from '../../../../../tests/support/runs.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
-import { turns } from '../../../../../tests/support/turns.ts';
+} from '#support/runs.ts';
+import { declareService } from '#support/services.ts';
+import { turns } from '#support/turns.ts';
 import { revokeService } from '../ending.ts';
 
 onBothDatabases('runs, whatever else happens', (open, dialect) => {

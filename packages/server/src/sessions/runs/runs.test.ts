@@ -1,16 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { newAddress, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
-import { createdKey } from '../../../../../tests/support/keys.ts';
-import {
-  accessTokenType,
-  agentsUri,
-  exchange,
-  refreshRun,
-  runScene,
-  ticketsUri,
-} from '../../../../../tests/support/runs.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
+import { newAddress, outcome } from '#support/account.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { createdKey } from '#support/keys.ts';
+import { accessTokenType, agentsUri, exchange, refreshRun, runScene, ticketsUri } from '#support/runs.ts';
+import { declareService } from '#support/services.ts';
 
 const filesUri = 'https://files.example/api';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { cookieByMail, disown, isLive, outcome, subjects } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { cookieByMail, disown, isLive, outcome, subjects } from '#support/account.ts';
+import { onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import {
   appLogin,
   asBrowser,
@@ -10,9 +10,9 @@ import {
   redirectUri,
   requestOf,
   responseIn,
-} from '../../../../../tests/support/authorize.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
+} from '#support/authorize.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { changeService, declareService, type TestService } from '#support/services.ts';
 import { revokeService } from '../../sessions/ending.ts';
 
 const allowedOrigin = 'https://dashboard.example';

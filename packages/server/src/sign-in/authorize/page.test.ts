@@ -2,11 +2,11 @@
 
 import { expect, test } from 'bun:test';
 import { type AuthorizationPage, pageDataId } from '@latchkey/contract/page-data';
-import { type Answer, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { commandLineRequest, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
-import { authorizePath, startProgram } from '../../../../../tests/support/program.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { type Answer, openApp, type TestApp } from '#support/app.ts';
+import { commandLineRequest, redirectUri, requestOf } from '#support/authorize.ts';
+import { authorizePath, startProgram } from '#support/program.ts';
+import { declareService } from '#support/services.ts';
+import { fresh } from '#support/shared.ts';
 
 const t = fresh(() => openApp('sqlite'));
 

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'bun:test';
-import { isLive, mailsTo, newAddress, outcome, subjects } from '../../../../../tests/support/account.ts';
-import { type Ask, onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
+import { isLive, mailsTo, newAddress, outcome, subjects } from '#support/account.ts';
+import { type Ask, onBothDatabases, type Tokens } from '#support/app.ts';
 import {
   asBrowser,
   codeFor,
@@ -9,11 +9,11 @@ import {
   redirectUri,
   requestOf,
   verifier,
-} from '../../../../../tests/support/authorize.ts';
-import { endings } from '../../../../../tests/support/endings.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { changeService, declareService, type TestService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+} from '#support/authorize.ts';
+import { endings } from '#support/endings.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { changeService, declareService, type TestService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 import { revokeService } from '../../sessions/ending.ts';
 
 const refused = '400 invalid_grant';

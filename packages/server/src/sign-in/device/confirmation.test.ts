@@ -1,15 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
-import {
-  type Decision,
-  type DeviceCodes,
-  decideDevice,
-  pollDevice,
-  startDevice,
-} from '../../../../../tests/support/devices.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { type Decision, type DeviceCodes, decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { shared } from '#support/shared.ts';
 
 /** The device, a browser in its network, and one in another. */
 const [device, near, far] = ['192.0.2.1', '192.0.2.77', '198.51.100.9'];

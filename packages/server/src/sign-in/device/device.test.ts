@@ -1,17 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { pendingDevice } from '@latchkey/contract/device';
-import { isLive, newAddress, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
-import {
-  cancelDevice,
-  type DeviceCodes,
-  decideDevice,
-  pollDevice,
-  startDevice,
-} from '../../../../../tests/support/devices.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
-import { turns } from '../../../../../tests/support/turns.ts';
+import { isLive, newAddress, outcome } from '#support/account.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { cancelDevice, type DeviceCodes, decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { shared } from '#support/shared.ts';
+import { turns } from '#support/turns.ts';
 import { mintHandle } from '../../platform/crypto/handle.ts';
 
 /** What happened to a device sign-in, and how a poll is answered then. */

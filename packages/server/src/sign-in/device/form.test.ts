@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType, tokenSet } from '@latchkey/contract/tokens';
-import { isLive, newAddress, outcome } from '../../../../../tests/support/account.ts';
-import { openApp } from '../../../../../tests/support/app.ts';
-import { decideDevice } from '../../../../../tests/support/devices.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { isLive, newAddress, outcome } from '#support/account.ts';
+import { openApp } from '#support/app.ts';
+import { decideDevice } from '#support/devices.ts';
+import { shared } from '#support/shared.ts';
 
 const grant_type = 'refresh_token';
 const longName = 'ü'.repeat(100);

@@ -1,21 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
-import { outcome } from '../../../../../tests/support/account.ts';
-import {
-  type Answer,
-  onBothDatabases,
-  sharedNodes,
-  type TestApp,
-  type Tokens,
-} from '../../../../../tests/support/app.ts';
-import {
-  cancelDevice,
-  type DeviceCodes,
-  decideDevice,
-  pollDevice,
-  startDevice,
-} from '../../../../../tests/support/devices.ts';
-import { until } from '../../../../../tests/support/until.ts';
+import { outcome } from '#support/account.ts';
+import { type Answer, onBothDatabases, sharedNodes, type TestApp, type Tokens } from '#support/app.ts';
+import { cancelDevice, type DeviceCodes, decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { until } from '#support/until.ts';
 
 const pending = '400 authorization_pending';
 

@@ -1,10 +1,10 @@
 // What random sequences of commands (tests/invariants/properties.test.ts) do not ask of a poll.
 
 import { expect, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases } from '../../../../../tests/support/app.ts';
-import { decideDevice, pollDevice, startDevice } from '../../../../../tests/support/devices.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { onBothDatabases } from '#support/app.ts';
+import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { shared } from '#support/shared.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { AuthError } from '../../platform/errors.ts';
 import {

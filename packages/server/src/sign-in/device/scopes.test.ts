@@ -1,16 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { deviceCodeGrantType } from '@latchkey/contract/tokens';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { openApp, type Tokens } from '../../../../../tests/support/app.ts';
-import {
-  type DeviceCodes,
-  decideDevice,
-  pollDevice,
-  startDevice,
-} from '../../../../../tests/support/devices.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { outcome } from '#support/account.ts';
+import { openApp, type Tokens } from '#support/app.ts';
+import { type DeviceCodes, decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { declareService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 import { revokeService } from '../../sessions/ending.ts';
 
 const tickets = 'https://tickets.example/api';

@@ -1,11 +1,11 @@
 // Signing in with the link or the code of a mail, or with a link that an operator issues, on both databases.
 
 import { expect, test } from 'bun:test';
-import { disown, isLive, linkTokenFor, outcome } from '../../../../../tests/support/account.ts';
-import { type Mail, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
-import { startDevice } from '../../../../../tests/support/devices.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+import { disown, isLive, linkTokenFor, outcome } from '#support/account.ts';
+import { type Mail, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
+import { startDevice } from '#support/devices.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { fresh } from '#support/shared.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { issueSignInLink } from './magic-links.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { formatCode } from '@latchkey/contract/codes';
-import { openApp } from '../../../../../tests/support/app.ts';
+import { openApp } from '#support/app.ts';
 import { readHandle } from '../../platform/crypto/handle.ts';
 import { parseKeyRing } from '../../platform/crypto/primitives.ts';
 import { writerFor } from '../../platform/mail/compose.ts';

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
-import { addPasskey, newAuthenticator, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, openApp, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { addPasskey, newAuthenticator, outcome } from '#support/account.ts';
+import { onBothDatabases, openApp, type TestApp, type Tokens } from '#support/app.ts';
 import {
   type Algorithm,
   type AssertionForgery,
@@ -15,15 +15,10 @@ import {
   createAuthenticator,
   flag,
   type RegistrationForgery,
-} from '../../../../../tests/support/authenticator.ts';
-import {
-  creationOptions,
-  postRegistration,
-  postSignIn,
-  requestOptions,
-} from '../../../../../tests/support/ceremonies.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+} from '#support/authenticator.ts';
+import { creationOptions, postRegistration, postSignIn, requestOptions } from '#support/ceremonies.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { fresh } from '#support/shared.ts';
 
 const verified = flag.up | flag.uv;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { temporaryDirectory } from '../../../../../tests/support/service.ts';
+import { temporaryDirectory } from '#support/service.ts';
 import list from './aaguids.json' with { type: 'json' };
 import { defaultNameOf } from './authenticator-names.ts';
 

@@ -1,12 +1,6 @@
 import { expect, test } from 'bun:test';
-import {
-  addPasskey,
-  outcome,
-  passkeyLogin,
-  sameOrigin,
-  sessionCookieIn,
-} from '../../../../../tests/support/account.ts';
-import { type Ask, onBothDatabases, type TestApp, type Tokens } from '../../../../../tests/support/app.ts';
+import { addPasskey, outcome, passkeyLogin, sameOrigin, sessionCookieIn } from '#support/account.ts';
+import { type Ask, onBothDatabases, type TestApp, type Tokens } from '#support/app.ts';
 import {
   type Algorithm,
   type Authenticator,
@@ -14,15 +8,10 @@ import {
   base64url,
   createAuthenticator,
   flag,
-} from '../../../../../tests/support/authenticator.ts';
-import {
-  creationOptions,
-  postRegistration,
-  postSignIn,
-  requestOptions,
-} from '../../../../../tests/support/ceremonies.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
+} from '#support/authenticator.ts';
+import { creationOptions, postRegistration, postSignIn, requestOptions } from '#support/ceremonies.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { fresh } from '#support/shared.ts';
 
 const algorithms: readonly Algorithm[] = ['ES256', 'EdDSA', 'RS256'];
 

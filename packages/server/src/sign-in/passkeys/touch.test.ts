@@ -1,23 +1,13 @@
 // What hands out tokens takes a passkey's proof of this very act, where the account has a passkey.
 
 import { describe, expect, test } from 'bun:test';
-import { addPasskey, newAuthenticator, outcome } from '../../../../../tests/support/account.ts';
-import {
-  type Answer,
-  onBothDatabases,
-  openApp,
-  type TestApp,
-  type Tokens,
-} from '../../../../../tests/support/app.ts';
-import {
-  type AssertionForgery,
-  flag,
-  type RequestOptions,
-} from '../../../../../tests/support/authenticator.ts';
-import { asBrowser, redeem, redirectUri, requestOf } from '../../../../../tests/support/authorize.ts';
-import { decideDevice, pollDevice, startDevice } from '../../../../../tests/support/devices.ts';
-import { loggedEvents } from '../../../../../tests/support/security-log.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
+import { addPasskey, newAuthenticator, outcome } from '#support/account.ts';
+import { type Answer, onBothDatabases, openApp, type TestApp, type Tokens } from '#support/app.ts';
+import { type AssertionForgery, flag, type RequestOptions } from '#support/authenticator.ts';
+import { asBrowser, redeem, redirectUri, requestOf } from '#support/authorize.ts';
+import { decideDevice, pollDevice, startDevice } from '#support/devices.ts';
+import { loggedEvents } from '#support/security-log.ts';
+import { declareService } from '#support/services.ts';
 import { generateKey } from '../../platform/crypto/primitives.ts';
 import { writeFailedSignIns } from '../failures/failures.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { openApp } from '../../../../../tests/support/app.ts';
+import { openApp } from '#support/app.ts';
 
 describe('discovery', () => {
   test('the metadata document lists every OAuth endpoint below its issuer, and each of them exists', async () => {

@@ -3,9 +3,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { openApp } from '../../../../../tests/support/app.ts';
-import { declareService, type TestService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { openApp } from '#support/app.ts';
+import { declareService, type TestService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 
 const resource = 'https://tickets.example/api';
 

@@ -1,12 +1,12 @@
 // The feed as services read it, on both databases.
 
 import { expect, test } from 'bun:test';
-import { outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { eventsOf, feedService } from '../../../../../tests/support/feed.ts';
-import { changeService } from '../../../../../tests/support/services.ts';
-import { fresh } from '../../../../../tests/support/shared.ts';
-import { until } from '../../../../../tests/support/until.ts';
+import { outcome } from '#support/account.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { eventsOf, feedService } from '#support/feed.ts';
+import { changeService } from '#support/services.ts';
+import { fresh } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 import { listSigningKeys } from '../signing-keys/signing-keys.ts';
 
 /** Ends the newest session of an account; returns its id. */

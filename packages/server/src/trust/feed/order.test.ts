@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from 'bun:test';
 import postgres from 'postgres';
-import { openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { type FeedService, feedService } from '../../../../../tests/support/feed.ts';
-import { startPostgres } from '../../../../../tests/support/postgres.ts';
-import { random } from '../../../../../tests/support/seed.ts';
-import { turns } from '../../../../../tests/support/turns.ts';
+import { openApp, type TestApp } from '#support/app.ts';
+import { type FeedService, feedService } from '#support/feed.ts';
+import { startPostgres } from '#support/postgres.ts';
+import { random } from '#support/seed.ts';
+import { turns } from '#support/turns.ts';
 import { writeFeedEvent } from '../../security-log/feed-events/feed-events.ts';
 
 const user = (n: number | string) => `usr_${String(n).padStart(22, '0')}`;

@@ -2,12 +2,12 @@
 
 import { expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { addPasskey, newAuthenticator } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { type FeedService, feedService } from '../../../../../tests/support/feed.ts';
-import { createdKey } from '../../../../../tests/support/keys.ts';
-import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
-import { introspected } from '../../../../../tests/support/runs.ts';
+import { addPasskey, newAuthenticator } from '#support/account.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { type FeedService, feedService } from '#support/feed.ts';
+import { createdKey } from '#support/keys.ts';
+import { addMember, createOrganization } from '#support/organizations.ts';
+import { introspected } from '#support/runs.ts';
 import { setDisabled } from '../../identity/account/account.ts';
 import { removeMember } from '../../identity/organizations/organizations.ts';
 import { deleteAccount } from '../../whole-account/personal-data.ts';

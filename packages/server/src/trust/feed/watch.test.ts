@@ -1,10 +1,10 @@
 // Many requests that wait, and events that other processes write.
 
 import { expect, test } from 'bun:test';
-import { onBothDatabases, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { feedService } from '../../../../../tests/support/feed.ts';
-import { runOperator } from '../../../../../tests/support/service.ts';
-import { until } from '../../../../../tests/support/until.ts';
+import { onBothDatabases, openApp, type TestApp } from '#support/app.ts';
+import { feedService } from '#support/feed.ts';
+import { runOperator } from '#support/service.ts';
+import { until } from '#support/until.ts';
 
 const waiters = 100;
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { introspection, introspectionJwtType } from '@latchkey/contract/services';
 import { decodeJwt } from 'jose';
-import { newAddress, throughPasskey } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
-import { createdKey } from '../../../../../tests/support/keys.ts';
-import { addMember, createOrganization } from '../../../../../tests/support/organizations.ts';
-import { declareService, type TestService, untilServiceUsed } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { newAddress, throughPasskey } from '#support/account.ts';
+import { onBothDatabases, type Tokens } from '#support/app.ts';
+import { createdKey } from '#support/keys.ts';
+import { addMember, createOrganization } from '#support/organizations.ts';
+import { declareService, type TestService, untilServiceUsed } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 import { type HandleKind, handlePrefix, mintHandle } from '../../platform/crypto/handle.ts';
 import { generateKey, parseKeyRing } from '../../platform/crypto/primitives.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { introspectionJwtType } from '@latchkey/contract/services';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { onBothDatabases, type TestApp } from '../../../../../tests/support/app.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
+import { onBothDatabases, type TestApp } from '#support/app.ts';
+import { declareService } from '#support/services.ts';
 import { generateKey } from '../../platform/crypto/primitives.ts';
 import {
   deleteReplacedKeys,

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
-import { outcome, sameOrigin, throughPasskey } from '../../../../../tests/support/account.ts';
-import { type Answer, onBothDatabases, type Tokens } from '../../../../../tests/support/app.ts';
+import { outcome, sameOrigin, throughPasskey } from '#support/account.ts';
+import { type Answer, onBothDatabases, type Tokens } from '#support/app.ts';
 import {
   appLogin,
   asBrowser,
@@ -12,12 +12,12 @@ import {
   redirectUri,
   requestOf,
   responseIn,
-} from '../../../../../tests/support/authorize.ts';
-import { eventsOf } from '../../../../../tests/support/feed.ts';
-import { authorizePath } from '../../../../../tests/support/program.ts';
-import { introspected } from '../../../../../tests/support/runs.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+} from '#support/authorize.ts';
+import { eventsOf } from '#support/feed.ts';
+import { authorizePath } from '#support/program.ts';
+import { introspected } from '#support/runs.ts';
+import { declareService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 
 const signedOutUri = 'https://app.example/bye';
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
-import { newAddress, outcome } from '../../../../../tests/support/account.ts';
-import { onBothDatabases, sharedNodes, type Tokens } from '../../../../../tests/support/app.ts';
-import { appLogin, redirectUri } from '../../../../../tests/support/authorize.ts';
-import { createdKey } from '../../../../../tests/support/keys.ts';
-import { exchange, introspected, startedRun } from '../../../../../tests/support/runs.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
-import { shared } from '../../../../../tests/support/shared.ts';
+import { newAddress, outcome } from '#support/account.ts';
+import { onBothDatabases, sharedNodes, type Tokens } from '#support/app.ts';
+import { appLogin, redirectUri } from '#support/authorize.ts';
+import { createdKey } from '#support/keys.ts';
+import { exchange, introspected, startedRun } from '#support/runs.ts';
+import { declareService } from '#support/services.ts';
+import { shared } from '#support/shared.ts';
 import { readConfig } from '../../settings.ts';
 
 const cloud = 'sts.cloud.example';

@@ -3,8 +3,8 @@
 import { expect, test } from 'bun:test';
 import type { SignOutPage } from '@latchkey/contract/openid';
 import { pageDataId } from '@latchkey/contract/page-data';
-import { type Answer, openApp, type TestApp } from '../../../../../tests/support/app.ts';
-import { declareService } from '../../../../../tests/support/services.ts';
+import { type Answer, openApp, type TestApp } from '#support/app.ts';
+import { declareService } from '#support/services.ts';
 
 const element = new RegExp(`<script type="application/json" id="${pageDataId}">(.*)</script></body>`);
 const saidBy = ({ text }: Answer): SignOutPage => JSON.parse(element.exec(text)?.[1] ?? 'null');

@@ -6,8 +6,8 @@ import { errorMeanings } from '@latchkey/contract/errors';
 import { ownScopes } from '@latchkey/contract/scopes';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { type Answer, openApp } from '../../../../../../tests/support/app.ts';
-import { shared } from '../../../../../../tests/support/shared.ts';
+import { type Answer, openApp } from '#support/app.ts';
+import { shared } from '#support/shared.ts';
 
 const all: readonly Endpoint[] = Object.values(endpoints);
 const documents = [

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { languages } from '@latchkey/contract/languages';
-import { textProblems } from '../../../../../../tests/support/texts.ts';
+import { textProblems } from '#support/texts.ts';
 import { mailTexts } from './texts.ts';
 
 /** What a list of mails shows of a subject on most screens; the name of the product is not counted. */
