@@ -3,12 +3,12 @@
 
 import { beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage, untilIdle } from '../support/browser.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { declareTickets } from '../support/keys.ts';
-import { changesBy, confirmByCode, signIn, signInHere } from '../support/people.ts';
-import { changeStore, startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { newPage, untilIdle } from '#support/browser.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { declareTickets } from '#support/keys.ts';
+import { changesBy, confirmByCode, signIn, signInHere } from '#support/people.ts';
+import { changeStore, startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const service = shared(() => startService({ env: { LATCHKEY_TRUSTED_ISSUERS: 'github' } }));
 

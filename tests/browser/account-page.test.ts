@@ -2,9 +2,9 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
+import { newPage } from '#support/browser.ts';
+import { codeIn, denyDevice, linkIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
 import {
   alerted,
   confirmByCode,
@@ -15,8 +15,8 @@ import {
   pressed,
   signIn as signInAt,
   startDevice,
-} from '../support/people.ts';
-import { changeStore, runOperator } from '../support/service.ts';
+} from '#support/people.ts';
+import { changeStore, runOperator } from '#support/service.ts';
 
 const signIn = (page: Page, email: string) => signInAt(page, service.url, email);
 

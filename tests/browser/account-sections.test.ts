@@ -2,11 +2,11 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage, pauseClock, untilIdle } from '../support/browser.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
-import { registerPasskey } from '../support/passkeys.ts';
-import { pressed, signIn, signInByCode } from '../support/people.ts';
+import { newPage, pauseClock, untilIdle } from '#support/browser.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
+import { registerPasskey } from '#support/passkeys.ts';
+import { pressed, signIn, signInByCode } from '#support/people.ts';
 
 const lists = ['passkeys', 'sessions', 'keys', 'organizations', 'events'] as const;
 const addressOf = (list: string) => new RegExp(`/auth/${list}(\\?|$)`);

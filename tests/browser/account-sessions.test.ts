@@ -1,10 +1,10 @@
 // The sessions and runs on the account page, in a real browser against the real service.
 
 import { expect, test } from 'bun:test';
-import { newPage } from '../support/browser.ts';
-import { deviceTokens, loginByMail, request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
-import { confirmed, giveSession, pressed, signIn, startRun } from '../support/people.ts';
+import { newPage } from '#support/browser.ts';
+import { deviceTokens, loginByMail, request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
+import { confirmed, giveSession, pressed, signIn, startRun } from '#support/people.ts';
 
 const statusOf = async (token: string) => (await request(service.url, 'GET', '/me', { token })).status;
 

@@ -1,10 +1,10 @@
 // Changing the email and "This wasn't me", in a real browser against the real service, and hostile names on pages.
 
 import { expect, test } from 'bun:test';
-import { newPage } from '../support/browser.ts';
-import { deviceTokens, loginByMail, mailAbout, request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
-import { headed, linkTo, pressed, signIn } from '../support/people.ts';
+import { newPage } from '#support/browser.ts';
+import { deviceTokens, loginByMail, mailAbout, request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
+import { headed, linkTo, pressed, signIn } from '#support/people.ts';
 
 const statusOf = async (token: string) => (await request(service.url, 'GET', '/me', { token })).status;
 

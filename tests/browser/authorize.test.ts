@@ -2,8 +2,8 @@
 
 import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { commandLineRequest, requestOf, verifier } from '../support/authorize.ts';
-import { newPage } from '../support/browser.ts';
+import { commandLineRequest, requestOf, verifier } from '#support/authorize.ts';
+import { newPage } from '#support/browser.ts';
 import {
   button,
   changesBy,
@@ -13,10 +13,10 @@ import {
   phone,
   signedIn,
   signInHere,
-} from '../support/people.ts';
-import { authorizePath, startProgram } from '../support/program.ts';
-import { changeStore, registerService, startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+} from '#support/people.ts';
+import { authorizePath, startProgram } from '#support/program.ts';
+import { changeStore, registerService, startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const program = shared(async () => startProgram());
 const service = shared(() => startService({ env: { LATCHKEY_CLIENT_HOSTS: program.host } }));

@@ -3,10 +3,10 @@
 // domain (`a.localhost`).
 
 import { describe, expect, test } from 'bun:test';
-import { newPage } from '../support/browser.ts';
-import { service } from '../support/page-service.ts';
-import { headed, pollDevice, signIn, startDevice } from '../support/people.ts';
-import { shared } from '../support/shared.ts';
+import { newPage } from '#support/browser.ts';
+import { service } from '#support/page-service.ts';
+import { headed, pollDevice, signIn, startDevice } from '#support/people.ts';
+import { shared } from '#support/shared.ts';
 
 const victim = 'victim@example.com';
 const attacker = shared(async () =>

@@ -5,27 +5,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import type { Home } from '../support/cli.ts';
-import {
-  codeBlocks,
-  exampleText,
-  expectParts,
-  openTerminal,
-  readerOf,
-  startBlock,
-} from '../support/guides.ts';
-import { codeIn, mailTo } from '../support/http.ts';
+import { newPage } from '#support/browser.ts';
+import type { Home } from '#support/cli.ts';
+import { codeBlocks, exampleText, expectParts, openTerminal, readerOf, startBlock } from '#support/guides.ts';
+import { codeIn, mailTo } from '#support/http.ts';
 import {
   button,
   giveAuthenticator,
   newAddress,
   pressed,
   signIn as signInOnOwnPages,
-} from '../support/people.ts';
-import { reservePort } from '../support/reserved-port.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+} from '#support/people.ts';
+import { reservePort } from '#support/reserved-port.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 declare const tokens: typeof import('../../examples/dashboard/tokens.ts');
 

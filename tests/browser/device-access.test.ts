@@ -2,12 +2,12 @@
 
 import { beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage, untilLoaded } from '../support/browser.ts';
-import { apiAt } from '../support/http.ts';
-import { declareTickets } from '../support/keys.ts';
-import { confirmed, headed, newAddress, pressed, signedIn, startDevice } from '../support/people.ts';
-import { runOperator, startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
+import { newPage, untilLoaded } from '#support/browser.ts';
+import { apiAt } from '#support/http.ts';
+import { declareTickets } from '#support/keys.ts';
+import { confirmed, headed, newAddress, pressed, signedIn, startDevice } from '#support/people.ts';
+import { runOperator, startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
 
 const tickets = 'https://tickets.example/api';
 const service = shared(() => startService({ env: { LATCHKEY_DEVICE_POLL_INTERVAL: '1' } }));

@@ -3,9 +3,9 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import { deviceTokens, loginByMail, request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
+import { newPage } from '#support/browser.ts';
+import { deviceTokens, loginByMail, request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
 import {
   alerted,
   alter,
@@ -18,7 +18,7 @@ import {
   pressed,
   signInByCode,
   startDevice as startDeviceAt,
-} from '../support/people.ts';
+} from '#support/people.ts';
 
 interface Device {
   readonly device_code: string;

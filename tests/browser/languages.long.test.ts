@@ -3,14 +3,14 @@
 import { expect, test } from 'bun:test';
 import { languages } from '@latchkey/contract/languages';
 import type { Page } from 'playwright-core';
+import { axeIn } from '#support/axe.ts';
+import { newPage } from '#support/browser.ts';
+import { apiAt } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
+import { mainStates } from '#support/page-states/languages.ts';
+import { newAddress, pressed, signedIn, titled } from '#support/people.ts';
 import { allTexts } from '../../packages/dashboard/src/languages/all.ts';
 import { mailTexts } from '../../packages/server/src/platform/mail/texts/texts.ts';
-import { axeIn } from '../support/axe.ts';
-import { newPage } from '../support/browser.ts';
-import { apiAt } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
-import { mainStates } from '../support/page-states/languages.ts';
-import { newAddress, pressed, signedIn, titled } from '../support/people.ts';
 
 const smallPhone = { width: 320, height: 640 };
 

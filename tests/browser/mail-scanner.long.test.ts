@@ -3,11 +3,11 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { subjects } from '../support/account.ts';
-import { newPage, untilIdle } from '../support/browser.ts';
-import { deviceTokens, loginByMail, request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
-import { changesBy, linkTo } from '../support/people.ts';
+import { subjects } from '#support/account.ts';
+import { newPage, untilIdle } from '#support/browser.ts';
+import { deviceTokens, loginByMail, request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
+import { changesBy, linkTo } from '#support/people.ts';
 
 const owner = 'owner@example.com';
 

@@ -3,9 +3,9 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage, untilIdle } from '../support/browser.ts';
-import { loginByMail, request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
+import { newPage, untilIdle } from '#support/browser.ts';
+import { loginByMail, request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
 import {
   addAuthenticator,
   confirmByCode,
@@ -19,8 +19,8 @@ import {
   signIn,
   signInByCode,
   startDevice,
-} from '../support/people.ts';
-import { runOperator } from '../support/service.ts';
+} from '#support/people.ts';
+import { runOperator } from '#support/service.ts';
 
 const bearer = async (email: string) => (await loginByMail(service.url, email)).access_token;
 

@@ -3,11 +3,11 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import type { ViewportSize } from 'playwright-core';
-import { axeIn } from '../support/axe.ts';
-import { newPage } from '../support/browser.ts';
-import { isLong } from '../support/long.ts';
-import { openPageStates } from '../support/page-states.ts';
-import { focusIn, treeComplaints } from '../support/tree.ts';
+import { axeIn } from '#support/axe.ts';
+import { newPage } from '#support/browser.ts';
+import { isLong } from '#support/long.ts';
+import { openPageStates } from '#support/page-states.ts';
+import { focusIn, treeComplaints } from '#support/tree.ts';
 
 const { service, states } = await openPageStates();
 

@@ -2,10 +2,10 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import { codeIn, linkTokenIn, mailTo } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
-import { newAddress, phone, pollDevice, startDevice, titled } from '../support/people.ts';
+import { newPage } from '#support/browser.ts';
+import { codeIn, linkTokenIn, mailTo } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
+import { newAddress, phone, pollDevice, startDevice, titled } from '#support/people.ts';
 
 const tap = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).tap();
 const asks = (page: Page) => titled(page, 'Let this device sign in as you?');

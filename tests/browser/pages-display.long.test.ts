@@ -1,9 +1,9 @@
 // Pages with the display settings of a browser: forced colors. Large text: pages-axe.test.ts.
 
 import { expect, test } from 'bun:test';
-import { newPage } from '../support/browser.ts';
-import { service } from '../support/page-service.ts';
-import { signedIn, startDevice } from '../support/people.ts';
+import { newPage } from '#support/browser.ts';
+import { service } from '#support/page-service.ts';
+import { signedIn, startDevice } from '#support/people.ts';
 
 test('with forced colors, warnings and messages keep a visible border', async () => {
   const page = await newPage({ forcedColors: 'active' });

@@ -3,10 +3,10 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage, untilLoaded } from '../support/browser.ts';
-import { denyDevice, deviceTokens, loginByMail, request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
-import { registerPasskey } from '../support/passkeys.ts';
+import { newPage, untilLoaded } from '#support/browser.ts';
+import { denyDevice, deviceTokens, loginByMail, request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
+import { registerPasskey } from '#support/passkeys.ts';
 import {
   button,
   changesBy,
@@ -20,7 +20,7 @@ import {
   signInHere,
   startDevice,
   titled,
-} from '../support/people.ts';
+} from '#support/people.ts';
 
 const unreachable = (page: Page) => page.getByRole('alert').getByText("Couldn't reach Latchkey").first();
 const sessions = (page: Page) => page.locator('#sessions > li');

@@ -3,9 +3,9 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import { codeIn, deviceTokens, linkTokenIn, loginByMail, mailTo, request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
+import { newPage } from '#support/browser.ts';
+import { codeIn, deviceTokens, linkTokenIn, loginByMail, mailTo, request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
 import {
   alerted,
   giveAuthenticator,
@@ -15,9 +15,9 @@ import {
   signedIn,
   startDevice,
   tabTo,
-} from '../support/people.ts';
-import { focusIn } from '../support/tree.ts';
-import { until } from '../support/until.ts';
+} from '#support/people.ts';
+import { focusIn } from '#support/tree.ts';
+import { until } from '#support/until.ts';
 
 /** Waits for the focus, which a step moves in the next frame. */
 async function focusGoesTo(page: Page, expected: string): Promise<void> {

@@ -3,9 +3,9 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import { deviceTokens, loginByMail, request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
+import { newPage } from '#support/browser.ts';
+import { deviceTokens, loginByMail, request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
 import {
   alerted,
   button,
@@ -19,7 +19,7 @@ import {
   requestEmail,
   signInLink,
   titled,
-} from '../support/people.ts';
+} from '#support/people.ts';
 
 interface Question {
   readonly path: string;

@@ -2,9 +2,9 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage, pauseClock } from '../support/browser.ts';
-import { codeIn, mailTo } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
+import { newPage, pauseClock } from '#support/browser.ts';
+import { codeIn, mailTo } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
 import {
   alerted,
   button,
@@ -22,7 +22,7 @@ import {
   signInByCode,
   signInLink,
   titled,
-} from '../support/people.ts';
+} from '#support/people.ts';
 
 const codeFor = async (email: string, seen = 0) => codeIn(await mailTo(service.url, email, seen));
 const addressIn = (page: Page) => page.getByLabel('Email address');

@@ -3,10 +3,10 @@
 import { expect, test } from 'bun:test';
 import { fieldLimits } from '@latchkey/contract/field-limits';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import { loginByMail } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
-import { registerPasskey } from '../support/passkeys.ts';
+import { newPage } from '#support/browser.ts';
+import { loginByMail } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
+import { registerPasskey } from '#support/passkeys.ts';
 import {
   addAuthenticator,
   alerted,
@@ -15,8 +15,8 @@ import {
   pressed,
   refuse,
   signInByCode,
-} from '../support/people.ts';
-import { until } from '../support/until.ts';
+} from '#support/people.ts';
+import { until } from '#support/until.ts';
 
 const emailButton = 'Email me a link';
 const passkeyButton = 'Sign in with a passkey';

@@ -3,11 +3,11 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import { codeIn } from '../support/http.ts';
-import { button, headed, pressed, startDevice } from '../support/people.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { plainText, startSmtp, type TestSmtp } from '../support/smtp.ts';
+import { newPage } from '#support/browser.ts';
+import { codeIn } from '#support/http.ts';
+import { button, headed, pressed, startDevice } from '#support/people.ts';
+import { startService, type TestService } from '#support/service.ts';
+import { plainText, startSmtp, type TestSmtp } from '#support/smtp.ts';
 
 const address = 'http://login.test';
 const email = 'ada@example.com';

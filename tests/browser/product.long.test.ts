@@ -5,11 +5,11 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { newPage, untilIdle } from '../support/browser.ts';
-import { signIn } from '../support/people.ts';
-import { startService, temporaryDirectory } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { until } from '../support/until.ts';
+import { newPage, untilIdle } from '#support/browser.ts';
+import { signIn } from '#support/people.ts';
+import { startService, temporaryDirectory } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { until } from '#support/until.ts';
 
 const name = '<script>document.ran="name"</script> & "';
 const marking = (how: string) => `document.documentElement.setAttribute('data-ran', '${how}')`;

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import type { BrowserContextOptions } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import { service } from '../support/page-service.ts';
+import { newPage } from '#support/browser.ts';
+import { service } from '#support/page-service.ts';
 
 const sizes = [
   { width: 1280, height: 900 },

@@ -2,10 +2,10 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage, untilLoaded } from '../support/browser.ts';
-import { service } from '../support/page-service.ts';
-import { signIn, startDevice } from '../support/people.ts';
-import { changeStore } from '../support/service.ts';
+import { newPage, untilLoaded } from '#support/browser.ts';
+import { service } from '#support/page-service.ts';
+import { signIn, startDevice } from '#support/people.ts';
+import { changeStore } from '#support/service.ts';
 
 const inNewYork = { locale: 'en-US', timezoneId: 'America/New_York' };
 /** As Chromium in New York writes times, and as an Indian who speaks German wants them. */

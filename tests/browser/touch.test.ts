@@ -2,15 +2,15 @@
 
 import { expect, test } from 'bun:test';
 import type { CDPSession, Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import { loginByMail } from '../support/http.ts';
-import { addPasskeyAt, registerPasskey } from '../support/passkeys.ts';
-import { addAuthenticator, giveSession, newAddress, phone } from '../support/people.ts';
-import { startProgram } from '../support/program.ts';
-import { startService } from '../support/service.ts';
-import { shared } from '../support/shared.ts';
-import { touchActs } from '../support/touch-acts.ts';
-import { until } from '../support/until.ts';
+import { newPage } from '#support/browser.ts';
+import { loginByMail } from '#support/http.ts';
+import { addPasskeyAt, registerPasskey } from '#support/passkeys.ts';
+import { addAuthenticator, giveSession, newAddress, phone } from '#support/people.ts';
+import { startProgram } from '#support/program.ts';
+import { startService } from '#support/service.ts';
+import { shared } from '#support/shared.ts';
+import { touchActs } from '#support/touch-acts.ts';
+import { until } from '#support/until.ts';
 
 const service = shared(() => startService());
 const program = shared(async () => startProgram());

@@ -3,10 +3,10 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { newPage } from '../support/browser.ts';
-import { request } from '../support/http.ts';
-import { service } from '../support/page-service.ts';
-import { newAddress, signIn, startDevice } from '../support/people.ts';
+import { newPage } from '#support/browser.ts';
+import { request } from '#support/http.ts';
+import { service } from '#support/page-service.ts';
+import { newAddress, signIn, startDevice } from '#support/people.ts';
 
 async function translatedPage(): Promise<Page> {
   const page = await newPage();
