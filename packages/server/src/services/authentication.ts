@@ -43,9 +43,10 @@ const invalidClient = (detail: ErrorDetail): AuthError =>
   });
 
 /**
- * Authenticates a service by either secret of its key. A malformed key is refused without a query; nothing is cached, so a
- * revoked key is refused at once.
- * @throws {AuthError} `invalid_client` @see RFC 6749 section 5.2
+ * Authenticates a service by its key, with either secret while it has two. A malformed key is refused without
+ * a query. The result is never cached, so a revoked key is refused as soon as its revocation commits.
+ * @throws {AuthError} `invalid_client`
+ * @see RFC 6749 section 5.2
  */
 export async function authenticateService(
   ctx: Context,

@@ -1,5 +1,5 @@
-// OAuth clients, which people sign in to: the command line, services that the operator gave redirect URIs, and programs
-// that describe themselves at a URL of a listed host. None registers itself.
+// OAuth clients, which people sign in to: the command line, services that the operator gave redirect URIs,
+// and programs that describe themselves at a URL of a listed host. None registers itself.
 
 import { endpoints } from '@latchkey/contract/endpoints';
 import { fieldLimits } from '@latchkey/contract/field-limits';
@@ -107,7 +107,10 @@ export function openClients(ctx: Context) {
       return { ...described, id: clientId, kind: 'external', host: url.host, isPublic, isTrusted: false };
     },
 
-    /** The request, with the `client_id` that its assertion proves. @throws {AuthError} as `identifyClient` */
+    /**
+     * The request, with the `client_id` that its assertion proves.
+     * @throws {AuthError} as `identifyClient`
+     */
     identify: <Request extends ClientRequest>(request: Request): Promise<Request> =>
       identifyClient(ctx, describe, request),
   };
@@ -160,8 +163,10 @@ function verifierOf(
 }
 
 /**
- * The client of a token request: the service of its key, or the public one that it names; undefined for others.
- * @throws {AuthError} `invalid_client`; `invalid_request` if it names none
+ * The client id of a token request: the service whose key the request has, or the public client that it
+ * names. Undefined if the client that it names is unknown.
+ * @throws {AuthError} `invalid_client` for a wrong key, and for a client that needs one;
+ * `invalid_request` if the request names no client
  */
 export async function proveClient(ctx: Context, { serviceKey, body: { client_id: id } }: TokenRequest) {
   if (serviceKey) return (await authenticateService(ctx, serviceKey)).id;
@@ -172,7 +177,10 @@ export async function proveClient(ctx: Context, { serviceKey, body: { client_id:
   return service || id === commandLineId || parseClientUrl(id, ctx.config) ? id : undefined;
 }
 
-/** The redirect URI of a request, or the only one if the request names none; undefined if it is not the client's. */
+/**
+ * The redirect URI of a request, or the only one if the request names none;
+ * undefined if it is not the client's.
+ */
 export function redirectUriOf(client: Client, requested: string | undefined): string | undefined {
   if (requested === undefined) return client.redirectUris.length === 1 ? client.redirectUris[0] : undefined;
   if (client.kind === 'command_line') return isCommandLineRedirect(requested) ? requested : undefined;
@@ -195,7 +203,8 @@ function isCommandLineRedirect(uri: string): boolean {
 export const isLoopbackClient = ({ kind, redirectUris }: Client): boolean =>
   kind === 'command_line' || redirectUris.every(isLoopbackRedirect);
 
-// Clients that sign their requests to the token endpoint (`private_key_jwt`). @see RFC 7523 sections 2.2 and 3
+// Clients that sign their requests to the token endpoint (`private_key_jwt`).
+// @see RFC 7523 sections 2.2 and 3
 
 /** The type of a `client_assertion`. @see RFC 7523 section 2.2 */
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -218,11 +227,12 @@ const unsigned = () => invalidRequest('client_assertion: this client does not si
 const unavailable = () => temporarilyUnavailable(undefined, 'client_unavailable');
 
 /**
- * The request, with the `client_id` that its assertion proves. Requests without an assertion are left to the grant, unless they name a
- * client that signs its requests.
+ * The request, with the `client_id` that its assertion proves. Requests without an assertion are left to the
+ * grant, unless they name a client that signs its requests.
  * @param describe the client at a URL; undefined if its document cannot be used
- * @throws {AuthError} `invalid_client` without a valid assertion of such a client; `invalid_request` for an assertion of any other;
- * `temporarily_unavailable` while its document or keys cannot be fetched; `rate_limited`
+ * @throws {AuthError} `invalid_client` without a valid assertion of such a client;
+ * `invalid_request` for an assertion of any other; `temporarily_unavailable` while its document or
+ * keys cannot be fetched; `rate_limited`
  */
 async function identifyClient<Request extends ClientRequest>(
   ctx: Context,
@@ -266,7 +276,10 @@ function readAssertion({ serviceKey, body }: ClientRequest) {
   return { assertion, claims };
 }
 
-/** The claim for which an assertion is not of this client, for this service and this time; undefined if there is none. */
+/**
+ * The claim for which an assertion is not of this client, for this service and
+ * this time; undefined if there is none.
+ */
 function wrongClaimIn({ config, clock }: Context, claims: Claims, id: string): string | undefined {
   if (claims['iss'] !== id) return 'iss';
   if (claims['sub'] !== id) return 'sub';
@@ -274,13 +287,17 @@ function wrongClaimIn({ config, clock }: Context, claims: Claims, id: string): s
   return assertionError(claims, { audiences, now: clock(), maxAheadSeconds: maxAssertionSeconds })?.claim;
 }
 
-// The document in which an external client describes itself, at the URL that is its client_id: pure functions.
+// The document in which an external client describes itself, at the URL that
+// is its client_id: pure functions.
 // @see draft-ietf-oauth-client-id-metadata-document
 
 const minKeptSeconds = 300;
 const maxKeptSeconds = 86_400;
 
-/** The URL of an external client, listed itself or by its host. In development, a loopback host is asked by http. */
+/**
+ * The URL of an external client that is listed itself or whose host is; undefined for any other `client_id`.
+ * In development, the document of a loopback host is fetched by http.
+ */
 export function parseClientUrl(
   clientId: string,
   { clientHosts, isLocal }: Pick<Config, 'clientHosts' | 'isLocal'>,
@@ -338,7 +355,10 @@ export function readClientDocument(url: URL, json: unknown) {
   };
 }
 
-/** The keys of a client that signs its requests, or where they are; undefined if it does not say just one of these. */
+/**
+ * The keys of a client that signs its requests, or where they are; undefined if
+ * it does not say just one of these.
+ */
 function readKeys(
   url: URL,
   { jwks, jwks_uri }: Pick<z.output<typeof clientDocument>, 'jwks' | 'jwks_uri'>,
@@ -354,7 +374,10 @@ function readKeys(
     : undefined;
 }
 
-/** How long a document is kept, in seconds, as its headers say, within our limits. @see RFC 9111 section 4.2 */
+/**
+ * How long a document is kept, in seconds, as its headers say, within our limits.
+ * @see RFC 9111 section 4.2
+ */
 export function keptSeconds(headers: Headers, nowMs: number): number {
   const control = headers.get('Cache-Control') ?? '';
   const [, maxAge] = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(control) ?? [];

@@ -22,7 +22,10 @@ const foreignNames = (scope: string): string[] =>
 
 const isOwn = (name: string): name is OwnScope => Object.hasOwn(ownScopes, name);
 
-/** The requested scope in its normal form. @throws {AuthError} `invalid_scope`, for undeclared names too */
+/**
+ * The requested scope in its normal form.
+ * @throws {AuthError} `invalid_scope` if it is malformed, or a name is not declared
+ */
 async function resolveScope(ctx: Context, requested: string): Promise<string> {
   const names = parseScope(requested);
   if (!names) {
@@ -34,11 +37,16 @@ async function resolveScope(ctx: Context, requested: string): Promise<string> {
   return joinScope(names);
 }
 
-/** The scopes among these names that a service declares, each with its sentence and the name of the service. */
+/**
+ * The scopes among these names that a service declares, each with its sentence and the name of the service.
+ */
 export const findScopes = async (on: Executor, names: readonly string[]) =>
   names.length === 0 ? [] : store.findScopes(on, { names: JSON.stringify(names) });
 
-/** The service that declares this resource, with its spelling. PostgreSQL cannot even look for some texts that are none. */
+/**
+ * The service that declares this resource, with its spelling. PostgreSQL cannot even
+ * look for some texts that are none.
+ */
 export const findResource = async (on: Executor, resource: string) =>
   isResource(resource)
     ? (await store.findResource(on, { resource: spellingsOf(resource)[0] })).at(0)
@@ -56,14 +64,21 @@ const undeclaredScope = (name: string): AuthError => invalidScope(`scope: no ser
 
 const undeclaredResource = (): AuthError => invalidTarget('resource: no service has declared this URI');
 
-/** The service that declares a resource. @throws {AuthError} `invalid_target` if none does @see RFC 8707 section 2 */
+/**
+ * The service with the requested resource, and how it declared that resource.
+ * @throws {AuthError} `invalid_target` if no service has declared it
+ * @see RFC 8707 section 2
+ */
 async function requireResource(on: Executor, requested: string) {
   const service = await findResource(on, requested);
   if (!service) throw undeclaredResource();
   return service;
 }
 
-/** The scopes of the service with a resource, by name. @throws {AuthError} `invalid_target` if no service has it */
+/**
+ * Every scope that the service with a resource declares, by name.
+ * @throws {AuthError} `invalid_target` if no service has declared the resource
+ */
 export async function listScopesOfResource(on: Executor, resource: string): Promise<string[]> {
   const { id } = await requireResource(on, resource);
   return (await store.listScopes(on, {})).flatMap(({ service_id, name }) =>
@@ -88,8 +103,9 @@ export const resolveAccess = async (
 });
 
 /**
- * Requires, in the transaction that makes a token, that services still declare what the token will hold, and keep declaring it
- * until the transaction ends. The account must be locked, and nothing that it has be written yet (`accounts/locks.ts`).
+ * Requires, in the transaction that makes a token, that services still declare what the token will hold, and
+ * keep declaring it until the transaction ends. The account must be locked, and nothing that it has be
+ * written yet (`accounts/locks.ts`).
  * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
 export async function holdAccess(tx: Executor, { scope, resource }: RequestedAccess): Promise<void> {
@@ -112,7 +128,10 @@ export interface RepeatedAccess {
   readonly resource?: string | undefined;
 }
 
-/** Refuses another scope or resource than the sign-in's. @throws {AuthError} `invalid_scope`, `invalid_target` */
+/**
+ * Refuses a scope or resource other than the sign-in's: the client would get other tokens than it expects.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
+ */
 export async function requireOwnAccess(
   on: Executor,
   { scope, resource }: RepeatedAccess,
@@ -127,7 +146,10 @@ export async function requireOwnAccess(
     throw invalidTarget('resource: must be the resource of the sign-in');
 }
 
-/** The scope of tokens that may do everything is left out, unless the request names it. @see RFC 6749 section 5.1 */
+/**
+ * The scope of tokens that may do everything is left out, unless the request names it.
+ * @see RFC 6749 section 5.1
+ */
 export const withRequestedScope = (tokens: TokenSet, { scope }: RepeatedAccess): TokenSet =>
   scope === undefined || tokens.scope !== undefined ? tokens : { ...tokens, scope: everything };
 
@@ -169,7 +191,10 @@ const isDetail = (detail: unknown): boolean => {
   return typeof type === 'string' && type !== '' && !Array.isArray(detail);
 };
 
-/** Whether every number came through parsing unchanged: an amount or limit must not become another one, or null. */
+/**
+ * Whether every number came through parsing unchanged: an amount or limit
+ * must not become another one, or null.
+ */
 function isExact(value: unknown): boolean {
   if (typeof value === 'number')
     return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
@@ -177,8 +202,10 @@ function isExact(value: unknown): boolean {
 }
 
 /**
- * What a token allows in detail: a JSON array of objects with a string `type`, which belongs to the service that reads it.
- * @throws {AuthError} `invalid_authorization_details` @see RFC 9396 sections 2 and 5
+ * What a token allows in detail: a JSON array of objects, each with a string `type`, of at most 4 KiB. The
+ * types belong to the services that read them, so no type is unknown here.
+ * @throws {AuthError} `invalid_authorization_details`
+ * @see RFC 9396 sections 2 and 5
  */
 export function checkAuthorizationDetails(requested: unknown): AuthorizationDetails {
   const isWellFormed =

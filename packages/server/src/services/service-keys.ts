@@ -1,5 +1,6 @@
-// What an operator does with services. A scope or resource belongs to one service for ever: people approved it for that
-// service. Beside it: authentication.ts (who calls), registration.ts (what is valid), scopes.ts (what services declare).
+// What an operator does with services. A scope or resource belongs to one service for ever: people
+// approved it for that service. Beside it: authentication.ts (who calls), registration.ts (what is valid),
+// scopes.ts (what services declare).
 
 import type { ServiceRight } from '@latchkey/contract/scopes';
 import type { Context } from '../platform/context.ts';
@@ -46,7 +47,8 @@ export type ShowKey = (created: CreatedService) => Promise<void>;
 const shownByCaller: ShowKey = async () => undefined;
 
 /**
- * Registers a service with what it declares and may do. `show` is called before the commit, with the only copy of its secret.
+ * Registers a service with what it declares and may do. `show` is called before the
+ * commit, with the only copy of its secret.
  * @throws {AuthError} `invalid_request`; `conflict` if one of the names belongs to another service
  */
 export async function createService(
@@ -81,7 +83,8 @@ export async function createService(
 
 /**
  * Replaces parts of what a service declares and may do; the other parts stay.
- * @throws {AuthError} `invalid_request`; `not_found`; `conflict` if one of the names belongs to another service
+ * @throws {AuthError} `invalid_request`; `not_found`; `conflict` if one of
+ * the names belongs to another service
  */
 export async function setService(ctx: Context, id: string, changes: Partial<Registration>): Promise<void> {
   requireValid(changes);
@@ -109,7 +112,9 @@ async function startFeed(ctx: Context, tx: Executor, id: string): Promise<void> 
 const noSuchService = (id: string) => new AuthError('not_found', `There is no active service ${id}.`);
 
 /**
- * Adds a second secret until `retireServiceKey`, or a first one. `show` gets the only copy of it before the commit.
+ * Adds a second secret, which works beside the first until `retireServiceKey`, or the
+ * first secret of a service that was registered as public. `show` is called before the
+ * commit, with the only copy of the secret.
  * @throws {AuthError} `not_found`; `conflict` if the service has two already
  */
 export async function rotateServiceKey(
@@ -131,7 +136,10 @@ export async function rotateServiceKey(
   return { id, secret };
 }
 
-/** Ends the older of two secrets at once, on every node. @throws {AuthError} `not_found`; `conflict` if there is one */
+/**
+ * Ends the older of two secrets at once, on every node.
+ * @throws {AuthError} `not_found`; `conflict` if the service has only one
+ */
 export async function retireServiceKey(ctx: Context, id: string): Promise<void> {
   const [retired] = await store.retireSecret(ctx.db.single, { id });
   if (retired) return;
@@ -145,7 +153,8 @@ async function requireService(on: Executor, id: string): Promise<void> {
 }
 
 /**
- * Revokes a service and withdraws what it declared. `revokeService` of the sessions also ends what the service began.
+ * Revokes a service and withdraws what it declared. `revokeService` of the
+ * sessions also ends what the service began.
  * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
  */
 export async function endService(ctx: Context, tx: Executor, id: string): Promise<void> {
@@ -185,7 +194,10 @@ export async function findServiceClient(on: Executor, id: string) {
   return row && { id, name: row.name, ...registrationOf(row) };
 }
 
-/** Whether a service is active, as it then stays in this transaction. Lock the account before (`accounts/locks.ts`). */
+/**
+ * Whether a service is active. If so, it stays active until the transaction ends. Lock the
+ * account before (`accounts/locks.ts`).
+ */
 export const holdService = async (tx: Executor, id: string): Promise<boolean> =>
   (await store.holdService(tx, { id })).length > 0;
 
@@ -198,8 +210,8 @@ const namesOf = ({ scopes = [], resource }: Declared) => ({
 });
 
 /**
- * Declares these names for a service, after the service is stored or locked. A part that is undefined stays unchanged; names missing
- * from the other parts are withdrawn, and the service can declare them again.
+ * Declares these names for a service, after the service is stored or locked. A part that is undefined stays
+ * unchanged; names missing from the other parts are withdrawn, and the service can declare them again.
  * @throws {AuthError} `conflict` if one of the names belongs to another service, active or revoked
  */
 async function declareNames(ctx: Context, tx: Executor, serviceId: string, declared: Declared) {
@@ -217,7 +229,8 @@ async function declareNames(ctx: Context, tx: Executor, serviceId: string, decla
     await store.withdrawDeclarations(tx, { ...withdrawn, kind: 'scope', except: namesOf({ scopes }).scopes });
   const wanted = [
     ...resources.map((name) => ({ kind: 'resource' as const, name, sentence: null })),
-    // In one order everywhere, so that two services that declare the same new names do not wait for each other.
+    // In one order everywhere, so that two services that declare the same new names
+    // do not wait for each other.
     ...(scopes ?? [])
       .map((scope) => ({ kind: 'scope' as const, ...scope }))
       .toSorted((one, other) => (one.name < other.name ? -1 : 1)),

@@ -18,9 +18,11 @@ const unreachable = () =>
   invalidTarget('resource: must be a declared resource within the reach of this service');
 
 /**
- * Issues an access token with which a service calls another one within its reach for itself. It ends with the service.
- * @throws {AuthError} `invalid_target`, also for a missing resource (RFC 8707 section 2); `invalid_scope` unless the service of
- * the resource declares each name; `rate_limited` @see RFC 6749 section 4.4
+ * Issues an access token with which a service calls another one for itself. The token has the scope of one
+ * resource within the service's reach, and ends with the service.
+ * @throws {AuthError} `invalid_target`, also for a missing resource (RFC 8707 section 2); `invalid_scope`
+ * unless the service of the resource declares each name; `rate_limited`
+ * @see RFC 6749 section 4.4
  */
 export async function issueServiceToken(
   ctx: Context,

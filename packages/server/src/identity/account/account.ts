@@ -17,14 +17,21 @@ import { createPersonalOrganization } from '../organizations/organizations.ts';
 import { profileOf, type TaggedProfile, tagged } from './profile.ts';
 import * as store from './store.ts';
 
-/** The profile of a user, in or outside a transaction. @throws {AuthError} `invalid_token` if it is gone */
+/**
+ * The profile of a user, read in a transaction or outside one.
+ * @throws {AuthError} `invalid_token` if the account is gone
+ */
 export async function getProfile(on: Executor, userId: string): Promise<TaggedProfile> {
   const [row] = await store.findUser(on, { id: userId });
   if (!row) throw accountGone();
   return tagged(row);
 }
 
-/** Locks an account before its other rows (`accounts/locks.ts`). @throws {AuthError} `invalid_token` if it is gone */
+/**
+ * Locks an account until the transaction ends, so that every other change to it waits. Lock the account
+ * before any of its other rows (`accounts/locks.ts`).
+ * @throws {AuthError} `invalid_token` if the account is gone
+ */
 export async function lockAccount(tx: Executor, userId: string) {
   const [account] = await lockAccountRow(tx, { id: userId });
   if (!account) throw accountGone();
@@ -32,7 +39,8 @@ export async function lockAccount(tx: Executor, userId: string) {
 }
 
 /**
- * The account of a proven address, locked, if there is one. Call it before anything is spent.
+ * The account of a proven address, locked; undefined if there is none yet. Refuses an address that cannot
+ * sign in, so call it before anything is spent.
  * @throws {AuthError} `account_disabled`, `signup_disabled`
  */
 export async function lockAccountToSignIn(ctx: Context, tx: Executor, email: string) {
@@ -44,7 +52,8 @@ export async function lockAccountToSignIn(ctx: Context, tx: Executor, email: str
 }
 
 /**
- * Creates the account of a proven address that has none, in the language of the browser that asked for the email. If another sign-up was first, it is that one's account, locked.
+ * Creates the account of a proven address that has none, in the language of the browser that asked for the
+ * email. If another sign-up was first, it is that one's account, locked.
  * @throws {AuthError} `signup_disabled` if the address is reserved for the account that had it before
  */
 export async function signUp(
@@ -61,9 +70,11 @@ export async function signUp(
 }
 
 /**
- * For the operator: the account of an address, locked and unchanged, or a new one, even if sign-up is closed.
- * @throws {AuthError} `signup_disabled` outside the allowed domains; `conflict` for an address that is reserved or was taken
- * meanwhile, and for a WebAuthn user handle that is not, or cannot be, the account's
+ * For the operator: the account of an address, locked. An existing account is not changed, even if its name
+ * differs. If the address has no account, one is created, even if sign-up is closed.
+ * @throws {AuthError} `signup_disabled` for a new address outside the allowed domains;
+ * `conflict` for an address that is reserved or was taken meanwhile, and for a WebAuthn user
+ * handle that is not, or cannot be, the account's
  */
 export async function importAccount(ctx: Context, tx: Executor, account: NewAccount) {
   const { email, name, userHandle } = account;
@@ -87,7 +98,10 @@ export async function importAccount(ctx: Context, tx: Executor, account: NewAcco
   return { id, isNew: true, hasOtherName: false };
 }
 
-/** Refuses a new address outside the domains that sign-up is restricted to. @throws {AuthError} `signup_disabled` */
+/**
+ * Refuses a new address if sign-up is restricted to domains and the address belongs to none of them.
+ * @throws {AuthError} `signup_disabled`
+ */
 export function requireAllowedDomain(ctx: Context, email: string): void {
   if (isAddressAllowed(ctx.config.signup, emailKeyOf(email))) return;
   throw new AuthError('signup_disabled', 'Email addresses of this domain are not allowed here.');
@@ -113,7 +127,8 @@ export async function replaceEmail(ctx: Context, tx: Executor, userId: string, e
 }
 
 /**
- * Ends all sessions and approvals not redeemed by a new session epoch; false when the account is gone. Call
+ * Starts a new session epoch, which ends every session of an account and every device
+ * authorization that is approved but not redeemed. Returns false if the account is gone. Call
  * `announceEndOfAll` at the end of the transaction.
  */
 export async function endAllSessions(tx: Executor, userId: string): Promise<boolean> {
@@ -125,8 +140,9 @@ export const announceEndOfAll = (ctx: Context, tx: Executor, userId: string): Pr
   writeFeedEvent(ctx, tx, { type: 'session-revoked', userId });
 
 /**
- * Ends every session of an account, if that exists, by one of them, the operator (`operator`) or a service (its id).
- * @throws {AuthError} `invalid_token` if the session of the user has ended
+ * Ends every session of an account. `by` is one of these sessions, `operator`, or the id of a service.
+ * Does nothing if the account is gone.
+ * @throws {AuthError} `invalid_token` if the session in `by` has ended
  */
 export const revokeAllSessions = (
   ctx: Context,
@@ -141,7 +157,10 @@ export const revokeAllSessions = (
     await announceEndOfAll(ctx, tx, userId);
   });
 
-/** Deletes a locked account with its rows, not mails, magic links and organizations. Call it last: services hear it. */
+/**
+ * Deletes a locked account with all rows that belong to it, and announces the deletion to services. Mails,
+ * magic links and organizations do not belong to an account. Call it last.
+ */
 export async function deleteUser(ctx: Context, tx: Executor, userId: string): Promise<void> {
   await store.deleteUser(tx, { id: userId });
   await writeFeedEvent(ctx, tx, { type: 'account-purged', userId });
@@ -156,7 +175,10 @@ interface SignInCall extends Record<'sessionCookie' | 'knownBrowserCookie', stri
   readonly client: ClientInfo;
 }
 
-/** The response to a sign-in: tokens, or in cookie mode the profile, with cookies of the session and the known browser. */
+/**
+ * Signs in and builds the response: tokens or, in cookie mode, the profile, because the credential goes into
+ * the cookie only. Cookie mode also renews the cookie by which the service later recognizes the browser.
+ */
 export async function signInResponse(
   ctx: Context,
   { query, client, sessionCookie, knownBrowserCookie }: SignInCall,
@@ -198,11 +220,18 @@ export async function lockAccountOf(tx: Executor, email: string): Promise<{ read
 export const findAccountOf = async (on: Executor, email: string) =>
   (await store.findUserByEmail(on, { email_key: emailKeyOf(email) })).at(0);
 
-/** For the operator: as `changeDisabled`, by address. @throws {AuthError} `not_found` */
+/**
+ * For the operator: disables or enables the account of an address. Returns whether anything changed.
+ * @throws {AuthError} `not_found`
+ */
 export const setDisabled = async (ctx: Context, email: string, disabled: boolean): Promise<boolean> =>
   changeDisabled(ctx, await findAccountByEmail(ctx, email), disabled, 'operator');
 
-/** Disables, which ends all sessions for good, or enables an account, for `operator` or a service. False for no change. */
+/**
+ * Disables or enables an account, for `operator` or a service (its id). Disabling ends all
+ * sessions of the account; enabling does not bring them back. Returns whether anything changed;
+ * nothing does if the account is gone.
+ */
 export const changeDisabled = (ctx: Context, userId: string, disabled: boolean, by: string) =>
   ctx.db.transaction(async (tx) => {
     const [changed] = disabled
@@ -218,7 +247,9 @@ export const changeDisabled = (ctx: Context, userId: string, disabled: boolean, 
 /** The length of a WebAuthn user handle in bytes. @see WebAuthn Level 3 section 14.6.1 */
 const userHandleBytes = 64;
 
-/** Whether the sign-up setting allows an existing account to change to an address: only domains restrict that. */
+/**
+ * Whether the sign-up setting allows an existing account to change to an address: only domains restrict that.
+ */
 const isAddressAllowed = (signup: Config['signup'], emailKey: string): boolean =>
   typeof signup === 'string' || signup.includes(emailKey.slice(emailKey.lastIndexOf('@') + 1));
 
@@ -234,7 +265,10 @@ interface NewAccount {
   readonly userHandle?: string | undefined;
 }
 
-/** Creates an account with its organization; undefined for a taken or reserved address. `cause` goes into its log. */
+/**
+ * Creates an account with its personal organization; undefined if the address is taken or reserved. `cause`
+ * is recorded in the account's security log.
+ */
 async function createAccount(
   ctx: Context,
   tx: Executor,

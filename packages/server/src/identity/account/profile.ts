@@ -45,7 +45,10 @@ const membersOf: Readonly<Record<'email' | 'profile', readonly (keyof Profile)[]
   profile: profileFields,
 };
 
-/** The part of the caller's profile that its scope allows. Its ETag differs from the ETag of the whole profile. */
+/**
+ * The part of the caller's profile that its scope allows. Its ETag differs
+ * from the ETag of the whole profile.
+ */
 export function visibleTo({ scope, account }: Caller): TaggedProfile<ProfileView> {
   const whole = tagged(account);
   if (holdsEverything(scope)) return whole;
@@ -61,8 +64,9 @@ export function visibleTo({ scope, account }: Caller): TaggedProfile<ProfileView
 }
 
 /**
- * Applies a JSON merge patch. One that changes nothing leaves `updated_at` alone. @see RFC 7396, RFC 9110 section 13.1.1
+ * Applies a JSON merge patch to the profile. A patch that changes nothing leaves `updated_at` alone.
  * @throws {AuthError} `precondition_failed` if `ifMatch` does not match
+ * @see RFC 7396, RFC 9110 section 13.1.1
  */
 export const updateProfile = (
   ctx: Context,
@@ -93,7 +97,10 @@ export const updateProfile = (
     return tagged(updated);
   });
 
-/** The former languages of an account that has this locale from now on. Notices come in them, too, for some days. */
+/**
+ * The former languages of an account that has this locale from now on.
+ * Notices come in them, too, for some days.
+ */
 function formerLanguagesOf(
   { locale, former_languages }: Pick<Tables['users'], 'locale' | 'former_languages'>,
   next: string | null,

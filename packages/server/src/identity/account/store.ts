@@ -106,7 +106,10 @@ export const disableUser = statement<{ id: string; now: number }>()((db, p) =>
     .returning('id'),
 );
 
-/** Starts a new session epoch: sessions and approved device authorizations of earlier epochs are no longer valid. No row when the account is gone. */
+/**
+ * Starts a new session epoch: sessions and approved device authorizations of earlier epochs are no longer
+ * valid. No row when the account is gone.
+ */
 export const endAllSessions = statement<{ id: string }>()((db, p) =>
   db
     .updateTable('users')
@@ -124,7 +127,10 @@ export const enableUser = statement<{ id: string }>()((db, p) =>
     .returning('id'),
 );
 
-/** A page of accounts by id: how many, the last id (null behind the last page), and their active sign-ins. */
+/**
+ * How many accounts are in a page of accounts by ascending id, the id of the last one, and how many active
+ * sign-ins they have in browsers, on devices and to applications. The id is null behind the last page.
+ */
 export const countPage = statement<{ after: string; now: number; limit: number }>()((db, p, dialect) => {
   const page = db
     .selectFrom('users')
@@ -175,7 +181,10 @@ export const replaceEmail = statement<{ id: string; email: string; email_key: st
       .returningAll(),
 );
 
-/** Deletes an account with all rows that reference it, such as its sessions and events (ON DELETE CASCADE). */
+/**
+ * Deletes an account. Its sessions, passkeys, device authorizations, memberships, events, changes of address,
+ * notices and notice windows are deleted with it (ON DELETE CASCADE).
+ */
 export const deleteUser = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('users').where('id', '=', p.id).returning('id'),
 );

@@ -34,12 +34,17 @@ const partSize = 2_000;
 /** How many parts a search examines for one page. */
 const maxParts = 50;
 
-/** Settles after the searches so far. They take turns, so that on SQLite other requests wait for one part between two steps, however many search. */
+/**
+ * Settles after the searches so far. They take turns, so that on SQLite other requests wait for one part
+ * between two steps, however many search.
+ */
 let lastSearch: Promise<unknown> = Promise.resolve();
 
 /**
- * One page of the accounts, by address; with `search`, of those whose address or name contains it, in any case. It reads on, as
- * no index finds a part of a text, until the page is full or 100,000 accounts were examined: then the page may be short.
+ * One page of the accounts, by address; with `search`, of those whose address or name contains it,
+ * in any case. No index finds part of a text, so a search reads on in the list until the page is
+ * full or 100,000 accounts have been examined. In the latter case the page is short or empty, and
+ * the next page continues from there.
  */
 export async function listUsers(
   ctx: Context,
@@ -95,7 +100,10 @@ function parseAddressCursor(cursor: string | undefined): string {
 /** How many accounts are counted at once. On SQLite requests wait for that. */
 const pageSize = 1_000;
 
-/** How many times as long as a page took the census then rests, so that it takes at most 0.5% of the time of a core. */
+/**
+ * How many times as long as a page took the census then rests, so that it takes
+ * at most 0.5% of the time of a core.
+ */
 const usualRestFactor = 200;
 
 /** The pause between two censuses. */
@@ -120,7 +128,10 @@ export async function countAccounts(
   }
 }
 
-/** Counts until it is aborted, so that reading the metrics costs nothing. NaN before the first, and after a failed, count. */
+/**
+ * Counts again and again until it is aborted, so that reading the metrics costs nothing. The gauges are NaN
+ * until the first count has ended, and after a count that failed.
+ */
 export async function keepCounting(ctx: Context, signal: AbortSignal): Promise<void> {
   const { accounts, activeSessions } = ctx.metrics;
   const failed = { accounts: Number.NaN, sessions: Number.NaN };

@@ -28,7 +28,9 @@ import * as store from './store.ts';
 const ttlSeconds = 3600;
 
 /**
- * Sends a link to the new address and voids earlier ones. Only the mail tells if another account has it. Returns headers.
+ * Sends a link to the new address and voids the account's earlier links. Whether another account has
+ * the address is checked only when the mail is written, so the response does not reveal it. The
+ * response includes the rate limit headers.
  * @throws {AuthError} `signup_disabled` if the domain of the address is not allowed; `rate_limited`
  */
 export async function requestEmailChange(ctx: Context, by: Requester, email: string) {
@@ -102,7 +104,10 @@ const isPending = (
   change.expires_at > now &&
   change.wrong_addresses < maxWrongAddresses;
 
-/** What a link would change. Does not spend the link. @throws {AuthError} `invalid_grant`, `rate_limited` */
+/**
+ * What a link would change, for a session of the account that requested it. Does not spend the link.
+ * @throws {AuthError} `invalid_grant`, `rate_limited`
+ */
 export async function previewEmailChange(ctx: Context, { caller, client }: Requester, token: string) {
   const { id, headers } = await readLink(ctx, token, client);
   const [change] = await store.findChange(ctx.db.read, { id });
@@ -113,9 +118,11 @@ export async function previewEmailChange(ctx: Context, { caller, client }: Reque
 }
 
 /**
- * Spends a link: changes the address and tells the old one. A typo may have sent the link to a stranger, so it needs a session
- * of the account or its current address, to which `conflict` may reveal that another account has the new one.
- * @throws {AuthError} `invalid_grant`, `account_disabled`, `conflict`, `rate_limited`; `invalid_token` if the session ends meanwhile
+ * Spends a link: changes the address and sends a notice to the old one. A typo may have sent the link to a
+ * stranger, so it works only with a session of the account or with the account's current address. With
+ * either, `conflict` may reveal that another account has the new address.
+ * @throws {AuthError} `invalid_grant`, `account_disabled`; `conflict` if another account has the address;
+ * `invalid_token` if the session ends meanwhile; `rate_limited`
  */
 export async function verifyEmailChange(
   ctx: Context,
@@ -146,7 +153,10 @@ export async function verifyEmailChange(
 
 type LockedAccount = Awaited<ReturnType<typeof lockAccount>>;
 
-/** Spends the link and replaces the address. @throws {AuthError} `invalid_grant` if another request spent it first */
+/**
+ * Spends the link and replaces the address.
+ * @throws {AuthError} `invalid_grant` if another request spent it first
+ */
 async function applyChange(
   ctx: Context,
   tx: Executor,
@@ -190,9 +200,9 @@ export async function voidEmailChanges(ctx: Context, tx: Executor, userId: strin
 }
 
 /**
- * Gives a locked account the address again that it had at an ordinal, if a link that was sent to `sentTo` may do that
- * (`addressToRestore`), and tells the addresses that it loses. Call `announceEmailChange` at the end of the transaction. Returns the
- * restored address; null if the account keeps its address.
+ * Gives a locked account the address again that it had at an ordinal, if a link that was sent to `sentTo` may
+ * do that (`addressToRestore`), and tells the addresses that it loses. Call `announceEmailChange` at the end
+ * of the transaction. Returns the restored address; null if the account keeps its address.
  * @throws {AuthError} `conflict` if another account has that address now
  */
 export async function restoreEmail(
@@ -225,7 +235,10 @@ export async function restoreEmail(
   return email;
 }
 
-/** Locks an account, and before it the address that it has and those it had, so that they stay as they are. @throws {Raced} */
+/**
+ * Locks an account, and before it the address that it has and those it had, so that they stay as they are.
+ * @throws {Raced}
+ */
 export async function lockAccountAndAddresses(
   tx: Executor,
   userId: string,
@@ -260,9 +273,10 @@ interface Link {
 }
 
 /**
- * The address that the link of a notice restores: the one that the account had when the reported session began, if the link was sent
- * there and the account has left it within 7 days. Undefined if the account keeps its address. Of several addresses within 30 days only the first is
- * restored, so holding an address briefly is not enough to take an account back. Letter case makes another address, but not another
+ * The address that the link of a notice restores: the one that the account had when the reported session
+ * began, if the link was sent there and the account has left it within 7 days. Undefined if the account
+ * keeps its address. Of several addresses within 30 days only the first is restored, so holding an address
+ * briefly is not enough to take an account back. Letter case makes another address, but not another
  * mailbox. `changes` are in their order.
  */
 export function addressToRestore(changes: readonly ConfirmedChange[], link: Link): string | undefined {

@@ -12,9 +12,10 @@ export const emailChangeTemplate = 'email_change';
 export const emailRestoredTemplate = 'email_restored';
 
 /**
- * The mail to a new address. Whether another account has the address is checked only here, so that the response to the
- * request does not depend on it; if one has, the mail holds no link. It quotes nothing from the account, not even its time
- * zone, because it may reach a stranger, who learns only which language the account is in.
+ * The mail to a new address. Whether another account has the address is checked only here, so that
+ * the response to the request does not depend on it; if one has, the mail holds no link. It quotes
+ * nothing from the account, not even its time zone, because it may reach a stranger, who learns
+ * only which language the account is in.
  */
 export const emailChangeMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });
@@ -42,7 +43,10 @@ function inLanguageOf({ config }: Context, reader: TimePreferences | undefined):
   return writerFor(config.product, { locale: language, time_zone: null });
 }
 
-/** The mail to an address that an undo removed: in the language it was confirmed in, revealing as little to a stranger. */
+/**
+ * The mail to an address that an undo removed from an account. It is in the language of the mail by which
+ * that address was confirmed, and reveals as little: the address most likely belongs to another person.
+ */
 export const emailRestoredMail: Template = async (ctx, mail) => {
   const [change] = await store.findChange(ctx.db.read, { id: mail.reference });
   const writer = inLanguageOf(ctx, change && (await findOwner(ctx.db.read, change.user_id)));

@@ -51,7 +51,10 @@ export const countWrongAddress = statement<{ id: string; max_wrong_addresses: nu
       .returning('id'),
 );
 
-/** Spends a pending link, once, while its session is not revoked. `expires_at` is then when the undo expires. */
+/**
+ * Spends a pending link. Exactly one call gets a row, and only while the session that requested the change
+ * has not been revoked. From then on, `expires_at` is when the undo expires.
+ */
 export const spendChange = statement<{
   id: string;
   old_email: string;
@@ -97,7 +100,10 @@ export const markUndone = statement<{ user_id: string; since: number; now: numbe
     .returning(['id', 'new_email', 'new_email_key']),
 );
 
-/** Deletes expired changes. Confirmed ones stay until `changed_before`: they tell which address was the first. */
+/**
+ * Deletes a batch of changes whose link or time to undo expired before a moment. Confirmed changes are kept
+ * until `changed_before`, because they tell which address the account had first.
+ */
 export const sweepEmailChanges = sweepStatement<{ before: number; changed_before: number }>()(
   'email_changes',
   'id',
@@ -119,7 +125,9 @@ export const listReservedEmails = statement<{ user_id: string; now: number }>()(
     .where('expires_at', '>', p.now),
 );
 
-/** Locks the address of an account and its former addresses, always in the same order, and returns their keys. */
+/**
+ * Locks the address of an account and its former addresses, always in the same order, and returns their keys.
+ */
 export const lockAddresses = statement<{ user_id: string }>()((db, p, dialect) =>
   db
     .selectFrom((e) =>

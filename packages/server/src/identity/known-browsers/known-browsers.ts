@@ -14,7 +14,10 @@ const browserIdBytes = 16;
 const encryptionLabel = 'sign-ins of a known browser';
 const encryptionPlace = 'cookie';
 
-/** As long as the text of a cookie can be, and is, so that its length does not reveal how many addresses there are. */
+/**
+ * As long as the text of a cookie can be, and is, so that its length does not
+ * reveal how many addresses there are.
+ */
 const cookieCharacters = 800;
 
 interface BrowserSignIn {
@@ -49,7 +52,10 @@ function readCookie(ctx: Context, cookie: string | undefined): KnownBrowser | un
   return { id, signIns: signIns.filter(({ expiresAt }) => expiresAt > ctx.clock()) };
 }
 
-/** Adds a sign-in to the known-browser cookie, encrypted, so that the cookie does not reveal who signed in. */
+/**
+ * Adds a sign-in to the known-browser cookie, which later recognizes the browser as one that signed in with
+ * the address. The cookie is encrypted, so it does not reveal who signed in.
+ */
 export function rememberBrowser(
   ctx: Context,
   cookie: string | undefined,
@@ -66,8 +72,9 @@ export function rememberBrowser(
 }
 
 /**
- * The id of a browser that signed in with this address before; undefined for any other. That sign-in must not have been
- * stolen or disowned, and its account must still have the address. Runs a query only if the cookie names the address.
+ * The id of a browser that signed in with this address before; undefined for any other. That sign-in
+ * must not have been stolen or disowned, and its account must still have the address. Runs a query
+ * only if the cookie names the address.
  */
 export async function recognizeBrowser(ctx: Context, cookie: string | undefined, emailKey: string) {
   const browser = readCookie(ctx, cookie);
@@ -85,14 +92,20 @@ export async function recognizeBrowser(ctx: Context, cookie: string | undefined,
 /** The mailbox of an address: subaddresses such as `ada+shop@` belong to the same one. */
 const mailboxOf = (emailKey: string): string => emailKey.replace(/\+.*@/s, '@');
 
-/** The limits of a requested mail. Reported with refusals only: they reveal what others request. */
+/**
+ * The rate limits of a requested mail. Responses report them only with a refusal: otherwise they would reveal
+ * how many mails others request, or whether the browser is known.
+ */
 export const mailLimits = (emailKey: string, client: ClientInfo): RateLimitSubject[] => [
   { limit: 'mails_by_client', subject: addressKey(client.ipAddress) },
   { limit: 'mails_by_pair', subject: `${networkKey(client.ipAddress)} ${mailboxOf(emailKey)}` },
   { limit: 'mails_by_recipient', subject: mailboxOf(emailKey) },
 ];
 
-/** Replaces `mailLimits` for a browser that is known for the address: strangers cannot exhaust it. Looks the same. */
+/**
+ * The rate limit of a mail requested by a browser that signed in with the address before. It replaces
+ * `mailLimits`, so that strangers cannot exhaust it. A refusal looks the same as for an unknown browser.
+ */
 export const mailByKnownBrowser = (emailKey: string, browser: string): RateLimitSubject[] => [
   {
     limit: 'mails_by_known_browser',

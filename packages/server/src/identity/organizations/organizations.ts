@@ -75,8 +75,9 @@ const recordOf = (row: OrganizationRow): OrganizationRecord =>
   shown(row, ['id', 'slug', 'name', 'created_at']);
 
 /**
- * Creates an organization without members, or renames it if it exists: whichever is permitted.
- * @throws {AuthError} `conflict` for a personal one; `precondition_failed` if it is not permitted; `invalid_request`
+ * Creates an organization without members, or renames it if it exists, as far as that is permitted.
+ * @throws {AuthError} `conflict` for a personal organization; `precondition_failed` if the required operation
+ * is not permitted; `invalid_request` for an invalid name or slug
  */
 export async function putOrganization(
   ctx: Context,
@@ -119,7 +120,10 @@ export async function listOrganizations(ctx: Context, userId: string, page: Page
   return { organizations, next_cursor };
 }
 
-/** A page of all organizations, by slug, whose cursor is the last one; with `personal`, also of those that belong to accounts. */
+/**
+ * A page of all organizations, by slug, whose cursor is the last one; with `personal`,
+ * also of those that belong to accounts.
+ */
 export async function listAllOrganizations(
   ctx: Context,
   { personal, limit, cursor: after = '' }: PageRequest & { readonly personal: boolean },
@@ -137,8 +141,9 @@ export async function findOrganization(ctx: Context, slug: string) {
 }
 
 /**
- * Deletes an organization, and says so in each member's log. One with more than 100 members loses them in batches, owners
- * last, so that after an interruption deleting it again continues.
+ * Deletes an organization and records that in the security log of each member. An organization with at most
+ * 100 members is deleted in one transaction. A larger one loses its members in batches, owners last; if that
+ * is interrupted, the organization keeps the remaining members, and deleting it again continues.
  * @throws {AuthError} `not_found`; `conflict` for a personal organization
  */
 export async function deleteOrganization(ctx: Context, slug: string, by: ChangedBy): Promise<void> {
@@ -153,7 +158,10 @@ export async function deleteOrganization(ctx: Context, slug: string, by: Changed
 /** What a service may learn about the user of a token. */
 type UserWithOrganizations = NonNullable<Awaited<ReturnType<typeof findUserWithOrganizations>>>;
 
-/** A user with up to 100 organizations, personal one first, then by membership; undefined when the account is gone. */
+/**
+ * A user with up to 100 organizations, the personal one first, then by oldest membership; undefined if the
+ * account is gone. Runs a single statement.
+ */
 export async function findUserWithOrganizations(on: Executor, id: string) {
   const [user] = await store.findUserWithOrganizations(on, { id });
   if (!user) return undefined;
@@ -190,7 +198,12 @@ export async function listMembers(ctx: Context, slug: string, page: PageRequest)
   return { members: entries.map((row) => ({ ...memberOf(row), email: row.email })), next_cursor };
 }
 
-/** Sets a role, unless the user has it. @throws {AuthError} `not_found`; `conflict` as of `removeMember` */
+/**
+ * Adds a user to an organization, or changes the role of a member. Nothing is
+ * recorded if the user already has the role.
+ * @throws {AuthError} `not_found` if the organization or the account does not exist; `conflict` for a
+ * personal organization, and if its last owner would get another role
+ */
 export const setMember = (
   ctx: Context,
   slug: string,
@@ -210,8 +223,8 @@ export const setMember = (
   });
 
 /**
- * Adds a user of a locked account to organizations; a member keeps the role it has. Returns how many memberships are new, and
- * the organizations in which the role is another one.
+ * Adds a user of a locked account to organizations; a member keeps the role it has. Returns how many
+ * memberships are new, and the organizations in which the role is another one.
  * @throws {AuthError} `not_found` if there is no such organization; `conflict` for a personal one
  */
 export async function addMemberships(
@@ -242,7 +255,11 @@ export async function addMemberships(
   return { added: missing.length, otherRoles };
 }
 
-/** Removes a member. @throws {AuthError} `not_found`; `conflict` for a personal organization and for the last owner */
+/**
+ * Removes a member from an organization.
+ * @throws {AuthError} `not_found` if there is no such organization, account or member; `conflict` for a
+ * personal organization and for the last owner
+ */
 export const removeMember = (ctx: Context, slug: string, userId: string, by: ChangedBy): Promise<void> =>
   ctx.db.transaction(async (tx) => {
     const { organization, key, row } = await lockForChange(tx, slug, userId);
@@ -255,7 +272,11 @@ export const removeMember = (ctx: Context, slug: string, userId: string, by: Cha
     await recordMembershipChange(ctx, tx, { userId, organization, from: row.role, to: null }, by);
   });
 
-/** Locks what the user owns, so that no two owners leave at once. @throws {AuthError} `conflict` for an only owner */
+/**
+ * Refuses to delete the only owner of a shared organization. Locks the organizations that the user owns, so
+ * that the last two owners cannot both be deleted at once.
+ * @throws {AuthError} `conflict`
+ */
 export async function requireOtherOwners(tx: Executor, userId: string): Promise<void> {
   await store.lockOwnedOrganizations(tx, { user_id: userId });
   const owned = await store.listSolelyOwned(tx, { user_id: userId });
@@ -274,8 +295,10 @@ export const exportMemberships = (on: Executor, userId: string) =>
 const batchSize = 100;
 
 /**
- * Removes the next members, and with the last the organization, which is locked after the accounts.
- * @throws {Raced} when members joined until then, so that the batch starts over
+ * Removes the next batch of members and, with the last of them, the organization. Accounts are
+ * locked before the organization, as in every transaction that locks both, so users may still
+ * join until the organization is locked.
+ * @throws {Raced} when members joined meanwhile, so that the batch starts over
  */
 async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy): Promise<'done' | 'more'> {
   const found = await nextMembers(tx, id);
@@ -298,7 +321,10 @@ async function deleteBatch(ctx: Context, tx: Executor, id: string, by: ChangedBy
   return 'more';
 }
 
-/** The members of the next batch, which are all that are left if it is the last. Owners leave after all others. */
+/**
+ * The members of the next batch, which are all that are left if it is the
+ * last. Owners leave after all others.
+ */
 async function nextMembers(tx: Executor, id: string) {
   const members = await store.listNextToLeave(tx, { organization_id: id, limit: batchSize + 1 });
   const userIds = members.slice(0, batchSize).map(({ user_id }) => user_id);
@@ -315,7 +341,9 @@ async function requireOrganization(on: Executor, slug: string) {
   return organization;
 }
 
-/** @throws {AuthError} `conflict`: a personal organization belongs to its account, and only changes with it */
+/**
+ * @throws {AuthError} `conflict`: a personal organization belongs to its account, and only changes with it
+ */
 function requireShared({ slug, personal }: Pick<Tables['organizations'], 'slug' | 'personal'>): void {
   if (personal === 1) throw conflict(`${slug} is a personal organization.`);
 }
@@ -334,7 +362,10 @@ export async function findMember(ctx: Context, slug: string, userId: string): Pr
   return memberOf(row);
 }
 
-/** Locks an account, then a shared organization, so that each change to its members sees the ones before. */
+/**
+ * Locks an account and then a shared organization, so that changes to its members come one after the
+ * other and each sees the previous ones.
+ */
 async function lockForChange(tx: Executor, slug: string, userId: string) {
   const [account] = await lockAccountRow(tx, { id: userId });
   const [organization] = await store.lockOrganizationBySlug(tx, { slug });
@@ -367,9 +398,9 @@ export interface MembershipChange {
 }
 
 /**
- * Records that a user joined, left or changed role, in the transaction that changes it. Every such change, except
- * those of a personal organization and of an account that is deleted, is recorded here and announced to services. Locks
- * the log of the account, so call it last.
+ * Records that a user joined, left or changed role, in the transaction that changes it. Every such change,
+ * except those of a personal organization and of an account that is deleted, is recorded here and announced
+ * to services. Locks the log of the account, so call it last.
  */
 async function recordMembershipChange(
   ctx: Context,

@@ -46,7 +46,10 @@ const by = ({ id }: CallingService) => ({ by: 'service', service_id: id }) as co
 
 const isAny = (header: string | null): boolean => header?.trim() === '*';
 
-/** There are no tags: `If-Match` holds with `*` only, `If-None-Match` fails with it only. @see RFC 9110 section 13.1 */
+/**
+ * Organizations have no entity tags: `If-Match` holds only with `*`, and `If-None-Match` fails only with `*`.
+ * @see RFC 9110 sections 13.1.1 and 13.1.2
+ */
 const permittedBy = ({ ifMatch, ifNoneMatch }: Record<'ifMatch' | 'ifNoneMatch', string | null>) => ({
   create: ifMatch === null,
   rename: (ifMatch === null || isAny(ifMatch)) && !isAny(ifNoneMatch),

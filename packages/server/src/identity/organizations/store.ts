@@ -18,7 +18,10 @@ export const renameOrganization = statement<{ id: string; name: string }>()((db,
   db.updateTable('organizations').set({ name: p.name }).where('id', '=', p.id),
 );
 
-/** Deletes an organization. Its memberships go with it (ON DELETE CASCADE), so lock the accounts of all members before. */
+/**
+ * Deletes an organization. Its memberships go with it (ON DELETE CASCADE), so lock
+ * the accounts of all members before.
+ */
 export const deleteOrganization = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('organizations').where('id', '=', p.id),
 );
@@ -64,7 +67,10 @@ export const lockOrganization = statement<{ id: string }>()((db, p, dialect) =>
     .$if(dialect === 'postgres', (q) => q.forUpdate()),
 );
 
-/** A page of the organizations with their numbers of members and owners, by ascending slug. `most_personal`: 1 for personal ones, too. */
+/**
+ * A page of the organizations with their numbers of members and owners, by ascending slug.
+ * `most_personal`: 1 for personal ones, too.
+ */
 export const listOrganizations = statement<{ after: string; limit: number; most_personal: number }>()(
   (db, p) =>
     db
@@ -124,7 +130,7 @@ export const findOtherOwner = statement<{ organization_id: string; user_id: stri
     .limit(sql.lit(1)),
 );
 
-/** Up to `limit` members, owners last. */
+/** Up to `limit` members to remove next, owners last. */
 export const listNextToLeave = statement<{ organization_id: string; limit: number }>()((db, p) =>
   db
     .selectFrom('memberships')
@@ -150,7 +156,10 @@ export const listMemberships = statement<{ user_id: string } & PlaceInList>()((d
 /** The maximum number of organizations that introspection lists for a user. */
 export const maxListedOrganizations = 100;
 
-/** A user with the first organizations, as JSON `[id, slug, role]`, and one more than is shown, if there are others. */
+/**
+ * A user with the first of their organizations, as JSON `[id, slug, role]`: the personal one first, then by
+ * oldest membership. One more than the maximum shows that there are others.
+ */
 export const findUserWithOrganizations = lookup((db, p, dialect) => {
   const asJson =
     dialect === 'postgres'

@@ -12,7 +12,10 @@ export type CredentialChange = 'create' | 'update' | 'delete';
 export type FeedEvent = { readonly userId: string } & (
   | {
       readonly type: 'session-revoked';
-      /** Without one, all sessions and keys of the account have ended. What is within an ended session ended with it. */
+      /**
+       * Without one, all sessions and keys of the account have ended. What is
+       * within an ended session ended with it.
+       */
       readonly sessionId?: string;
     }
   | {
@@ -33,11 +36,17 @@ export type FeedEvent = { readonly userId: string } & (
   | { readonly type: 'profile-changed'; readonly detail: { readonly fields: readonly string[] } }
 );
 
-/** Writes an event in the transaction of its cause. Call it last: until that ends, no later event is handed out. */
+/**
+ * Writes an event in the transaction of its cause. Call it last, because no later event is
+ * handed out until that transaction ends.
+ */
 export const writeFeedEvent = (ctx: Context, tx: Executor, event: FeedEvent): Promise<void> =>
   writeFeedEvents(ctx, tx, [event]);
 
-/** Writes any number of events like `writeFeedEvent`, with one mark for all of them: each mark is a lock on PostgreSQL. */
+/**
+ * Writes any number of events like `writeFeedEvent`, with one mark for all of them:
+ * each mark is a lock on PostgreSQL.
+ */
 export async function writeFeedEvents(ctx: Context, tx: Executor, events: readonly FeedEvent[]) {
   if (events.length === 0) return;
   // Pipelined: one round trip for all, in this order.
@@ -69,15 +78,16 @@ export interface FeedExtent {
 }
 
 /**
- * How far the feed can be read now. `previous` is an earlier result of the same caller, which saves two queries if no event was
- * written since.
+ * How far the feed can be read now. `previous` is an earlier result of the same caller, which saves two
+ * queries if no event was written since.
  *
- * On PostgreSQL a transaction with a lower number may commit after one with a higher number, and must not be passed over. Before a writer draws
- * its first number, it locks the number drawn last, which is lower, until it has committed. Here the number
- * drawn last is read first, the locks after it, and the events last. An event that is committed only after that belongs to a writer whose
- * lock was either seen, and then its number is higher than the lock; or it was taken after the locks were read, and then
- * its number is higher than the number drawn last. Only locks of connections that write events count: no other role
- * and no other transaction delays the feed, whatever it locks and however long it runs.
+ * On PostgreSQL a transaction with a lower number may commit after one with a higher number, and must not be
+ * passed over. Before a writer draws its first number, it locks the number drawn last, which is lower, until
+ * it has committed. Here the number drawn last is read first, the locks after it, and the events last. An
+ * event that is committed only after that belongs to a writer whose lock was either seen, and then its number
+ * is higher than the lock; or it was taken after the locks were read, and then its number is higher than the
+ * number drawn last. Only locks of connections that write events count: no other role and no other
+ * transaction delays the feed, whatever it locks and however long it runs.
  */
 export async function readExtent(
   { clock, on }: Pick<Context, 'clock'> & { readonly on: Executor },
@@ -103,12 +113,18 @@ export async function readExtent(
   };
 }
 
-/** Calls `wake` soon after events were committed, by whichever node. May miss some, and may call it without a reason. */
+/**
+ * Calls `wake` soon after events were committed, by whichever node. May miss
+ * some, and may call it without a reason.
+ */
 export const listenToFeed = ({ dialect, notifications }: Database, wake: () => void): void => {
   notifications.listen(dialect === 'sqlite' ? commitsChannel : store.feedChannel, wake);
 };
 
-/** Where a service begins to read: columns to set in the transaction that gives it the right to read the feed. */
+/**
+ * Where a service begins to read: the columns of its key to set in the transaction that
+ * grants it the right to read the feed.
+ */
 export const feedStart = async (ctx: Context, tx: Executor) => ({
   feed_since: ctx.clock(),
   feed_from: (await readExtent({ clock: ctx.clock, on: tx })).position,

@@ -8,8 +8,9 @@ import { lowestWriterOf, markWriter } from '../../platform/database/writer-locks
 export const feedChannel = 'latchkey_feed';
 
 /**
- * Before a PostgreSQL transaction draws its first number: marks the number drawn last until the transaction has ended, so
- * that readers see from where on its events may be missing (`lowestWriter`). Never waits. Also announces the commit.
+ * Before a PostgreSQL transaction draws its first number: marks the number drawn last until the
+ * transaction has ended, so that readers see from where on its events may be missing (`lowestWriter`).
+ * Never waits. Also announces the commit.
  */
 export const announceWriter = statement()((db) =>
   db
@@ -39,7 +40,10 @@ export const insertEvent = statement<Omit<Tables['feed_events'], 'seq' | 'writte
   },
 );
 
-/** The number drawn last, its event committed or not, and the database's time before that. For PostgreSQL. */
+/**
+ * The number drawn last, whether or not its event is committed, and the database's time
+ * before it was read. For PostgreSQL.
+ */
 export const findLastDrawn = statement()((db) =>
   db
     .selectFrom(sql<{ last_value: number }>`feed_sequence`.as('s'))
@@ -49,7 +53,10 @@ export const findLastDrawn = statement()((db) =>
 /** The lowest number that a writer of this database holds; null if there is none. For PostgreSQL. */
 export const lowestWriter = lowestWriterOf('feed_events');
 
-/** The newest committed event up to a position, and when the oldest after it was written. Call it last. */
+/**
+ * The newest committed event up to a position, and when the oldest committed event after it was written. Both
+ * are read in the snapshot of this statement, so call it last.
+ */
 export const findExtent = statement<{ up_to: number }>()((db, p) =>
   db.selectNoFrom((e) => [
     e

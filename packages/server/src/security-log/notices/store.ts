@@ -5,7 +5,10 @@ import type { Tables } from '../../platform/database/schema.ts';
 import { named, statement } from '../../platform/database/statement.ts';
 import { sweepStatement } from '../../platform/database/sweep.ts';
 
-/** The address of an account, and what decides the languages of its mails and how they write times; no row when it is gone. */
+/**
+ * The address of an account, and what decides the languages of its mails and how they
+ * write times; no row when it is gone.
+ */
 export const findOwner = lookup((db, p) =>
   db
     .selectFrom('users')
@@ -14,8 +17,9 @@ export const findOwner = lookup((db, p) =>
 );
 
 /**
- * Counts a notice in the current window of an account and kind, or starts the next one under a new `id`, of `window_ms`.
- * Locks the window until the transaction ends, so that its digest does not miss a notice that was counted.
+ * Counts a notice in the current window of an account and kind, or starts the next one under a
+ * new `id`, of `window_ms`. Locks the window until the transaction ends, so that its digest does
+ * not miss a notice that was counted.
  */
 export const countNotice = statement<{
   user_id: string;
@@ -42,7 +46,10 @@ export const countNotice = statement<{
     .returning(['id', 'notices', 'ends_at']),
 );
 
-/** Closes a window: no notice counts towards it any more, and all that did are committed. Repeating it does nothing. */
+/**
+ * Closes a window: from then on no notice counts towards it, and every notice that did is
+ * committed. Closing it again does nothing.
+ */
 export const closeWindow = statement<{ id: string }>()((db, p) =>
   db.deleteFrom('notice_windows').where('id', '=', p.id),
 );
@@ -86,8 +93,8 @@ export const countDigest = statement<{ digest_id: string }>()((db, p) =>
 );
 
 /**
- * A notice whose link has not expired, used or not, with its address and the ordinal since which it undoes.
- * Notices of earlier releases have neither.
+ * A notice whose link has not expired, used or not, with the address that it was sent to and the ordinal from
+ * which on its link undoes everything. Notices of earlier releases store neither.
  */
 export const findOpenNotice = statement<{ id: string; now: number }>()((db, p) =>
   db
@@ -101,7 +108,10 @@ export const findOpenNotice = statement<{ id: string; now: number }>()((db, p) =
     .where('expires_at', '>', p.now),
 );
 
-/** Stores what a link undid, also with every unused link about what began since, or about a disowned session. */
+/**
+ * Stores with a notice what its link undid. Marks as used, with the same outcome, every unused link about
+ * what began at this ordinal or later, or about a session that was disowned.
+ */
 export const useNotices = statement<{
   user_id: string;
   id: string;
@@ -135,7 +145,10 @@ export const useNotices = statement<{
     ),
 );
 
-/** Deletes the notices of an account that are later than this ordinal and still wait to be sent, alone or in a digest; leaves one out. */
+/**
+ * Deletes the notices of an account that are later than this ordinal and still wait to be sent,
+ * alone or in a digest; leaves one out.
+ */
 export const deleteUnsentNotices = statement<{ user_id: string; except_id: string; since: number }>()(
   (db, p) => {
     const waiting = (template: string) =>
@@ -158,7 +171,9 @@ export const deleteUnsentNotices = statement<{ user_id: string; except_id: strin
   },
 );
 
-/** Deletes the notices of a locked account that went to any other address: their links stop working. */
+/**
+ * Deletes the notices of a locked account that went to any other address, so that their links stop working.
+ */
 export const deleteNoticesToOthers = statement<{ user_id: string; email_key: string }>()((db, p) =>
   db.deleteFrom('notices').where('user_id', '=', p.user_id).where('email_key', '<>', p.email_key),
 );
