@@ -39,8 +39,9 @@ export interface ActiveServiceToken extends ServiceToken {
 }
 
 /**
- * The session and lifetime of a token that would be accepted now, or a service's own; undefined for any other string, and if
- * it is bound to another resource. Does not spend the token. A malformed one costs no query.
+ * The session and lifetime of an access token, refresh token or key that would be accepted now, or the token
+ * of a service that acts for itself; undefined for any other string. A token that is bound to a resource is
+ * active only for the service with that resource. Does not spend the token. A malformed token costs no query.
  */
 export async function findActiveToken(
   ctx: Context,
@@ -91,7 +92,10 @@ async function findActiveServiceToken(
   return isMeantFor ? { ...found, use: 'service_token' } : undefined;
 }
 
-/** An access token carries only its expiry, so its issue time is one lifetime earlier, within its session's own times. */
+/**
+ * An access token carries only its expiry, so its issue time is one lifetime
+ * earlier, within its session's own times.
+ */
 const issuedAt = (
   ctx: Context,
   expiresAt: number,
@@ -134,7 +138,8 @@ export interface Authentication {
 }
 
 /**
- * How and when the user authenticated. Empty for a code: it only proves an approval in another session, some time ago.
+ * How and when the user authenticated. Empty for a code: it only proves that someone approved a program, in
+ * another session and some time ago.
  * @see RFC 8176, RFC 9470 section 6.2
  */
 export function authenticationClaims({ method, startedAt }: Authentication) {

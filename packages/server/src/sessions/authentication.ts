@@ -30,8 +30,9 @@ const refusalOf = async (ctx: Context, { subject }: ReadHandle): Promise<AuthErr
   (await findServiceToken(ctx, subject)) ? insufficientScope(everything) : invalidCredential('unknown');
 
 /**
- * The caller with this access token, key or session cookie. Its MAC is verified first, so that a flood of forged ones costs no query.
- * Every call reads session and account, so a revocation takes effect as soon as it is committed.
+ * The caller with this access token, key or session cookie. Its MAC is verified first, so that a
+ * flood of forged ones costs no query. Every call reads session and account, so a revocation takes
+ * effect as soon as it is committed.
  * @throws {AuthError} `invalid_token`; `insufficient_scope` for a service that acts for itself
  */
 export function authenticate(
@@ -52,7 +53,8 @@ async function lookUpCaller(ctx: Context, type: Caller['credential'], kind: Hand
   const id = sessionIdOf(handle.subject, kind === 'accessKey' ? 'key_' : 'ses_');
   const [session] = await store.findCaller(ctx.db.read, { id });
   if (!session) throw await refusalOf(ctx, handle);
-  // The idle timeout ends cookies and refresh tokens. An access token or key stays valid until its own expiry.
+  // The idle timeout ends cookies and refresh tokens. An access token or key
+  // stays valid until its own expiry.
   const endsAt = isCookie ? session.idle_expires_at : session.expires_at;
   const status = sessionStatus(session, now, endsAt);
   if (status !== 'active') throw invalidCredential(status);
@@ -78,13 +80,18 @@ const maxWriteIntervalMs = 5 * 60 * 1000;
 /** The columns of a session that decide whether a use of it is recorded. A key that was never used has 0. */
 type LastUse = Pick<Tables['sessions'], 'id' | 'kind' | 'last_used_at'>;
 
-/** The shortest interval between two writes of a session's last use. Shorter for short idle timeouts; keys have none. */
+/**
+ * The shortest interval between two writes of a session's last use. Shorter for
+ * short idle timeouts; keys have none.
+ */
 const writeIntervalMs = (ctx: Context, { kind }: LastUse): number =>
   kind === 'key' ? maxWriteIntervalMs : Math.min(maxWriteIntervalMs, ctx.config.refreshIdleTtlSeconds * 100);
 
 /**
- * Records a use, at most once per interval; returns whether it was due. With `extendsIdleTimeout` that starts again. Only the
- * first use of a key is awaited, since responses show it: losing another does no harm, and waiting would delay the response.
+ * Records that a session is in use, at most once per interval; returns whether it was due.
+ * With `extendsIdleTimeout`, the idle timeout starts again. Only the first use of a key is
+ * awaited, so that it is recorded before the response is sent. Losing any other use does no
+ * harm, and waiting would delay the response.
  */
 export async function recordUse(
   ctx: Context,

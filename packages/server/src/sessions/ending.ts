@@ -27,18 +27,28 @@ export interface Revoker {
   readonly serviceId?: string;
 }
 
-/** Removes a key of the user. @throws {AuthError} `not_found`, also for another user's key and for other sessions */
+/**
+ * Removes one key of the user.
+ * @throws {AuthError} `not_found`, also for another user's key, and for a session that is not a key
+ */
 export async function revokeKey(ctx: Context, revoker: Revoker, id: string, client: ClientInfo) {
   if (!isKeyId(id) || !(await endSession(ctx, revoker, id, client))) throw resourceNotFound();
 }
 
-/** Ends the session or service token of any token or key; ignores any other string. @see RFC 7009 section 2.2 */
+/**
+ * Ends the session of a refresh token, access token or key, or the token of a service that acts for
+ * no user; ignores any other string.
+ * @see RFC 7009 section 2.2
+ */
 export async function endByToken(ctx: Context, token: string, client: ClientInfo): Promise<void> {
   const read = readToken(ctx, token);
   if (read && !(await endById(ctx, read.sessionId, client))) await endServiceToken(ctx, read.handle.subject);
 }
 
-/** Ends the session with this id for somebody who has a token of it, or what its tokens come from; false if there is none. */
+/**
+ * Ends the session with this id for somebody who has a token of it, or what its tokens
+ * come from; false if there is none.
+ */
 export async function endById(ctx: Context, id: string, client: ClientInfo): Promise<boolean> {
   const [session] = await store.findSession(ctx.db.read, { id });
   if (session) await endSession(ctx, { userId: session.user_id }, id, client);
@@ -46,7 +56,8 @@ export async function endById(ctx: Context, id: string, client: ClientInfo): Pro
 }
 
 /**
- * Revokes a service at once, on every node, with its app sessions and runs. What it declared stays taken.
+ * Revokes a service at once, on every node. Ends its sessions as an application and the runs that it acts in.
+ * The scopes and resource that it declared can no longer be requested, and no other service can declare them.
  * @throws {AuthError} `not_found` when there is no such service, or it is already revoked
  */
 export async function revokeService(ctx: Context, id: string): Promise<void> {
@@ -61,7 +72,10 @@ export async function revokeService(ctx: Context, id: string): Promise<void> {
   );
 }
 
-/** Locks the accounts with sessions of a service, before it and the first log (`accounts/locks.ts`). Returns their ids. */
+/**
+ * Locks the accounts with active sessions of a service as an application, and with active runs that it acts
+ * in: all of them before the service and the first log (`accounts/locks.ts`). Returns their ids.
+ */
 async function lockUsersOfService(ctx: Context, tx: Executor, serviceId: string): Promise<string[]> {
   const accounts = await store.listAccountsOfService(tx, { service_id: serviceId, now: ctx.clock() });
   const userIds = accounts.map(({ user_id }) => user_id);
@@ -83,7 +97,10 @@ async function endSessionsOfService(
   }
 }
 
-/** Ends a session; false if there is none. @throws {AuthError} `invalid_token` if the revoker's has ended */
+/**
+ * Ends a session and records its end; false if there is none.
+ * @throws {AuthError} `invalid_token` if the session of the revoker has ended
+ */
 export const endSession = (ctx: Context, revoker: Revoker, sessionId: string, client: ClientInfo) =>
   ctx.db.transaction(async (tx) => {
     const { userId, sessionId: by } = revoker;
@@ -101,7 +118,9 @@ export async function lockAccountOfRevoker(ctx: Context, tx: Executor, { userId,
   else await lockAccountAs(ctx, tx, { userId, sessionId });
 }
 
-/** Who revoked a session: an operator, the holder of one of its tokens, the session itself, or another one. */
+/**
+ * Who revoked a session: an operator, the holder of one of its tokens, the session itself, or another one.
+ */
 function reasonOf(sessionId: string, { sessionId: by, serviceId }: Revoker): Record<string, string> {
   if (serviceId !== undefined) return { reason: 'operator', by: serviceId };
   if (by === undefined) return { reason: 'token' };
@@ -109,8 +128,9 @@ function reasonOf(sessionId: string, { sessionId: by, serviceId }: Revoker): Rec
 }
 
 /**
- * Ends a session whose refresh token or authorization code was stolen and notifies the owner. If stolen tokens are presented in parallel, only
- * one call does so. Resolves once this is committed, so that the refusal never precedes it.
+ * Ends a session whose refresh token or authorization code was stolen and notifies the owner. If
+ * stolen tokens are presented in parallel, only one call does so. Resolves once this is committed, so
+ * that the refusal never precedes it.
  */
 export const endStolenSession = (
   ctx: Context,
@@ -140,7 +160,10 @@ interface Ender {
 
 type Detail = Readonly<Record<string, string>>;
 
-/** Records that a session, key or run has ended, and announces it to services, in the transaction that ended it. Call it last. */
+/**
+ * Records that a session, key or run has ended, and announces it to services, in the
+ * transaction that ended it. Call it last.
+ */
 export async function recordEnd(
   ctx: Context,
   tx: Executor,
@@ -154,7 +177,10 @@ export async function recordEnd(
   await announceEnds(ctx, tx, userId, [row]);
 }
 
-/** Records a run's start, or an end of its own: at most once an hour for each parent, service and scope. */
+/**
+ * Records that a run was made, or that it ended by itself and not with an ancestor. Records this at most once
+ * an hour for each parent, service and scope, since programs make thousands of runs.
+ */
 export async function recordRun(
   ctx: Context,
   tx: Executor,
@@ -183,8 +209,8 @@ export async function recordRun(
 export type KeyRow = Pick<Tables['sessions'], 'id' | 'client_name' | 'scope' | 'resource'>;
 
 /**
- * Notifies the owner that a key was removed and records it: `by` the session that removed it, or by the caller that presented the
- * key itself. A `reason` is recorded only where the key ended itself.
+ * Notifies the owner that a key was removed and records it: `by` the session that removed it, or by the
+ * caller that presented the key itself. A `reason` is recorded only where the key ended itself.
  */
 async function recordRemovedKey(
   ctx: Context,
@@ -216,8 +242,8 @@ export const keyEvent = (userId: string, sessionId: string, change_type: Credent
 });
 
 /**
- * Announces to services that sessions, keys and runs have ended, in the transaction that ends them. Call it last. What is within
- * another one of them, or within one that ends alone, needs no announcement of its own.
+ * Announces to services that sessions, keys and runs have ended, in the transaction that ends them. Call it
+ * last. What is within another one of them, or within one that ends alone, needs no announcement of its own.
  */
 export async function announceEnds(
   ctx: Context,

@@ -28,9 +28,10 @@ interface PresentedToken {
 }
 
 /**
- * Classifies the reuse of a refresh token. A retry repeats the request that spent the last one, by its idempotency key or, for
- * a form without one, its sender. A race presents the token spent last within the leeway, or any token in a request that
- * arrived (`now`) before the last rotation. With `leewaySeconds` 0 every spent token but a retry counts as stolen.
+ * Classifies the reuse of a refresh token. A retry presents the token spent last in the same request, as its
+ * idempotency key shows or, for a form without one, its sender. A race presents the token spent last within
+ * the leeway, or any token in a request that arrived (`now`) before the last rotation. With `leewaySeconds` 0
+ * there are no races: every spent token but a retry counts as stolen.
  * @see RFC 9700 section 4.14.2
  */
 export function classifyReuse(
@@ -41,7 +42,8 @@ export function classifyReuse(
 ): ReuseKind {
   const status = sessionStatus(session, now);
   if (status !== 'active') return status;
-  // Not a spent token: the row changed after the update, or was restored from a backup. Refused without calling it theft.
+  // Not a spent token: the row changed after the update, or was restored from a backup.
+  // Refused without calling it theft.
   if (presented.generation >= session.generation) return 'ended';
   // Overtaken by a later rotation: a race or a retry, however old its token is.
   if (leewaySeconds > 0 && session.rotated_at > now)
@@ -69,7 +71,9 @@ const originOf = ({ ipAddress, userAgent }: ClientInfo) => ({
   program: programHash(programOf(userAgent)),
 });
 
-/** How the origin of a retry differs from the origin of the first request. An unknown origin does not differ. */
+/**
+ * How the origin of a retry differs from the origin of the first request. An unknown origin does not differ.
+ */
 const changesOfOrigin = (
   { network, program }: RefreshOrigin,
   first: { rotated_network: string | null; rotated_program: string | null },
@@ -99,10 +103,11 @@ type RefreshResult = { tokens: TokenSet; detail: 'rotated' | 'retry' };
 const refused = invalidGrant('The refresh token is unknown, expired, revoked or already used.');
 
 /**
- * Spends a refresh token for its one successor, which a repeated request gets again. A stolen one revokes only its own session.
- * That of a run needs the key of its service.
- * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`; for a run
- * also `invalid_client`, `unauthorized_client`
+ * Spends a refresh token for its one successor. The same token with the same idempotency key gets the same
+ * successor again, and so does a form without a key from the same sender within the leeway. A stolen refresh
+ * token revokes only its own session. The refresh token of a run requires the key of its service.
+ * @throws {AuthError} `invalid_grant`, `invalid_scope`, `invalid_target`, `account_disabled`, `rate_limited`;
+ * for a run also `invalid_client`, `unauthorized_client`
  */
 export async function refresh(
   ctx: Context,
@@ -141,9 +146,9 @@ export async function refresh(
 }
 
 /**
- * How a repetition of a request is recognized, and for how long. A client that knows only OAuth sends a form without an
- * idempotency key, and its responses get lost, too: there the client that it says it is, its network and its program take
- * the place of the key, within the leeway.
+ * How a repetition of a request is recognized, and for how long. A client that knows only OAuth sends a form
+ * without an idempotency key, and its responses get lost, too: there the client that it says it is, its
+ * network and its program take the place of the key, within the leeway.
  */
 function repetitionOf(
   ctx: Context,
@@ -176,8 +181,8 @@ const clientOrError = <Client>(authentication: Promise<Client>): Promise<Client 
   });
 
 /**
- * Refuses the refresh token of a run without the key of the service that made it, and that of an application for every other
- * client, before anything else is decided.
+ * Refuses the refresh token of a run without the key of the service that made it, and that of an application
+ * for every other client, before anything else is decided.
  * @throws {AuthError} `invalid_grant`, `invalid_client`; for a run also `unauthorized_client`
  */
 async function requireClient(
@@ -196,8 +201,8 @@ async function requireClient(
 }
 
 /**
- * How often a token is tried that could not be spent although it is the current one: on PostgreSQL, a session that takes
- * over its run at the same moment hides the run's new path from the statement that waited for it.
+ * How often a token is tried that could not be spent although it is the current one: on PostgreSQL, a session
+ * that takes over its run at the same moment hides the run's new path from the statement that waited for it.
  */
 const maxRotations = 3;
 
@@ -218,8 +223,10 @@ const isCurrent = (session: StoredSession | undefined, { generation, now }: Refr
   session?.kind === 'run' && session.generation === generation && sessionStatus(session, now) === 'active';
 
 /**
- * Refuses a scope or resource that is not the session's own, which never change, before anything is spent. A token that yields
- * nothing is left to the next step. @throws {AuthError} `invalid_scope`, `invalid_target`
+ * Refuses a scope or resource that is not the session's own, before anything is spent. They
+ * never change, so what is read here still holds when the token is spent. A token that yields
+ * nothing anyway is left to the next step.
+ * @throws {AuthError} `invalid_scope`, `invalid_target`
  */
 async function checkRepeatedAccess(ctx: Context, request: RefreshRequest, repeated: RepeatedAccess) {
   if (repeated.scope === undefined && repeated.resource === undefined) return;
@@ -236,7 +243,9 @@ async function checkRepeatedAccess(ctx: Context, request: RefreshRequest, repeat
 
 const countOutcome = (ctx: Context, outcome: string): void => ctx.metrics.refreshes.inc({ outcome });
 
-/** Spends the token in one conditional statement; undefined if it is not the current one of an active session. */
+/**
+ * Spends the token in one conditional statement; undefined if it is not the current one of an active session.
+ */
 async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation | undefined> {
   const { service } = request;
   const mayDelegate =
@@ -255,7 +264,9 @@ async function rotate(ctx: Context, request: RefreshRequest): Promise<Rotation |
   return rotated;
 }
 
-/** Repeats the successor for a retry; refuses every other token that could not be spent, and acts on a theft. */
+/**
+ * Repeats the successor for a retry; refuses every other token that could not be spent, and acts on a theft.
+ */
 async function answerReuse(
   ctx: Context,
   request: RefreshRequest,
@@ -284,7 +295,10 @@ async function answerReuse(
   }
 }
 
-/** Records a retry. From elsewhere it may be a copy of the credentials: a notice, once an hour per network. */
+/**
+ * Records a retry. From another network or program, it may come from a device that has moved or from a copy
+ * of the credentials, so the owner gets a notice, at most once an hour per network.
+ */
 function recordRetry(
   ctx: Context,
   event: { readonly userId: string; readonly sessionId: string; readonly client: ClientInfo },

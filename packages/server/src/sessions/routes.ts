@@ -48,8 +48,9 @@ export const tokenExchangeGrant: Grant<IssuedToken> = {
 };
 
 /**
- * The subject token, or the credential of who sends the request.
- * @throws {AuthError} `invalid_request` for an invalid one, `origin_not_allowed`, `precondition_failed`
+ * The subject token or, without one, the credential of the page or program that sends the request. A
+ * credential that is not valid is an error of the request, whatever is wrong with it.
+ * @throws {AuthError} `invalid_request`, `origin_not_allowed`, `precondition_failed`
  * @see RFC 8693 section 2.2.2
  */
 async function readSubject(ctx: Context, call: GrantCall): Promise<RunSubject> {

@@ -15,7 +15,10 @@ import { isKeyId, parseDetails, sessionIdOf, withinOf } from './tokens.ts';
 
 export { isKeyId, sessionIdOf };
 
-/** An application's session, and how its user had signed in to the browser that approved it. Undefined for others. */
+/**
+ * The session of an application, with the time of its newest tokens and how its user had signed in to the
+ * browser that approved it; undefined for any other session.
+ */
 export async function findAppSession(ctx: Context, id: string) {
   const [session] = await store.findSession(ctx.db.read, { id });
   if (!session?.client_id) return undefined;
@@ -32,7 +35,10 @@ export async function findAppSession(ctx: Context, id: string) {
 /** How many sessions of a client are looked at, newest first. */
 const maxAppSessions = 100;
 
-/** Whether the user has an active session of this application that may do at least as much, at the same resource. */
+/**
+ * Whether the user has an active session of this application that may do at
+ * least as much, at the same resource.
+ */
 export async function hasAppSession(
   ctx: Context,
   { userId, clientId }: { readonly userId: string; readonly clientId: string },
@@ -63,7 +69,10 @@ export type AddIdentityToken = (
 export const hasSessions = async (ctx: Context, userId: string): Promise<boolean> =>
   (await store.findUnrevokedSession(ctx.db.read, { user_id: userId })).length > 0;
 
-/** For the operator: how many active sessions and keys got their newest token, or used their cookie, before `then`. */
+/**
+ * For the operator: how many active sessions, and how many keys, got their newest token, or used their
+ * cookie, before a moment (`then`, in milliseconds since 1970).
+ */
 export async function countUnchangedSince(ctx: Context, then: number) {
   const rows = await store.countUnchangedSince(ctx.db.read, { now: ctx.clock(), then });
   const count = (isKey: boolean) =>
@@ -72,8 +81,9 @@ export async function countUnchangedSince(ctx: Context, then: number) {
 }
 
 /**
- * Locks the caller's account, then requires the caller's session to be active. Every change that a signed-in user makes begins its
- * transaction here. What ends a session locks the account too, so no change commits after the end of its session was answered.
+ * Locks the caller's account, then requires the caller's session to be active. Every change that a signed-in
+ * user makes begins its transaction here. What ends a session locks the account too, so no change commits
+ * after the end of its session was answered.
  * @throws {AuthError} `invalid_token`
  */
 export async function lockAccountAs(
@@ -94,7 +104,8 @@ export async function lockAccountAs(
 }
 
 /**
- * Makes a change and counts it against the rate limit for changes, unless it fails. Returns the headers of the limit.
+ * Makes one change to an account and counts it against the rate limit for changes; a change that fails does
+ * not count. Returns the result and the rate limit headers for the response.
  * @throws {AuthError} `rate_limited`, and whatever `change` throws
  */
 export async function limitingChanges<Changed>(
@@ -133,7 +144,11 @@ export async function listSessions(
   return { sessions, next_cursor };
 }
 
-/** @throws {AuthError} `insufficient_user_authentication` without a recent sign-in in a browser @see RFC 9470 section 3 */
+/**
+ * Requires a browser session whose sign-in is recent.
+ * @throws {AuthError} `insufficient_user_authentication`
+ * @see RFC 9470 section 3
+ */
 export function requireRecentSignIn(ctx: Context, caller: Caller): void {
   const { recentLoginTtlSeconds } = ctx.config;
   if (!isSignedInWithin(ctx, caller, recentLoginTtlSeconds)) throw signInRequired(recentLoginTtlSeconds);
@@ -147,7 +162,10 @@ export const isSignedInWithin = (ctx: Context, caller: Caller, maxAgeSeconds: nu
 export const signInRequired = (maxAgeSeconds: number): AuthError =>
   insufficientAuthentication('This operation requires a recent sign-in by passkey or email.', maxAgeSeconds);
 
-/** Some decisions belong to a person in a browser. @throws {AuthError} `insufficient_user_authentication` */
+/**
+ * Requires a browser session: some decisions belong to a person in a browser, not to a program.
+ * @throws {AuthError} `insufficient_user_authentication`
+ */
 export function requireBrowserSession(ctx: Context, caller: Caller): void {
   if (caller.kind === 'browser') return;
   throw insufficientAuthentication(

@@ -23,7 +23,9 @@ export interface NewSession {
   readonly deviceName?: string | null;
   /** Refuse to start if all sessions were revoked after this epoch. */
   readonly sinceEpoch?: number;
-  /** Derived from what the client holds, so that a repeated request finds the same session; random by default. */
+  /**
+   * Derived from what the client holds, so that a repeated request finds the same session; random by default.
+   */
   readonly secret?: Buffer;
   /** The cookie of the browser's previous session, which this one replaces if it belongs to the same user. */
   readonly replacesCookie?: string | undefined;
@@ -64,7 +66,8 @@ export interface StartedSession {
 
 /**
  * Starts a session of a locked account. Every sign-in, by whatever method, starts its session here.
- * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is gone or all its sessions were revoked
+ * @throws {AuthError} `account_disabled`; `invalid_grant` if the account is
+ * gone or all its sessions were revoked
  */
 export async function startSession(ctx: Context, tx: Executor, session: NewSession): Promise<StartedSession> {
   const { userId, client } = session;
@@ -96,7 +99,10 @@ export async function whyNotStarted(tx: Executor, userId: string): Promise<AuthE
   return invalidGrant('This sign-in was revoked before it was completed.')('ended');
 }
 
-/** Whether the owner gets a notice: for every device, a browser at an unknown place, an application new or there. */
+/**
+ * Whether the owner gets a notice: for every device, for a browser at an unknown place, and for an
+ * application that is new or at an unknown place. Never for the sign-in that creates the account.
+ */
 async function needsNotice(tx: Executor, session: NewSession): Promise<boolean> {
   if (session.makesAccount) return false;
   if (session.kind === 'device') return true;
@@ -205,7 +211,11 @@ export const tokensOf = (ctx: Context, session: StartedSession): TokenSet =>
 export const cookieOf = (ctx: Context, session: StartedSession): string =>
   sessionCookieOf(ctx, session.secret);
 
-/** The first tokens again, while none is refreshed. @throws {AuthError} `invalid_grant`, `account_disabled` */
+/**
+ * The first tokens of the session that was started with this secret again, as long as
+ * its first refresh token is unspent.
+ * @throws {AuthError} `invalid_grant`, `account_disabled`
+ */
 export async function repeatFirstTokens(
   ctx: Context,
   secret: Buffer,

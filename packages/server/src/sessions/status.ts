@@ -1,4 +1,5 @@
-// Whether a session is active, decided in one place: by `sessionStatus` on a row that was read, by `isActive` in a statement.
+// Whether a session is active, decided in one place: by `sessionStatus` on a row that was
+// read, by `isActive` in a statement.
 
 import { type Expression, type SqlBool, sql } from 'kysely';
 import type { Dialect } from '../platform/database/executor.ts';
@@ -8,8 +9,8 @@ import type { Tables } from '../platform/database/schema.ts';
 type Alias = 'sessions' | 'parent';
 
 /**
- * When a session ends: at its idle timeout, or at its absolute lifetime, which access tokens that outlive the idle timeout
- * have. Both are the same for keys, and for runs that were not refreshed.
+ * When a session ends: at its idle timeout, or at its absolute lifetime, which access tokens that outlive the
+ * idle timeout have. Both are the same for keys, and for runs that were not refreshed.
  */
 type End = 'idle_expires_at' | 'expires_at';
 
@@ -33,8 +34,8 @@ export type SessionState = Pick<Tables['sessions'], 'session_epoch' | 'revoked_a
 export type SessionStatus = 'active' | 'disabled' | 'ended';
 
 /**
- * The status of a session at `now`. It ends at its idle timeout unless the caller names another end, and with its
- * ancestors. A disabled account has a status of its own because its owner may learn that it is disabled.
+ * The status of a session at `now`. It ends at its idle timeout unless the caller names another end, and with
+ * its ancestors. A disabled account has a status of its own because its owner may learn that it is disabled.
  */
 export function sessionStatus(
   state: SessionState,
@@ -53,9 +54,10 @@ export const enabledEpoch = sql<
 >`case when users.disabled_at is null then users.session_epoch end`;
 
 /**
- * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone or is acted in
- * by a revoked service. Null for sign-ins and keys, which have no path, and whose lookups cost nothing more for it. Since
- * every lookup compares it, the end of a session ends all runs within it, at any depth, without writing to them.
+ * The end of the path of a run: the earliest idle expiry on it, or 0 if anything on it was revoked, is gone
+ * or is acted in by a revoked service. Null for sign-ins and keys, which have no path, and whose lookups
+ * cost nothing more for it. Since every lookup compares it, the end of a session ends all runs within it, at
+ * any depth, without writing to them.
  */
 export const pathEndsAt = (dialect: Dialect, of: Alias = 'sessions') => {
   const path = sql.ref(`${of}.path`);
@@ -73,7 +75,10 @@ export const pathEndsAt = (dialect: Dialect, of: Alias = 'sessions') => {
   ) end`;
 };
 
-/** The session was not revoked, its account is enabled, and its sessions have not all been revoked since this one started. */
+/**
+ * The session was not revoked, its account is enabled, and its sessions have not all
+ * been revoked since this one started.
+ */
 export const isUnrevoked = (of: Alias = 'sessions'): Expression<SqlBool> => {
   const column = (name: keyof Tables['sessions']) => sql.ref(`${of}.${name}`);
   return sql<SqlBool>`(${column('revoked_at')} is null and exists (
@@ -112,7 +117,10 @@ export const isActiveSession = (
 export const isUnrevokedSession = (id: Expression<string>): Expression<SqlBool> =>
   sql<SqlBool>`exists (select 1 from sessions where sessions.id = ${id} and ${isUnrevoked()})`;
 
-/** The idle timeout of a run has not passed, whatever it is within: for counts and updates of many runs. */
+/**
+ * The idle timeout of a run has not passed. Ending a run also ends its idle timeout, but ending an ancestor
+ * of the run does not. For counts and updates of many runs at once.
+ */
 export const isRunOpen = (now: Expression<number>): Expression<SqlBool> =>
   sql<SqlBool>`sessions.idle_expires_at > ${now}`;
 

@@ -42,8 +42,9 @@ const given = [
 const givenTimes = ['last_used_at', 'idle_expires_at', 'expires_at', 'authenticated_at'] as const;
 
 /**
- * Locks the account and starts a session if the account is enabled; returns no row otherwise. A `session_epoch` also requires that the account
- * is still in that epoch, an `email_key` that it still has that address.
+ * Locks the account and starts a session if the account is enabled; returns no row
+ * otherwise. A `session_epoch` also requires that the account is still in that epoch, an
+ * `email_key` that it still has that address.
  */
 export const insertSession = statement<
   Pick<Tables['sessions'], 'user_id' | (typeof given)[number] | (typeof givenTimes)[number]> & {
@@ -101,9 +102,9 @@ export const rotationColumns = [
 ] as const;
 
 /**
- * Spends the refresh token of one generation and makes the next one current. Each generation yields a row at most once,
- * and only while the session is active. That of a run also needs the service that the run was made for, that of an
- * application its client.
+ * Spends the refresh token of one generation and makes the next one current. Each generation yields a row at
+ * most once, and only while the session is active. That of a run also needs the service that the run was made
+ * for, that of an application its client.
  */
 export const rotate = update('sessions', {
   id: 'text',
@@ -136,7 +137,10 @@ export const rotate = update('sessions', {
     .returning(rotationColumns),
 );
 
-/** An active key that was made for longer than 14 days and whose end has not been announced. Its index has the same literals. */
+/**
+ * An active key that was made for longer than 14 days and whose end has not been
+ * announced. Its index has the same literals.
+ */
 const isToAnnounce = (e: ExpressionBuilder<Tables, 'sessions'>, now: Expression<number>, dialect: Dialect) =>
   e.and([
     sql<boolean>`sessions.kind = 'key'`,
@@ -192,7 +196,10 @@ export const findSessionStatus = statement<{ id: string }>()((db, p, dialect) =>
     .where('id', '=', p.id),
 );
 
-/** A session with its account, whatever its status. The join costs as much as reading the epoch of the account alone. */
+/**
+ * A session with its account, whatever its status. Every request of a user runs this statement: the join
+ * costs as much as reading the epoch of the account alone.
+ */
 export const findCaller = lookup((db, p, dialect) =>
   db
     .selectFrom('sessions')
@@ -249,7 +256,10 @@ export const countUnchangedSince = statement<{ now: number; then: number }>()((d
     .groupBy('kind'),
 );
 
-/** Ends one active session; a row for exactly one caller. A distrusted session no longer makes a place known. */
+/**
+ * Ends one active session of the user; returns a row to exactly one caller. A distrusted session is no longer
+ * one of the known places that a new sign-in is compared with.
+ */
 export const endSession = statement<{
   id: string;
   user_id: string;
@@ -275,7 +285,10 @@ export const listActive = statement<{ user_id: string; now: number }>()((db, p, 
     .orderBy('ordinal', 'desc'),
 );
 
-/** Ends and distrusts what began at this ordinal or later or came by these passkeys, active or not. Lock the account. */
+/**
+ * Ends everything that began at this ordinal or later, and every session that came by one of these passkeys,
+ * whatever its status, and distrusts them like stolen ones. The account must be locked.
+ */
 export const disownSessions = statement<{
   user_id: string;
   since: number;
@@ -295,7 +308,9 @@ export const disownSessions = statement<{
     ),
 );
 
-/** Records the last use of a session unless it was recorded after `unless_since`; extends its idle timeout. */
+/**
+ * Records the last use of a session unless it was recorded after `unless_since`; extends its idle timeout.
+ */
 export const touchSession = statement<{
   id: string;
   now: number;
@@ -310,10 +325,18 @@ export const touchSession = statement<{
     .where(isUnrevoked()),
 );
 
-/** Until when a session is kept: a browser's may be disowned late, with a device of it. The index says the same. */
+/**
+ * When a session is no longer needed. A browser session is kept until its absolute lifetime
+ * ends: it may still be disowned with a device that it approved, or with an older session.
+ * The index has the same expression.
+ */
 const neededUntil = sql<number>`case when kind = 'browser' then expires_at else idle_expires_at end`;
 
-/** Deletes sessions that are no longer needed. Distrusted ones of browsers stay while known-browser cookies name them. */
+/**
+ * Deletes a batch of sessions that have not been needed since `before`. Stolen and disowned browser
+ * sessions are kept until every known-browser cookie that names them has expired, so that no
+ * browser is recognized by one of them.
+ */
 export const sweepSessions = sweepStatement<{ before: number; distrusted_before: number }>()(
   'sessions',
   'id',
@@ -344,7 +367,7 @@ const isOfService = (
     e.and([e('service_id', '=', p.service_id), isRunOpen(p.now)]),
   ]);
 
-/** The accounts with sessions of a service. */
+/** The accounts with active sessions of a service as an application, or open runs that it acts in. */
 export const listAccountsOfService = statement<{ service_id: string; now: number }>()((db, p, dialect) =>
   db
     .selectFrom('sessions')
@@ -353,7 +376,10 @@ export const listAccountsOfService = statement<{ service_id: string; now: number
     .where((e) => isOfService(e, p, dialect)),
 );
 
-/** Ends the sessions of a service in a locked account, and returns them. */
+/**
+ * Ends, in one locked account, the sessions of a service as an application and the runs that
+ * it acts in. Returns what it ended.
+ */
 export const endSessionsOfService = statement<{ service_id: string; user_id: string; now: number }>()(
   (db, p, dialect) =>
     db
@@ -385,7 +411,10 @@ export const listAccessOfClient = statement<{
 /** How many of the account's newest sign-ins a new one is compared with. */
 const maxCompared = 100;
 
-/** The origins of the user's newest browser sign-ins, ended sessions included, stolen and disowned ones excluded. */
+/**
+ * The origins of the user's newest browser sign-ins, ended sessions included,
+ * stolen and disowned ones excluded.
+ */
 export const listBrowserOrigins = statement<{ user_id: string }>()((db, p) =>
   db
     .selectFrom('sessions')
@@ -397,7 +426,10 @@ export const listBrowserOrigins = statement<{ user_id: string }>()((db, p) =>
     .limit(sql.lit(maxCompared)),
 );
 
-/** The origins of the user's newest sign-ins to an application, ended ones included, stolen and disowned ones excluded. */
+/**
+ * The origins of the user's newest sign-ins to an application, ended ones included,
+ * stolen and disowned ones excluded.
+ */
 export const listAppOrigins = statement<{ user_id: string; client_id: string }>()((db, p) =>
   db
     .selectFrom('sessions')

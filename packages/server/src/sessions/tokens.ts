@@ -7,7 +7,10 @@ import type { Tables } from '../platform/database/schema.ts';
 import { expiresIn } from '../platform/timers.ts';
 import type { rotationColumns } from './store.ts';
 
-/** The id of a session: a hash of its tokens' secret, which is not stored, so no key or row is enough to forge one. */
+/**
+ * The id of a session: a hash of the secret that its tokens carry. The secret is not stored, so neither the
+ * database nor the server's keys are enough to forge a token.
+ */
 export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'): string =>
   `${prefix}${sha256('session id', secret).subarray(0, subjectBytes).toString('base64url')}`;
 
@@ -15,8 +18,9 @@ export const sessionIdOf = (secret: Uint8Array, prefix: 'ses_' | 'key_' = 'ses_'
 export const isKeyId = (id: string): boolean => id.startsWith('key_');
 
 /**
- * The columns of a session that its current tokens are derived from. `token_ttl_seconds` is null for sign-ins, where a setting
- * says it. `scope` is null for everything; only the first tokens of a client that asked for `*` by name have that.
+ * The columns of a session that its current tokens are derived from. `token_ttl_seconds` is null for
+ * sign-ins, where a setting says it. `scope` is null for everything; only the first tokens of a client
+ * that asked for `*` by name have that.
  */
 export type Rotation = Readonly<Pick<Tables['sessions'], (typeof rotationColumns)[number]>>;
 
@@ -75,7 +79,10 @@ export interface ReadToken {
   readonly sessionId: string;
 }
 
-/** Reads a token of any of these kinds without a query; undefined if it is malformed, or an expired access token or key. */
+/**
+ * Reads a token of any of these kinds without a query; undefined if it is malformed,
+ * or an expired access token or key.
+ */
 export function readToken(ctx: Context, token: string): ReadToken | undefined {
   const refresh = readHandle(ctx.keys, 'refreshToken', token);
   if (refresh) return { use: 'refresh_token', handle: refresh, sessionId: sessionIdOf(refresh.subject) };

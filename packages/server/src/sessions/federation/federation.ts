@@ -23,9 +23,11 @@ import { exchangeToken, findTrustingKey, type RequestedRun, type RunSubject } fr
 const maxLifetimeSeconds = 86_400;
 
 /**
- * The key that trusts the claims of an issuer's token. Only the log says what is wrong with token, key or issuer, and to the
- * owner of the key which claim did not match, if the issuer signed it.
- * @throws {AuthError} `invalid_grant` @see RFC 7523 section 3
+ * The key that trusts the claims of an issuer's token; the token then stands for it. The caller does not
+ * learn what is wrong with the token, key or issuer; the log does. The owner of the key learns which claim
+ * did not match, if the issuer signed the token.
+ * @throws {AuthError} `invalid_grant`
+ * @see RFC 7523 section 3
  */
 export async function redeemAssertion(
   ctx: Context,
@@ -63,7 +65,10 @@ export async function redeemAssertion(
 
 const refused = invalidGrant('The assertion, the key or the issuer is not valid.');
 
-/** Makes a run. @throws {AuthError} `invalid_grant` if the key ends meanwhile; those of `exchangeToken` */
+/**
+ * Makes a run within the key that trusts an issuer's token.
+ * @throws {AuthError} `invalid_grant` if the key ends meanwhile, and the errors of `exchangeToken`
+ */
 export const startFederatedRun = (
   ctx: Context,
   subject: RunSubject,

@@ -28,8 +28,9 @@ import { keyOf, sessionIdOf, storedScope } from '../tokens.ts';
 import type { Act, Touches } from '../touches.ts';
 
 /**
- * Checks a new key, apart from the account. @throws {AuthError} `invalid_request` for a trust that no key can have;
- * `invalid_scope`, `invalid_target`, `invalid_authorization_details`
+ * Checks a key that is about to be created, apart from the account.
+ * @throws {AuthError} `invalid_request` for an issuer or claims that no key can trust; `invalid_scope`,
+ * `invalid_target`, `invalid_authorization_details`
  */
 async function checkKey(ctx: Context, { trust, authorization_details, ...requested }: NewKey) {
   if (trust) requireTrustworthy(ctx, trust);
@@ -50,7 +51,12 @@ export async function challengeKey(
   return { passkey: await touches.offer(ctx, caller, actOf(body)) };
 }
 
-/** Creates a key, shown once. @throws {AuthError} those of the touch and of `checkKey`; `conflict` for too many */
+/**
+ * Creates a key for the caller's account. The key is shown only in this result, and not at all
+ * if tokens of an issuer stand for it.
+ * @throws {AuthError} the errors of the touch and of `checkKey`; `conflict`
+ * when the account has too many keys
+ */
 export async function createKey(ctx: Context, touches: Touches, by: Requester, requested: NewKey) {
   const { caller, client } = by;
   const { name, expires_in, trust, passkey } = requested;
@@ -109,7 +115,10 @@ export async function createKey(ctx: Context, touches: Touches, by: Requester, r
   });
 }
 
-/** Requires a listed issuer, and claims that identify a job. @throws {AuthError} `invalid_request` */
+/**
+ * Requires an issuer that the operator lists, and claims that identify a job.
+ * @throws {AuthError} `invalid_request`
+ */
 function requireTrustworthy({ config }: Context, trust: KeyTrust): void {
   if (!config.trustedIssuers.includes(trust.issuer))
     throw invalidRequest('trust.issuer: is not an issuer that this service trusts');
@@ -159,7 +168,10 @@ export const recordUsedKey = (
   return recordOncePerHourIn(ctx, tx, { ...cause, type: 'key_used', sessionId: id, detail }, id);
 };
 
-/** Records, once an hour for each claim, that a signed token did not match it. Names the claim, never its value. */
+/**
+ * Records, at most once an hour for each claim, that a token signed by the issuer of a key did not match that
+ * claim. Names the claim, never its value.
+ */
 export const recordRefusedKey = (
   ctx: Context,
   { id: sessionId, user_id: userId, client_name }: Pick<Tables['sessions'], 'id' | 'user_id' | 'client_name'>,
@@ -184,7 +196,10 @@ const leadMs = 7 * 86_400_000;
 const pauseMs = 5 * 60_000;
 const batchSize = 100;
 
-/** Announces each long-lived key that ends within 7 days, once among all nodes; late if none was running. */
+/**
+ * Announces each long-lived key that ends within 7 days. Each key is announced once, even if several nodes
+ * run this at the same time. A key that became due while no node was running is announced late.
+ */
 export async function announceKeyEnds(ctx: Context, signal?: AbortSignal): Promise<void> {
   for (let announced = batchSize; announced > 0; ) {
     announced = 0;
@@ -209,7 +224,10 @@ const announce = (ctx: Context, { id, user_id: userId }: { id: string; user_id: 
     return true;
   });
 
-/** Has no link: the reader needs to do nothing, and a new key needs a recent sign-in. Not sent if the key has ended meanwhile. */
+/**
+ * Has no link: the reader needs to do nothing, and a new key needs a recent sign-in. Not
+ * sent if the key has ended meanwhile.
+ */
 export const keyEndsMail: Template = async (ctx, mail) => {
   const { reference: id, language } = referenceOf(mail);
   const [key] = await store.findActiveKey(ctx.db.read, { id, now: ctx.clock() });

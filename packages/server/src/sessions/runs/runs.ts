@@ -20,7 +20,10 @@ import { parseDetails, readToken, runTokensOf, sessionIdOf } from '../tokens.ts'
 import * as store from './store.ts';
 
 export interface RequestedRun {
-  /** The service that makes the run and acts in it. Without one, the holder of the token narrows it for itself. */
+  /**
+   * The service that makes the run and acts in it. Without one, the holder
+   * of the token narrows it for itself.
+   */
   readonly service: CallingService | undefined;
   readonly scope: string | undefined;
   readonly resource: string | undefined;
@@ -30,9 +33,11 @@ export interface RequestedRun {
 }
 
 /**
- * Exchanges a credential for the token of a run, which never allows more and which a service can act in and refresh.
- * @throws {AuthError} `invalid_request`, `invalid_scope`, `invalid_target`, `invalid_authorization_details`, `conflict`,
- * `rate_limited` @see RFC 8693 section 2
+ * Exchanges an access token, key or session cookie for the token of a run, which never allows more than that
+ * credential. If a service makes the request, it acts in the run and can refresh it.
+ * @throws {AuthError} `invalid_request`, `invalid_scope`, `invalid_target`,
+ * `invalid_authorization_details`, `conflict`, `rate_limited`
+ * @see RFC 8693 section 2
  */
 export async function exchangeToken(
   ctx: Context,
@@ -80,7 +85,10 @@ const isMeantFor = ({ resource }: CallingService, { session }: RunSubject): bool
   session.resource !== null &&
   isSameResource(session.resource, resource);
 
-/** Of all services, only the one with a token's resource may exchange it. @throws {AuthError} `invalid_request` */
+/**
+ * Requires that a service which exchanges a token bound to a resource is the service with that resource.
+ * @throws {AuthError} `invalid_request`
+ */
 function requireExchangeable({ session }: RunSubject, service: CallingService | undefined): void {
   if (!service || session.resource === null || isSameResource(session.resource, service.resource)) return;
   throw new AuthError('invalid_request', 'subject_token: is for another service', {
@@ -133,7 +141,10 @@ function narrowedDetails({ session }: RunSubject, requested: unknown): Authoriza
   );
 }
 
-/** Whether every detail equals an outer one. An empty list would allow more than any, so it is only within another. */
+/**
+ * Whether every detail equals one of the outer ones. An empty list allows more than any detail, so it
+ * is only within another empty list.
+ */
 function areDetailsWithin(inner: AuthorizationDetails, outer: AuthorizationDetails): boolean {
   const allowed = new Set(outer.map(canonicalJson));
   if (allowed.size > 0 && inner.length === 0) return false;
@@ -153,12 +164,15 @@ interface NewRun extends Pick<RequestedRun, 'service'> {
   readonly isReplacement: boolean;
 }
 
-/** The session or key that the new run is directly within, and the earliest end of everything on its path, as known now. */
+/**
+ * The session or key that the new run is directly within, and the earliest end of
+ * everything on its path, as known now.
+ */
 type Place = Awaited<ReturnType<typeof findPlace>>;
 
 /**
- * Where the run goes, read again under the account's lock, since the session may have ended or its run may have moved to
- * another sign-in. If the run takes the place of another one, that ends here.
+ * Where the run goes, read again under the account's lock, since the session may have ended or its run may
+ * have moved to another sign-in. If the run takes the place of another one, that ends here.
  * @throws {AuthError} `invalid_request` if the subject has ended; `conflict` if the run would be too deep
  */
 async function findPlace(ctx: Context, tx: Executor, { subject, isReplacement }: NewRun) {
@@ -196,7 +210,11 @@ const tooManyRuns = (max: number, where: string) =>
 
 const rootOf = (path: readonly string[]): string => path.at(-1)!;
 
-/** A run never outlasts its ancestors. Without a service its single token ends no later than the one it was made of. */
+/**
+ * When a run and its first token end, in milliseconds since 1970. A run never outlasts its
+ * ancestors. Without a service it has a single token, which does not outlast the token it was
+ * made from, and the run ends with it.
+ */
 function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: number) {
   const expiresAt = Math.min(now + ctx.config.runTtlSeconds * 1000, parent.expires_at);
   const requested = Math.min(now + run.tokenTtlSeconds * 1000, expiresAt, endsAt);
@@ -208,7 +226,10 @@ function lifetimeOf(ctx: Context, run: NewRun, { parent, endsAt }: Place, now: n
   return { tokenEndsAt: requested, idleExpiresAt: Math.min(idle, expiresAt), expiresAt };
 }
 
-/** Makes the run and its secret. @throws {AuthError} `invalid_request` if anything that it is within has ended */
+/**
+ * Makes the run, with the secret that its tokens are derived from.
+ * @throws {AuthError} `invalid_request` if an ancestor of the run has ended
+ */
 async function insertRun(ctx: Context, tx: Executor, run: NewRun, place: Place) {
   const { service, client } = run;
   const { parent } = place;
@@ -252,10 +273,10 @@ async function endReplacedRun(ctx: Context, tx: Executor, { subject, client }: N
 }
 
 /**
- * Makes a run within the session or key of its subject, or in place of it, and records it. Races with every way of ending
- * one of those are decided by the insertion, which holds only while all of them are active.
- * @throws {AuthError} `invalid_request` if one of them has ended; `invalid_scope`, `invalid_target` if a service has
- * withdrawn what the run would hold; `conflict` if there are too many runs, or it is too deep
+ * Makes a run within the session or key of its subject, or in place of it, and records it. Races with every
+ * way of ending one of those are decided by the insertion, which holds only while all of them are active.
+ * @throws {AuthError} `invalid_request` if one of them has ended; `invalid_scope`, `invalid_target` if a
+ * service has withdrawn what the run would hold; `conflict` if there are too many runs, or it is too deep
  */
 async function startRun(ctx: Context, run: NewRun) {
   const { session, assertion } = run.subject;
@@ -283,7 +304,9 @@ export interface RunSubject {
   readonly session: StoredSession;
   /** What it allows: scope names separated by spaces, or `*` for everything. */
   readonly scope: string;
-  /** When the access token or key expires, in milliseconds since 1970. A cookie lasts as long as its session. */
+  /**
+   * When the access token or key expires, in milliseconds since 1970. A cookie lasts as long as its session.
+   */
   readonly tokenEndsAt: number;
   /** The new value of a session cookie that is due for renewal. */
   readonly renewedCookie: string | undefined;
@@ -343,7 +366,10 @@ const subjectOf = (session: StoredSession, tokenEndsAt: number, renewedCookie?: 
 export const subjectEnded = () =>
   new AuthError('invalid_request', 'subject_token: is not valid', { detail: 'ended' });
 
-/** A session or key that a run can be within: its idle timeout ends it too, although access tokens outlive that. */
+/**
+ * A session or key that a run can be within: its idle timeout ends it too,
+ * although access tokens outlive that.
+ */
 async function findActive(ctx: Context, on: Executor, id: string): Promise<StoredSession | undefined> {
   const [session] = await sessions.findSession(on, { id });
   return session && sessionStatus(session, ctx.clock()) === 'active' ? session : undefined;

@@ -30,7 +30,10 @@ const given = [
 ] as const;
 const givenNumbers = ['idle_expires_at', 'expires_at', 'token_ttl_seconds'] as const;
 
-/** Makes a run while everything on its path is active and the account is enabled, and locked; else returns no row. */
+/**
+ * Makes a run within a session or key, in one statement that inserts it only while the account is enabled and
+ * everything on the run's path is active; returns no row otherwise. The account must be locked.
+ */
 export const insertRun = statement<
   Pick<Tables['sessions'], (typeof given)[number] | (typeof givenNumbers)[number]> & {
     within_session_id: string;
@@ -67,7 +70,10 @@ export const insertRun = statement<
     .returning('id');
 });
 
-/** How many active runs are directly within a session or key, and below a root; the second counts some that have ended. */
+/**
+ * How many active runs are directly within a session or key, and how many are below a sign-in or key at any
+ * depth. The second number also counts runs within a run that has ended.
+ */
 export const countRuns = statement<{ within_session_id: string; root_session_id: string; now: number }>()(
   (db, p) =>
     db.selectNoFrom((e) => [
@@ -108,7 +114,10 @@ export const moveRuns = statement<{ from: string; to: string; now: number }>()((
     .where(isRunOpen(p.now)),
 );
 
-/** Deletes runs that ended before a moment. Nothing else comes from a run, so none is kept as long as a sign-in. */
+/**
+ * Deletes a batch of runs that ended before a moment. Nothing else is derived from an ended run, so runs
+ * are not kept for as long as sign-ins.
+ */
 export const sweepRuns = sweepStatement()('sessions', 'id', (e, p) =>
   e.and([e('kind', '=', sql.lit('run')), isIdleSince(p.before)]),
 );
